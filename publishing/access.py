@@ -7,7 +7,7 @@ from pathlib import Path
 
 from django.http import Http404
 
-from publishing.directory import MANIFEST
+from publishing.files.directory import MANIFEST
 from publishing.models import Release
 
 CONTENT_TYPES = {

@@ -28,9 +28,10 @@ from accounts.models import User
 from annotation.actions.events import record_event
 from annotation.actions.studies import freeze_answers, thaw_answers
 from annotation.models import Event, Study
-from publishing import builder, directory, locks, queries
+from publishing import builder, locks, queries
 from publishing.builder import Built
 from publishing.errors import BrokenDirectory, NothingToRelease, PlaceTaken, PublishingError, ReleaseUnderway
+from publishing.files import directory
 from publishing.filters import DEFAULT_FILTER, get_filter
 from publishing.models import DroppedReason, Release, ReleaseFile
 from publishing.provenance import code_version

@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from annotation.protocols.base import Choice
-from publishing import card, export, jsonl
-from publishing.directory import DirectoryWriter, FileFacts
+from publishing import card
 from publishing.errors import NothingToRelease
-from publishing.export import CountedVote, QuestionSet, ReleasedStory
 from publishing.facts import ReleaseFacts, Tally
-from publishing.features import Columns
+from publishing.files import jsonl, rows
+from publishing.files.directory import DirectoryWriter, FileFacts
+from publishing.files.features import Columns
+from publishing.files.rows import CountedVote, QuestionSet, ReleasedStory
+from publishing.files.sides import Sides
 from publishing.filters import Outcome, get_filter
-from publishing.sides import Sides
 
 RELEASE_JSON = "release.json"
 
@@ -49,11 +50,11 @@ def build(directory: Path, *, facts: ReleaseFacts, stories: Iterable[JudgedStory
     keeps no story (readers cannot load files without rows), :class:`~publishing.errors.TooManyVotes`,
     and ``OSError``.
     """
-    layout = export.layout_for(facts.protocol_name)
+    layout = rows.layout_for(facts.protocol_name)
     writer = DirectoryWriter(directory)
     sides = {question_set.config: Sides(facts.salt) for question_set in layout.question_sets}
     features = {config: Columns(layout.columns(config)) for config in layout.configs}
-    tally = _write_stories(writer, facts, stories, sides, features[export.STORY_CONFIG])
+    tally = _write_stories(writer, facts, stories, sides, features[rows.STORY_CONFIG])
     if not tally.outcomes[Outcome.KEPT]:
         complete = tally.outcomes[Outcome.DROPPED]
         raise NothingToRelease(
@@ -79,6 +80,15 @@ def describe(facts: ReleaseFacts, tally: Tally) -> dict[str, Any]:
         "environment": facts.environment,
         "study_state": facts.study_state,
         "protocol": {"name": facts.protocol_name, "version": facts.protocol_version},
+        "questions": [
+            {
+                "key": question.key,
+                "title": question.title,
+                "options": list(question.options),
+                "against": list(question.against),
+            }
+            for question in facts.asked
+        ],
         "filter": {"name": facts.filter_name, "parameters": {"votes_per_story": facts.votes_per_story}},
         "salt": facts.salt,
         "counts": tally.counts(),
@@ -95,13 +105,13 @@ def _write_stories(
     columns: Columns,
 ) -> Tally:
     """Everything that needs one look at each story: the votes, the kept and the dropped stories."""
-    layout = export.layout_for(facts.protocol_name)
+    layout = rows.layout_for(facts.protocol_name)
     verdict_of = get_filter(facts.filter_name)
     tally = Tally()
     with ExitStack() as open_files:
-        votes_file = open_files.enter_context(writer.open(export.VOTES_PATH))
-        kept_file = open_files.enter_context(writer.open(export.config_path(export.STORY_CONFIG)))
-        dropped_file = open_files.enter_context(writer.open(export.DROPPED_PATH))
+        votes_file = open_files.enter_context(writer.open(rows.VOTES_PATH))
+        kept_file = open_files.enter_context(writer.open(rows.config_path(rows.STORY_CONFIG)))
+        dropped_file = open_files.enter_context(writer.open(rows.DROPPED_PATH))
         for judged in stories:
             story = judged.story
             verdict = verdict_of(
@@ -110,8 +120,8 @@ def _write_stories(
                 counts_against=judged.against.__contains__,
             )
             tally.see(story, judged.votes, verdict)
-            rows = (export.vote_row(story.story_id, vote, tuple(facts.questions)) for vote in judged.votes)
-            for row in sorted(rows, key=lambda row: (row["submitted_at"], row["annotator"])):
+            vote_rows = [rows.vote_row(story.story_id, vote, facts.question_keys) for vote in judged.votes]
+            for row in sorted(vote_rows, key=lambda row: (row["submitted_at"], row["annotator"])):
                 votes_file.write(jsonl.line(row))
             if verdict.outcome is Outcome.KEPT:
                 row = layout.story_row(story)
@@ -120,15 +130,15 @@ def _write_stories(
                 for question_set in layout.question_sets:
                     sides[question_set.config].add(question_set.question_id(row))
             elif verdict.outcome is Outcome.DROPPED:
-                dropped_file.write(jsonl.line(export.dropped_row(layout.story_row(story), verdict.reason)))
+                dropped_file.write(jsonl.line(rows.dropped_row(layout.story_row(story), verdict.reason)))
     return tally
 
 
 def _write_questions(
     writer: DirectoryWriter, question_set: QuestionSet, sides: Sides, columns: Columns
 ) -> None:
-    kept = writer.directory / export.config_path(export.STORY_CONFIG)
-    with open(kept, "rb") as story_rows, writer.open(export.config_path(question_set.config)) as file:
+    kept = writer.directory / rows.config_path(rows.STORY_CONFIG)
+    with open(kept, "rb") as story_rows, writer.open(rows.config_path(question_set.config)) as file:
         for story_line in story_rows:
             story_row = json.loads(story_line)
             first = sides.right_answer_first(question_set.question_id(story_row))

@@ -12,8 +12,8 @@ from typing import Any
 
 import yaml
 
-from publishing.export import DROPPED_PATH, VOTES_PATH, Layout, config_path
 from publishing.facts import ReleaseFacts, Share, Tally
+from publishing.files.rows import DROPPED_PATH, VOTES_PATH, Layout, config_path
 
 REHEARSAL_WARNING = (
     "> **THIS IS A REHEARSAL. THESE ARE NOT HUMAN JUDGEMENTS.** The votes come from test or simulated "
@@ -128,8 +128,8 @@ def _numbers(facts: ReleaseFacts, tally: Tally) -> list[str]:
 
 def _procedure(facts: ReleaseFacts, tally: Tally) -> list[str]:
     asked = "\n".join(
-        f"{place}. {text(title)} ({code(key)})"
-        for place, (key, title) in enumerate(facts.questions.items(), 1)
+        f"{place}. {text(question.title)} ({code(question.key)})"
+        for place, question in enumerate(facts.asked, 1)
     )
     pay = (
         "The study names no pay rate."

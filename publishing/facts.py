@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from publishing.export import CountedVote, ReleasedStory
+from publishing.files.rows import CountedVote, ReleasedStory
 from publishing.filters import Outcome, Verdict
 
 
@@ -26,6 +26,39 @@ class People:
 
 
 @dataclass(frozen=True, slots=True)
+class AskedQuestion:
+    """One question of the form: the options offered to everybody, and those that count against a story.
+
+    ``options`` is empty where the options depend on the item.
+    """
+
+    key: str
+    title: str
+    options: tuple[str, ...] = ()
+    against: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What only the researchers can say about their data; empty where they said nothing.
+
+    The items are those that dataset cards and Croissant's RAI vocabulary ask for. ``creators`` are
+    names of people, in the order in which they want to be cited.
+    """
+
+    creators: tuple[str, ...] = ()
+    motivation: str = ""
+    platform: str = ""
+    demographics: str = ""
+    sensitive_information: str = ""
+    biases: str = ""
+    limits: str = ""
+    intended_use: str = ""
+    url: str = ""
+    doi: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ReleaseFacts:
     """Everything about the study and the request that the files state, besides stories and votes."""
 
@@ -37,8 +70,8 @@ class ReleaseFacts:
     protocol_name: str
     protocol_version: str
     protocol_title: str
-    questions: Mapping[str, str]
-    """The title of every question by its key, in the order of the form."""
+    asked: tuple[AskedQuestion, ...]
+    """The questions in the order of the form."""
     number: int
     filter_name: str
     votes_per_story: int
@@ -51,6 +84,12 @@ class ReleaseFacts:
     currency: str
     opened_at: datetime | None
     people: People
+    statement: Statement = Statement()
+
+    @property
+    def question_keys(self) -> tuple[str, ...]:
+        """The keys of the questions in the order of the form."""
+        return tuple(question.key for question in self.asked)
 
     @property
     def is_rehearsal(self) -> bool:

@@ -20,11 +20,11 @@ from django.utils.translation import override
 
 from annotation import rules
 from annotation.models import Event, Story, Study, Vote
-from annotation.protocols.base import Choice
+from annotation.protocols.base import Choice, Question
 from publishing.builder import JudgedStory
 from publishing.errors import TooManyVotes
-from publishing.export import CountedVote, ReleasedStory
-from publishing.facts import People, ReleaseFacts
+from publishing.facts import AskedQuestion, People, ReleaseFacts
+from publishing.files.rows import CountedVote, ReleasedStory
 from publishing.models import Release
 
 CHUNK = 2000
@@ -125,7 +125,7 @@ def release_facts(release: Release) -> ReleaseFacts:
     protocol = study.protocol
     with override(settings.LANGUAGE_CODE):  # the same files, whatever language the asker reads
         protocol_title = str(protocol.title)
-        questions = {question.key: str(question.title) for question in protocol.questions}
+        asked = tuple(_asked(question) for question in protocol.questions)
     return ReleaseFacts(
         slug=study.slug,
         title=study.title,
@@ -135,7 +135,7 @@ def release_facts(release: Release) -> ReleaseFacts:
         protocol_name=study.protocol_name,
         protocol_version=study.protocol_version,
         protocol_title=protocol_title,
-        questions=questions,
+        asked=asked,
         number=release.number,
         filter_name=release.filter_name,
         votes_per_story=release.votes_per_story,
@@ -148,6 +148,16 @@ def release_facts(release: Release) -> ReleaseFacts:
         currency=study.currency,
         opened_at=study.opened_at,
         people=people(release),
+    )
+
+
+def _asked(question: Question) -> AskedQuestion:
+    options = question.options if question.is_static else ()
+    return AskedQuestion(
+        key=question.key,
+        title=str(question.title),
+        options=tuple(option.key for option in options),
+        against=tuple(option.key for option in options if option.counts_against),
     )
 
 

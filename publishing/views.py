@@ -14,10 +14,10 @@ from annotation.models import Study
 from publishing import card
 from publishing.access import published_file, published_release
 from publishing.actions import COUNTS
-from publishing.directory import MANIFEST, FileFacts, file_facts
-from publishing.export import layout_for
+from publishing.files.directory import MANIFEST, FileFacts, file_facts
+from publishing.files.rows import layout_for
+from publishing.files.tar import tar_of
 from publishing.models import Release, ReleaseFile
-from publishing.tar import tar_of
 
 
 def release_list(study: Study | None = None) -> list[dict[str, Any]]:

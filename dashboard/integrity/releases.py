@@ -11,8 +11,9 @@ from django.utils import timezone
 
 from accounts.models import PlatformIdentity
 from dashboard.integrity.base import Check, by_sql, by_walking
-from publishing import directory, locks
+from publishing import locks
 from publishing.errors import BrokenDirectory
+from publishing.files import directory
 from publishing.models import Release
 
 STUCK_AFTER = timedelta(minutes=10)

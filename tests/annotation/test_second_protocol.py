@@ -17,7 +17,7 @@ from annotation import actions, protocols
 from annotation.models import Enrollment, Story, Study, Vote
 from annotation.protocols.base import Choice, Option, Protocol
 from dashboard.integrity import CHECKS, run
-from publishing import directory
+from publishing.files import directory
 from publishing.models import Release
 from publishing.queries import verdict_counts
 from tests import builders

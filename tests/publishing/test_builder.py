@@ -18,14 +18,21 @@ import pytest
 import yaml
 
 from annotation.protocols.base import Choice
-from publishing import builder, directory, jsonl
+from publishing import builder
 from publishing.builder import JudgedStory
 from publishing.errors import BrokenDirectory, NothingToRelease, TooManyVotes
-from publishing.export import CountedVote, ReleasedStory
-from publishing.facts import People, ReleaseFacts
+from publishing.facts import AskedQuestion, People, ReleaseFacts
+from publishing.files import directory, jsonl
+from publishing.files.rows import CountedVote, ReleasedStory
 
 START = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
-QUESTIONS = {"q1": "Different", "q2": "Unnoticed", "q3": "Action A", "q4": "Action B"}
+SCALES = {
+    "q1": ("yes", "possibly", "no"),
+    "q2": ("yes", "possibly", "no"),
+    "q3": ("yes", "no"),
+    "q4": ("yes", "no"),
+}
+QUESTIONS = tuple(AskedQuestion(key, f"About {key}", options, ("no",)) for key, options in SCALES.items())
 FACTS = ReleaseFacts(
     slug="pilot",
     title="A pilot",
@@ -35,7 +42,7 @@ FACTS = ReleaseFacts(
     protocol_name="validity",
     protocol_version="1",
     protocol_title="Story validity",
-    questions=QUESTIONS,
+    asked=QUESTIONS,
     number=1,
     filter_name="all-agree",
     votes_per_story=3,
@@ -85,9 +92,7 @@ def judged(number: int, *forms: str, **changes: Any) -> JudgedStory:
     votes = tuple(
         CountedVote(
             annotator=f"annotator-{person}a",
-            answers=tuple(
-                Choice(key, "", options[letter]) for key, letter in zip(QUESTIONS, form, strict=True)
-            ),
+            answers=tuple(Choice(key, "", options[letter]) for key, letter in zip(SCALES, form, strict=True)),
             submitted_at=START + timedelta(minutes=number, seconds=person),
             seconds_on_task=20.5 + person,
         )
@@ -167,6 +172,10 @@ def test_release_json(tmp_path: Path) -> None:
         "environment": "live",
         "study_state": "closed",
         "protocol": {"name": "validity", "version": "1"},
+        "questions": [
+            {"key": key, "title": f"About {key}", "options": list(options), "against": ["no"]}
+            for key, options in SCALES.items()
+        ],
         "filter": {"name": "all-agree", "parameters": {"votes_per_story": 3}},
         "salt": "00ff",
         "counts": {

@@ -14,7 +14,8 @@ from django.utils import timezone
 from annotation import actions as annotation_actions
 from annotation import rules
 from annotation.models import Study, Vote
-from publishing import actions, directory
+from publishing import actions
+from publishing.files import directory
 from publishing.models import Release
 from tests import builders
 from tests.publishing.support import published

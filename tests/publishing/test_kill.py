@@ -17,7 +17,8 @@ from django.test import Client
 from django.utils import timezone
 
 from annotation.models import Study
-from publishing import actions, directory
+from publishing import actions
+from publishing.files import directory
 from publishing.models import Release
 from tests import builders
 from tests.publishing.conftest import Worker, kill

@@ -16,9 +16,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotation.models import Study
-from publishing import actions, directory
-from publishing.copying import copy_release
+from publishing import actions
 from publishing.errors import BrokenDirectory
+from publishing.files import directory
+from publishing.files.copying import copy_release
 from publishing.models import Release
 from tests import builders
 from tests.publishing.conftest import Worker

@@ -19,8 +19,9 @@ from django.utils import timezone
 from annotation import actions as annotation_actions
 from annotation import rules
 from annotation.models import Event, Study
-from publishing import actions, builder, directory, locks, queries
+from publishing import actions, builder, locks, queries
 from publishing.errors import NothingToRelease, ReleaseUnderway, UnknownFilter
+from publishing.files import directory
 from publishing.filters import Outcome
 from publishing.models import DroppedReason, Release, ReleaseFile
 from tests import builders
@@ -386,7 +387,7 @@ def test_a_failing_disk_is_a_reason_to_act_on_and_the_release_can_be_asked_for_a
         raise OSError(number, os.strerror(number))
 
     with monkeypatch.context() as patch:
-        patch.setattr("publishing.directory.os.fsync", fail)
+        patch.setattr("publishing.files.directory.os.fsync", fail)
         build(release)
     assert release.state == Release.State.FAILED
     assert advice in release.failure

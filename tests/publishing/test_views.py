@@ -15,7 +15,7 @@ from pytest_django import DjangoAssertNumQueries
 from annotation import actions as annotation_actions
 from annotation.models import Study
 from publishing import actions
-from publishing.directory import MANIFEST, file_facts, verify
+from publishing.files.directory import MANIFEST, file_facts, verify
 from tests import builders
 from tests.publishing.support import published
 

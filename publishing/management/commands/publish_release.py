@@ -14,8 +14,8 @@ from kombu.exceptions import OperationalError
 
 from annotation.models import Study
 from publishing import actions
-from publishing.copying import check_free, copy_release
 from publishing.errors import PublishingError, ReleaseUnderway
+from publishing.files.copying import check_free, copy_release
 from publishing.filters import DEFAULT_FILTER, FILTERS
 from publishing.models import Release
 from tomannot.celery import app

@@ -7,8 +7,8 @@ import secrets
 import shutil
 from pathlib import Path
 
-from publishing import directory
 from publishing.errors import PlaceTaken
+from publishing.files import directory
 
 
 def check_free(target: Path) -> None:

@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from annotation.protocols.base import Choice, field_name
-from publishing import jsonl
-from publishing.features import UNKNOWN, Type
+from publishing.files import jsonl
+from publishing.files.features import UNKNOWN, Type
 
 Row = dict[str, Any]
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.protocols.base import Choice
-from publishing import export, jsonl
-from publishing.export import CountedVote, ReleasedStory
-from publishing.sides import Sides
+from publishing.files import jsonl, rows
+from publishing.files.rows import CountedVote, ReleasedStory
+from publishing.files.sides import Sides
 
 # The one published row that the release format is compared with; the actions are ours.
 COOKIES = ReleasedStory(
@@ -37,8 +37,8 @@ COOKIES = ReleasedStory(
         "action_aware": "leave the package alone ",
     },
 )
-ROW = export.story_data_row(COOKIES)
-AWARE, ACTION, JUDGE = export.THEORY_OF_MIND.question_sets
+ROW = rows.story_data_row(COOKIES)
+AWARE, ACTION, JUDGE = rows.THEORY_OF_MIND.question_sets
 
 
 def test_published_example_row_is_reproduced() -> None:
@@ -98,7 +98,7 @@ def test_story_data_row_has_the_published_keys_in_order() -> None:
             "answer_incorrect": "leave the package alone ",
         },
     ]
-    dropped = export.dropped_row(ROW, "q1,q3")
+    dropped = rows.dropped_row(ROW, "q1,q3")
     assert list(dropped) == [*ROW, "reason"]
     assert dropped["reason"] == "q1,q3"
 
@@ -113,7 +113,7 @@ def test_vote_row() -> None:
         submitted_at=datetime(2026, 3, 1, 10, 0, 0, 250_999, tzinfo=timezone(timedelta(hours=1))),
         seconds_on_task=31.2509999,
     )
-    row = export.vote_row("s1", vote, ("q1", "q2", "q3", "q4"))
+    row = rows.vote_row("s1", vote, ("q1", "q2", "q3", "q4"))
     assert jsonl.line(row) == (
         b'{"story_id": "s1", "annotator": "annotator-7f3a", "q1": "possibly", "q2": "yes", "q3": "yes", '
         b'"q4": "no", '
@@ -129,13 +129,13 @@ def test_vote_row_of_a_table_and_of_a_question_no_longer_asked() -> None:
         Choice("first", "", "y"),
     )
     vote = CountedVote("annotator-1a", answers, datetime(2026, 1, 1, tzinfo=UTC), 1.0)
-    row = export.vote_row("s1", vote, ("first", "labels"))
+    row = rows.vote_row("s1", vote, ("first", "labels"))
     assert list(row)[2:-2] == ["first", "labels.a", "labels.b", "old"]
 
 
 def test_any_other_protocol_publishes_its_items() -> None:
-    assert export.layout_for("validity") is export.THEORY_OF_MIND
-    layout = export.layout_for("ratings")
+    assert rows.layout_for("validity") is rows.THEORY_OF_MIND
+    layout = rows.layout_for("ratings")
     assert layout.configs == ("story-data",)
     assert layout.story_row(COOKIES)["item"] == COOKIES.content
 
