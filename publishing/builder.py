@@ -73,6 +73,7 @@ def build(directory: Path, *, facts: ReleaseFacts, stories: Iterable[JudgedStory
 
 def describe(facts: ReleaseFacts, tally: Tally) -> dict[str, Any]:
     """The content of ``release.json``."""
+    rule = get_filter(facts.filter_name)
     return {
         "study": facts.slug,
         "title": facts.title,
@@ -89,7 +90,11 @@ def describe(facts: ReleaseFacts, tally: Tally) -> dict[str, Any]:
             }
             for question in facts.asked
         ],
-        "filter": {"name": facts.filter_name, "parameters": {"votes_per_story": facts.votes_per_story}},
+        "filter": {
+            "name": facts.filter_name,
+            "rule": rule.sentence(facts.votes_per_story),
+            "parameters": rule.parameters(facts.votes_per_story),
+        },
         "salt": facts.salt,
         "counts": tally.counts(),
         "code_version": facts.code_version,

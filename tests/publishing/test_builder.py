@@ -24,6 +24,7 @@ from publishing.errors import BrokenDirectory, NothingToRelease, TooManyVotes
 from publishing.facts import AskedQuestion, People, ReleaseFacts
 from publishing.files import directory, jsonl
 from publishing.files.rows import CountedVote, ReleasedStory
+from publishing.filters import get_filter
 
 START = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 SCALES = {
@@ -176,7 +177,11 @@ def test_release_json(tmp_path: Path) -> None:
             {"key": key, "title": f"About {key}", "options": list(options), "against": ["no"]}
             for key, options in SCALES.items()
         ],
-        "filter": {"name": "all-agree", "parameters": {"votes_per_story": 3}},
+        "filter": {
+            "name": "all-agree",
+            "rule": get_filter("all-agree").sentence(3),
+            "parameters": {"votes_per_story": 3, "votes_needed": 3},
+        },
         "salt": "00ff",
         "counts": {
             "stories": 42,

@@ -105,3 +105,59 @@ def test_filters_have_names() -> None:
     assert DEFAULT_FILTER in FILTERS
     with pytest.raises(UnknownFilter, match="all-agree"):
         get_filter("most-agree")
+
+
+def judged(name: str, *against: str) -> tuple[Outcome, str]:
+    """The verdict on a story whose votes are written as what they say no to: ``q1q3``."""
+    votes = [
+        [Choice(question, "", "no" if question in noes else "yes") for question in OPTIONS]
+        for noes in against
+    ]
+    verdict = get_filter(name)(votes, votes_per_story=len(votes), counts_against=is_no)
+    return verdict.outcome, verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("against", "two_of_three", "majority"),
+    [
+        (("", "", ""), "", ""),
+        (("q1", "", ""), "", ""),
+        (("q1q2q3q4", "", ""), "", ""),
+        (("q1", "q1", ""), "q1", "q1"),
+        (("q1", "q2", ""), "q1,q2", ""),
+        (("q1", "q2", "q3"), "q1,q2,q3", ""),
+        (("q1q4", "q2", "q4"), "q1,q2,q4", "q4"),
+        # two votes: two thirds of two are both, and one of two is a tie
+        (("q3", ""), "q3", "q3"),
+        # four votes: three must be behind a story; two of four is a tie
+        (("q3", "", "", ""), "", ""),
+        (("q1", "q2", "", ""), "q1,q2", ""),
+        (("q1", "q1", "", ""), "q1", "q1"),
+    ],
+)
+def test_the_other_filters_by_hand(against: tuple[str, ...], two_of_three: str, majority: str) -> None:
+    for name, reason in (("two-of-three", two_of_three), ("majority", majority)):
+        assert judged(name, *against) == (Outcome.DROPPED if reason else Outcome.KEPT, reason), name
+
+
+@given(votes=st.lists(forms, min_size=1, max_size=5))
+def test_stricter_filters_keep_a_part_of_what_laxer_ones_keep(votes: list[tuple[Choice, ...]]) -> None:
+    kept = [
+        get_filter(name)(votes, votes_per_story=len(votes), counts_against=is_no).outcome is Outcome.KEPT
+        for name in ("all-agree", "two-of-three", "majority")
+    ]
+    assert kept == sorted(kept)
+
+
+@pytest.mark.parametrize("name", sorted(FILTERS))
+def test_every_filter_states_its_rule_and_its_numbers(name: str) -> None:
+    rule = get_filter(name)
+    assert rule.name == name
+    assert "3" in rule.sentence(3)
+    assert "{" not in rule.sentence(3)
+    assert rule.parameters(3)["votes_per_story"] == 3
+    assert rule.parameters(3)["votes_needed"] == (3 if rule.validates else 2)
+
+
+def test_only_the_unanimous_filter_validates() -> None:
+    assert [name for name, rule in FILTERS.items() if rule.validates] == [DEFAULT_FILTER]
