@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -12,17 +12,22 @@ from typing import Any
 from publishing.files.rows import CountedVote, ReleasedStory
 from publishing.filters import Outcome, Verdict
 
+MOST_SECONDS = 3600
+"""Longer than anybody reads two sentences: what is above says nothing about the work."""
+
 
 @dataclass(frozen=True, slots=True)
 class People:
     """How many people came this far, up to the moment the release was asked for.
 
-    ``attempted`` and ``passed`` are None when the study asks for no qualification.
+    ``attempted`` and ``passed`` are None when the study asks for no qualification; ``visited`` when
+    arrivals were not recorded.
     """
 
     consented: int
     attempted: int | None
     passed: int | None
+    visited: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +89,8 @@ class ReleaseFacts:
     currency: str
     opened_at: datetime | None
     people: People
+    surplus: Mapping[str, int] = field(default_factory=dict)
+    """Votes that are stored and do not count, by the reason (``annotation.models.SurplusReason``)."""
     statement: Statement = Statement()
 
     @property
@@ -116,6 +123,12 @@ class Tally:
 
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     votes: int = 0
+    first_vote: datetime | None = None
+    last_vote: datetime | None = None
+    languages: Counter[str] = field(default_factory=Counter)
+    """Votes by the language of the form."""
+    seconds: Counter[int] = field(default_factory=Counter)
+    """Votes by whole seconds on task; an hour and more is one entry."""
     annotators: set[str] = field(default_factory=set)
     reasons: Counter[str] = field(default_factory=Counter)
     by_scenario: dict[str, Share] = field(default_factory=dict)
@@ -124,7 +137,14 @@ class Tally:
     def see(self, story: ReleasedStory, votes: Sequence[CountedVote], verdict: Verdict) -> None:
         self.outcomes[verdict.outcome] += 1
         self.votes += len(votes)
-        self.annotators.update(vote.annotator for vote in votes)
+        for vote in votes:
+            self.annotators.add(vote.annotator)
+            self.languages[vote.language] += 1
+            self.seconds[min(int(vote.seconds_on_task), MOST_SECONDS)] += 1
+            if self.first_vote is None or vote.submitted_at < self.first_vote:
+                self.first_vote = vote.submitted_at
+            if self.last_vote is None or vote.submitted_at > self.last_vote:
+                self.last_vote = vote.submitted_at
         if verdict.outcome is Outcome.DROPPED:
             self.reasons[verdict.reason] += 1
         for shares, name in (
@@ -135,6 +155,15 @@ class Tally:
             share.generated += 1
             share.complete += verdict.outcome is not Outcome.INCOMPLETE
             share.kept += verdict.outcome is Outcome.KEPT
+
+    def median_seconds(self) -> int | None:
+        """The median of the whole seconds on task (the lower one of two); None without votes."""
+        seen = 0
+        for seconds, votes in sorted(self.seconds.items()):
+            seen += votes
+            if 2 * seen >= self.votes:
+                return seconds
+        return None
 
     def dropped_by_question(self) -> dict[str, int]:
         """How many stories each question dropped. A story that two questions drop counts for both."""

@@ -19,7 +19,7 @@ from django.db.models.functions import Collate, Concat
 from django.utils.translation import override
 
 from annotation import rules
-from annotation.models import Event, Story, Study, Vote
+from annotation.models import Event, Story, Study, SurplusReason, Vote
 from annotation.protocols.base import Choice, Question
 from publishing.builder import JudgedStory
 from publishing.errors import TooManyVotes
@@ -148,6 +148,7 @@ def release_facts(release: Release) -> ReleaseFacts:
         currency=study.currency,
         opened_at=study.opened_at,
         people=people(release),
+        surplus=surplus_votes(release),
     )
 
 
@@ -177,10 +178,30 @@ def people(release: Release) -> People:
     qualified, failed = Event.Type.ENROLLMENT_QUALIFIED, Event.Type.ENROLLMENT_FAILED
     tested = study.gate != Study.Gate.NOT_REQUIRED
     return People(
+        visited=how_many(Event.Type.VISIT_ARRIVED),
         consented=how_many(Event.Type.CONSENT_GIVEN),
         attempted=how_many(qualified, failed) if tested else None,
         passed=how_many(qualified) if tested else None,
     )
+
+
+def surplus_votes(release: Release) -> dict[str, int]:
+    """How many votes came too late or from the wrong person to count, by reason, up to the release.
+
+    A vote that was changed afterwards is one vote.
+    """
+    votes = Vote.objects.of_study(release.study).exclude(surplus_reason=SurplusReason.NONE)
+    counted = (
+        votes.filter(
+            revision=1,
+            environment=release.environment,
+            submitted_at__lte=release.answers_until or release.requested_at,
+        )
+        .values("surplus_reason")
+        .annotate(votes=Count("pk"))
+        .order_by("surplus_reason")
+    )
+    return {row["surplus_reason"]: row["votes"] for row in counted}
 
 
 def judged_stories(study: Study, *, until: datetime | None = None) -> Iterator[JudgedStory]:
@@ -208,7 +229,7 @@ def judged_stories(study: Study, *, until: datetime | None = None) -> Iterator[J
 
 
 def _counted_votes(study: Study, until: datetime | None) -> Iterable[tuple[Any, ...]]:
-    """(story id, annotator, submitted, served, first submitted, answers as text) per counted vote."""
+    """Per vote: story id, annotator, submitted, served, first submitted, language, answers as text."""
     answer = Concat(
         "answers__question",
         Value(_SEPARATOR),
@@ -230,6 +251,7 @@ def _counted_votes(study: Study, until: datetime | None) -> Iterable[tuple[Any, 
             "submitted_at",
             "served_at",
             "first_submitted_at",
+            "language",
             "given",
         )
     )
@@ -242,7 +264,7 @@ def _judged(
 ) -> JudgedStory:
     votes = []
     against: set[Choice] = set()
-    for _, annotator, submitted_at, served_at, first_submitted_at, given in rows:
+    for _, annotator, submitted_at, served_at, first_submitted_at, language, given in rows:
         if annotator not in pseudonyms:
             pseudonyms[annotator] = rules.pseudonym(study.pseudonym_key, annotator)
         answers = []
@@ -253,7 +275,7 @@ def _judged(
             if mark == _COUNTS_AGAINST:
                 against.add(choice)
         seconds = (first_submitted_at - served_at).total_seconds()
-        votes.append(CountedVote(pseudonyms[annotator], tuple(answers), submitted_at, seconds))
+        votes.append(CountedVote(pseudonyms[annotator], tuple(answers), submitted_at, seconds, language))
     return JudgedStory(_released(story), tuple(votes), frozenset(against))
 
 

@@ -31,12 +31,16 @@ class ReleasedStory:
 
 @dataclass(frozen=True, slots=True)
 class CountedVote:
-    """One vote that the filter looks at. ``seconds_on_task`` runs from serving to submission."""
+    """One vote that the filter looks at. ``seconds_on_task`` runs from serving to submission.
+
+    ``language`` is the one in which the person read the form.
+    """
 
     annotator: str
     answers: tuple[Choice, ...]
     submitted_at: datetime
     seconds_on_task: float
+    language: str = "en"
 
 
 @dataclass(frozen=True, slots=True)
