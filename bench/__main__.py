@@ -29,11 +29,20 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--big", type=int, default=1_000_000, metavar="STORIES", help="of the big study")
     parser.add_argument("--requests", type=int, default=300, help="timed per study for the latencies")
     parser.add_argument("--quick", action="store_true", help="leave the latencies and the big study out")
+    parser.add_argument(
+        "--release",
+        type=int,
+        default=0,
+        metavar="STORIES",
+        help="measure publishing a release of so many stories, and nothing else",
+    )
     parser.add_argument("--port", type=int, default=8900, help="the first of the two ports to use")
     parser.add_argument(
         "--server", default="", metavar="OPTIONS", help="more options for granian, to try them out"
     )
     chosen = parser.parse_args()
+    if chosen.release and not 100 <= chosen.release <= 2_000_000:
+        parser.error("--release must be between 100 and 2000000.")
     if not 0 < chosen.seconds <= 120:
         parser.error("--seconds must be above 0 and at most 120.")
     if not 1 <= chosen.annotators <= 64 or not 1 <= chosen.requests <= 1000:
@@ -74,10 +83,10 @@ def main() -> None:
     import django
 
     django.setup()
-    from bench.run import run
+    from bench.run import run, run_release
 
     try:
-        report, fine = run(chosen, results=results, say=say)
+        report, fine = (run_release if chosen.release else run)(chosen, results=results, say=say)
     finally:
         from django.db import connections
 

@@ -17,12 +17,16 @@ from django.utils import timezone
 from bench import measure
 from bench.http import WARM_UP_REQUESTS
 from bench.machine import describe
-from bench.table import table
-from bench.world import copy_world, empty_database, fill_up, make_world
+from bench.release import publishing
+from bench.table import release_table, table
+from bench.world import copy_world, empty_database, fill_up, make_world, server_url
 from publishing.provenance import code_version
 from tomannot import web
 
 BARE_SECONDS = 10.0
+RELEASE_SAMPLE = 60
+"""Stories made through actions before COPY repeats them."""
+RELEASE_PEOPLE = 30
 SHOWN = ("server_version", "fsync", "synchronous_commit", "full_page_writes", "shared_buffers")
 PACKAGES = ("django", "granian", "psycopg")
 
@@ -85,6 +89,24 @@ def run(chosen: argparse.Namespace, *, results: Path, say: Callable[[str], None]
         or sql.integrity_broken
     )
     return table(facts) + f"\n{file}\n", fine
+
+
+def run_release(chosen: argparse.Namespace, *, results: Path, say: Callable[[str], None]) -> tuple[str, bool]:
+    """Measure publishing alone; the table as text. Writes a JSON file beside it."""
+    empty_database("tomannot")
+    world = make_world(stories=RELEASE_SAMPLE, people=RELEASE_PEOPLE)
+    found = publishing(world, stories=chosen.release, say=say)
+    now = timezone.now()
+    facts = {
+        "date": now.isoformat(timespec="seconds"),
+        "code": code_version(),
+        "machine": describe(),
+        "postgres": settings_of(server_url("bench_release")),
+        "release": dataclasses.asdict(found) | {"times_copy": round(found.times_copy, 2)},
+    }
+    file = results / f"{now:%Y-%m-%d-%H%M%S}-release.json"
+    file.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+    return release_table(facts) + f"\n{file}\n", True
 
 
 def figures(measured: measure.Loop | measure.Sql | measure.Latency) -> dict[str, Any]:

@@ -13,12 +13,33 @@ def table(facts: Facts) -> str:
     return "\n".join([*_head(facts), "", *_loop(facts), "", *_latencies(facts)]) + "\n"
 
 
-def _head(facts: Facts) -> Iterator[str]:
+def release_table(facts: Facts) -> str:
+    """What publishing one release took, as Markdown."""
+    return "\n".join([*_machine(facts), "", *_release(facts["release"])]) + "\n"
+
+
+def _release(found: Facts) -> Iterator[str]:
+    yield f"| {found['stories']:,} stories, {found['votes']:,} votes | |"
+    yield "|---|---:|"
+    yield f"| stories kept | {found['kept']:,} |"
+    yield f"| publishing, seconds | {found['seconds']:.1f} |"
+    yield f"| raw COPY of stories, votes and answers, seconds | {found['copy_seconds']:.1f} |"
+    yield f"| publishing / COPY | {found['times_copy']:.1f} |"
+    yield f"| peak memory of the worker, MiB | {found['peak_mib']:,} |"
+    yield f"| written, MB | {found['release_bytes'] / 1e6:,.0f} (COPY: {found['copy_bytes'] / 1e6:,.0f}) |"
+    yield f"| load average before | {found['load_before']} |"
+
+
+def _machine(facts: Facts) -> Iterator[str]:
     machine, postgres = facts["machine"], facts["postgres"]
     yield f"tomannot {facts['code']}, {facts['date']}"
     cpu = f"{machine['cores']} cores ({machine['cpu']})"
     yield f"{cpu}, {machine['memory_gib']} GiB, Python {machine['python']}"
     yield f"PostgreSQL {', '.join(f'{name} {value}' for name, value in postgres.items())}"
+
+
+def _head(facts: Facts) -> Iterator[str]:
+    yield from _machine(facts)
     yield f"granian {facts['server']}"
 
 

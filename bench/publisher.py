@@ -1,0 +1,43 @@
+"""The process that publishes the big release and is measured: ``python -m bench.publisher``."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+
+import django
+
+django.setup()
+
+from django.utils import timezone  # noqa: E402
+
+from annotation.models import Study  # noqa: E402
+from publishing import actions  # noqa: E402
+from publishing.models import Release  # noqa: E402
+
+
+def main() -> None:
+    """Ask for a release of the only study, build it, say on standard output how it went."""
+    begun = time.perf_counter()
+    release = actions.request_release(study=Study.objects.get(), by=None, now=timezone.now())
+    actions.build_release(release_id=release.pk, now=timezone.now())
+    seconds = time.perf_counter() - begun
+    release.refresh_from_db()
+    if release.state != Release.State.PUBLISHED:
+        sys.exit(f"bench: the release failed: {release.failure}")
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    peak = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:"))
+    found = {
+        "votes": release.votes,
+        "kept": release.kept,
+        "seconds": seconds,
+        "release_bytes": sum(release.files.values_list("size", flat=True)),
+        "peak_mib": round(peak / 1024),
+    }
+    sys.stdout.write(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()
