@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from django.urls import path
 
-from dashboard import views
+from dashboard import filter_views, views
 
 app_name = "dashboard"
 urlpatterns = [
     path("", views.home, name="home"),
     path("studies/", views.studies, name="studies"),
     path("studies/<slug:slug>/", views.study, name="study"),
-    path("studies/<slug:slug>/publish/", views.publish, name="publish"),
+    path("studies/<slug:slug>/filters/", filter_views.filters, name="filters"),
+    path("studies/<slug:slug>/publish/", filter_views.publish, name="publish"),
     path("studies/<slug:slug>/<str:move>/", views.change_state, name="change_state"),
 ]

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import researcher, researchers_page
 from annotation import actions
 from annotation.errors import AnnotationError
 from annotation.models import Study
 from dashboard import queries
-from publishing import actions as publishing_actions
-from publishing.errors import PublishingError
 from publishing.models import Release
 from publishing.queries import verdict_counts
 from publishing.views import release_list
@@ -30,7 +29,7 @@ MOVES = {"open": actions.open_study, "pause": actions.pause_study, "close": acti
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     """What this is, and what has been published here."""
-    return render(request, "pages/home.html", {"releases": release_list()})
+    return render(request, "pages/home.html", {"releases": release_list(), "sends_mail": settings.SENDS_MAIL})
 
 
 @require_safe
@@ -81,39 +80,6 @@ def change_state(request: HttpRequest, slug: str, move: str) -> HttpResponse:
     return redirect("dashboard:study", slug=slug)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@researchers_page
-def publish(request: HttpRequest, slug: str) -> HttpResponse:
-    """Ask for a release, after a page that says what it would hold; a Celery worker builds it."""
-    study = get_object_or_404(Study, slug=slug)
-    if request.method != "POST":
-        return _before_publishing(request, study)
-    try:
-        release = publishing_actions.request_release(study=study, by=researcher(request), now=timezone.now())
-        messages.success(request, _("Release %(number)s is being built.") % {"number": release.number})
-    except PublishingError as error:
-        messages.error(request, str(error))
-    return redirect("dashboard:study", slug=slug)
-
-
-def _before_publishing(request: HttpRequest, study: Study) -> HttpResponse:
-    verdicts = verdict_counts(study)
-    text = _(
-        "It would hold %(kept)s kept and %(dropped)s dropped stories; %(incomplete)s lack votes and stay "
-        "out. A published release is public, and never changes or goes away."
-    ) % {"kept": verdicts.kept, "dropped": verdicts.dropped, "incomplete": verdicts.incomplete}
-    context = {
-        "heading": _("Publish a release of “%(study)s”?") % {"study": study.title},
-        "text": text,
-        "session": True,
-        "actions": [
-            {"label": _("Publish it"), "url": request.path, "method": "post"},
-            {"label": _("Not now"), "url": reverse("dashboard:study", args=[study.slug])},
-        ],
-    }
-    return render(request, "pages/message.html", context)
-
-
 def _actions(study: Study) -> list[dict[str, Any]]:
     """What can be done with a study in its state, the likeliest first."""
     possible = {
@@ -129,6 +95,8 @@ def _actions(study: Study) -> list[dict[str, Any]]:
     if study.state != Study.State.DRAFT:
         publish_url = reverse("dashboard:publish", args=[study.slug])
         buttons.insert(0, {"label": _("Publish a release"), "url": publish_url})
+        filters_url = reverse("dashboard:filters", args=[study.slug])
+        buttons.append({"label": _("Compare filters"), "url": filters_url})
     buttons.append(
         {"label": _("Import stories"), "url": reverse("admin:annotation_study_import_file", args=[study.pk])}
     )

@@ -58,6 +58,7 @@ class Comparison:
         stories = Counter(self._kind_of)
         reasons = {rule.name: self._reasons(rule) for rule in FILTERS.values()}
         default = [not reason for reason in reasons[DEFAULT_FILTER]]
+        by_default = sum(stories[kind] for kind, kept in enumerate(default) if kept)
         filters = []
         for name, by_kind in reasons.items():
             kept = Counter({kind: stories[kind] for kind, reason in enumerate(by_kind) if not reason})
@@ -67,11 +68,11 @@ class Comparison:
                 questions.update(dict.fromkeys(filter(None, reason.split(",")), stories[kind]))
             filters.append(
                 {
-                    **_row(name, len(self._kind_of), kept.total(), both, self._kept_by_default(default)),
+                    **_row(name, len(self._kind_of), kept.total(), both, by_default),
                     "dropped_by_question": dict(sorted(questions.items())),
                 }
             )
-        filters.append(self._model_row(default))
+        filters.append(self._model_row(default, by_default))
         return {
             "stories": len(self._kind_of),
             "votes": len(self._person),
@@ -91,17 +92,13 @@ class Comparison:
         ]
         return [verdict.reason if verdict.outcome is not Outcome.KEPT else "" for verdict in verdicts]
 
-    def _kept_by_default(self, default: Sequence[bool]) -> int:
-        return sum(default[kind] for kind in self._kind_of)
-
-    def _model_row(self, default: Sequence[bool]) -> dict[str, Any]:
-        row = _row(MODEL, len(self._kind_of), 0, 0, self._kept_by_default(default))
+    def _model_row(self, default: Sequence[bool], by_default: int) -> dict[str, Any]:
         if not self._kind_of:
-            return row
+            return _row(MODEL, 0, 0, 0, 0)
         estimate = self._estimate()
         kept = estimate.posteriors[:, _VALID] >= 0.5
         both = int((kept & np.array(default)[np.array(self._kind_of)]).sum())
-        row = _row(MODEL, len(kept), int(kept.sum()), both, self._kept_by_default(default))
+        row = _row(MODEL, len(kept), int(kept.sum()), both, by_default)
         return {**row, "iterations": estimate.iterations, "converged": estimate.converged}
 
     def _estimate(self) -> Estimate:

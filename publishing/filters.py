@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from django.utils.translation import gettext, gettext_noop
+
 from annotation.protocols.base import Choice
 from publishing.errors import TooManyVotes, UnknownFilter
 
@@ -81,8 +83,13 @@ class StoryFilter:
         return Verdict(Outcome.DROPPED, ",".join(sorted(against))) if against else Verdict(Outcome.KEPT)
 
     def sentence(self, votes_per_story: int) -> str:
-        """The rule in words, for a study with so many votes per story."""
+        """The rule in words, for a study with so many votes per story; in English, as releases have it."""
         return self.rule.format(votes=votes_per_story, enough=self.enough(votes_per_story))
+
+    def shown(self, votes_per_story: int) -> tuple[str, str]:
+        """Title and rule in the reader's language."""
+        rule = gettext(self.rule).format(votes=votes_per_story, enough=self.enough(votes_per_story))
+        return gettext(self.title), rule
 
     def parameters(self, votes_per_story: int) -> dict[str, int | str]:
         """What ``release.json`` records beside the name: enough to apply the rule again."""
@@ -115,9 +122,11 @@ def _too_few_behind_a_question(against: Sequence[frozenset[str]]) -> frozenset[s
 
 all_agree = StoryFilter(
     name="all-agree",
-    title="all agree",
-    rule="a story is kept if and only if it has exactly {votes} counted votes and none of their answers "
-    "counts against it",
+    title=gettext_noop("all agree"),
+    rule=gettext_noop(
+        "a story is kept if and only if it has exactly {votes} counted votes and none of their answers "
+        "counts against it"
+    ),
     judge=_anybody,
     enough=int,
     validates=True,
@@ -126,9 +135,11 @@ all_agree = StoryFilter(
 
 two_of_three = StoryFilter(
     name="two-of-three",
-    title="two of three",
-    rule="a story is kept if and only if it has exactly {votes} counted votes and at least {enough} of them "
-    "(two thirds) have no answer that counts against it",
+    title=gettext_noop("two of three"),
+    rule=gettext_noop(
+        "a story is kept if and only if it has exactly {votes} counted votes and at least {enough} of them "
+        "(two thirds) have no answer that counts against it"
+    ),
     judge=_too_few_behind_the_story,
     enough=_two_thirds,
 )
@@ -136,10 +147,12 @@ two_of_three = StoryFilter(
 
 majority = StoryFilter(
     name="majority",
-    title="majority on every question",
-    rule="a story is kept if and only if it has exactly {votes} counted votes and, for every question taken "
-    "by itself, at least {enough} of them (more than half) have no answer that counts against it; a tie "
-    "drops the story",
+    title=gettext_noop("majority on every question"),
+    rule=gettext_noop(
+        "a story is kept if and only if it has exactly {votes} counted votes and, for every question taken "
+        "by itself, at least {enough} of them (more than half) have no answer that counts against it; a tie "
+        "drops the story"
+    ),
     judge=_too_few_behind_a_question,
     enough=_more_than_half,
     ties="dropped",

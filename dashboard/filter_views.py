@@ -1,0 +1,109 @@
+"""Publishing a release: which filter, and what each would keep."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from accounts.access import researcher, researchers_page
+from annotation.models import Study
+from dashboard.queries import Share
+from publishing import actions, comparisons
+from publishing.comparing import MODEL
+from publishing.errors import PublishingError
+from publishing.filters import DEFAULT_FILTER, FILTERS
+from publishing.queries import verdict_counts
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@researchers_page
+def filters(request: HttpRequest, slug: str) -> HttpResponse:
+    """What each filter would keep of the votes so far; a POST has it worked out again."""
+    study = get_object_or_404(Study, slug=slug)
+    if request.method == "POST":
+        researcher(request)
+        comparisons.ask(study)
+        return redirect("dashboard:filters", slug=slug)
+    found = comparisons.latest(study)
+    context = {
+        "study": study,
+        "compared": found,
+        "rows": compared_rows(study, found.document) if found and found.document else [],
+        "underway": comparisons.is_underway(study),
+    }
+    return render(request, "dashboard/filters.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@researchers_page
+def publish(request: HttpRequest, slug: str) -> HttpResponse:
+    """Ask for a release, after a page that says what it would hold; a Celery worker builds it."""
+    study = get_object_or_404(Study, slug=slug)
+    if request.method == "POST":
+        name = request.POST.get("filter", DEFAULT_FILTER)
+        try:
+            release = actions.request_release(
+                study=study, by=researcher(request), now=timezone.now(), filter_name=name
+            )
+            messages.success(request, _("Release %(number)s is being built.") % {"number": release.number})
+        except PublishingError as error:
+            messages.error(request, str(error))
+        return redirect("dashboard:study", slug=slug)
+    context = {"study": study, "verdicts": verdict_counts(study), "filters": _choices(study)}
+    return render(request, "dashboard/publish.html", context)
+
+
+def compared_rows(study: Study, document: dict[str, Any]) -> list[dict[str, Any]]:
+    """The comparison as the page's table shows it: a row per filter, the model last."""
+    rows = []
+    for row in document["filters"]:
+        rule = FILTERS.get(row["name"])
+        title, sentence = rule.shown(study.votes_per_story) if rule else (_("Dawid and Skene’s model"), "")
+        rows.append(
+            {
+                **row,
+                "title": title,
+                "rule": sentence,
+                "is_default": row["name"] == DEFAULT_FILTER,
+                "is_model": row["name"] == MODEL,
+                "share": row["kept"] / document["stories"] if document["stories"] else 0.0,
+                "questions": _by_question(study, row.get("dropped_by_question", {}), document["stories"]),
+            }
+        )
+    return rows
+
+
+def _by_question(study: Study, dropped: dict[str, int], stories: int) -> list[Share]:
+    return [
+        Share(
+            str(question.title),
+            dropped.get(question.key, 0),
+            dropped.get(question.key, 0) / stories if stories else 0.0,
+        )
+        for question in study.protocol.questions
+    ]
+
+
+def _choices(study: Study) -> list[dict[str, Any]]:
+    """The filters a release may be made with, and what each keeps as far as that has been worked out."""
+    found = comparisons.latest(study)
+    document = found.document if found and found.document else {"filters": []}
+    kept = {row["name"]: row["kept"] for row in document["filters"]}
+    return [
+        {
+            "name": rule.name,
+            "title": title,
+            "rule": sentence,
+            "validates": rule.validates,
+            "checked": rule.name == DEFAULT_FILTER,
+            "kept": kept.get(rule.name),
+        }
+        for rule in FILTERS.values()
+        for title, sentence in [rule.shown(study.votes_per_story)]
+    ]

@@ -1,0 +1,73 @@
+"""Choosing a filter for a release, and comparing what each would keep."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from accounts.actions import ensure_researcher
+from annotation.models import Study
+from publishing import comparisons
+from publishing.models import Release
+from tests.publishing.support import judged_study
+from tests.publishing.test_comparisons import FORMS, forget
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def study() -> Iterator[Study]:
+    study = judged_study("compared", FORMS)
+    yield study
+    forget(study)
+
+
+@pytest.fixture
+def boss(study: Study) -> Client:
+    client = Client()
+    client.force_login(ensure_researcher(username="boss", password="a long enough password"))
+    return client
+
+
+def words(client: Client, address: str) -> str:
+    text = re.sub(r"<[^>]+>", " ", client.get(address).content.decode())
+    return " ".join(text.split())
+
+
+def test_the_page_shows_what_each_filter_keeps(study: Study, boss: Client) -> None:
+    assert "have not been compared on this study yet" in words(boss, "/studies/compared/filters/")
+    assert boss.post("/studies/compared/filters/").status_code == 302
+    page = boss.get("/studies/compared/filters/").content.decode()
+    assert 'hx-trigger="every 2s"' in page
+    comparisons.make(study.pk, now=timezone.now())
+    page = boss.get("/studies/compared/filters/").content.decode()
+    assert "hx-trigger" not in page, "the page stops looking once the result is there"
+    shown = words(boss, "/studies/compared/filters/")
+    assert "3 complete stories, 9 votes, people who voted: 3" in shown
+    assert "All agree validates 1 33 % 2 0 0" in shown
+    assert "Two of three 2 67 % 1 1 0" in shown
+    assert "for comparison only" in shown
+
+
+def test_the_chosen_filter_is_recorded(study: Study, boss: Client) -> None:
+    shown = words(boss, "/studies/compared/publish/")
+    assert "1 story lacks votes and stays out" in shown
+    assert "It would keep 1 story now and drop 2" in shown
+    boss.post("/studies/compared/publish/", {"filter": "majority"})
+    assert Release.objects.get(study=study).filter_name == "majority"
+
+
+def test_without_a_choice_everybody_must_agree(study: Study, boss: Client) -> None:
+    boss.post("/studies/compared/publish/")
+    assert Release.objects.get(study=study).filter_name == "all-agree"
+
+
+def test_no_release_is_made_with_the_model_or_an_unknown_filter(study: Study, boss: Client) -> None:
+    for name in ("dawid-skene", "nonsense"):
+        response = boss.post("/studies/compared/publish/", {"filter": name}, follow=True)
+        assert f"There is no filter “{name}”" in response.content.decode()
+    assert not Release.objects.exists()
