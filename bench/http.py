@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 import socket
 import time
+import zlib
 from dataclasses import dataclass
 
 ASSIGNMENT = re.compile(rb'name="assignment" value="(\d+)"')
 RECEIPT = b'class="receipt"'
 CONTENT_LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)\r\n", re.IGNORECASE)
 FORM = b"q1=yes&q2=yes&q3=yes&q4=yes&assignment="
+COMPRESSED = b"\r\ncontent-encoding: gzip\r\n"
+GZIP = 31
+"""What zlib calls the gzip format."""
 RECEIVE = 1 << 16
 WARM_UP_REQUESTS = 10
 """Requests of a kind that are sent before the first one that is timed."""
@@ -40,7 +44,7 @@ class Answer:
 
 def page_request(host: str, path: str) -> bytes:
     """The request of somebody who opens their page of stories."""
-    return f"GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()
+    return f"GET {path} HTTP/1.1\r\nHost: {host}\r\nAccept-Encoding: gzip\r\n\r\n".encode()
 
 
 def submit_request(host: str, path: str, assignment: bytes) -> bytes:
@@ -48,6 +52,7 @@ def submit_request(host: str, path: str, assignment: bytes) -> bytes:
     body = FORM + assignment
     head = (
         f"POST {path} HTTP/1.1\r\nHost: {host}\r\nHX-Request: true\r\nHX-Target: work\r\n"
+        "Accept-Encoding: gzip\r\n"
         f"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {len(body)}\r\n\r\n"
     )
     return head.encode() + body
@@ -64,7 +69,10 @@ def whole_answer(received: bytes | bytearray) -> Answer | None:
     size = end + 4 + int(length[1])
     if len(received) < size:
         return None
-    return Answer(int(received[9:12]), bytes(received[end + 4 : size]))
+    body = bytes(received[end + 4 : size])
+    if COMPRESSED in received[: end + 2].lower():
+        body = zlib.decompress(body, GZIP)
+    return Answer(int(received[9:12]), body)
 
 
 class Connection:

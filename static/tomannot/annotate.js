@@ -6,43 +6,101 @@
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
   const hide = (element, hidden) => element && (element.hidden = hidden);
 
-  // Number keys can be switched off (WCAG 2.1.4). Storage may be blocked inside another site's frame.
+  // Keys can be switched off (WCAG 2.1.4). Storage may be blocked inside another site's frame.
   const setting = one("[data-keys]");
   const keys = setting && one("input", setting);
+  const showKeys = () => document.documentElement.classList.toggle("no-keys", !keys.checked);
   if (keys) {
     try {
       keys.checked = localStorage.getItem("keys") !== "off";
     } catch {}
     keys.onchange = () => {
+      showKeys();
       try {
         localStorage.setItem("keys", keys.checked ? "on" : "off");
       } catch {}
     };
+    showKeys();
     setting.hidden = false;
   }
 
+  // Arrows on an answer choose among the answers, as everywhere. Only where our own keys have put the
+  // focus do they go from question to question, so that nobody changes an answer by going back.
+  let placed;
   const goTo = (row) => {
-    const target = row ? one("input:checked", row) || one("input", row) : one("[data-answers] [type=submit]");
-    target.focus({ preventScroll: true });
+    placed = row ? one("input:checked", row) || one("input", row) : one("[data-answers] [type=submit]");
+    placed.focus({ preventScroll: true });
     // A question and the part of the story above it belong together on the screen.
-    (row?.closest("[data-question]") ?? target).scrollIntoView({ block: "nearest" });
+    (row?.closest("[data-question]") ?? placed).scrollIntoView({ block: "nearest" });
   };
+  const leavePlace = ({ target }) => target !== placed && (placed = null);
+  document.addEventListener("focusin", leavePlace);
+  document.addEventListener("change", () => (placed = null));
+
+  const move = (rows, target, step) => {
+    const row = rows.indexOf(target.closest("[data-row]"));
+    const here = target.matches("[type=submit]") ? rows.length : row;
+    const missing = rows.findIndex((other) => !one("input:checked", other));
+    // Somebody who is at no question is at the first open one; of a complete form, before it or behind it.
+    const outside = step > 0 ? Math.max(missing, 0) : (missing < 0 ? rows.length : missing) - 1;
+    const goal = here < 0 ? outside : here + step;
+    if (goal >= 0 && goal <= rows.length) goTo(rows[goal]);
+  };
+
+  // The instructions open in place, at the examples of the question at hand, and lead back to it.
+  const panel = one(".panel");
+  let before;
+  const openInstructions = (row) => {
+    before = { focus: document.activeElement, top: scrollY };
+    const number = all("[data-question]").indexOf(row?.closest("[data-question]"));
+    all("details", panel).forEach((part, place) => (part.open = place === Math.max(number, 0)));
+    panel.open = true;
+    one("summary", panel).focus({ preventScroll: true });
+    panel.scrollIntoView();
+  };
+  const closeInstructions = () => {
+    const inside = panel.contains(document.activeElement);
+    panel.open = false;
+    if (inside && before) {
+      document.activeElement.blur();
+      const back = before.focus;
+      placed = back.matches("input, button") ? back : null;
+      back.focus({ preventScroll: true });
+      scrollTo(0, before.top);
+    } else if (inside) one("summary", panel).focus();
+    before = null;
+  };
+
+  const BACK = document.documentElement.dir === "rtl" ? "ArrowRight" : "ArrowLeft";
+  const STEPS = { Backspace: -1, ArrowUp: -1, ArrowDown: 1, ArrowLeft: 1, ArrowRight: 1, [BACK]: -1 };
+  const CHOOSES = "input, textarea, select, [contenteditable]";
 
   document.addEventListener("keydown", (event) => {
     const { key, target } = event;
     const form = one("[data-answers]");
     if (!form || event.repeat || event.ctrlKey || event.altKey || event.metaKey) return;
-    if (target.closest("textarea, select, input:not([type=radio])")) return;
+    if (key === "Escape" && panel?.open) return closeInstructions();
+    if (!keys?.checked || target.closest("textarea, select, [contenteditable], input:not([type=radio])")) return;
     const rows = all("[data-row]", form);
     const missing = rows.filter((row) => !one("input:checked", row));
+    const row = target.closest("[data-row]") ?? missing[0];
 
-    if (key === "Enter") {
+    if (key === "?" && panel) {
+      event.preventDefault();
+      panel.open ? closeInstructions() : openInstructions(row);
+    } else if (event.shiftKey || target.closest(".panel")) {
+      return; // capitals and selections are not ours, and the instructions are for reading
+    } else if (key === "Enter") {
       // On a radio, a button or a link the browser itself does the right thing.
       if (target.closest("input, button, a, summary")) return;
       event.preventDefault();
       missing.length ? goTo(missing[0]) : form.requestSubmit();
-    } else if (keys?.checked) {
-      const row = target.closest("[data-row]") ?? missing[0];
+    } else if (key in STEPS) {
+      // Elsewhere up and down scroll the page.
+      if (target !== placed && key !== "Backspace" && (target.matches(CHOOSES) || /Up|Down/.test(key))) return;
+      event.preventDefault();
+      move(rows, target, STEPS[key]);
+    } else {
       const input = row && one(`[data-key="${CSS.escape(key)}"]`, row);
       if (!input) return;
       event.preventDefault();
@@ -78,7 +136,8 @@
     hide(one("[data-not-saved]"), detail.shouldSwap);
   });
   document.addEventListener("htmx:afterSwap", () => {
-    all(".panel").forEach((panel) => (panel.open = false));
+    if (panel) panel.open = false;
+    before = null;
     const heading = one("#work h1");
     document.title = document.title.replace(/^.*?(?= · )/s, () => heading.textContent.trim());
     (arrive() ?? heading).focus({ preventScroll: true });

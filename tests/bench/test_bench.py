@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -78,6 +79,14 @@ def test_a_response_is_whole_when_its_body_is() -> None:
     assert (answer.status, answer.body) == (200, b"fives")
     with pytest.raises(BadAnswer, match="Content-Length"):
         whole_answer(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+
+
+def test_a_compressed_response_is_read_as_a_browser_reads_it() -> None:
+    page = gzip.compress(b"five")
+    head = f"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {len(page)}\r\n\r\n".encode()
+    answer = whole_answer(head + page)
+    assert answer is not None
+    assert answer.body == b"five"
 
 
 @pytest.mark.parametrize("file", ["Dockerfile", "docs/operators.md"])

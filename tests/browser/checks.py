@@ -29,7 +29,7 @@ TOO_WIDE = """() => {
     .map((element) => element.outerHTML.slice(0, 100));
 }"""
 SMALL_TARGETS = """(least) =>
-  [...document.querySelectorAll("button, summary, .option label, .keys-setting, .actions a, #work > ul a")]
+  [...document.querySelectorAll("button, summary, .option label, .keys-setting label, .actions a, li > a")]
     .filter((element) => element.checkVisibility())
     .map((element) => [element.getBoundingClientRect(), element])
     .filter(([box]) => box.height < least || box.width < least)

@@ -59,7 +59,7 @@ class Digits:
         window.page.keyboard.press("Enter")
 
     def answer(self, window: Window, form: Form) -> None:
-        expect(window.page.get_by_label("Number keys")).to_be_visible()  # from then on they work
+        expect(window.page.get_by_label("Keyboard shortcuts")).to_be_visible()  # from then on they work
         for question, option in form.items():
             radio = window.radio(question, option)
             window.page.keyboard.press(radio.get_attribute("data-key") or "")

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from annotation import actions
 from annotation.models import Enrollment, Study
+from qualification import actions as qualification_actions
 from recruitment import actions as recruitment_actions
 from recruitment.links import visit_path
 from tests import builders
@@ -149,6 +150,13 @@ def changing(study: Study) -> str:
 
 def nothing_to_change(study: Study) -> str:
     return _work(builders.qualified(study)[0]) + "answers/1234567/"
+
+
+def start_test(study: Study) -> str:
+    strict = builders.make_study("strict", qualification=2)
+    person = builders.consent(builders.invite(strict)[0])
+    qualification_actions.start_attempt(enrollment=person, now=timezone.now())
+    return _work(person) + "qualification/1/"
 
 
 def place(study: Study) -> str:

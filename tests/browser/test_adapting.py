@@ -7,12 +7,15 @@ from playwright.sync_api import expect
 
 from annotation.models import Enrollment
 from tests.browser.conftest import OpenWindow
+from tests.browser.journeys import SAVE
+from tests.browser.test_submitting import FORM, at_first_story
 from tests.browser.windows import Window, stories_path
 
 pytestmark = pytest.mark.browser
 
 MOST_BYTES = 60_000
 MOST_REQUESTS = 12
+MOST_BYTES_OF_NEXT = 5_000
 MOVING = """() =>
   [...document.querySelectorAll("*")].filter((element) => {
     const style = getComputedStyle(element);
@@ -22,20 +25,38 @@ MOVING = """() =>
   }).map((element) => element.outerHTML.slice(0, 100))"""
 
 
+def on_the_wire(window: Window) -> dict[str, int]:
+    """Bytes that came for each address asked for, heads and bodies, as they were transferred."""
+    sizes = {}
+    for request in window.requests:
+        size = request.sizes()
+        sizes[request.url.removeprefix(window.site)] = size["responseBodySize"] + size["responseHeadersSize"]
+    return sizes
+
+
 def test_the_first_load_of_a_story_is_light_and_comes_from_here_alone(
     window: Window, person: Enrollment
 ) -> None:
-    window.page.goto(stories_path(person), wait_until="networkidle")
+    page = window.page.goto(stories_path(person), wait_until="networkidle")
     expect(window.heading).to_have_text("Story 1")
-    sizes = {
-        request.url.removeprefix(window.site): request.sizes()["responseBodySize"]
-        + request.sizes()["responseHeadersSize"]
-        for request in window.requests
-    }
+    sizes = on_the_wire(window)
     assert len(window.requests) <= MOST_REQUESTS, sizes
     assert sum(sizes.values()) <= MOST_BYTES, sizes
     assert window.foreign_requests() == []
     assert window.complaints == []
+    assert page is not None
+    assert page.headers["content-encoding"] == "gzip"
+    assert page.request.sizes()["responseBodySize"] < len(page.body()) / 3  # measured as it was transferred
+
+
+def test_the_next_story_comes_compressed(window: Window, person: Enrollment) -> None:
+    at_first_story(window, person)
+    window.choose(**FORM)
+    window.requests.clear()
+    window.button(SAVE).click()
+    expect(window.heading).to_have_text("Story 2")
+    (size,) = on_the_wire(window).values()
+    assert size < MOST_BYTES_OF_NEXT
 
 
 def test_static_files_are_compressed_and_kept_for_good(window: Window, person: Enrollment) -> None:
@@ -65,7 +86,9 @@ def test_keys_are_printed_only_where_there_are_any(
     window.page.goto(stories_path(person))
     expect(window.heading).to_have_text("Story 1")
     expect(window.page.locator("[data-answers] kbd").filter(visible=True)).to_have_count(0 if touch else 10)
-    expect(window.page.get_by_label("Number keys").filter(visible=True)).to_have_count(0 if touch else 1)
+    expect(window.page.get_by_label("Keyboard shortcuts").filter(visible=True)).to_have_count(
+        0 if touch else 1
+    )
 
 
 def test_paper_shows_the_instructions_unfolded_and_no_buttons(window: Window, person: Enrollment) -> None:

@@ -113,7 +113,7 @@ def test_a_digit_that_no_option_has_does_nothing(at_work: Window) -> None:
 
 
 def test_digits_can_be_switched_off_for_good(at_work: Window) -> None:
-    setting = at_work.page.get_by_label("Number keys")
+    setting = at_work.page.get_by_label("Keyboard shortcuts")
     setting.uncheck()
     at_work.page.reload()
     expect(setting).not_to_be_checked()

@@ -1,0 +1,243 @@
+"""One test per key, on every page with a form: stories, test stories, and an answer that is changed."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from annotation.models import Enrollment, Study
+from tests import builders
+from tests.browser.conftest import OpenWindow
+from tests.browser.pages import OWN, start_test
+from tests.browser.test_submitting import at_first_story
+from tests.browser.windows import DESKTOP, Window, stories_path
+
+pytestmark = pytest.mark.browser
+
+PLACES = ("story", "test story", "changing")
+INSTRUCTIONS = "#instructions"
+
+
+@pytest.fixture
+def at_work(open_window: OpenWindow, person: Enrollment) -> Window:
+    """A first story, on a desk, where there are keys."""
+    return at_first_story(open_window(viewport=DESKTOP), person)
+
+
+@pytest.fixture(params=PLACES)
+def at_a_form(request: pytest.FixtureRequest, open_window: OpenWindow, study: Study) -> Window:
+    """Each of the pages with a form, nothing or (when changing) everything chosen."""
+    arrange = {
+        "story": lambda: stories_path(builders.qualified(study)[0]),
+        "test story": lambda: start_test(study),
+        "changing": lambda: OWN["changing"][0](study),
+    }
+    window = open_window(viewport=DESKTOP)
+    window.page.goto(arrange[request.param]())
+    expect(window.page.get_by_label("Keyboard shortcuts")).to_be_visible()
+    return window
+
+
+def press(window: Window, *keys: str) -> None:
+    for key in keys:
+        window.page.keyboard.press(key)
+
+
+def chosen(window: Window) -> list[str]:
+    """The ids of the answers that are chosen, in order."""
+    ids: list[str] = window.page.evaluate(
+        "() => [...document.querySelectorAll('[data-answers] input:checked')].map((input) => input.id)"
+    )
+    return ids
+
+
+# Backwards ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", ["Backspace", "ArrowLeft", "ArrowUp"])
+def test_back_goes_to_the_question_before_and_changes_no_answer(at_a_form: Window, key: str) -> None:
+    address = at_a_form.page.url
+    at_a_form.choose(q1="yes", q2="possibly", q3="yes", q4="yes")
+    at_a_form.heading.focus()
+    press(at_a_form, "Backspace")
+    for option in ("q4-yes", "q3-yes", "q2-possibly", "q1-yes", "q1-yes"):  # at the first it stays
+        expect(at_a_form.page.locator(f"#{option}")).to_be_focused()
+        expect(at_a_form.page.locator(f"label[for='{option}']")).to_be_in_viewport()
+        press(at_a_form, key)
+    assert chosen(at_a_form) == ["q1-yes", "q2-possibly", "q3-yes", "q4-yes"]
+    assert at_a_form.page.url == address
+
+
+def test_an_answer_is_mended_by_going_back_to_it(at_work: Window) -> None:
+    press(at_work, "1", "1", "Backspace", "3")
+    assert chosen(at_work) == ["q1-yes", "q2-no"]
+    expect(at_work.radio("q3", "yes")).to_be_focused()
+
+
+def test_back_from_no_question_goes_to_the_last_answered_one(at_work: Window) -> None:
+    press(at_work, "1", "1")
+    at_work.heading.focus()
+    press(at_work, "Backspace")
+    expect(at_work.radio("q2", "yes")).to_be_focused()
+
+
+def test_back_at_the_very_beginning_stays_on_the_page(at_a_form: Window) -> None:
+    address = at_a_form.page.url
+    at_a_form.radio("q1", "yes").focus()
+    press(at_a_form, "Backspace", "Backspace")
+    assert at_a_form.page.url == address
+    expect(at_a_form.radio("q1", "yes")).to_be_focused()
+
+
+# Forwards -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", ["ArrowRight", "ArrowDown"])
+def test_forward_goes_to_the_next_question_and_at_last_to_the_button(at_work: Window, key: str) -> None:
+    press(at_work, "1", "1", "Backspace", "Backspace")
+    for target in (at_work.radio("q2", "yes"), at_work.radio("q3", "yes"), at_work.radio("q4", "yes")):
+        press(at_work, key)
+        expect(target).to_be_focused()
+    press(at_work, key)
+    expect(at_work.button("Save and continue")).to_be_focused()
+    press(at_work, key)
+    expect(at_work.button("Save and continue")).to_be_focused()
+    assert chosen(at_work) == ["q1-yes", "q2-yes"]
+
+
+def test_forward_from_no_question_goes_to_the_first_that_is_open(at_work: Window) -> None:
+    at_work.choose(q1="yes")
+    at_work.heading.focus()
+    press(at_work, "ArrowRight")
+    expect(at_work.radio("q2", "yes")).to_be_focused()
+
+
+def test_arrows_choose_among_the_answers_for_people_who_tab(at_work: Window) -> None:
+    """As in every form: what is hijacked there is lost for whoever does not know our keys."""
+    at_work.radio("q1", "yes").focus()
+    press(at_work, "Space", "ArrowRight")
+    assert chosen(at_work) == ["q1-possibly"]
+    expect(at_work.radio("q1", "possibly")).to_be_focused()
+
+
+def test_up_and_down_scroll_while_nobody_is_at_a_question(at_work: Window) -> None:
+    at_work.page.set_viewport_size({"width": 1280, "height": 400})
+    at_work.heading.focus()
+    press(at_work, "ArrowDown")
+    at_work.page.wait_for_function("scrollY > 0")
+    expect(at_work.heading).to_be_focused()
+
+
+def test_back_is_to_the_right_where_people_write_from_there(
+    open_window: OpenWindow, person: Enrollment, settings: Any
+) -> None:
+    settings.LANGUAGES = [*settings.LANGUAGES, ("ar", "العربية")]
+    window = open_window(locale="ar", viewport=DESKTOP)
+    window.page.goto(stories_path(person))
+    expect(window.page.locator("html")).to_have_attribute("dir", "rtl")
+    press(window, "1", "1", "ArrowRight")
+    expect(window.radio("q2", "yes")).to_be_focused()
+    press(window, "ArrowLeft")
+    expect(window.radio("q3", "yes")).to_be_focused()
+    expect(window.page.locator(".keys .key").get_by_text("→")).to_have_count(1)
+
+
+# Instructions ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("closing", ["?", "Escape"])
+def test_a_key_opens_the_instructions_at_this_question_and_leads_back(
+    at_a_form: Window, closing: str
+) -> None:
+    page, address = at_a_form.page, at_a_form.page.url
+    press(at_a_form, "ArrowRight", "ArrowRight", "ArrowRight")
+    answered, top = chosen(at_a_form), page.evaluate("scrollY")
+    press(at_a_form, "?")
+    panel = page.locator(INSTRUCTIONS)
+    expect(panel).to_have_attribute("open", "")
+    expect(panel.locator("summary").first).to_be_focused()
+    expect(panel.locator("summary").first).to_be_in_viewport()
+    expect(panel.locator("details[open]")).to_have_count(1)
+    expect(panel.locator("details[open] > summary")).to_have_text(re.compile(r"^3\."))
+    press(at_a_form, "2", "Backspace")  # nobody answers while reading
+    assert chosen(at_a_form) == answered
+    press(at_a_form, closing)
+    expect(panel).not_to_have_attribute("open", "")
+    expect(page.locator("input[name=q3]:checked, #q3-yes").first).to_be_focused()
+    assert page.evaluate("scrollY") == top
+    assert page.url == address
+    press(at_a_form, "Backspace")
+    expect(page.locator("input[name=q2]:checked, #q2-yes").first).to_be_focused()
+
+
+def test_instructions_opened_by_mouse_close_by_key_and_keep_the_focus(at_work: Window) -> None:
+    summary = at_work.page.locator(f"{INSTRUCTIONS} > summary")
+    summary.click()
+    press(at_work, "Escape")
+    expect(at_work.page.locator(INSTRUCTIONS)).not_to_have_attribute("open", "")
+    expect(summary).to_be_focused()
+
+
+def test_the_next_story_has_its_instructions_closed(at_work: Window) -> None:
+    press(at_work, "1", "1", "1", "1", "?")
+    at_work.button("Save and continue").click()
+    expect(at_work.heading).to_have_text("Story 2")
+    expect(at_work.page.locator(INSTRUCTIONS)).not_to_have_attribute("open", "")
+    press(at_work, "?", "Escape")
+    expect(at_work.heading).to_be_focused()
+
+
+# When keys are no business of ours --------------------------------------------------------------------
+
+
+def test_keys_are_listed_and_can_all_be_switched_off(at_work: Window) -> None:
+    listed = at_work.page.locator(".keys kbd").filter(visible=True)
+    expect(listed).to_have_text(["1", "2", "Enter", "Backspace", "←", "→", "?"])
+    at_work.page.get_by_label("Keyboard shortcuts").uncheck()
+    expect(at_work.page.locator("kbd").filter(visible=True)).to_have_count(0)
+    at_work.radio("q2", "yes").focus()
+    press(at_work, "1", "?", "Backspace")
+    at_work.heading.focus()
+    press(at_work, "ArrowRight", "Enter")
+    expect(at_work.heading).to_be_focused()
+    assert chosen(at_work) == []
+    expect(at_work.page.locator(INSTRUCTIONS)).not_to_have_attribute("open", "")
+
+
+@pytest.mark.parametrize("modifier", ["Control", "Alt", "Meta", "Shift"])
+def test_keys_with_modifiers_are_the_browsers(at_work: Window, modifier: str) -> None:
+    at_work.choose(q1="yes")
+    at_work.heading.focus()
+    at_work.page.evaluate(
+        """(modifier) => {
+          const held = { ctrlKey: "Control", altKey: "Alt", metaKey: "Meta", shiftKey: "Shift" };
+          const flags = {};
+          for (const [flag, key] of Object.entries(held)) flags[flag] = key === modifier;
+          window.taken = ["1", "Backspace", "ArrowLeft", "ArrowRight", "Enter"].filter((key) =>
+            !document.activeElement.dispatchEvent(
+              new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...flags })));
+        }""",
+        modifier,
+    )
+    assert at_work.page.evaluate("window.taken") == []
+    assert chosen(at_work) == ["q1-yes"]
+
+
+@pytest.mark.parametrize("field", ["<input>", "<textarea></textarea>", "<p contenteditable>x</p>"])
+def test_keys_are_letters_to_people_who_type(at_work: Window, field: str) -> None:
+    at_work.page.evaluate(
+        """(field) => {
+          const form = document.querySelector("[data-answers]");
+          form.insertAdjacentHTML("afterbegin", `<div id=typed>${field}</div>`);
+          document.querySelector("#typed > *").focus();
+        }""",
+        field,
+    )
+    press(at_work, "1", "?", "2", "Backspace")
+    typed = "() => { const at = document.querySelector('#typed > *'); return at.value ?? at.textContent; }"
+    assert at_work.page.evaluate(typed) in ("1?", "1?x")
+    assert chosen(at_work) == []
+    expect(at_work.page.locator(INSTRUCTIONS)).not_to_have_attribute("open", "")
