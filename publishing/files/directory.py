@@ -7,12 +7,13 @@ it and is written last, so a directory whose MANIFEST holds is a whole one.
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from publishing.errors import BrokenDirectory
 
@@ -29,18 +30,25 @@ class FileFacts:
     sha256: str
 
 
-class HashingFile:
-    """A file that is hashed while it is written."""
+class HashingFile(io.RawIOBase):
+    """A file that is hashed while it is written, from its beginning to its end."""
 
     def __init__(self, handle: BinaryIO) -> None:
         self._handle = handle
         self._digest = hashlib.sha256()
         self._size = 0
 
-    def write(self, data: bytes) -> None:
+    def writable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._size
+
+    def write(self, data: Any) -> int:
         self._handle.write(data)
         self._digest.update(data)
         self._size += len(data)
+        return len(data)
 
     def facts(self, path: str) -> FileFacts:
         return FileFacts(path, self._size, self._digest.hexdigest())

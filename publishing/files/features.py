@@ -14,12 +14,13 @@ from typing import Any
 UNKNOWN = "null"
 """Only nulls or empty lists were seen: declared as ``string``."""
 MIXED = "mixed"
-"""Values that no one type holds, such as a text and a number."""
+"""Values that no one type holds, such as a text and a number, or a whole number beyond 64 bits."""
 
 Type = str | list[Any] | dict[str, Any]
 """A scalar's name; ``[element]`` for a list; ``{key: type}`` for a struct, keys in the order seen."""
 
 _SCALARS: dict[type, str] = {str: "string", bool: "bool", int: "int64", float: "float64", type(None): UNKNOWN}
+_INT64 = (-(2**63), 2**63 - 1)
 
 
 def type_of(value: Any) -> Type:
@@ -31,7 +32,31 @@ def type_of(value: Any) -> Type:
         for inner in value:
             element = merged(element, type_of(inner))
         return [element]
+    if type(value) is int and not _INT64[0] <= value <= _INT64[1]:
+        return MIXED
     return _SCALARS.get(type(value), MIXED)
+
+
+def holds(kind: Type, value: Any) -> bool:
+    """Whether a value adds nothing to a type: ``merged(kind, type_of(value)) == kind``, but faster."""
+    found = type(value)
+    if value is None or kind == MIXED:
+        return True
+    if found is str:
+        return kind == "string"
+    if found is dict:
+        if type(kind) is not dict:
+            return False
+        for key, inner in value.items():
+            known = kind.get(key)
+            if known is None or not holds(known, inner):
+                return False
+        return True
+    if found is list:
+        return type(kind) is list and all(holds(kind[0], inner) for inner in value)
+    if found is int:
+        return kind in ("int64", "float64") and _INT64[0] <= value <= _INT64[1]
+    return kind == _SCALARS.get(found)
 
 
 def merged(first: Type, second: Type) -> Type:
@@ -57,25 +82,28 @@ class Columns:
         self._type: Type = dict(known)
 
     def see(self, row: Mapping[str, Any]) -> None:
-        found = type_of(row)
-        if found != self._type:
-            self._type = merged(self._type, found)
+        if not holds(self._type, row):
+            self._type = merged(self._type, type_of(row))
+
+    @property
+    def types(self) -> Mapping[str, Type]:
+        """The type of every column, in the order of the columns."""
+        return self._type if isinstance(self._type, dict) else {}
 
     def declared(self) -> list[dict[str, Any]] | None:
         """The features in the form a dataset card has them, or None when they cannot be declared.
 
         That is so when a column mixes types: then readers have to make up their own minds.
         """
-        if not isinstance(self._type, dict) or _is_mixed(self._type):
-            return None
-        return _fields(self._type)
+        return None if is_mixed(self.types) else _fields(self.types)
 
 
-def _is_mixed(kind: Type) -> bool:
-    if isinstance(kind, dict):
-        return any(_is_mixed(inner) for inner in kind.values())
+def is_mixed(kind: Type | Mapping[str, Type]) -> bool:
+    """Whether something in it has no one type."""
+    if isinstance(kind, Mapping):
+        return any(is_mixed(inner) for inner in kind.values())
     if isinstance(kind, list):
-        return _is_mixed(kind[0])
+        return is_mixed(kind[0])
     return kind == MIXED
 
 

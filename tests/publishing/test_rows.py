@@ -115,9 +115,8 @@ def test_vote_row() -> None:
     )
     row = rows.vote_row("s1", vote, ("q1", "q2", "q3", "q4"))
     assert jsonl.line(row) == (
-        b'{"story_id": "s1", "annotator": "annotator-7f3a", "q1": "possibly", "q2": "yes", "q3": "yes", '
-        b'"q4": "no", '
-        b'"submitted_at": "2026-03-01T09:00:00.250Z", "seconds_on_task": 31.251}\n'
+        b'{"story_id":"s1","annotator":"annotator-7f3a","q1":"possibly","q2":"yes","q3":"yes","q4":"no",'
+        b'"submitted_at":"2026-03-01T09:00:00.250Z","seconds_on_task":31.251}\n'
     )
 
 
@@ -142,15 +141,21 @@ def test_any_other_protocol_publishes_its_items() -> None:
 
 def test_json_is_utf8_as_is_without_trailing_spaces() -> None:
     assert (
-        jsonl.line({"ä": "\u2028 “x”\n\x1f", "n": None})
-        == '{"ä": "\u2028 “x”\\n\\u001f", "n": null}\n'.encode()
+        jsonl.line({"ä": "\u2028 “x”\n\x1f", "n": None}) == '{"ä":"\u2028 “x”\\n\\u001f","n":null}\n'.encode()
     )
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
 def test_numbers_that_json_lacks_are_refused(number: float) -> None:
-    with pytest.raises(ValueError, match="JSON"):
-        jsonl.line({"x": number})
+    for place in ({"x": number}, {"x": [1.5, number]}, {"x": {"y": number}}):
+        with pytest.raises(ValueError, match="JSON"):
+            jsonl.line(place)
+        with pytest.raises(ValueError, match="JSON"):
+            jsonl.document(place)
+
+
+def test_whole_numbers_of_any_size() -> None:
+    assert jsonl.line({"x": 2**70, "y": ["ä"]}) == f'{{"x":{2**70},"y":["ä"]}}\n'.encode()
 
 
 def sides_of(salt: str, ids: list[str]) -> dict[str, bool]:

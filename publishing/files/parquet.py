@@ -1,0 +1,106 @@
+"""Parquet copies of JSON Lines files: the same rows in the same order, with stated types.
+
+A column has the type that :mod:`~publishing.files.features` gathered from the file's rows. Two things
+Parquet cannot say: a struct without fields, and values of more than one type. A column in which either
+occurs, at whatever depth, holds each value as JSON text, and its field's metadata says so
+(``encoding: json``). In a struct, a key that a row does not have is null, as readers of JSON Lines with
+declared features have it too.
+
+Equal rows give equal bytes: blocks of the file become row groups at the same places, and nothing about
+the time or the machine is written.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.json as pa_json
+import pyarrow.parquet as pq
+
+from publishing.files import jsonl
+from publishing.files.directory import DirectoryWriter
+from publishing.files.features import MIXED, UNKNOWN, Type
+
+JSON_TEXT = {"encoding": "json"}
+"""The metadata of a field whose values are JSON texts."""
+_BLOCK_BYTES = 16 << 20
+"""Of JSON, for one row group. No row is as long: an imported line has at most 1 MiB."""
+_BLOCK_ROWS = 2000
+"""Rows at a time where some have to become text."""
+_ARROW = {"string": pa.string(), "bool": pa.bool_(), "int64": pa.int64(), "float64": pa.float64()}
+
+
+def parquet_path(jsonl_path: str) -> str:
+    """Where the Parquet copy of a file is: ``parquet/story-data/test.parquet``."""
+    return f"parquet/{jsonl_path.removesuffix('.jsonl')}.parquet"
+
+
+def write_copy(writer: DirectoryWriter, path: str, columns: Mapping[str, Type]) -> None:
+    """Add the Parquet copy of the file at ``path``, in bounded memory, compressed with zstd.
+
+    ``columns`` must hold every value of the file. Raises ``pyarrow.ArrowInvalid`` when a row does not
+    fit, and ``OSError``.
+    """
+    schema = schema_of(columns)
+    with writer.open(parquet_path(path)) as file:
+        sink = pa.PythonFile(file, mode="w")
+        with pq.ParquetWriter(sink, schema, compression="zstd") as copy:
+            for batch in _batches(writer.directory / path, schema):
+                copy.write_batch(batch)
+
+
+def schema_of(columns: Mapping[str, Type]) -> pa.Schema:
+    """The types of a copy."""
+    return pa.schema(
+        [
+            pa.field(name, pa.string(), metadata=JSON_TEXT) if is_text(kind) else pa.field(name, _arrow(kind))
+            for name, kind in columns.items()
+        ]
+    )
+
+
+def is_text(kind: Type) -> bool:
+    """Whether the values of a column of this type are stored as JSON text."""
+    if isinstance(kind, dict):
+        return not kind or any(is_text(inner) for inner in kind.values())
+    if isinstance(kind, list):
+        return is_text(kind[0])
+    return kind == MIXED
+
+
+def _arrow(kind: Type) -> pa.DataType:
+    if isinstance(kind, dict):
+        return pa.struct([pa.field(name, _arrow(inner)) for name, inner in kind.items()])
+    if isinstance(kind, list):
+        return pa.list_(_arrow(kind[0]))
+    return pa.string() if kind == UNKNOWN else _ARROW[kind]
+
+
+def _batches(source: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    texts = [field.name for field in schema if field.metadata]
+    with open(source, "rb") as file:
+        if texts:
+            yield from _batches_with_texts(file, schema, texts)
+            return
+        yield from pa_json.open_json(
+            file,
+            read_options=pa_json.ReadOptions(use_threads=False, block_size=_BLOCK_BYTES),
+            parse_options=pa_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error"),
+        )
+
+
+def _batches_with_texts(file: BinaryIO, schema: pa.Schema, texts: list[str]) -> Iterator[pa.RecordBatch]:
+    while lines := list(islice(file, _BLOCK_ROWS)):
+        rows: list[dict[str, Any]] = [json.loads(line) for line in lines]
+        for row in rows:
+            row.update({name: _text(row[name]) for name in texts if row.get(name) is not None})
+        yield pa.RecordBatch.from_pylist(rows, schema=schema)
+
+
+def _text(value: Any) -> str:
+    return jsonl.line(value).decode().rstrip("\n")
