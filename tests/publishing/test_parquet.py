@@ -60,7 +60,7 @@ def test_a_struct_has_the_keys_of_all_rows(tmp_path: Path) -> None:
 
 
 def test_what_parquet_cannot_say_is_json_text(tmp_path: Path) -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"plain": 1, "mixed": "a", "deep": [{"x": 1}], "empty": {}, "large": 2**70},
         {"plain": 2, "mixed": 3, "deep": [{"x": "ä"}, None], "empty": {}, "large": 1},
         {"plain": 3, "mixed": None, "deep": [], "empty": None, "large": None},
