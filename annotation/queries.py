@@ -13,6 +13,7 @@ from annotation.models import Enrollment, Vote
 from annotation.protocols.base import Choice, Protocol
 
 RECENT = 50
+"""Answers on one page of a person's own."""
 PACE_OF = 30
 """The person's pace is the median over this many of their newest answers."""
 
@@ -26,15 +27,17 @@ class WorkSoFar:
     pay: Decimal | None
 
 
-def recent_votes(enrollment: Enrollment) -> list[Vote]:
-    """The newest revision of each of the person's latest answers, the newest first."""
+def recent_votes(enrollment: Enrollment, *, page: int = 1) -> tuple[list[Vote], bool]:
+    """A page of the newest revisions of the person's answers, the newest first, and whether more follow."""
     newer = Vote.objects.filter(assignment=OuterRef("assignment"), revision__gt=OuterRef("revision"))
-    return list(
+    begin = (page - 1) * RECENT
+    found = list(
         Vote.objects.filter(~Exists(newer), assignment__enrollment=enrollment)
         .select_related("assignment__story")
         .prefetch_related("answers")
-        .order_by("-first_submitted_at", "-pk")[:RECENT]
+        .order_by("-first_submitted_at", "-pk")[begin : begin + RECENT + 1]
     )
+    return found[:RECENT], len(found) > RECENT
 
 
 def newest_vote(enrollment: Enrollment, assignment_id: int) -> Vote | None:

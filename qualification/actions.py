@@ -125,11 +125,7 @@ def start_attempt(*, enrollment: Enrollment, now: datetime) -> Attempt:
     :class:`NoRound` and :class:`NoAttemptLeft`.
     """
     enrollment = _lock_enrollment(enrollment)
-    if enrollment.state != Enrollment.State.CONSENTED:
-        raise NotTheirTurn(
-            gettext("The test is not open to somebody who is %(state)s.")
-            % {"state": enrollment.get_state_display()}
-        )
+    _check_their_turn(enrollment)
     current = Attempt.objects.filter(enrollment=enrollment, state=Attempt.State.STARTED).first()
     if current:
         return current
@@ -165,9 +161,11 @@ def start_attempt(*, enrollment: Enrollment, now: datetime) -> Attempt:
 def save_answers(*, attempt: Attempt, round_story: RoundStory, submitted: Mapping[str, str]) -> None:
     """Keep the person's answers about one story of the round; they can change until handed in.
 
-    Raises ``IncompleteForm`` (nothing is stored then) and :class:`AlreadyHandedIn`.
+    Raises ``IncompleteForm`` (nothing is stored then), :class:`AlreadyHandedIn`, and
+    :class:`NotTheirTurn` for somebody who was suspended or left meanwhile.
     """
     attempt = _lock_attempt(attempt)
+    _check_their_turn(attempt.enrollment)
     protocol = attempt.enrollment.study.protocol
     choices = protocol.read_form(protocol.parse(round_story.story.content), submitted)
     AttemptAnswer.objects.filter(attempt=attempt, round_story=round_story).delete()
@@ -195,9 +193,7 @@ def submit_attempt(*, attempt: Attempt, now: datetime) -> Attempt:
         attempt = _lock_attempt(attempt)
     except AlreadyHandedIn:
         return Attempt.objects.get(pk=attempt.pk)
-    if attempt.enrollment.state != Enrollment.State.CONSENTED:
-        state = attempt.enrollment.get_state_display()
-        raise NotTheirTurn(f"The test cannot be handed in by somebody who is {state}.")
+    _check_their_turn(attempt.enrollment)
     answers = list(attempt.answers.select_related("round_story__story"))
     outcome = grade({_cell(a): a.option for a in answers}, _acceptable(attempt.key))
     for answer in answers:
@@ -261,6 +257,14 @@ def _acceptable(key: AnswerKey) -> dict[Cell, set[str]]:
 
 def _cell(row: AcceptableOption | AttemptAnswer) -> Cell:
     return Cell(row.round_story.story.story_id, row.question, row.row)
+
+
+def _check_their_turn(enrollment: Enrollment) -> None:
+    if enrollment.state != Enrollment.State.CONSENTED:
+        raise NotTheirTurn(
+            gettext("The test is not open to somebody who is %(state)s.")
+            % {"state": enrollment.get_state_display()}
+        )
 
 
 def _lock_enrollment(enrollment: Enrollment) -> Enrollment:

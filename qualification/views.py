@@ -63,7 +63,7 @@ def story(request: HttpRequest, enrollment: Enrollment, position: int) -> HttpRe
     """One story of the test. Its answers are saved as they are sent and can be changed later."""
     attempt = _current(enrollment)
     if attempt is None:
-        return redirect(page_url(request, "annotation:home"))
+        return _not_any_more(request, enrollment)
     entry = get_object_or_404(
         RoundStory.objects.select_related("story"), round=attempt.round, position=position
     )
@@ -77,6 +77,8 @@ def story(request: HttpRequest, enrollment: Enrollment, position: int) -> HttpRe
         )
     except AlreadyHandedIn:
         return redirect(page_url(request, "qualification:result"))
+    except NotTheirTurn:
+        return _not_any_more(request, enrollment)
     if request.META["QUERY_STRING"] == BACK:
         return redirect(page_url(request, "qualification:review"))
     return redirect(_next_page(request, attempt, position))
@@ -124,11 +126,28 @@ def result(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 
 
 def _current(enrollment: Enrollment) -> Attempt | None:
+    """The attempt the person is in; none for somebody whose part has been paused or has ended meanwhile."""
+    if enrollment.state != Enrollment.State.CONSENTED:
+        return None
     return (
         enrollment.attempts.filter(state=Attempt.State.STARTED)
         .select_related("round", "enrollment__study")
         .first()
     )
+
+
+def _not_any_more(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
+    """For somebody who is in no test: what became of answers they have just sent, else where they belong."""
+    home = page_url(request, "annotation:home")
+    handed_in = enrollment.attempts.filter(state=Attempt.State.SUBMITTED).exists()
+    if request.method != "POST" or handed_in:
+        return redirect(home)
+    context = {
+        "heading": _("These answers were not saved"),
+        "text": _("Your part in the study was paused or has ended meanwhile. What you saved before is kept."),
+        "actions": [{"url": home, "label": _("See how it stands")}],
+    }
+    return page(request, enrollment, "pages/message.html", context, status=409)
 
 
 def _entries(attempt: Attempt) -> list[RoundStory]:

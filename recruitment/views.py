@@ -36,8 +36,7 @@ def arrive(request: HttpRequest, token: str) -> HttpResponse:
         return redirect(visit_path(actions.arrive_by_link(enrollment=enrollment, now=timezone.now())))
     context = {
         "study": enrollment.study,
-        "returning": enrollment.state in (Enrollment.State.CONSENTED, Enrollment.State.QUALIFIED),
-        "ended": enrollment.state in (Enrollment.State.FAILED, Enrollment.State.WITHDRAWN),
+        "state": enrollment.state,
         "form_action": request.path,
     }
     return render(request, "recruitment/arrive.html", context)

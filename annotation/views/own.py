@@ -21,7 +21,7 @@ from annotation.forms import answered_fields, error_summary, instructions_contex
 from annotation.models import Assignment, Enrollment
 from annotation.protocols.base import IncompleteForm
 from annotation.refusals import no_change_text
-from annotation.views.common import continue_link, message, page, progress, receipt_context
+from annotation.views.common import continue_link, message, number, page, progress, receipt_context
 
 ADDRESS = EmailField(required=False, max_length=200)
 
@@ -29,8 +29,12 @@ ADDRESS = EmailField(required=False, max_length=200)
 @require_safe
 @annotator_page
 def answers(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
-    """The person's recent answers, each with the way to change it or why that is over."""
+    """The person's answers, page by page, each with the way to change it or why that is over."""
     protocol = enrollment.study.protocol
+    which = min(number(request.GET.get("page")) or 1, enrollment.study.story_cap)
+    votes, more = queries.recent_votes(enrollment, page=which)
+    if which > 1 and not votes:
+        return redirect(request.path)
     now = timezone.now()
     context = {
         "answers": [
@@ -42,8 +46,10 @@ def answers(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
                 "no_change": no_change_text(actions.changing(vote, enrollment, now=now)),
                 "change_url": page_url(request, "annotation:change", assignment_id=vote.assignment_id),
             }
-            for vote in queries.recent_votes(enrollment)
+            for vote in votes
         ],
+        "newer": f"?page={which - 1}" if which > 1 else "",
+        "older": f"?page={which + 1}" if more else "",
         "actions": [continue_link(request, _("Back to the stories"))],
     }
     return page(request, enrollment, "annotation/answers.html", context)

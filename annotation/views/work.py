@@ -34,6 +34,9 @@ PAGE_OF_REASON = {
 }
 """Refusals that are really a step the person has still to take, and the page where they take it."""
 
+WORTH_ANOTHER_LOOK = (Reason.NOTHING_FREE, Reason.STUDY_PAUSED, Reason.PROTOCOL_CHANGED)
+"""Refusals that may be over at any moment."""
+
 
 @require_safe
 @annotator_page
@@ -181,16 +184,18 @@ def _story(
 def _waiting(
     request: HttpRequest, enrollment: Enrollment, refusal: Refusal, receipt: dict[str, Any] | None
 ) -> HttpResponse:
-    again = (
-        [continue_link(request, _("Look again"))]
-        if refusal.reason in (Reason.NOTHING_FREE, Reason.STUDY_PAUSED)
-        else []
-    )
+    links = []
+    if refusal.reason in WORTH_ANOTHER_LOOK:
+        links.append(continue_link(request, _("Look again")))
+    if enrollment.stories_submitted:
+        links.append({"url": page_url(request, "annotation:answers"), "label": _("Look at your answers")})
     context = {
         "refusal": refusal_page(refusal),
         "receipt": receipt,
         "progress": progress(enrollment),
-        "actions": again,
+        "work": queries.work_so_far(enrollment),
+        "actions": links,
+        "quiet": refusal.reason not in WORTH_ANOTHER_LOOK,
     }
     return page(request, enrollment, "annotation/waiting.html", context)
 

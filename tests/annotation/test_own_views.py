@@ -115,19 +115,31 @@ def test_the_list_shows_what_was_answered_in_the_words_of_the_form(person: Enrol
     assert "Saved at" in text_of(card)
 
 
-def test_the_list_holds_the_newest_fifty_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_list_pages_through_all_of_ones_own_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     assert queries.RECENT == 50
-    monkeypatch.setattr(queries, "RECENT", 3)
+    monkeypatch.setattr(queries, "RECENT", 2)
     study = builders.make_study(stories=5)
     one, other = builders.qualified(study, 2, now=ago(100))
     mine = [answer(one, after=ago(90 - number)) for number in range(5)]
     answer(other, after=ago(1))
+    expected = [vote.assignment.story.content["key_information"] for vote in reversed(mine)]
 
     browser = at(one, "answers/")
+    first = browser.url
+    shown = [text_of(card) for card in cards(browser)]
+    assert len(shown) == 2
+    while "Older answers" in links(browser):
+        browser.open(browser.url.partition("?")[0] + links(browser)["Older answers"])
+        assert "Newer answers" in links(browser)
+        shown += [text_of(card) for card in cards(browser)]
 
-    expected = [vote.assignment.story.content["key_information"] for vote in reversed(mine[2:])]
-    assert len(cards(browser)) == 3
-    assert all(text in text_of(card) for text, card in zip(expected, cards(browser), strict=True))
+    assert len(shown) == 5
+    assert all(text in card for text, card in zip(expected, shown, strict=True))
+    assert "Newer answers" not in links(at(one, "answers/"))
+    for beyond in ("?page=4", "?page=99999999999", "?page=-1", "?page=x"):
+        browser.open(first + beyond)
+        assert len(cards(browser)) == 2
+        assert "Newer answers" not in links(browser)
 
 
 def test_an_empty_list_says_so(study: Study) -> None:

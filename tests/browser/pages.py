@@ -62,6 +62,13 @@ def suspended(study: Study) -> str:
     return stories_path(person)
 
 
+def protocol_changed(study: Study) -> str:
+    person = builders.qualified(study)[0]
+    # A newer tomannot without the version that this study began with; no action leads there.
+    Study.objects.filter(pk=study.pk).update(protocol_version="0.0")
+    return stories_path(person)
+
+
 def declined(study: Study) -> str:
     person = actions.decline_consent(enrollment=builders.invite(study)[0], now=timezone.now())
     return stories_path(person)
@@ -112,6 +119,7 @@ REFUSALS: dict[str, tuple[Callable[[Study], str], str]] = {
     "paused": (paused, "The study is paused"),
     "closed": (closed, "The study is finished"),
     "not open": (not_open, "The study has not begun yet"),
+    "protocol changed": (protocol_changed, "The study has to be looked after"),
     "suspended": (suspended, "You cannot go on at the moment"),
     "declined": (declined, "That is fine"),
     "failed": (failed, "Thank you for trying"),

@@ -145,6 +145,8 @@ def test_somebody_suspended_in_the_middle_cannot_hand_in(beginner: Enrollment) -
 
     with pytest.raises(NotTheirTurn, match="suspended"):
         hand_in(attempt)
+    with pytest.raises(NotTheirTurn, match="suspended"):
+        answer(attempt)
     assert standing(beginner) == State.SUSPENDED
 
     annotation_actions.reinstate(enrollment=beginner, by=None, now=timezone.now(), reason="a mistake")

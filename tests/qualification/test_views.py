@@ -139,6 +139,54 @@ def test_somebody_suspended_in_the_middle_is_told(study: Study) -> None:
     assert Attempt.objects.get().state == Attempt.State.STARTED
 
 
+def _suspend(person: Enrollment) -> None:
+    annotation_actions.suspend(enrollment=person, by=None, now=timezone.now(), reason="too fast")
+
+
+def _withdraw(person: Enrollment) -> None:
+    annotation_actions.withdraw(enrollment=person, now=timezone.now())
+
+
+ENDS = {
+    "suspended": (_suspend, "You cannot go on at the moment"),
+    "withdrawn": (_withdraw, "You have left this study"),
+}
+
+
+@pytest.mark.parametrize(("end", "heading"), ENDS.values(), ids=ENDS)
+@pytest.mark.parametrize("page", ["", "1/", "2/", "review/", "result/"])
+def test_the_pages_of_the_test_are_shut_to_whoever_is_out_of_it(
+    study: Study, end: Any, heading: str, page: str
+) -> None:
+    browser = in_the_test(study)
+    browser.press("Save", **builders.ALL_YES)
+    end(Enrollment.objects.get())
+
+    browser.open("/".join(browser.url.split("/")[:4]) + f"/{page}")
+
+    assert browser.heading == heading
+    assert browser.path == "/stories/"
+
+
+@pytest.mark.parametrize(("end", "heading"), ENDS.values(), ids=ENDS)
+def test_answers_to_the_test_sent_afterwards_are_refused_in_words(
+    study: Study, end: Any, heading: str
+) -> None:
+    browser = in_the_test(study)
+    browser.press("Save", **builders.ALL_YES)
+    end(Enrollment.objects.get())
+
+    sent = browser.press("Save", **builders.ALL_YES)
+
+    assert sent.status_code == 409
+    assert browser.heading == "These answers were not saved"
+    assert b"What you saved before is kept." in sent.content
+    kept = set(Attempt.objects.get().answers.values_list("round_story__position", flat=True))
+    assert kept == {1}
+    browser.open(browser.document.xpath("//a[contains(@class, 'button')]/@href")[0])
+    assert browser.heading == heading
+
+
 def test_a_paused_study_starts_no_test(study: Study) -> None:
     browser = at(consented(study))
     annotation_actions.pause_study(study=study, by=None, now=timezone.now())
