@@ -1,0 +1,120 @@
+"""Agreement from patterns: how many stories show which answers. The input of every figure on agreement.
+
+The patterns of a study with three votes on three options are ten, whatever the number of stories; so
+everything here takes the same time and memory for a thousand stories and for a million.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from publishing.statistics.agreement import ESTIMATES, Coefficient, Integers, coefficient, sums_of
+from publishing.statistics.bootstrap import Bootstrap, Interval, intervals
+
+Unit = tuple[str, ...]
+"""The options that the votes on one unit chose, sorted: ``("no", "yes", "yes")``."""
+Pattern = tuple[Unit, ...]
+"""The units of one question about one story, sorted: one, or one per row of a table."""
+
+DIGITS = 10
+NO_STORY = "No story has all its votes on this."
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far people agree on one question. ``scale_is_offered`` is False where categories are those seen."""
+
+    categories: int
+    scale_is_offered: bool
+    stories: int
+    units: int
+    coefficients: Mapping[str, Coefficient]
+    intervals: Mapping[str, Interval]
+
+    def document(self) -> dict[str, Any]:
+        """The entry in statistics.json: plain values, in a fixed order, rounded."""
+        resamples = {name: found.undefined_resamples for name, found in self.intervals.items()}
+        return {
+            **{name: rounded(found.value) for name, found in self.coefficients.items()},
+            "categories": self.categories,
+            "categories_are": "offered" if self.scale_is_offered else "seen",
+            "stories": self.stories,
+            "units": self.units,
+            "intervals": {
+                name: None if found.bounds is None else [rounded(bound) for bound in found.bounds]
+                for name, found in self.intervals.items()
+            },
+            "undefined": {n: found.undefined for n, found in self.coefficients.items() if found.undefined},
+            "undefined_intervals": {
+                name: found.undefined for name, found in self.intervals.items() if found.undefined
+            },
+            "undefined_resamples": {name: number for name, number in resamples.items() if number},
+        }
+
+
+def agreement_of(
+    stories: Mapping[Pattern, int], scale: Sequence[str] = (), design: Bootstrap | None = None
+) -> Agreement:
+    """Agreement among stories of which so many show each pattern, with an interval for each coefficient.
+
+    ``scale`` are the options offered to everybody, chosen or not; without it (options that depend on the
+    item) the categories are the options seen, which makes Gwet's AC1 smaller than the whole scale would.
+    An option that was chosen without being on the scale counts as one more category. Patterns without a
+    unit do not count. The order of patterns, units and votes makes no difference.
+    """
+    tidy: Counter[Pattern] = Counter()
+    for pattern, number in stories.items():
+        if pattern and number:
+            tidy[tuple(sorted(tuple(sorted(unit)) for unit in pattern))] += number
+    if not tidy:
+        return undefined(NO_STORY, scale, stories=0)
+    patterns = sorted(tidy)
+    units = sorted({unit for pattern in patterns for unit in pattern})
+    seen = {option for unit in units for option in unit}
+    categories = [*scale, *sorted(seen.difference(scale))]
+    counts = _matrix([[unit.count(option) for option in categories] for unit in units], len(categories))
+    members = _matrix([[pattern.count(unit) for unit in units] for pattern in patterns], len(units))
+    numbers = np.array([tidy[pattern] for pattern in patterns], np.int64)
+    sums = sums_of(counts, numbers @ members)
+    found = {name: coefficient(name, sums) for name in ESTIMATES}
+    return Agreement(
+        categories=len(categories),
+        scale_is_offered=bool(scale),
+        stories=int(numbers.sum()),
+        units=int((numbers @ members).sum()),
+        coefficients=found,
+        intervals=_intervals(found, counts, members, numbers, design or Bootstrap()),
+    )
+
+
+def undefined(reason: str, scale: Sequence[str], *, stories: int) -> Agreement:
+    """Agreement that cannot be computed at all, and why."""
+    coefficients = dict.fromkeys(ESTIMATES, Coefficient(None, reason))
+    bounds = dict.fromkeys(ESTIMATES, Interval(None, reason))
+    return Agreement(len(scale), bool(scale), stories, 0, coefficients, bounds)
+
+
+def rounded(value: float | None) -> float | None:
+    """To ten decimals: far below anything that can be meant, and never ``-0.0``."""
+    return None if value is None else round(value, DIGITS) + 0.0
+
+
+def _matrix(rows: Sequence[Sequence[int]], columns: int) -> Integers:
+    return np.array(rows, np.int64).reshape(len(rows), columns)
+
+
+def _intervals(
+    found: Mapping[str, Coefficient],
+    counts: Integers,
+    members: Integers,
+    numbers: Integers,
+    design: Bootstrap,
+) -> dict[str, Interval]:
+    defined = [name for name, result in found.items() if not result.undefined]
+    made = intervals(defined, counts, members, numbers, design) if defined else {}
+    return {name: made.get(name) or Interval(None, result.undefined) for name, result in found.items()}

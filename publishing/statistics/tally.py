@@ -1,0 +1,163 @@
+"""Everything in statistics.json, from the stories of a release, one story at a time."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from annotation.protocols.base import Choice
+from publishing.facts import AskedQuestion
+from publishing.files.rows import CountedVote, ReleasedStory
+from publishing.filters import Outcome, Verdict
+from publishing.statistics.bootstrap import Bootstrap
+from publishing.statistics.distinct import DistinctStrings, count_together
+from publishing.statistics.patterns import Agreement, Pattern, agreement_of, rounded, undefined
+
+Answers = tuple[tuple[Choice, ...], ...]
+"""The answers of every vote on one story."""
+
+_REMEMBERED = 4096
+"""Combinations of answers whose patterns are at hand; most stories repeat one of few."""
+_LETTERS = ("x", "y", "z")
+VALIDITY = ("valid", "invalid")
+DEPENDS_ON_THE_STORY = (
+    "What counts against a story depends on the story here, so a vote has no verdict that can be told "
+    "from the questions alone."
+)
+
+
+@dataclass(slots=True)
+class _Kind:
+    """The stories of one scenario by one generator model: how they fared, and who and what kept ones name."""
+
+    outcomes: Counter[Outcome] = field(default_factory=Counter)
+    entities: dict[str, DistinctStrings] = field(
+        default_factory=lambda: {letter: DistinctStrings() for letter in _LETTERS}
+    )
+
+
+class StatisticsTally:
+    """Counts over the stories of a release. See every story once, in any order, then ask for the document.
+
+    Memory grows with the number of different patterns of answers (ten for three votes on three options),
+    of scenarios and generator models, and by 8 bytes for each different entity of the kept stories; not
+    with the number of stories.
+    """
+
+    def __init__(self, asked: Sequence[AskedQuestion], design: Bootstrap | None = None) -> None:
+        self._asked = tuple(asked)
+        self._design = design or Bootstrap()
+        self._against = {(question.key, option) for question in asked for option in question.against}
+        self._patterns: tuple[Counter[Pattern], ...] = tuple(Counter() for _ in self._asked)
+        self._validity: Counter[Pattern] = Counter()
+        self._kinds: defaultdict[tuple[str, str], _Kind] = defaultdict(_Kind)
+        self._names_entities = False
+        self._read = lru_cache(maxsize=_REMEMBERED)(self._patterns_of)
+
+    def see(self, story: ReleasedStory, votes: Sequence[CountedVote], verdict: Verdict) -> None:
+        """One story, its counted votes, and what the filter made of it.
+
+        Votes on an incomplete story (fewer than the study asks for) do not enter the agreement; those on
+        a story that is dropped do. Answers to questions that are not asked are left out.
+        """
+        kind = self._kinds[story.scenario_name, story.story_generator_model]
+        kind.outcomes[verdict.outcome] += 1
+        if verdict.outcome is Outcome.INCOMPLETE:
+            return
+        entities = story.content.get("entities")
+        if isinstance(entities, Mapping):
+            self._names_entities = True
+            if verdict.outcome is Outcome.KEPT:
+                _see_entities(entities, kind)
+        patterns, validity = self._read(tuple(vote.answers for vote in votes))
+        for counter, pattern in zip(self._patterns, patterns, strict=True):
+            counter[pattern] += 1
+        self._validity[validity] += 1
+
+    def document(self) -> dict[str, Any]:
+        """The content of statistics.json: plain values, names and patterns in a fixed order.
+
+        Numbers that are not whole are rounded to ten decimals; what is undefined is None, with the reason
+        beside it. The same stories give the same document, whatever their order.
+        """
+        return {
+            "stories": self._fared(self._kinds.values()),
+            "by_scenario": self._by(0),
+            "by_generator_model": self._by(1),
+            "agreement": {key: agreement.document() for key, agreement in self.agreement().items()},
+            "agreement_on_validity": self.agreement_on_validity().document(),
+            "bootstrap": {
+                "resamples": self._design.resamples,
+                "seed": self._design.seed,
+                "level": self._design.level,
+                "unit": "story",
+                "method": "percentile",
+            },
+        }
+
+    def agreement(self) -> dict[str, Agreement]:
+        """For every question by its key, over the complete stories: before the filter, not after."""
+        return {
+            question.key: agreement_of(patterns, question.options, self._design)
+            for question, patterns in zip(self._asked, self._patterns, strict=True)
+        }
+
+    def agreement_on_validity(self) -> Agreement:
+        """For the verdict of each vote: valid if none of its answers counts against the story."""
+        if not all(question.options for question in self._asked):
+            return undefined(DEPENDS_ON_THE_STORY, VALIDITY, stories=self._validity.total())
+        return agreement_of(self._validity, VALIDITY, self._design)
+
+    def _patterns_of(self, votes: Answers) -> tuple[tuple[Pattern, ...], Pattern]:
+        """The pattern of each question, and that of the verdicts."""
+        chosen: dict[str, defaultdict[str, list[str]]] = {
+            question.key: defaultdict(list) for question in self._asked
+        }
+        for vote in votes:
+            for choice in vote:
+                if choice.question in chosen:
+                    chosen[choice.question][choice.row].append(choice.option)
+        patterns = tuple(
+            tuple(sorted(tuple(sorted(options)) for options in rows.values())) for rows in chosen.values()
+        )
+        verdicts = (VALIDITY[any((c.question, c.option) in self._against for c in vote)] for vote in votes)
+        return patterns, (tuple(sorted(verdicts)),)
+
+    def _by(self, place: int) -> dict[str, dict[str, Any]]:
+        """How stories fared by scenario (place 0) or by generator model (place 1)."""
+        names = sorted({names[place] for names in self._kinds})
+        return {
+            name: self._fared(kind for names, kind in self._kinds.items() if names[place] == name)
+            for name in names
+        }
+
+    def _fared(self, kinds: Iterable[_Kind]) -> dict[str, Any]:
+        """Counts, the kept share of the generated, and how many different X, Y and Z the kept ones name."""
+        kinds = list(kinds)
+        outcomes = sum((kind.outcomes for kind in kinds), Counter[Outcome]())
+        generated = sum(outcomes.values())
+        return {
+            "generated": generated,
+            "kept": outcomes[Outcome.KEPT],
+            "dropped": outcomes[Outcome.DROPPED],
+            "incomplete": outcomes[Outcome.INCOMPLETE],
+            "retention": rounded(outcomes[Outcome.KEPT] / generated) if generated else None,
+            **{
+                f"unique_{letter}": count_together(kind.entities[letter] for kind in kinds)
+                if self._names_entities
+                else None
+                for letter in _LETTERS
+            },
+        }
+
+
+def _see_entities(entities: Mapping[str, Any], kind: _Kind) -> None:
+    """Person X, Person Y, and whatever is called Z: an object, an action or a person."""
+    for name, text in entities.items():
+        letter = name[-1:].lower()
+        known = name in ("Person X", "Person Y") or name.endswith(" Z")
+        if known and isinstance(text, str):
+            kind.entities[letter].add(text)
