@@ -5,10 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 
 from django.db import IntegrityError, transaction
+from django.db.models import Q
 
 from accounts.models import Annotator, PlatformIdentity, User
 
 EMAIL = PlatformIdentity.Platform.EMAIL
+CLAIMED = ~Q(platform=EMAIL) | Q(confirmed_at__isnull=False)
+"""Identities that are known to be the person's own."""
+RECOGNISE_ATTEMPTS = 5
 
 
 class AddressTaken(Exception):
@@ -30,24 +34,87 @@ def ensure_researcher(*, username: str, password: str) -> User:
 
 
 @transaction.atomic
-def set_email(*, annotator: Annotator, environment: str, address: str, now: datetime) -> None:
-    """Remember where a person's link may be sent; an empty address forgets it.
+def recognise(
+    *, platform: PlatformIdentity.Platform, environment: str, person: str, now: datetime, language: str = ""
+) -> Annotator:
+    """The annotator whom a platform knows by this id, made if there is none: same id, same person.
 
-    Raises :class:`AddressTaken` when somebody else gave this address, and :class:`Erased`.
+    For ``Platform.EMAIL`` the address counts as confirmed, so only whoever vouches for it may call this.
+    Two calls at once give one annotator: the unique constraint refuses the second row.
+    """
+    for _attempt in range(RECOGNISE_ATTEMPTS):
+        known = PlatformIdentity.objects.filter(
+            CLAIMED, platform=platform, environment=environment, person=person
+        ).first()
+        if known is None:
+            try:
+                with transaction.atomic():
+                    annotator = Annotator.objects.create(created_at=now)
+                    PlatformIdentity.objects.create(
+                        annotator=annotator,
+                        platform=platform,
+                        environment=environment,
+                        person=person,
+                        language=language,
+                        created_at=now,
+                        confirmed_at=now if platform == EMAIL else None,
+                    )
+                    return annotator
+            except IntegrityError:
+                continue  # somebody else was first; read theirs
+        annotator = _lock(known.annotator)
+        if PlatformIdentity.objects.filter(pk=known.pk).exists():
+            return annotator  # locked, so nobody forgets them before we are done
+    raise RuntimeError("An identity came and went at every look.")
+
+
+@transaction.atomic
+def set_email(
+    *, annotator: Annotator, environment: str, address: str, now: datetime, language: str = ""
+) -> PlatformIdentity | None:
+    """Remember where a person says their link may be sent; an empty address forgets it.
+
+    The address is a claim until :func:`confirm_email`, so it may be somebody else's. Giving the one that
+    is stored changes nothing. Returns what is stored now. Raises :class:`Erased`.
     """
     address = address.strip().lower()
     if _lock(annotator).erased_at:
         raise Erased("This person has been forgotten; no address can be kept for them.")
-    PlatformIdentity.objects.filter(annotator=annotator, platform=EMAIL, environment=environment).delete()
+    stored = PlatformIdentity.objects.filter(annotator=annotator, platform=EMAIL, environment=environment)
+    same = stored.filter(person=address).first()
+    if same:
+        return same
+    stored.delete()
     if not address:
-        return
-    try:
-        with transaction.atomic():
-            PlatformIdentity.objects.create(
-                annotator=annotator, platform=EMAIL, environment=environment, person=address, created_at=now
-            )
-    except IntegrityError as error:
-        raise AddressTaken("This address belongs to somebody else's place already.") from error
+        return None
+    return PlatformIdentity.objects.create(
+        annotator=annotator,
+        platform=EMAIL,
+        environment=environment,
+        person=address,
+        language=language,
+        created_at=now,
+    )
+
+
+@transaction.atomic
+def confirm_email(*, identity_id: int, now: datetime) -> PlatformIdentity:
+    """Somebody who reads the mail of this address said that it is theirs.
+
+    Raises ``PlatformIdentity.DoesNotExist`` when the address has been replaced or forgotten, and
+    :class:`AddressTaken` when it has been confirmed for another annotator.
+    """
+    identity = PlatformIdentity.objects.get(pk=identity_id, platform=EMAIL)
+    _lock(identity.annotator)
+    identity.refresh_from_db()
+    if identity.confirmed_at is None:
+        identity.confirmed_at = now
+        try:
+            with transaction.atomic():
+                identity.save(update_fields=["confirmed_at"])
+        except IntegrityError as error:
+            raise AddressTaken("This address belongs to another place already.") from error
+    return identity
 
 
 @transaction.atomic

@@ -45,14 +45,28 @@ class PlatformIdentity(models.Model):
     platform = models.CharField(max_length=20, choices=Platform)
     environment = models.CharField(max_length=20, choices=Environment)
     person = models.CharField(max_length=200, help_text=_("The platform's id of the person."))
+    language = models.CharField(max_length=10, blank=True, help_text=_("In which mails are written."))
     created_at = models.DateTimeField()
+    confirmed_at = models.DateTimeField(
+        null=True, blank=True, help_text=_("When an e-mail address proved to be the person's.")
+    )
 
     class Meta:
         verbose_name_plural = "platform identities"
         constraints = [
+            # An address that nobody has confirmed is only a claim: it must not keep its owner out.
             models.UniqueConstraint(
                 fields=["platform", "environment", "person"],
+                condition=~Q(platform="email") | Q(confirmed_at__isnull=False),
                 name="one_annotator_per_platform_person",
+            ),
+            models.UniqueConstraint(
+                fields=["annotator", "environment"],
+                condition=Q(platform="email"),
+                name="one_address_per_annotator",
+            ),
+            models.CheckConstraint(
+                condition=Q(platform="email") | Q(confirmed_at=None), name="only_addresses_are_confirmed"
             ),
             models.CheckConstraint(condition=~Q(person=""), name="platform_person_is_named"),
         ]

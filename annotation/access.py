@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import enum
 import functools
+import math
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any, Concatenate, ParamSpec
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils.translation import gettext as _
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 
+from accounts.limits import WRONG_LINKS, client_of, retry_at
 from annotation.models import Enrollment
 from annotation.sql import get_person
 from annotation.tokens import ExpiredToken, InvalidToken, read_visit_token
@@ -33,30 +40,92 @@ def annotator_page(view: AnnotatorView[P]) -> Callable[..., HttpResponse]:
         try:
             claim = read_visit_token(token)
         except ExpiredToken:
-            return link_problem(request, expired=True)
+            return link_problem(request, LinkProblem.EXPIRED)
         except InvalidToken:
-            return link_problem(request, expired=False)
+            return wrong_link(request)
         enrollment = get_person(claim.enrollment_id)
+        if enrollment.link_version != claim.link_version:
+            return revoked_link(request, enrollment)
         return view(request, enrollment, *args, **kwargs)
 
     return csrf_exempt(never_cache(by_token))
 
 
-def link_problem(request: HttpRequest, *, expired: bool) -> HttpResponse:
-    """The page for an address that opens nothing (404) or nothing any more (410)."""
-    context = {
-        "heading": _("This page has been open for too long") if expired else _("This link does not work"),
-        "text": _(
-            "Please open your personal link again, the one you were sent. "
-            "Everything you have saved is still there."
-        )
-        if expired
-        else _(
+class LinkProblem(enum.Enum):
+    """Why an address opens nothing: status, heading and what to do about it."""
+
+    WRONG = (
+        404,
+        _("This link does not work"),
+        _(
             "It may have been cut off when it was copied. Please open the link you were sent again, "
             "or copy it as a whole. If it still does not work, write to the people who invited you."
         ),
-    }
-    return render(request, "pages/message.html", context, status=410 if expired else 404)
+    )
+    EXPIRED = (
+        410,
+        _("This page has been open for too long"),
+        _(
+            "Please open your personal link again, the one you were sent. "
+            "Everything you have saved is still there."
+        ),
+    )
+    REVOKED = (
+        410,
+        _("This link has been replaced"),
+        _(
+            "It does not open anything any more, so that nobody else can use it. Please open the newest link "
+            "you were sent, or write to the people who invited you. Everything you have saved is still there."
+        ),
+    )
+    FORGOTTEN = (
+        410,
+        _("You have been forgotten"),
+        _(
+            "You have left, and everything that said who you are has been erased, as you asked. "
+            "This link opens nothing any more. Thank you for the time you gave."
+        ),
+    )
+
+
+def wrong_link(request: HttpRequest) -> HttpResponse:
+    """The page for an address that we never made; after too many of them, one that asks to wait.
+
+    Only wrong addresses are counted, so that people with a right one are let in whoever shares their
+    network address.
+    """
+    later = retry_at(WRONG_LINKS, client_of(request), now=timezone.now())
+    return too_many(request, later) if later else link_problem(request, LinkProblem.WRONG)
+
+
+def revoked_link(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
+    """The page for an address that was the person's own once."""
+    erased = enrollment.annotator.erased_at is not None
+    return link_problem(request, LinkProblem.FORGOTTEN if erased else LinkProblem.REVOKED)
+
+
+def link_problem(request: HttpRequest, problem: LinkProblem) -> HttpResponse:
+    """The page for an address that opens nothing (404) or nothing any more (410)."""
+    status, heading, text = problem.value
+    context: dict[str, Any] = {"heading": heading, "text": text}
+    if settings.SENDS_MAIL and problem is not LinkProblem.FORGOTTEN:
+        context["actions"] = [{"label": _("Send me my link again"), "url": reverse("link:again")}]
+    return render(request, "pages/message.html", context, status=status)
+
+
+def too_many(request: HttpRequest, later: datetime) -> HttpResponse:
+    """The page for somebody who tries too often (429); it says when to try again."""
+    seconds = max(1, math.ceil((later - timezone.now()).total_seconds()))
+    minutes = math.ceil(seconds / 60)
+    text = ngettext(
+        "Too many tries came from your network. Please try again in %(minutes)s minute.",
+        "Too many tries came from your network. Please try again in %(minutes)s minutes.",
+        minutes,
+    ) % {"minutes": minutes}
+    context = {"heading": _("Please wait a little"), "text": text}
+    response = render(request, "pages/message.html", context, status=429)
+    response["Retry-After"] = str(seconds)
+    return response
 
 
 def page_url(request: HttpRequest, name: str, **kwargs: Any) -> str:

@@ -46,6 +46,10 @@ class ImportRefused(AnnotationError):
         super().__init__(f"The import was refused: {total} problem{'' if total == 1 else 's'}.")
 
 
+class ReasonMissing(AnnotationError):
+    """Something was to be done to a person without saying why."""
+
+
 class NotTheirs(AnnotationError):
     """An assignment was named that does not belong to the person in front of us."""
 

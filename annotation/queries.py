@@ -7,7 +7,6 @@ from decimal import Decimal
 
 from django.db.models import Exists, OuterRef
 
-from accounts.models import PlatformIdentity
 from annotation import rules
 from annotation.models import Enrollment, Vote
 from annotation.protocols.base import Choice, Protocol
@@ -74,11 +73,3 @@ def work_so_far(enrollment: Enrollment) -> WorkSoFar:
     pace = rules.median_seconds([vote.seconds_on_task for vote in newest])
     stories = enrollment.stories_submitted
     return WorkSoFar(stories, pace, rules.estimated_pay(stories, pace, enrollment.study.pay_rate))
-
-
-def email_of(enrollment: Enrollment) -> str:
-    """The address the person gave for their link, or nothing."""
-    identity = PlatformIdentity.objects.filter(
-        annotator=enrollment.annotator_id, platform=PlatformIdentity.Platform.EMAIL
-    ).first()
-    return identity.person if identity else ""

@@ -1,8 +1,9 @@
-"""The two signed addresses by which an annotator is known. No cookie is involved anywhere.
+"""The signed addresses by which an annotator is known. No cookie is involved anywhere.
 
 A *personal link* opens a person's place in a study; it does not expire and can be sent again. Opening
 it gives a *visit token*, which stands in the path of every page and form of that visit and runs out
-after ``VISIT_TOKEN_DAYS``. Both sign an enrollment; neither carries anything about the person.
+after ``VISIT_TOKEN_DAYS``. Both sign an enrollment and the version of its link, so that revoking the
+link ends them all; neither carries anything about the person.
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.core import signing
+
+ADDRESS_TOKEN_LIFE = timedelta(days=7)
+"""How long the address in a mail that asks for a confirmation works."""
 
 
 class InvalidToken(Exception):
@@ -23,37 +27,62 @@ class ExpiredToken(InvalidToken):
 
 
 @dataclass(frozen=True, slots=True)
+class LinkClaim:
+    """What a personal link says: which enrollment, and which of its links (see ``link_version``)."""
+
+    enrollment_id: int
+    link_version: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class VisitClaim:
-    """What a visit token says: which enrollment, and which arrival of it."""
+    """What a visit token says: which enrollment, which arrival of it, and by which of its links."""
 
     enrollment_id: int
     visit_id: int
+    link_version: int = 1
 
 
-def personal_token(enrollment_id: int) -> str:
+def personal_token(claim: LinkClaim) -> str:
     """The token in a person's own link to a study."""
-    return _personal().sign(str(enrollment_id))
+    return _personal().sign(f"{claim.enrollment_id}-{claim.link_version}")
 
 
-def read_personal_token(token: str) -> int:
-    """The enrollment that a personal link opens. Raises :class:`InvalidToken`."""
+def read_personal_token(token: str) -> LinkClaim:
+    """What the token of a personal link claims. Raises :class:`InvalidToken`."""
     try:
-        return int(_personal().unsign(token))
+        enrollment_id, link_version = _personal().unsign(token).split("-")
+        return LinkClaim(int(enrollment_id), int(link_version))
     except (signing.BadSignature, ValueError) as error:
         raise InvalidToken from error
 
 
 def visit_token(claim: VisitClaim) -> str:
     """The token in the path of every page of one visit."""
-    return _visit().sign(f"{claim.enrollment_id}-{claim.visit_id}")
+    return _visit().sign(f"{claim.enrollment_id}-{claim.visit_id}-{claim.link_version}")
 
 
 def read_visit_token(token: str) -> VisitClaim:
     """What the token claims. Raises :class:`ExpiredToken` or :class:`InvalidToken`."""
     try:
         value = _visit().unsign(token, max_age=timedelta(days=settings.VISIT_TOKEN_DAYS))
-        enrollment_id, visit_id = value.split("-")
-        return VisitClaim(int(enrollment_id), int(visit_id))
+        enrollment_id, visit_id, link_version = value.split("-")
+        return VisitClaim(int(enrollment_id), int(visit_id), int(link_version))
+    except signing.SignatureExpired as error:
+        raise ExpiredToken from error
+    except (signing.BadSignature, ValueError) as error:
+        raise InvalidToken from error
+
+
+def address_token(identity_id: int) -> str:
+    """The token in the mail that asks whether an e-mail address is the person's own."""
+    return _address().sign(str(identity_id))
+
+
+def read_address_token(token: str) -> int:
+    """The stored address that a token confirms. Raises :class:`ExpiredToken` or :class:`InvalidToken`."""
+    try:
+        return int(_address().unsign(token, max_age=ADDRESS_TOKEN_LIFE))
     except signing.SignatureExpired as error:
         raise ExpiredToken from error
     except (signing.BadSignature, ValueError) as error:
@@ -66,3 +95,7 @@ def _personal() -> signing.Signer:
 
 def _visit() -> signing.TimestampSigner:
     return signing.TimestampSigner(salt="tomannot.visit", sep=".")
+
+
+def _address() -> signing.TimestampSigner:
+    return signing.TimestampSigner(salt="tomannot.confirm-address", sep=".")

@@ -17,7 +17,6 @@ urlpatterns = [
     path("answers/", own.answers, name="answers"),
     path("answers/<int:assignment_id>/", own.change, name="change"),
     path("you/", own.own, name="own"),
-    path("you/email/", own.email, name="email"),
     path("withdraw/", own.withdraw, name="withdraw"),
     path("forget/", own.forget, name="forget"),
 ]

@@ -91,7 +91,7 @@ def _make_people(study: Study, count: int) -> list[Enrollment]:
 
 def _stories_path(enrollment: Enrollment) -> str:
     visit = arrive_by_link(enrollment=enrollment, now=timezone.now())
-    token = visit_token(VisitClaim(enrollment.pk, visit.pk))
+    token = visit_token(VisitClaim(enrollment.pk, visit.pk, enrollment.link_version))
     return reverse("annotation:stories", kwargs={"token": token})
 
 

@@ -1,15 +1,34 @@
-"""Every write of this room."""
+"""Every write of this room, and every mail."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 from django.db import transaction
+from django.utils.translation import gettext as _
 
-from accounts.models import PlatformIdentity
+from accounts.actions import confirm_email, recognise, set_email
+from accounts.models import PlatformIdentity, User
 from annotation import actions as annotation_actions
-from annotation.models import Enrollment, Event
-from recruitment.models import Visit
+from annotation.models import Enrollment, Event, Study
+from recruitment import mails, queries
+from recruitment.errors import CannotJoin, InvalidAddress, NoAddress, NoMail
+from recruitment.joining import check_settings, person_of
+from recruitment.models import JoinLink, Visit
+from tomannot.celery import app
+
+CONFIRMATION_TASK = "recruitment.tasks.mail_confirmation"
+LINKS_TASK = "recruitment.tasks.mail_links"
+INVITATION_TASK = "recruitment.tasks.mail_invitation"
+NOBODY = 0
+"""The id of an identity that no row has."""
+
+
+# -- arriving
 
 
 @transaction.atomic
@@ -29,3 +48,242 @@ def arrive_by_link(*, enrollment: Enrollment, now: datetime) -> Visit:
         subject=f"visit {visit.pk}",
     )
     return visit
+
+
+@transaction.atomic
+def join(*, link: JoinLink, participant: str, now: datetime) -> Enrollment:
+    """The place of a platform's participant in the study, made if they have none.
+
+    The same id from the same source is the same person, with the same place, also when it arrives twice
+    at once. Raises :class:`CannotJoin` for somebody new to a study that is not open.
+    """
+    annotator = recognise(
+        platform=PlatformIdentity.Platform.LINK,
+        environment=link.study.environment,
+        person=person_of(link.source, participant),
+        now=now,
+    )
+    known = Enrollment.objects.select_related("study").filter(study=link.study, annotator=annotator).first()
+    if known:
+        return known
+    if link.study.state != Study.State.OPEN:
+        raise CannotJoin(_("The study is not open."))
+    return annotation_actions.enroll(study=link.study, annotator=annotator, now=now)
+
+
+@transaction.atomic
+def set_join_link(
+    *,
+    study: Study,
+    parameter: str = "participant",
+    source: str = "",
+    return_url: str = "",
+    return_hosts: Sequence[str] = (),
+    by: User | None,
+    now: datetime,
+) -> JoinLink:
+    """Give the study its join link, or change it. Without a source, ids are this study's own.
+
+    Raises ``recruitment.joining.InvalidJoinLink``.
+    """
+    source = source or study.slug.lower().replace("_", "-")
+    check_settings(parameter=parameter, source=source, return_url=return_url, return_hosts=return_hosts)
+    link, _made = JoinLink.objects.update_or_create(
+        study=study,
+        defaults={
+            "parameter": parameter,
+            "source": source,
+            "return_url": return_url,
+            "return_hosts": list(return_hosts),
+            "set_at": now,
+        },
+    )
+    note = f"parameter {parameter}, source {source}, return {return_url or 'nowhere'}"
+    annotation_actions.record_event(
+        study=study, type=Event.Type.JOIN_LINK_SET, by=by, now=now, subject=f"join link {link.pk}", note=note
+    )
+    return link
+
+
+@transaction.atomic
+def remove_join_link(*, study: Study, by: User | None, now: datetime) -> bool:
+    """Let nobody else in by the study's join link, and show no codes. Whether there was one."""
+    removed, _rows = JoinLink.objects.filter(study=study).delete()
+    if removed:
+        annotation_actions.record_event(study=study, type=Event.Type.JOIN_LINK_REMOVED, by=by, now=now)
+    return bool(removed)
+
+
+# -- addresses
+
+
+@transaction.atomic
+def give_address(
+    *, enrollment: Enrollment, address: str, language: str, now: datetime
+) -> PlatformIdentity | None:
+    """Remember where the person says their link may be sent, and ask that address by mail.
+
+    An empty address forgets it. Raises :class:`NoMail`, and ``accounts.actions.Erased``.
+    """
+    if address and not settings.SENDS_MAIL:
+        raise NoMail(_("This site sends no mail."))
+    had = queries.address_of(enrollment)
+    identity = set_email(
+        annotator=enrollment.annotator,
+        environment=enrollment.environment,
+        address=address,
+        language=language,
+        now=now,
+    )
+    if identity and identity.confirmed_at is None:
+        _later(CONFIRMATION_TASK, identity.pk, enrollment.pk)
+    if identity is None and had:
+        _record(enrollment, Event.Type.ADDRESS_FORGOTTEN, now=now)
+    elif identity and (had is None or had.pk != identity.pk):
+        _record(enrollment, Event.Type.ADDRESS_GIVEN, now=now)
+    return identity
+
+
+@transaction.atomic
+def confirm_address(*, identity_id: int, now: datetime) -> PlatformIdentity:
+    """The address is the person's own: links may be sent there from now on.
+
+    Raises ``PlatformIdentity.DoesNotExist`` and ``accounts.actions.AddressTaken``.
+    """
+    before = PlatformIdentity.objects.get(pk=identity_id)
+    identity = confirm_email(identity_id=identity_id, now=now)
+    if before.confirmed_at is None:
+        _record_for_all(identity, Event.Type.ADDRESS_CONFIRMED, by=None, now=now)
+    return identity
+
+
+# -- sending links
+
+
+def ask_for_links(*, address: str) -> None:
+    """Somebody asks for the links of this address. What happens takes as long whether it is known or not.
+
+    Raises :class:`NoMail`.
+    """
+    if not settings.SENDS_MAIL:
+        raise NoMail(_("This site sends no mail."))
+    owners = list(queries.owners_of(address).values_list("pk", flat=True))
+    for identity_id in owners or [NOBODY]:
+        _later(LINKS_TASK, identity_id, None, None)
+
+
+@transaction.atomic
+def invite_by_mail(
+    *, study: Study, addresses: Sequence[str], language: str = "", by: User | None, now: datetime
+) -> list[Enrollment]:
+    """Invite the people with these addresses, and send each their link.
+
+    Whoever gives an address here vouches for it, so it counts as confirmed, and somebody known by it
+    stays the same person. Raises :class:`NoMail` and :class:`InvalidAddress`; then nobody is invited.
+    """
+    if not settings.SENDS_MAIL:
+        raise NoMail(_("This site sends no mail: EMAIL_URL is not set."))
+    enrollments = []
+    for address in dict.fromkeys(one.strip().lower() for one in addresses):
+        try:
+            validate_email(address)
+        except ValidationError as error:
+            raise InvalidAddress(_("“%(value)s” is not an e-mail address.") % {"value": address}) from error
+        annotator = recognise(
+            platform=PlatformIdentity.Platform.EMAIL,
+            environment=study.environment,
+            person=address,
+            language=language,
+            now=now,
+        )
+        enrollment = annotation_actions.enroll(study=study, annotator=annotator, now=now, by=by)
+        identity = queries.address_of(enrollment)
+        assert identity is not None  # recognised by it, and locked
+        _record(enrollment, Event.Type.ADDRESS_CONFIRMED, by=by, now=now, note="given with the invitation")
+        _later(INVITATION_TASK, identity.pk, enrollment.pk, by.pk if by else None)
+        enrollments.append(enrollment)
+    return enrollments
+
+
+@transaction.atomic
+def send_link(*, enrollment: Enrollment, by: User | None) -> None:
+    """Send a person the link to this study again.
+
+    Raises :class:`NoMail`, and :class:`NoAddress` when no address is confirmed.
+    """
+    if not settings.SENDS_MAIL:
+        raise NoMail(_("This site sends no mail: EMAIL_URL is not set."))
+    identity = queries.address_of(enrollment)
+    if identity is None or identity.confirmed_at is None:
+        raise NoAddress(_("There is no confirmed e-mail address of this person."))
+    _later(LINKS_TASK, identity.pk, enrollment.pk, by.pk if by else None)
+
+
+# -- the mails themselves, called by the worker
+
+
+def mail_confirmation(*, identity_id: int, enrollment_id: int) -> None:
+    """Ask whether an address is the person's own, unless that has been settled meanwhile."""
+    identity = PlatformIdentity.objects.filter(pk=identity_id, confirmed_at=None).first()
+    if identity:
+        mails.hand_over(mails.confirmation_mail(identity, _enrollment(enrollment_id)))
+
+
+def mail_links(*, identity_id: int, enrollment_id: int | None, by: User | None, now: datetime) -> int:
+    """Send the person their link to one study, or to all that go on for them; returns how many links.
+
+    Nothing is sent to an address that is not confirmed or has been forgotten meanwhile.
+    """
+    identity = PlatformIdentity.objects.filter(pk=identity_id, confirmed_at__isnull=False).first()
+    if identity is None:
+        return 0
+    enrollments = [_enrollment(enrollment_id)] if enrollment_id else queries.living_enrollments(identity)
+    if enrollments:
+        mails.hand_over(mails.links_mail(identity, enrollments))
+        _record_sent(enrollments, by=by, now=now)
+    return len(enrollments)
+
+
+def mail_invitation(*, identity_id: int, enrollment_id: int, by: User | None, now: datetime) -> None:
+    """Send an invitation with the person's link."""
+    identity = PlatformIdentity.objects.filter(pk=identity_id).first()
+    if identity:
+        enrollment = _enrollment(enrollment_id)
+        mails.hand_over(mails.invitation_mail(identity, enrollment))
+        _record_sent([enrollment], by=by, now=now)
+
+
+def _enrollment(enrollment_id: int) -> Enrollment:
+    return Enrollment.objects.select_related("study").get(pk=enrollment_id)
+
+
+@transaction.atomic
+def _record_sent(enrollments: Sequence[Enrollment], *, by: User | None, now: datetime) -> None:
+    for enrollment in enrollments:
+        _record(enrollment, Event.Type.LINK_MAILED, by=by, now=now)
+
+
+def _record_for_all(identity: PlatformIdentity, type: Event.Type, *, by: User | None, now: datetime) -> None:
+    """Say it in the log of each study in which the person has a place."""
+    places = Enrollment.objects.filter(annotator=identity.annotator_id, environment=identity.environment)
+    for enrollment in places.select_related("study").order_by("pk"):
+        _record(enrollment, type, by=by, now=now)
+
+
+def _record(
+    enrollment: Enrollment, type: Event.Type, *, now: datetime, by: User | None = None, note: str = ""
+) -> None:
+    annotation_actions.record_event(
+        study=enrollment.study,
+        type=type,
+        by=by,
+        enrollment=enrollment,
+        now=now,
+        subject=f"link {enrollment.link_version}" if type == Event.Type.LINK_MAILED else "",
+        note=note,
+    )
+
+
+def _later(task: str, *ids: int | None) -> None:
+    """Have a worker do it once everything is committed. Ids only: no address and no token is queued."""
+    transaction.on_commit(lambda: app.send_task(task, args=list(ids)), robust=True)

@@ -7,20 +7,37 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.urls import reverse
 
+from accounts.models import PlatformIdentity
 from annotation.models import Enrollment
-from annotation.tokens import VisitClaim, personal_token, visit_token
-from recruitment.models import Visit
+from annotation.tokens import LinkClaim, VisitClaim, address_token, personal_token, visit_token
+from recruitment.models import JoinLink, Visit
+
+
+def personal_path(enrollment: Enrollment) -> str:
+    """A person's own link as a path on this site."""
+    claim = LinkClaim(enrollment.pk, enrollment.link_version)
+    return reverse("recruitment:arrive", kwargs={"token": personal_token(claim)})
 
 
 def personal_link(enrollment: Enrollment) -> str:
-    """A person's own link to a study, absolute. It can be sent again at any time."""
-    return _absolute(reverse("recruitment:arrive", kwargs={"token": personal_token(enrollment.pk)}))
+    """A person's own link to a study, absolute. It can be sent again until it is revoked."""
+    return _absolute(personal_path(enrollment))
 
 
 def visit_path(visit: Visit) -> str:
     """Where a visit begins, as a path on this site."""
-    token = visit_token(VisitClaim(visit.enrollment_id, visit.pk))
-    return reverse("annotation:home", kwargs={"token": token})
+    claim = VisitClaim(visit.enrollment_id, visit.pk, visit.enrollment.link_version)
+    return reverse("annotation:home", kwargs={"token": visit_token(claim)})
+
+
+def confirming_link(identity: PlatformIdentity) -> str:
+    """The address that says: this e-mail address is mine."""
+    return _absolute(reverse("link:confirm", kwargs={"token": address_token(identity.pk)}))
+
+
+def join_address(link: JoinLink) -> str:
+    """The address that a platform is given, up to where it adds the participant's id."""
+    return _absolute(reverse("recruitment:join", kwargs={"slug": link.study.slug})) + f"?{link.parameter}="
 
 
 def _absolute(path: str) -> str:

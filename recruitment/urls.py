@@ -1,4 +1,4 @@
-"""Under ``join/``: where people arrive."""
+"""Under ``join/``: where people arrive. A personal link's token has a full stop in it, a slug has none."""
 
 from __future__ import annotations
 
@@ -8,5 +8,6 @@ from recruitment import views
 
 app_name = "recruitment"
 urlpatterns = [
+    path("<slug:slug>/", views.join, name="join"),
     path("<str:token>/", views.arrive, name="arrive"),
 ]

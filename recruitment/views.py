@@ -1,21 +1,41 @@
-"""Where people arrive."""
+"""Where people arrive, and how they come by their link again."""
 
 from __future__ import annotations
 
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.forms import EmailField
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_GET, require_http_methods
 
-from annotation.access import link_problem
-from annotation.models import Enrollment
+from accounts.actions import AddressTaken, Erased
+from accounts.limits import ASKED_BY_CLIENT, ASKED_FOR_ADDRESS, client_of, retry_at
+from accounts.models import PlatformIdentity
+from annotation.access import (
+    annotator_page,
+    page_url,
+    revoked_link,
+    too_many,
+    wrong_link,
+)
+from annotation.models import Enrollment, Study
 from annotation.refusals import refusal_page
 from annotation.rules import ON_THE_WAY, REASON_OF_CLOSED_DOOR, Refusal
-from annotation.tokens import InvalidToken, read_personal_token
-from recruitment import actions
-from recruitment.links import visit_path
+from annotation.tokens import ExpiredToken, InvalidToken, read_address_token, read_personal_token
+from annotation.views.common import message, page
+from recruitment import actions, queries
+from recruitment.errors import CannotJoin
+from recruitment.joining import hint_of, read_participant
+from recruitment.links import personal_path, visit_path
+from recruitment.models import JoinLink
+
+ADDRESS = EmailField(max_length=200)
 
 
 @csrf_exempt  # the signed token in the path is the authority; no cookie is read
@@ -24,14 +44,14 @@ from recruitment.links import visit_path
 def arrive(request: HttpRequest, token: str) -> HttpResponse:
     """The page a personal link opens. Looking at it changes nothing; starting is a POST."""
     try:
-        enrollment_id = read_personal_token(token)
+        claim = read_personal_token(token)
     except InvalidToken:
-        return link_problem(request, expired=False)
-    enrollment = Enrollment.objects.select_related("study").get(pk=enrollment_id)
+        return wrong_link(request)
+    enrollment = Enrollment.objects.select_related("study").get(pk=claim.enrollment_id)
+    if enrollment.link_version != claim.link_version:
+        return revoked_link(request, enrollment)
     if enrollment.state in ON_THE_WAY and enrollment.study.state in REASON_OF_CLOSED_DOOR:
-        closed = refusal_page(Refusal(REASON_OF_CLOSED_DOOR[enrollment.study.state]))
-        said = {"study": enrollment.study, "heading": closed.title, "text": closed.text}
-        return render(request, "pages/message.html", said)
+        return _closed(request, enrollment.study)
     if request.method == "POST":
         return redirect(visit_path(actions.arrive_by_link(enrollment=enrollment, now=timezone.now())))
     context = {
@@ -40,3 +60,129 @@ def arrive(request: HttpRequest, token: str) -> HttpResponse:
         "form_action": request.path,
     }
     return render(request, "recruitment/arrive.html", context)
+
+
+@never_cache
+@require_GET  # somebody new is given a place, so a HEAD does not come in
+def join(request: HttpRequest, slug: str) -> HttpResponse:
+    """A platform's participant comes, and is sent on to their own link, which does not say who they are."""
+    link = JoinLink.objects.select_related("study").filter(study__slug=slug).first()
+    if link is None:
+        return wrong_link(request)
+    participant = read_participant(request.GET.get(link.parameter))
+    if participant is None:
+        said = {
+            "study": link.study,
+            "heading": _("We cannot see who you are"),
+            "text": _(
+                "This link has to be opened from the place that invited you, which adds your id there to it. "
+                "Go back to that place and open the link there again. If that does not help, write to the "
+                "people who run the study."
+            ),
+        }
+        return render(request, "pages/message.html", said, status=400)
+    try:
+        enrollment = actions.join(link=link, participant=participant, now=timezone.now())
+    except CannotJoin:
+        return _closed(request, link.study)
+    return redirect(personal_path(enrollment))
+
+
+@csrf_exempt  # reads no cookie and changes nothing: it sends a mail to an address its owner confirmed
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def again(request: HttpRequest) -> HttpResponse:
+    """Send me my link again. The answer is the same whether the address is known or not."""
+    if not settings.SENDS_MAIL:
+        return render(request, "recruitment/again.html", {"no_mail": True}, status=404)
+    if request.method != "POST":
+        return render(request, "recruitment/again.html")
+    given = request.POST.get("email", "").strip()
+    try:
+        address = ADDRESS.clean(given)
+    except ValidationError:
+        context = {"email": given, "email_error": _("This is not an e-mail address.")}
+        return render(request, "recruitment/again.html", context, status=422)
+    now = timezone.now()
+    later = retry_at(ASKED_BY_CLIENT, client_of(request), now=now) or retry_at(
+        ASKED_FOR_ADDRESS, address.lower(), now=now
+    )
+    if later:
+        return too_many(request, later)
+    actions.ask_for_links(address=address)
+    return render(request, "recruitment/again.html", {"asked": True})
+
+
+@csrf_exempt  # the signed token in the path is the authority; no cookie is read
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def confirm(request: HttpRequest, token: str) -> HttpResponse:
+    """The page that the first mail leads to. Looking at it changes nothing; confirming is a POST."""
+    try:
+        identity_id = read_address_token(token)
+        if request.method == "POST":
+            actions.confirm_address(identity_id=identity_id, now=timezone.now())
+        confirmed = PlatformIdentity.objects.get(pk=identity_id).confirmed_at is not None
+    except ExpiredToken:
+        return _unconfirmed(request, _("This mail is too old. Give your address again on “Your place”."))
+    except InvalidToken:
+        return wrong_link(request)
+    except PlatformIdentity.DoesNotExist:
+        return _unconfirmed(request, _("The address has been changed or removed since this mail was sent."))
+    except AddressTaken:
+        return _unconfirmed(request, _("This address is used for another place here already."))
+    return render(request, "recruitment/confirm.html", {"confirmed": confirmed, "form_action": request.path})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@annotator_page
+def address(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
+    """The address to which the person's link may be sent: given, confirmed or not, forgotten."""
+    if enrollment.annotator.erased_at:
+        return _forgotten(request, enrollment)
+    if request.method != "POST":
+        return _address(request, enrollment)
+    given = "" if "forget" in request.POST else request.POST.get("email", "").strip()
+    if given and not settings.SENDS_MAIL:
+        return _address(request, enrollment, given, _("This site sends no mail, so no address is kept."))
+    try:
+        cleaned = ADDRESS.clean(given) if given else ""
+    except ValidationError:
+        return _address(request, enrollment, given, _("This is not an e-mail address."))
+    now = timezone.now()
+    if cleaned and (later := retry_at(ASKED_FOR_ADDRESS, cleaned.lower(), now=now)):
+        return too_many(request, later)
+    try:
+        actions.give_address(enrollment=enrollment, address=cleaned, language=get_language() or "", now=now)
+    except Erased:
+        return _forgotten(request, enrollment)
+    return redirect(page_url(request, "link:address"))
+
+
+def _address(request: HttpRequest, enrollment: Enrollment, given: str = "", error: str = "") -> HttpResponse:
+    stored = queries.address_of(enrollment)
+    context = {
+        "stored": stored,
+        "hint": hint_of(stored.person) if stored else "",
+        "email": given,
+        "email_error": error,
+        "sends_mail": settings.SENDS_MAIL,
+        "form_action": request.path,
+    }
+    return page(request, enrollment, "recruitment/address.html", context, status=422 if error else 200)
+
+
+def _forgotten(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
+    text = _("You asked for it, so nothing that says who you are is kept here any more.")
+    return message(request, enrollment, _("You have been forgotten"), text, status=409)
+
+
+def _unconfirmed(request: HttpRequest, text: str) -> HttpResponse:
+    said = {"heading": _("The address was not confirmed"), "text": text}
+    return render(request, "pages/message.html", said, status=410)
+
+
+def _closed(request: HttpRequest, study: Study) -> HttpResponse:
+    closed = refusal_page(Refusal(REASON_OF_CLOSED_DOOR[study.state]))
+    said = {"study": study, "heading": closed.title, "text": closed.text}
+    return render(request, "pages/message.html", said)

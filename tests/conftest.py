@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,6 +38,12 @@ def collected_static(request: pytest.FixtureRequest) -> None:
     """The static files under their final names, as pages link to them, when a test shows pages."""
     if any(not SHOWS_PAGES.isdisjoint(getattr(item, "fixturenames", ())) for item in request.session.items):
         call_command("collectstatic", interactive=False, verbosity=0)
+
+
+@pytest.fixture(autouse=True)
+def own_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one test tries too often is not held against the next one."""
+    monkeypatch.setattr("accounts.limits.NAMESPACE", f"test-{uuid.uuid4().hex}")
 
 
 @pytest.fixture(scope="session")

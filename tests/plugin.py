@@ -31,6 +31,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     os.environ["SECRET_KEY"] = "only-for-tests-" + "x" * 40
     os.environ["DEBUG"] = "false"
     os.environ["PUBLIC_URL"] = "http://testserver"
+    os.environ["EMAIL_URL"] = "memorymail://"
     if embedded.are_needed():
         _provide_servers(early_config)
 

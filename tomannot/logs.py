@@ -1,16 +1,17 @@
-"""Keeps the signed tokens in annotators' addresses out of the logs: whoever holds one can vote."""
+"""Keeps what says or stands for a person out of the logs: signed tokens, and ids of platforms."""
 
 from __future__ import annotations
 
 import logging
 import re
 
-_TOKEN = re.compile(r"/(work|join)/[^/\s\"']+")
+_TOKEN = re.compile(r"/(work|join|confirm)/[^/\s\"'?]+")
+_IDS = re.compile(r"(/join/\*\*\*/?)\?[^\s\"']+")
 
 
 def mask_tokens(text: str) -> str:
-    """The text with the token of every annotator address replaced by ``***``."""
-    return _TOKEN.sub(r"/\1/***", text)
+    """The text with the token of every annotator address, and what follows ``?``, as ``***``."""
+    return _IDS.sub(r"\1?***", _TOKEN.sub(r"/\1/***", text))
 
 
 class MaskTokens(logging.Filter):

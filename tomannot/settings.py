@@ -150,9 +150,22 @@ if DATABASES["default"]["ENGINE"] != "django.db.backends.postgresql":
 DATABASES["default"].setdefault("OPTIONS", {}).update(
     pool={"min_size": 1, "max_size": 16, "timeout": 30}, server_side_binding=True, prepare_threshold=3
 )
+PROXIES: int = env.int("PROXIES", default=0)
+"""How many proxies in front append to X-Forwarded-For; it is believed for as many steps only."""
+
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = _required_url("REDIS_URL")
+CACHES = {
+    # Of each process: figures that may be a little out of date.
+    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
+    # Of all processes together: what is counted.
+    "shared": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+        "KEY_PREFIX": "tomannot",
+    },
+}
 CELERY_BROKER_URL = REDIS_URL
 CELERY_RESULT_BACKEND = REDIS_URL
 CELERY_TASK_ACKS_LATE = True
@@ -179,6 +192,14 @@ AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 LOGIN_URL = reverse_lazy("admin:login")
 LOGIN_REDIRECT_URL = reverse_lazy("dashboard:studies")
 
+_mail = env.str("EMAIL_URL", default=f"filemail:///{VAR_DIR}/mail" if _serving.is_file() else "")
+SENDS_MAIL = bool(_mail)
+"""Whether mail leaves this site. Without EMAIL_URL it does not, and no page promises it.
+
+While the demo serves, its mails and those of commands beside it are files in ``mail/``.
+"""
+vars().update(env.email_url_config(_mail or "dummymail://"))
+EMAIL_TIMEOUT = 20  # seconds
 DEFAULT_FROM_EMAIL: str = env.str("DEFAULT_FROM_EMAIL", default="webmaster@localhost")
 
 LANGUAGE_CODE = "en"

@@ -7,6 +7,7 @@ from django.urls import include, path
 
 urlpatterns = [
     path("join/", include("recruitment.urls")),
+    path("", include("recruitment.link_urls")),
     path("work/<str:token>/qualification/", include("qualification.urls")),
     path("work/<str:token>/", include("annotation.urls")),
     path("releases/", include("publishing.urls")),

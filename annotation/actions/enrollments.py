@@ -11,8 +11,11 @@ from accounts.actions import erase_identities
 from accounts.models import Annotator, User
 from annotation import rules
 from annotation.actions.events import record_event
-from annotation.errors import WrongState
+from annotation.errors import ReasonMissing, WrongState
 from annotation.models import Assignment, ConsentText, Enrollment, Event, Story, Study
+
+LONGEST_REASON = 300
+"""Characters of the reason for a suspension."""
 
 
 @transaction.atomic
@@ -110,9 +113,18 @@ def set_qualified(*, enrollment: Enrollment, passed: bool, now: datetime, note: 
 
 @transaction.atomic
 def suspend(*, enrollment: Enrollment, by: User | None, now: datetime, reason: str) -> Enrollment:
-    """Serve the person no more stories. Votes they gave stay as they are."""
+    """Serve the person no more stories, and tell them the reason. Votes they gave stay as they are.
+
+    Raises :class:`ReasonMissing`, also for a reason of more than 300 characters.
+    """
+    reason = reason.strip()
+    if not 1 <= len(reason) <= LONGEST_REASON:
+        raise ReasonMissing(
+            _("Give the reason in 1 to %(most)s characters. The person reads it.") % {"most": LONGEST_REASON}
+        )
     enrollment = _lock(enrollment)
     _check_transition(enrollment, Enrollment.State.SUSPENDED)
+    enrollment.suspension_reason = reason
     _move(enrollment, Enrollment.State.SUSPENDED, now=now)
     record_event(
         study=enrollment.study,
@@ -147,6 +159,24 @@ def reinstate(*, enrollment: Enrollment, by: User | None, now: datetime, reason:
 
 
 @transaction.atomic
+def revoke_link(*, enrollment: Enrollment, by: User | None, now: datetime, note: str = "") -> Enrollment:
+    """Make every address dead that was given to the person so far; a link made now is a new one."""
+    enrollment = _lock(enrollment)
+    enrollment.link_version += 1
+    enrollment.save(update_fields=["link_version"])
+    record_event(
+        study=enrollment.study,
+        type=Event.Type.LINK_REVOKED,
+        by=by,
+        enrollment=enrollment,
+        now=now,
+        subject=f"link {enrollment.link_version - 1}",
+        note=note,
+    )
+    return enrollment
+
+
+@transaction.atomic
 def withdraw(*, enrollment: Enrollment, now: datetime) -> Enrollment:
     """The person leaves the study for good. A story they hold goes to others; what they saved stays."""
     enrollment = _lock(enrollment)
@@ -169,7 +199,7 @@ def withdraw(*, enrollment: Enrollment, now: datetime) -> Enrollment:
 
 @transaction.atomic
 def forget(*, annotator: Annotator, now: datetime) -> None:
-    """Erase what says who a person is, and end their part in every study. Their votes stay.
+    """Erase what says who a person is, and end their part and their links in every study. Votes stay.
 
     Afterwards nothing in the database connects the votes with anybody outside it.
     """
@@ -177,6 +207,7 @@ def forget(*, annotator: Annotator, now: datetime) -> None:
         return
     for enrollment in Enrollment.objects.filter(annotator=annotator).select_related("study").order_by("pk"):
         withdraw(enrollment=enrollment, now=now)
+        revoke_link(enrollment=enrollment, by=None, now=now, note="forgotten")
         record_event(study=enrollment.study, type=Event.Type.IDENTITY_ERASED, enrollment=enrollment, now=now)
     erase_identities(annotator=annotator, now=now)
 
@@ -201,4 +232,6 @@ def _check_transition(enrollment: Enrollment, target: Enrollment.State) -> None:
 def _move(enrollment: Enrollment, target: Enrollment.State, *, now: datetime) -> None:
     enrollment.state = target
     enrollment.state_changed_at = now
-    enrollment.save(update_fields=["state", "state_changed_at"])
+    if target != Enrollment.State.SUSPENDED:
+        enrollment.suspension_reason = ""
+    enrollment.save(update_fields=["state", "state_changed_at", "suspension_reason"])

@@ -30,6 +30,12 @@ class Enrollment(models.Model):
         ConsentText, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )
     consented_at = models.DateTimeField(null=True, blank=True)
+    link_version = models.PositiveIntegerField(
+        default=1, help_text=_("Only addresses signed with this number open the person's place.")
+    )
+    suspension_reason = models.CharField(
+        max_length=300, blank=True, help_text=_("Shown to the person while they are suspended.")
+    )
     stories_submitted = models.PositiveIntegerField(default=0, help_text=_("Kept by annotation.actions."))
     working_since = models.DateTimeField(
         null=True, blank=True, help_text=_("When the current stretch of work without a long break began.")
@@ -47,6 +53,11 @@ class Enrollment(models.Model):
                 condition=Q(state__in=["invited", "declined", "withdrawn"])
                 | Q(consent__isnull=False, consented_at__isnull=False),
                 name="nobody_goes_on_without_consent",
+            ),
+            models.CheckConstraint(
+                condition=Q(state="suspended") & ~Q(suspension_reason="")
+                | ~Q(state="suspended") & Q(suspension_reason=""),
+                name="suspended_people_are_told_why",
             ),
         ]
 

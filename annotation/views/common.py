@@ -77,6 +77,7 @@ def page(
         template += "#work"
     shared = {
         "study": enrollment.study,
+        "enrollment": enrollment,
         "own_url": page_url(request, "annotation:own"),
         "stories_url": page_url(request, "annotation:stories"),
     }

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.exceptions import ValidationError
-from django.forms import EmailField
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
-from accounts.actions import AddressTaken, Erased, set_email
 from annotation import actions, queries
 from annotation.access import annotator_page, page_url
 from annotation.errors import CannotChange
@@ -22,8 +20,6 @@ from annotation.models import Assignment, Enrollment
 from annotation.protocols.base import IncompleteForm
 from annotation.refusals import no_change_text
 from annotation.views.common import continue_link, message, number, page, progress, receipt_context
-
-ADDRESS = EmailField(required=False, max_length=200)
 
 
 @require_safe
@@ -87,29 +83,19 @@ def change(request: HttpRequest, enrollment: Enrollment, assignment_id: int) -> 
 @annotator_page
 def own(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """Who the person is here, what they have done, and what they can do about it."""
-    return _own(request, enrollment, email=queries.email_of(enrollment))
-
-
-@require_POST
-@annotator_page
-def email(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
-    """Remember or forget the address to which the personal link may be sent."""
-    address = request.POST.get("email", "").strip()
-    try:
-        set_email(
-            annotator=enrollment.annotator,
-            environment=enrollment.environment,
-            address=ADDRESS.clean(address),
-            now=timezone.now(),
-        )
-    except ValidationError:
-        return _own(request, enrollment, email=address, error=_("This is not an e-mail address."))
-    except AddressTaken:
-        return _own(request, enrollment, email=address, error=_("This address cannot be used here."))
-    except Erased:
-        text = _("You asked for it, so nothing that says who you are is kept here any more.")
-        return message(request, enrollment, _("You have been forgotten"), text, status=409)
-    return redirect(page_url(request, "annotation:own"))
+    context = {
+        "work": queries.work_so_far(enrollment),
+        "progress": progress(enrollment),
+        "over": enrollment.state != Enrollment.State.QUALIFIED,
+        "sends_mail": settings.SENDS_MAIL,
+        "email_url": page_url(request, "link:address"),
+        "answers_url": page_url(request, "annotation:answers"),
+        "instructions_url": page_url(request, "annotation:instructions"),
+        "withdraw_url": page_url(request, "annotation:withdraw"),
+        "forget_url": page_url(request, "annotation:forget"),
+        "actions": [continue_link(request, _("Back to the stories"))],
+    }
+    return page(request, enrollment, "annotation/own.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -130,24 +116,6 @@ def forget(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
         actions.forget(annotator=enrollment.annotator, now=timezone.now())
         return redirect(page_url(request, "annotation:stories"))
     return _leaving(request, enrollment, "annotation/forget.html")
-
-
-def _own(request: HttpRequest, enrollment: Enrollment, *, email: str, error: str = "") -> HttpResponse:
-    context = {
-        "enrollment": enrollment,
-        "work": queries.work_so_far(enrollment),
-        "progress": progress(enrollment),
-        "over": enrollment.state != Enrollment.State.QUALIFIED,
-        "email": email,
-        "email_error": error,
-        "email_url": page_url(request, "annotation:email"),
-        "answers_url": page_url(request, "annotation:answers"),
-        "instructions_url": page_url(request, "annotation:instructions"),
-        "withdraw_url": page_url(request, "annotation:withdraw"),
-        "forget_url": page_url(request, "annotation:forget"),
-        "actions": [continue_link(request, _("Back to the stories"))],
-    }
-    return page(request, enrollment, "annotation/own.html", context, status=422 if error else 200)
 
 
 def _leaving(request: HttpRequest, enrollment: Enrollment, template: str) -> HttpResponse:

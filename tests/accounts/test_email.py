@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from accounts.actions import AddressTaken, Erased, erase_identities, set_email
+from accounts.actions import AddressTaken, Erased, confirm_email, erase_identities, set_email
 from accounts.models import Annotator, Environment, PlatformIdentity
 from annotation.models import Enrollment, Event
 from publishing import actions as publishing_actions
@@ -27,8 +27,13 @@ def somebody() -> Annotator:
     return Annotator.objects.create(created_at=NOW)
 
 
-def give(annotator: Annotator, address: str, environment: str = Environment.LIVE) -> None:
-    set_email(annotator=annotator, environment=environment, address=address, now=NOW)
+def give(annotator: Annotator, address: str, environment: str = Environment.LIVE) -> PlatformIdentity | None:
+    return set_email(annotator=annotator, environment=environment, address=address, now=NOW)
+
+
+def confirm(identity: PlatformIdentity | None) -> PlatformIdentity:
+    assert identity is not None
+    return confirm_email(identity_id=identity.pk, now=NOW)
 
 
 def addresses(annotator: Annotator) -> set[tuple[str, str]]:
@@ -56,11 +61,13 @@ def test_a_new_address_replaces_the_old_one() -> None:
 
 def test_giving_the_same_address_again_is_harmless() -> None:
     person = somebody()
-    give(person, ADDRESS)
+    confirm(give(person, ADDRESS))
 
-    give(person, ADDRESS.upper())
+    again = give(person, ADDRESS.upper())
 
     assert addresses(person) == {("live", ADDRESS)}
+    assert again is not None
+    assert again.confirmed_at == NOW
 
 
 @pytest.mark.parametrize("nothing", ["", "   "])
@@ -89,18 +96,44 @@ def test_a_rehearsal_keeps_addresses_of_its_own() -> None:
     assert addresses(other) == {("rehearsal", ADDRESS)}
 
 
-def test_an_address_of_somebody_else_is_refused_and_the_old_one_stays() -> None:
-    person, other = somebody(), somebody()
-    give(person, "mine@example.org")
-    give(other, ADDRESS)
+def test_whoever_only_types_an_address_keeps_its_owner_out_of_nothing() -> None:
+    typist, owner = somebody(), somebody()
+    give(typist, ADDRESS)
+
+    confirmed = confirm(give(owner, ADDRESS.upper()))
+
+    assert (confirmed.annotator, confirmed.confirmed_at) == (owner, NOW)
+    assert addresses(typist) == {("live", ADDRESS)}
+
+
+def test_an_address_is_confirmed_for_one_person_only() -> None:
+    owner, other = somebody(), somebody()
+    confirm(give(owner, ADDRESS))
+    claim = give(other, ADDRESS)
 
     with pytest.raises(AddressTaken) as error:
-        give(person, ADDRESS.upper())
+        confirm(claim)
 
-    assert addresses(person) == {("live", "mine@example.org")}
-    assert addresses(other) == {("live", ADDRESS)}
-    assert str(other.pk) not in str(error.value)
+    assert not other.identities.filter(confirmed_at__isnull=False).exists()
+    assert str(owner.pk) not in str(error.value)
     assert ADDRESS not in str(error.value)
+
+
+def test_confirming_twice_keeps_the_first_time() -> None:
+    identity = confirm(give(somebody(), ADDRESS))
+
+    again = confirm_email(identity_id=identity.pk, now=NOW + timedelta(days=1))
+
+    assert again.confirmed_at == NOW
+
+
+def test_an_address_that_was_replaced_cannot_be_confirmed_any_more() -> None:
+    person = somebody()
+    old = give(person, "old@example.org")
+    give(person, ADDRESS)
+
+    with pytest.raises(PlatformIdentity.DoesNotExist):
+        confirm(old)
 
 
 def test_nothing_is_remembered_of_somebody_who_was_forgotten() -> None:
@@ -136,8 +169,9 @@ def test_an_address_is_in_no_release_event_or_log(
     caplog.set_level(logging.INFO)
 
     give(Enrollment.objects.get(pk=person.pk).annotator, ADDRESS)
+    confirm(PlatformIdentity.objects.get())
     with pytest.raises(AddressTaken):
-        give(somebody(), ADDRESS)
+        confirm(give(somebody(), ADDRESS))
     builders.vote(person)
     release = publishing_actions.request_release(study=study, by=None, now=timezone.now())
     publishing_actions.build_release(release_id=release.pk, now=timezone.now())

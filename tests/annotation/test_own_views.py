@@ -14,6 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from lxml import html
 
+from accounts.actions import set_email
 from accounts.models import Annotator, PlatformIdentity
 from annotation import actions, queries
 from annotation.models import Answer, Enrollment, Event, Study, Vote
@@ -312,55 +313,6 @@ def test_changing_an_answer_earns_nothing_and_slows_nobody(person: Enrollment) -
     assert fact(browser, "Your pace") == "40 seconds a story"
 
 
-def test_an_address_can_be_left_and_taken_back(person: Enrollment) -> None:
-    browser = at(person, "you/")
-    browser.press("Save the address", email=" Ada@Example.org ")
-    assert browser.path == "/you/"
-    assert browser.document.xpath("//input[@id='email']/@value") == ["ada@example.org"]
-    assert PlatformIdentity.objects.get().annotator_id == person.annotator_id
-
-    browser.press("Save the address", email="")
-
-    assert not PlatformIdentity.objects.exists()
-    assert not any(b"ada@" in page.request["PATH_INFO"].encode() for page in browser.pages)  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize(
-    "address", ["ada", "ada@", "a b@example.org", "a" * 190 + "@example.org", "ada@example.org\0"]
-)
-def test_what_is_no_address_is_refused(person: Enrollment, address: str) -> None:
-    browser = at(person, "you/")
-
-    response = browser.open(f"/work/{token_of(person)}/you/email/", {"email": address})
-
-    assert response.status_code == 422
-    assert len(browser.document.xpath("//*[@id='email-error'][@role='alert']")) == 1
-    assert browser.document.xpath("//input[@id='email']/@aria-describedby") == ["email-error"]
-    assert not PlatformIdentity.objects.exists()
-
-
-def test_an_address_of_somebody_else_is_refused_without_saying_whose(
-    study: Study, person: Enrollment
-) -> None:
-    (other,) = builders.qualified(study)
-    at(other, "you/").press("Save the address", email="ada@example.org")
-
-    browser = at(person, "you/")
-    browser.press("Save the address", email="ADA@example.org")
-
-    assert browser.page.status_code == 422
-    (error,) = browser.document.xpath("//*[@id='email-error']")
-    assert text_of(error) == "This address cannot be used here."
-    assert PlatformIdentity.objects.get().annotator_id == other.annotator_id
-
-
-def test_addresses_are_sent_by_post_only(person: Enrollment) -> None:
-    browser = Browser()
-    response = browser.open(f"/work/{token_of(person)}/you/email/?email=ada@example.org")
-    assert response.status_code == 405
-    assert not PlatformIdentity.objects.exists()
-
-
 # Leaving
 
 
@@ -396,35 +348,31 @@ def test_leaving_over_http(study: Study, person: Enrollment) -> None:
 
 
 def test_being_forgotten_over_http(person: Enrollment) -> None:
+    set_email(annotator=person.annotator, environment="live", address="ada@example.org", now=timezone.now())
     browser = at(person, "you/")
-    browser.press("Save the address", email="ada@example.org")
     browser.open(links(browser)["Leave, and have everything erased that says who you are"])
     assert browser.heading == "Leave, and be forgotten?"
 
     for _ in range(2):
         browser.open(f"/work/{token_of(person)}/forget/", {})
-        assert (browser.path, browser.heading) == ("/stories/", "You have left this study")
+        assert (browser.page.status_code, browser.heading) == (410, "You have been forgotten")
 
     assert not PlatformIdentity.objects.exists()
     assert Annotator.objects.get(pk=person.annotator_id).erased_at is not None
     assert Vote.objects.counted().count() == 1
-    own = at(person, "you/")
-    assert not own.document.xpath("//main//form")
-    assert not [name for name in links(own) if name.startswith("Leave")]
-    browser.open(f"/work/{token_of(person)}/you/email/", {"email": "ada@example.org"})
-    assert (browser.page.status_code, browser.heading) == (409, "You have been forgotten")
-    assert not PlatformIdentity.objects.exists()
 
 
-def test_the_personal_link_of_somebody_forgotten_leads_to_a_plain_page(person: Enrollment) -> None:
+@pytest.mark.parametrize("page", ["", "you/", "you/email/", "answers/", "stories/", "done/"])
+def test_every_address_of_somebody_forgotten_is_dead(person: Enrollment, page: str) -> None:
+    before = [personal_link(person), f"/work/{token_of(person)}/{page}"]
     actions.forget(annotator=person.annotator, now=timezone.now())
     browser = Browser()
 
-    browser.open(personal_link(person))
-    browser.press()
-
-    assert browser.page.status_code == 200
-    assert (browser.path, browser.heading) == ("/stories/", "You have left this study")
+    for address in before:
+        browser.open(address)
+        assert (browser.page.status_code, browser.heading) == (410, "You have been forgotten")
+        assert not browser.document.xpath("//main//form")
+        assert "again" not in browser.document.xpath("string(//main)")
     assert not PlatformIdentity.objects.exists()
 
 

@@ -10,20 +10,22 @@ import pytest
 from django.utils import timezone
 
 from annotation import tokens
-from annotation.tokens import ExpiredToken, InvalidToken, VisitClaim
+from annotation.tokens import ExpiredToken, InvalidToken, LinkClaim, VisitClaim
 from tomannot.logs import MaskTokens, mask_tokens
 
-VISIT = VisitClaim(enrollment_id=7, visit_id=11)
+VISIT = VisitClaim(enrollment_id=7, visit_id=11, link_version=2)
+LINK = LinkClaim(enrollment_id=7, link_version=2)
 
 
 def test_a_token_says_what_was_signed() -> None:
     assert tokens.read_visit_token(tokens.visit_token(VISIT)) == VISIT
-    assert tokens.read_personal_token(tokens.personal_token(7)) == 7
+    assert tokens.read_personal_token(tokens.personal_token(LINK)) == LINK
+    assert tokens.read_address_token(tokens.address_token(7)) == 7
 
 
 def test_a_token_carries_numbers_only() -> None:
-    assert tokens.visit_token(VISIT).startswith("7-11.")
-    assert tokens.personal_token(7).startswith("7.")
+    assert tokens.visit_token(VISIT).startswith("7-11-2.")
+    assert tokens.personal_token(LINK).startswith("7-2.")
 
 
 @pytest.mark.parametrize("position", [0, 3, -1])
@@ -40,13 +42,17 @@ def test_nonsense_opens_nothing(token: str) -> None:
         tokens.read_visit_token(token)
     with pytest.raises(InvalidToken):
         tokens.read_personal_token(token)
+    with pytest.raises(InvalidToken):
+        tokens.read_address_token(token)
 
 
 def test_one_kind_of_token_is_not_the_other() -> None:
     with pytest.raises(InvalidToken):
-        tokens.read_visit_token(tokens.personal_token(7))
+        tokens.read_visit_token(tokens.personal_token(LINK))
     with pytest.raises(InvalidToken):
         tokens.read_personal_token(tokens.visit_token(VISIT))
+    with pytest.raises(InvalidToken):
+        tokens.read_address_token(tokens.visit_token(VISIT))
 
 
 def test_another_secret_key_makes_other_tokens(settings: Any) -> None:
@@ -59,7 +65,8 @@ def test_another_secret_key_makes_other_tokens(settings: Any) -> None:
 def test_a_visit_runs_out_and_a_personal_link_does_not(
     settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    visit, personal = tokens.visit_token(VISIT), tokens.personal_token(7)
+    visit, personal = tokens.visit_token(VISIT), tokens.personal_token(LINK)
+    address = tokens.address_token(7)
     settings.VISIT_TOKEN_DAYS = 14
     now = timezone.now()
 
@@ -67,13 +74,18 @@ def test_a_visit_runs_out_and_a_personal_link_does_not(
         later = now + timedelta(**ahead)
         monkeypatch.setattr("django.core.signing.time.time", later.timestamp)
 
+    in_the_future(days=6)
+    assert tokens.read_address_token(address) == 7
+    in_the_future(days=8)
+    with pytest.raises(ExpiredToken):
+        tokens.read_address_token(address)
     in_the_future(days=13)
     assert tokens.read_visit_token(visit) == VISIT
     in_the_future(days=15)
     with pytest.raises(ExpiredToken):
         tokens.read_visit_token(visit)
     in_the_future(days=1000)
-    assert tokens.read_personal_token(personal) == 7
+    assert tokens.read_personal_token(personal) == LINK
 
 
 @pytest.mark.parametrize(
@@ -84,6 +96,9 @@ def test_a_visit_runs_out_and_a_personal_link_does_not(
         ('"http://study.example/work/7-11.abc.def/" 200', '"http://study.example/work/***/" 200'),
         ("/app/work/7.a.b", "/app/work/***"),
         ("Not Found: /work/nonsense", "Not Found: /work/***"),
+        ("GET /confirm/7.ab.cd/", "GET /confirm/***/"),
+        ("GET /join/my-study/?PROLIFIC_PID=5f3a9c HTTP/1.1", "GET /join/***/?*** HTTP/1.1"),
+        ("Bad Request: /join/my-study?p=5f3a9c", "Bad Request: /join/***?***"),
         ("/studies/work/", "/studies/work/"),
         ("/framework/x", "/framework/x"),
     ],

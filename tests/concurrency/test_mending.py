@@ -13,7 +13,7 @@ import pytest
 from django.db import IntegrityError
 from django.utils import timezone
 
-from accounts.actions import AddressTaken, Erased, erase_identities, set_email
+from accounts.actions import AddressTaken, Erased, confirm_email, erase_identities, set_email
 from accounts.models import Annotator, Environment, PlatformIdentity
 from annotation import actions, locks
 from annotation.actions import mending
@@ -219,7 +219,7 @@ def test_changes_and_a_release_at_the_same_instant_agree(vote: Vote, release: Re
 # Addresses
 
 
-def giving(annotator: Annotator, address: str) -> Callable[[], None]:
+def giving(annotator: Annotator, address: str) -> Callable[[], PlatformIdentity | None]:
     return lambda: set_email(
         annotator=annotator, environment=Environment.LIVE, address=address, now=timezone.now()
     )
@@ -229,13 +229,26 @@ def somebody() -> Annotator:
     return Annotator.objects.create(created_at=timezone.now())
 
 
-def test_one_address_given_by_many_at_once_is_kept_for_one() -> None:
-    people = [somebody() for _ in range(6)]
+def confirming(identity: PlatformIdentity | None) -> Callable[[], PlatformIdentity]:
+    assert identity is not None
+    return lambda: confirm_email(identity_id=identity.pk, now=timezone.now())
 
-    outcomes = race(*[giving(person, "ada@example.org") for person in people])
+
+def test_one_address_confirmed_by_many_at_once_is_known_for_one() -> None:
+    claims = [giving(somebody(), "ada@example.org")() for _ in range(6)]
+
+    outcomes = race(*[confirming(claim) for claim in claims])
 
     assert [type(error) for error in errors(outcomes)] == [AddressTaken] * 5
-    assert PlatformIdentity.objects.get().person == "ada@example.org"
+    assert PlatformIdentity.objects.get(confirmed_at__isnull=False).person == "ada@example.org"
+
+
+def test_control_without_the_constraint_an_address_is_known_for_many() -> None:
+    with without_constraint(PlatformIdentity, "one_annotator_per_platform_person"):
+        claims = [giving(somebody(), "ada@example.org")() for _ in range(6)]
+        outcomes = race(*[confirming(claim) for claim in claims])
+        assert not errors(outcomes)
+        assert PlatformIdentity.objects.filter(confirmed_at__isnull=False).count() == 6
 
 
 def test_one_person_who_gives_an_address_in_many_tabs_keeps_one() -> None:

@@ -1,0 +1,84 @@
+"""How often something may be tried, counted for all processes together in Redis.
+
+Fixed windows: the count begins anew at every multiple of the window's length, so the moment at which
+somebody may try again is known exactly. What is counted (a client's network address, an e-mail
+address) is stored as a keyed hash only, for as long as the window lasts.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from django.conf import settings
+from django.core.cache import caches
+from django.http import HttpRequest
+from django.utils.crypto import salted_hmac
+from redis.exceptions import RedisError
+
+logger = logging.getLogger(__name__)
+NAMESPACE = "limits"
+"""With what the names of all counters begin."""
+IPV6_PREFIX = 64
+"""Bits of an IPv6 address that stand for one client: whoever has one address has all of these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """At most ``most`` times within each window."""
+
+    name: str
+    most: int
+    window: timedelta
+
+
+WRONG_LINKS = Limit("wrong-links", 30, timedelta(minutes=10))
+"""Per client: addresses of annotators' pages that we never made. Right ones are not counted."""
+
+ASKED_BY_CLIENT = Limit("asked-by-client", 30, timedelta(hours=1))
+"""Per client: asking for a link by e-mail. Generous, since a university may be one client."""
+
+ASKED_FOR_ADDRESS = Limit("asked-for-address", 3, timedelta(hours=1))
+"""Per e-mail address: mails that somebody may have us send there."""
+
+
+def retry_at(limit: Limit, whom: str, *, now: datetime) -> datetime | None:
+    """Count one try. None while it is within the limit, else when the next one may come.
+
+    Without Redis nothing is limited: the limits keep noise away, what they guard is signed.
+    """
+    seconds = int(limit.window.total_seconds())
+    window = int(now.timestamp()) // seconds
+    digest = salted_hmac("tomannot.limits", whom, algorithm="sha256").hexdigest()
+    key = f"{NAMESPACE}:{limit.name}:{window}:{digest}"
+    cache = caches["shared"]
+    try:
+        cache.add(key, 0, timeout=seconds)
+        tries = cache.incr(key)
+    except ValueError:  # the window ended between the two
+        return None
+    except RedisError:
+        logger.warning("Redis does not answer, so tries of %s are not limited.", limit.name)
+        return None
+    return datetime.fromtimestamp((window + 1) * seconds, tz=UTC) if tries > limit.most else None
+
+
+def client_of(request: HttpRequest) -> str:
+    """Where a request comes from: a network address, or for IPv6 the network of one client.
+
+    Behind ``settings.PROXIES`` proxies that each append to ``X-Forwarded-For``, the address that the
+    outermost of them saw; whatever the client itself wrote there stands further left.
+    """
+    address = str(request.META.get("REMOTE_ADDR", ""))
+    if settings.PROXIES:
+        hops = request.headers.get("X-Forwarded-For", "").split(",")
+        address = str(hops[-min(settings.PROXIES, len(hops))]).strip() or address
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if parsed.version == 4:
+        return str(parsed)
+    return str(ipaddress.ip_network(f"{parsed}/{IPV6_PREFIX}", strict=False))

@@ -1,0 +1,65 @@
+"""Completion codes: what a person hands in on a platform to show that they were here.
+
+A code is an HMAC of the person and what their part came to, so it cannot be made up, is the same
+whenever it is shown, and needs no table. It proves nothing about who hands it in: people share codes,
+so a check also asks for the platform's id of the person.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import hmac
+from collections.abc import Iterable
+
+ALPHABET = "ACDEFGHJKLMNPQRTVWXY34679"
+"""Letters and digits that nobody takes for one another: no B8, I1, O0, S5, UV, Z2."""
+
+LENGTH = 10
+"""Letters of a code: 25 to the 10th power, about 46 bits."""
+
+
+class Outcome(enum.StrEnum):
+    """What a person's part in a study came to, as far as a platform is told."""
+
+    COMPLETED = "completed"
+    SCREENED_OUT = "screened out"
+
+
+def outcome_of(stories_submitted: int) -> Outcome:
+    """Completed by whoever answered a story; anybody else was asked for a test at the most."""
+    return Outcome.COMPLETED if stories_submitted else Outcome.SCREENED_OUT
+
+
+def completion_code(key: str, enrollment_id: int, outcome: Outcome) -> str:
+    """The person's code for this outcome, like ``KXM4Q-9TQPA``: HMAC-SHA256 with the study's key."""
+    message = f"completion-code:{outcome.value}:{enrollment_id}".encode()
+    number = int.from_bytes(hmac.new(key.encode(), message, hashlib.sha256).digest(), "big")
+    letters = []
+    for _place in range(LENGTH):
+        number, letter = divmod(number, len(ALPHABET))
+        letters.append(ALPHABET[letter])
+    return f"{''.join(letters[: LENGTH // 2])}-{''.join(letters[LENGTH // 2 :])}"
+
+
+def normal_form(text: str) -> str:
+    """A pasted code as it is shown: capitals, one hyphen in the middle, nothing else.
+
+    Text that no code can look like becomes the empty string.
+    """
+    letters = [letter for letter in text.upper() if not letter.isspace() and letter != "-"]
+    if len(letters) != LENGTH or not set(letters) <= set(ALPHABET):
+        return ""
+    return f"{''.join(letters[: LENGTH // 2])}-{''.join(letters[LENGTH // 2 :])}"
+
+
+def find_code(key: str, enrollment_ids: Iterable[int], text: str) -> tuple[int, Outcome] | None:
+    """Whose code this is, among these people, and for which outcome; None if it is nobody's."""
+    wanted = normal_form(text)
+    if not wanted:
+        return None
+    for enrollment_id in enrollment_ids:
+        for outcome in Outcome:
+            if hmac.compare_digest(completion_code(key, enrollment_id, outcome), wanted):
+                return enrollment_id, outcome
+    return None

@@ -1,0 +1,31 @@
+"""What can go wrong in this room, by name. Messages are for the people who meet them."""
+
+from __future__ import annotations
+
+
+class RecruitmentError(Exception):
+    """Base of every refusal by ``recruitment.actions``."""
+
+
+class NoMail(RecruitmentError):
+    """This site sends no mail."""
+
+
+class NoAddress(RecruitmentError):
+    """There is no confirmed address to which a person's link could be sent."""
+
+
+class InvalidAddress(RecruitmentError):
+    """Something is not an e-mail address; the message names it."""
+
+
+class CannotJoin(RecruitmentError):
+    """Nobody new is let in by this join link now; the study's state says why."""
+
+
+class MailFailed(RecruitmentError):
+    """The mail server could not be reached or did not take a mail for now. It names no address."""
+
+
+class MailRefused(RecruitmentError):
+    """The mail server refused the mail for good. It names no address."""

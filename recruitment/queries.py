@@ -1,0 +1,108 @@
+"""Who can be written to, and whose code something is. Reads only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db.models import QuerySet
+
+from accounts.models import PlatformIdentity
+from annotation.models import Enrollment, Study
+from recruitment.codes import Outcome, completion_code, find_code, outcome_of
+from recruitment.joining import participant_of, way_back
+from recruitment.models import JoinLink
+
+EMAIL = PlatformIdentity.Platform.EMAIL
+LINK = PlatformIdentity.Platform.LINK
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What somebody takes back to the platform: a code, and the address there if it is known."""
+
+    code: str
+    return_url: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedCode:
+    """Whose code it is. ``still_true``: it is for what the person's part comes to now.
+
+    ``is_theirs`` says whether it belongs to the participant who was asked about; None if none was.
+    """
+
+    enrollment: Enrollment
+    outcome: Outcome
+    still_true: bool
+    is_theirs: bool | None
+
+
+def address_of(enrollment: Enrollment) -> PlatformIdentity | None:
+    """The address that the person gave, confirmed or not."""
+    return PlatformIdentity.objects.filter(
+        annotator=enrollment.annotator_id, platform=EMAIL, environment=enrollment.environment
+    ).first()
+
+
+def owners_of(address: str) -> QuerySet[PlatformIdentity]:
+    """The places (one in live studies, one in rehearsals) for which this address was confirmed."""
+    return PlatformIdentity.objects.filter(
+        platform=EMAIL, person=address.strip().lower(), confirmed_at__isnull=False
+    ).order_by("pk")
+
+
+def living_enrollments(identity: PlatformIdentity) -> list[Enrollment]:
+    """The person's parts in studies that have not ended for them."""
+    return list(
+        Enrollment.objects.filter(annotator=identity.annotator_id, environment=identity.environment)
+        .exclude(state=Enrollment.State.WITHDRAWN)
+        .exclude(study__state=Study.State.CLOSED)
+        .select_related("study")
+        .order_by("pk")
+    )
+
+
+def completion_of(enrollment: Enrollment) -> Completion | None:
+    """The person's code and way back now; None in a study without a join link."""
+    link = JoinLink.objects.filter(study=enrollment.study_id).first()
+    if link is None:
+        return None
+    outcome = outcome_of(enrollment.stories_submitted)
+    code = completion_code(enrollment.study.pseudonym_key, enrollment.pk, outcome)
+    back = way_back(
+        link.return_url, link.return_hosts, code=code, participant=_participant(enrollment, link.source)
+    )
+    return Completion(code, back)
+
+
+def check_code(study: Study, text: str, *, participant: str = "") -> CheckedCode | None:
+    """Whose code this is in the study, or None. ``participant`` is the platform's id of who handed it in."""
+    ids = Enrollment.objects.filter(study=study).order_by("pk").values_list("pk", flat=True)
+    found = find_code(study.pseudonym_key, ids.iterator(), text)
+    if found is None:
+        return None
+    enrollment = Enrollment.objects.select_related("study").get(pk=found[0])
+    return CheckedCode(
+        enrollment=enrollment,
+        outcome=found[1],
+        still_true=found[1] == outcome_of(enrollment.stories_submitted),
+        is_theirs=participant.strip() in _participants(enrollment) if participant.strip() else None,
+    )
+
+
+def _participants(enrollment: Enrollment) -> list[str]:
+    persons = PlatformIdentity.objects.filter(
+        annotator=enrollment.annotator_id, platform=LINK, environment=enrollment.environment
+    ).values_list("person", flat=True)
+    return [participant_of(person) for person in persons]
+
+
+def _participant(enrollment: Enrollment, source: str) -> str | None:
+    """The person's id in this source, if they came from there."""
+    identity = PlatformIdentity.objects.filter(
+        annotator=enrollment.annotator_id,
+        platform=LINK,
+        environment=enrollment.environment,
+        person__startswith=f"{source}/",
+    ).first()
+    return participant_of(identity.person) if identity else None
