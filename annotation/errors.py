@@ -22,6 +22,10 @@ class InvalidStudy(AnnotationError):
     """The study's configuration cannot be used; the message names the field."""
 
 
+class LastOwner(AnnotationError):
+    """A study always has an owner; this would leave it without."""
+
+
 class WrongState(AnnotationError):
     """The study or the enrollment is not in a state from which this can be done."""
 

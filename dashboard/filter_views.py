@@ -6,13 +6,13 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from accounts.access import researcher, researchers_page
 from annotation.models import Study
+from annotation.rights import Right, signed_in, study_page
 from dashboard.queries import Share
 from publishing import actions, comparisons
 from publishing.comparing import MODEL
@@ -22,14 +22,12 @@ from publishing.queries import verdict_counts
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@researchers_page
-def filters(request: HttpRequest, slug: str) -> HttpResponse:
+@study_page(post=Right.CHANGE)
+def filters(request: HttpRequest, study: Study) -> HttpResponse:
     """What each filter would keep of the votes so far; a POST has it worked out again."""
-    study = get_object_or_404(Study, slug=slug)
     if request.method == "POST":
-        researcher(request)
         comparisons.ask(study)
-        return redirect("dashboard:filters", slug=slug)
+        return redirect("dashboard:filters", slug=study.slug)
     found = comparisons.latest(study)
     context = {
         "study": study,
@@ -41,20 +39,19 @@ def filters(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@researchers_page
-def publish(request: HttpRequest, slug: str) -> HttpResponse:
+@study_page(Right.PUBLISH)
+def publish(request: HttpRequest, study: Study) -> HttpResponse:
     """Ask for a release, after a page that says what it would hold; a Celery worker builds it."""
-    study = get_object_or_404(Study, slug=slug)
     if request.method == "POST":
         name = request.POST.get("filter", DEFAULT_FILTER)
         try:
             release = actions.request_release(
-                study=study, by=researcher(request), now=timezone.now(), filter_name=name
+                study=study, by=signed_in(request), now=timezone.now(), filter_name=name
             )
             messages.success(request, _("Release %(number)s is being built.") % {"number": release.number})
         except PublishingError as error:
             messages.error(request, str(error))
-        return redirect("dashboard:study", slug=slug)
+        return redirect("dashboard:study", slug=study.slug)
     context = {"study": study, "verdicts": verdict_counts(study), "filters": _choices(study)}
     return render(request, "dashboard/publish.html", context)
 

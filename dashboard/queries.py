@@ -94,15 +94,15 @@ def lint_of(study: Study) -> list[Share]:
     ]
 
 
-def studies() -> QuerySet[Study]:
-    """Every study with its numbers of stories and people (``story_count``, ``people_count``)."""
+def studies(found: QuerySet[Study]) -> QuerySet[Study]:
+    """Studies with their numbers of stories and people (``story_count``, ``people_count``)."""
     stories = (
         Story.objects.main().filter(study=OuterRef("pk")).order_by().values("study").annotate(n=Count("pk"))
     )
     people = (
         Enrollment.objects.filter(study=OuterRef("pk")).order_by().values("study").annotate(n=Count("pk"))
     )
-    return Study.objects.annotate(
+    return found.annotate(
         story_count=Coalesce(Subquery(stories.values("n")), 0),
         people_count=Coalesce(Subquery(people.values("n")), 0),
     )

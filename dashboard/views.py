@@ -5,19 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
-from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import researcher, researchers_page
+from accounts.models import User
 from annotation import actions
 from annotation.errors import AnnotationError
 from annotation.models import Study
+from annotation.rights import (
+    CHANGE_ALL,
+    Right,
+    researchers_page,
+    rights_in,
+    signed_in,
+    studies_of,
+    study_page,
+)
 from dashboard import queries
 from publishing.models import Release
 from publishing.queries import verdict_counts
@@ -36,15 +44,16 @@ def home(request: HttpRequest) -> HttpResponse:
 @require_safe
 @researchers_page
 def studies(request: HttpRequest) -> HttpResponse:
-    """Every study."""
-    return render(request, "dashboard/studies.html", {"studies": queries.studies()})
+    """The studies that the reader may look at."""
+    found = queries.studies(studies_of(request.user))
+    return render(request, "dashboard/studies.html", {"studies": found})
 
 
 @require_safe
-@researchers_page
-def study(request: HttpRequest, slug: str) -> HttpResponse:
+@study_page()
+def study(request: HttpRequest, study: Study) -> HttpResponse:
     """The counts of one study and what can be done with it."""
-    study = get_object_or_404(Study, slug=slug)
+    user = signed_in(request)
     verdicts, people = verdict_counts(study), funnel(study)
     context = {
         "study": study,
@@ -62,46 +71,50 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         "blockers": actions.blockers(study) if study.state == Study.State.DRAFT else [],
         "releases": release_list(study),
         "unpublished": Release.objects.filter(study=study).exclude(state=Release.State.PUBLISHED),
-        "actions": _actions(study),
+        "actions": _actions(study, user, rights_in(user, study)),
     }
     return render(request, "dashboard/study.html", context)
 
 
 @require_POST
-@researchers_page
-def change_state(request: HttpRequest, slug: str, move: str) -> HttpResponse:
+@study_page(Right.CHANGE)
+def change_state(request: HttpRequest, study: Study, move: str) -> HttpResponse:
     """Open, pause or close a study."""
-    study = get_object_or_404(Study, slug=slug)
     if move not in MOVES:
         raise Http404
     try:
-        MOVES[move](study=study, by=researcher(request), now=timezone.now())
+        MOVES[move](study=study, by=signed_in(request), now=timezone.now())
     except AnnotationError as error:
         messages.error(request, str(error))
-    return redirect("dashboard:study", slug=slug)
+    return redirect("dashboard:study", slug=study.slug)
 
 
-def _actions(study: Study) -> list[dict[str, Any]]:
-    """What can be done with a study in its state, the likeliest first."""
+def _actions(study: Study, user: User, rights: frozenset[Right]) -> list[dict[str, Any]]:
+    """What the reader can do with a study in its state, the likeliest first."""
     possible = {
         Study.State.DRAFT: [("open", _("Open the study"))],
         Study.State.OPEN: [("pause", _("Pause")), ("close", _("Close the study"))],
         Study.State.PAUSED: [("open", _("Open again")), ("close", _("Close the study"))],
         Study.State.CLOSED: [("open", _("Open again"))],
     }[Study.State(study.state)]
-    buttons = [
-        {"label": label, "url": reverse("dashboard:change_state", args=[study.slug, move]), "method": "post"}
-        for move, label in possible
-    ]
-    if study.state != Study.State.DRAFT:
+    buttons: list[dict[str, Any]] = []
+    if study.state != Study.State.DRAFT and Right.PUBLISH in rights:
         publish_url = reverse("dashboard:publish", args=[study.slug])
-        buttons.insert(0, {"label": _("Publish a release"), "url": publish_url})
+        buttons.append({"label": _("Publish a release"), "url": publish_url})
+    if Right.CHANGE in rights:
+        buttons += [
+            {
+                "label": label,
+                "url": reverse("dashboard:change_state", args=[study.slug, move]),
+                "method": "post",
+            }
+            for move, label in possible
+        ]
+    if study.state != Study.State.DRAFT:
         filters_url = reverse("dashboard:filters", args=[study.slug])
         buttons.append({"label": _("Compare filters"), "url": filters_url})
-    buttons.append(
-        {"label": _("Import stories"), "url": reverse("admin:annotation_study_import_file", args=[study.pk])}
-    )
-    buttons.append(
-        {"label": _("Back office"), "url": reverse("admin:annotation_study_change", args=[study.pk])}
-    )
+    if user.is_staff and user.has_perm(CHANGE_ALL):
+        imports = reverse("admin:annotation_study_import_file", args=[study.pk])
+        row = reverse("admin:annotation_study_change", args=[study.pk])
+        buttons += [{"label": _("Import stories"), "url": imports}, {"label": _("Back office"), "url": row}]
     return buttons

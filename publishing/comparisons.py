@@ -90,7 +90,7 @@ def complete_stories(study: Study) -> Iterator[list[tuple[int, frozenset[str]]]]
             yield votes
 
 
-def _objections(study: Study) -> Iterable[tuple[int, int, list[str]]]:
+def _objections(study: Study) -> Iterable[tuple[Any, ...]]:
     """(story, annotator, questions with an answer against the story) per counted vote, by story."""
     against = ArrayAgg(
         "answers__question", distinct=True, filter=Q(answers__counts_against=True), default=Value([])
@@ -102,7 +102,7 @@ def _objections(study: Study) -> Iterable[tuple[int, int, list[str]]]:
         .order_by("assignment__story", "assignment__enrollment__annotator")
         .values_list("assignment__story", "assignment__enrollment__annotator", "against")
     )
-    iterator: Iterable[tuple[int, int, list[str]]] = votes.iterator(chunk_size=CHUNK)
+    iterator: Iterable[tuple[Any, ...]] = votes.iterator(chunk_size=CHUNK)
     return iterator
 
 

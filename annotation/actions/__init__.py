@@ -14,6 +14,7 @@ from annotation.actions.enrollments import (
 )
 from annotation.actions.events import record_event
 from annotation.actions.import_jobs import import_stories, queue_import, resume_imports, run_import
+from annotation.actions.members import remove_member, set_role
 from annotation.actions.mending import change_vote, changing, check_changeable
 from annotation.actions.serving import (
     Receipt,
@@ -62,11 +63,13 @@ __all__ = [
     "record_vote",
     "reinstate",
     "release_expired_leases",
+    "remove_member",
     "resume_imports",
     "revoke_link",
     "run_import",
     "set_gate",
     "set_qualified",
+    "set_role",
     "standing",
     "suspend",
     "thaw_answers",

@@ -15,8 +15,9 @@ from django.utils.translation import gettext as _
 from accounts.models import Environment, User
 from annotation import locks, rules
 from annotation.actions.events import record_event
+from annotation.actions.members import set_role
 from annotation.errors import InvalidStudy, StudyExists, StudyNotReady, WrongState
-from annotation.models import ConsentText, Enrollment, Event, Story, Study, Vote
+from annotation.models import ConsentText, Enrollment, Event, Membership, Story, Study, Vote
 from annotation.protocols import UnknownProtocol, get_protocol
 
 
@@ -41,7 +42,7 @@ class StudySettings:
 
 @transaction.atomic
 def create_study(*, slug: str, settings: StudySettings, by: User | None, now: datetime) -> Study:
-    """A new study in state draft.
+    """A new study in state draft, of which its maker is the owner.
 
     Raises :class:`StudyExists` for a slug in use and :class:`InvalidStudy` for values that cannot be.
     """
@@ -78,6 +79,8 @@ def create_study(*, slug: str, settings: StudySettings, by: User | None, now: da
         ) from error
     study.save()
     record_event(study=study, type=Event.Type.STUDY_CREATED, by=by, now=now)
+    if by:
+        set_role(study=study, user=by, role=Membership.Role.OWNER, by=by, now=now)
     return study
 
 

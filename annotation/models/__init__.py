@@ -6,6 +6,7 @@ enrollment's lock ever revives; the sweep over expired leases never waits). See 
 """
 
 from annotation.models.events import Event
+from annotation.models.members import Membership
 from annotation.models.people import Enrollment
 from annotation.models.stories import ImportProblem, LintFinding, Story, StoryImport
 from annotation.models.studies import ConsentText, Study
@@ -20,6 +21,7 @@ __all__ = [
     "Event",
     "ImportProblem",
     "LintFinding",
+    "Membership",
     "Story",
     "StoryImport",
     "Study",

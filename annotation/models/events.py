@@ -20,6 +20,8 @@ class Event(models.Model):
         STUDY_PAUSED = "study_paused", _("study paused")
         STUDY_CLOSED = "study_closed", _("study closed")
         STUDY_REHEARSAL = "study_made_rehearsal", _("study made a rehearsal")
+        ROLE_GIVEN = "role_given", _("role given")
+        ROLE_TAKEN = "role_taken", _("role taken")
         CONSENT_TEXT_ADDED = "consent_text_added", _("consent text added")
         GATE_CHANGED = "gate_changed", _("qualification gate changed")
         STORIES_IMPORTED = "stories_imported", _("stories imported")

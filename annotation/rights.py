@@ -1,0 +1,115 @@
+"""Who may do what in a study. The one place that says so; pages, the API and commands ask here.
+
+A person has rights in a study through their role in it. Beside that, the lab's administrators give
+rights in all studies at once, as Django permissions: ``annotation.view_study`` to look at every study,
+``annotation.change_study`` to do everything in every study, ``annotation.add_study`` to make new ones (of
+which the maker is the owner). A superuser has all of them.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any, Concatenate, ParamSpec
+
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import AnonymousUser
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404
+
+from accounts.models import User
+from annotation.models import Membership, Study
+
+P = ParamSpec("P")
+
+LOOK_AT_ALL = "annotation.view_study"
+CHANGE_ALL = "annotation.change_study"
+CREATE = "annotation.add_study"
+
+
+class Right(enum.Enum):
+    """What a page or an action may ask for."""
+
+    LOOK = "see the study: its stories, votes under pseudonyms, figures"
+    AUDIT = "see and export the audit log"
+    REVIEW = "judge people's work: spot checks, adjudication"
+    CHANGE = "change the study: settings, stories, key, people, state"
+    PUBLISH = "ask for a release, withdraw one"
+    MANAGE = "decide who belongs to the study, and in which role"
+
+
+Role = Membership.Role
+
+RIGHTS: Mapping[str, frozenset[Right]] = {
+    Role.OWNER: frozenset(Right),
+    Role.RESEARCHER: frozenset(Right) - {Right.MANAGE},
+    Role.REVIEWER: frozenset({Right.LOOK, Right.REVIEW}),
+    Role.AUDITOR: frozenset({Right.LOOK, Right.AUDIT}),
+}
+NONE: frozenset[Right] = frozenset()
+
+
+def rights_in(user: User | AnonymousUser, study: Study) -> frozenset[Right]:
+    """What this person may do in this study; nothing for who is not signed in. One query at most."""
+    if not isinstance(user, User) or not user.is_active:
+        return NONE
+    if user.has_perm(CHANGE_ALL):
+        return frozenset(Right)
+    role = Membership.objects.filter(study=study, user=user).values_list("role", flat=True).first()
+    everywhere = RIGHTS[Role.AUDITOR] if user.has_perm(LOOK_AT_ALL) else NONE
+    return everywhere | (RIGHTS[role] if role else NONE)
+
+
+def studies_of(user: User | AnonymousUser) -> QuerySet[Study]:
+    """The studies that this person may look at."""
+    if not isinstance(user, User) or not user.is_active:
+        return Study.objects.none()
+    if user.has_perm(CHANGE_ALL) or user.has_perm(LOOK_AT_ALL):
+        return Study.objects.all()
+    return Study.objects.filter(memberships__user=user)
+
+
+def signed_in(request: HttpRequest) -> User:
+    """The researcher who sent the request. Raises ``PermissionDenied`` when nobody is signed in."""
+    if not isinstance(request.user, User):
+        raise PermissionDenied
+    return request.user
+
+
+def study_page(
+    right: Right = Right.LOOK, *, post: Right | None = None
+) -> Callable[
+    [Callable[Concatenate[HttpRequest, Study, P], HttpResponseBase]],
+    Callable[Concatenate[HttpRequest, str, P], HttpResponseBase],
+]:
+    """A researchers' page about one study. The view gets the study in place of its slug.
+
+    ``post`` is the right that a POST needs, where it is another than ``right``. Who is not signed in is
+    asked to; who may not even look is told that there is no such study (404); who may look but not do
+    this is refused (403).
+    """
+
+    def decorate(
+        view: Callable[Concatenate[HttpRequest, Study, P], HttpResponseBase],
+    ) -> Callable[Concatenate[HttpRequest, str, P], HttpResponseBase]:
+        @functools.wraps(view)
+        def page(request: HttpRequest, slug: str, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+            study = get_object_or_404(Study, slug=slug)
+            rights = rights_in(request.user, study)
+            if Right.LOOK not in rights:
+                raise Http404
+            if (post if post and request.method == "POST" else right) not in rights:
+                raise PermissionDenied
+            return view(request, study, *args, **kwargs)
+
+        return login_required(page)
+
+    return decorate
+
+
+def researchers_page(view: Callable[..., HttpResponse]) -> Callable[..., Any]:
+    """A page for whoever may sign in, such as the list of their studies."""
+    return login_required(view)

@@ -1,0 +1,164 @@
+"""Every researchers' page about a study, as every role in it and as somebody of another study."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, transaction
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.models import User
+from annotation import actions
+from annotation.errors import LastOwner
+from annotation.models import Event, Membership, Study
+from annotation.rights import RIGHTS, Right, rights_in, studies_of
+from dashboard.urls import urlpatterns
+from tests import builders
+
+pytestmark = pytest.mark.django_db
+
+Role = Membership.Role
+PUBLIC = {"home"}
+OF_ALL_STUDIES = {"studies"}
+
+PAGES: dict[str, tuple[Right | None, Right | None, tuple[str, ...]]] = {
+    "study": (Right.LOOK, None, ()),
+    "change_state": (None, Right.CHANGE, ("pause",)),
+    "filters": (Right.LOOK, Right.CHANGE, ()),
+    "publish": (Right.PUBLISH, Right.PUBLISH, ()),
+}
+"""Per address: the right that reading it needs and that posting to it needs (None: it has no such method),
+and what follows the study's slug in its arguments."""
+
+
+@pytest.fixture
+def study() -> Study:
+    study = builders.make_study("main", votes_per_story=1)
+    builders.vote(builders.qualified(study)[0])
+    return study
+
+
+def user(name: str) -> User:
+    return User.objects.create_user(name, password=None)
+
+
+def member(study: Study, role: str) -> User:
+    someone = user(f"{role}-of-{study}")
+    actions.set_role(study=study, user=someone, role=role, by=None, now=timezone.now())
+    return someone
+
+
+def client_of(someone: User) -> Client:
+    client = Client()
+    client.force_login(someone)
+    return client
+
+
+def address(page: str) -> str:
+    return reverse(f"dashboard:{page}", args=["main", *PAGES[page][2]])
+
+
+def test_the_table_names_every_address() -> None:
+    assert {pattern.name for pattern in urlpatterns} == set(PAGES) | PUBLIC | OF_ALL_STUDIES
+
+
+@pytest.mark.parametrize("role", [*Role, None])
+@pytest.mark.parametrize("page", PAGES)
+def test_a_role_opens_what_its_rights_open_and_nothing_else(
+    study: Study, page: str, role: str | None
+) -> None:
+    if role:
+        client = client_of(member(study, role))
+        rights = RIGHTS[role]
+    else:
+        client = client_of(member(builders.make_study("other"), Role.OWNER))
+        rights = frozenset()
+    for needed, ask in zip(PAGES[page][:2], (client.get, client.post), strict=True):
+        if needed is None:
+            continue
+        status = ask(address(page)).status_code
+        if not rights:
+            assert status == 404, "for somebody of another study there is no such study"
+        elif needed in rights:
+            assert status in (200, 302)
+        else:
+            assert status == 403
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_who_is_not_signed_in_is_asked_to(study: Study, page: str) -> None:
+    for ask in (Client().get, Client().post):
+        response: Any = ask(address(page))
+        assert response.status_code in (302, 405)
+        assert response.status_code == 405 or "next=/studies/main/" in response["Location"]
+
+
+def test_a_person_sees_the_studies_they_belong_to(study: Study) -> None:
+    builders.make_study("other")
+    someone = member(study, Role.AUDITOR)
+    assert list(studies_of(someone)) == [study]
+    page = client_of(someone).get(reverse("dashboard:studies")).content.decode()
+    assert "/studies/main/" in page
+    assert "/studies/other/" not in page
+
+
+def test_who_makes_a_study_owns_it() -> None:
+    maker = user("maker")
+    study = actions.create_study(
+        slug="mine",
+        settings=actions.StudySettings(title="Mine", contact="me@example.org"),
+        by=maker,
+        now=timezone.now(),
+    )
+    assert rights_in(maker, study) == frozenset(Right)
+
+
+def test_an_account_that_was_switched_off_has_no_rights(study: Study) -> None:
+    someone = member(study, Role.OWNER)
+    someone.is_active = False
+    assert rights_in(someone, study) == frozenset()
+
+
+def test_a_role_is_given_once_changed_and_taken_each_time_with_an_event(study: Study) -> None:
+    owner, someone = member(study, Role.OWNER), user("someone")
+    now = timezone.now()
+    for role in (Role.REVIEWER, Role.REVIEWER, Role.RESEARCHER):
+        actions.set_role(study=study, user=someone, role=role, by=owner, now=now)
+    actions.remove_member(study=study, user=someone, by=owner, now=now)
+    actions.remove_member(study=study, user=someone, by=owner, now=now)
+    told = (
+        Event.objects.filter(study=study, subject="someone")
+        .order_by("pk")
+        .values_list("type", "note", "actor")
+    )
+    assert list(told) == [
+        ("role_given", "reviewer", owner.pk),
+        ("role_given", "researcher", owner.pk),
+        ("role_taken", "researcher", owner.pk),
+    ]
+    assert rights_in(someone, study) == frozenset()
+
+
+def test_the_only_owner_stays(study: Study) -> None:
+    owner = member(study, Role.OWNER)
+    for leave in (
+        lambda: actions.remove_member(study=study, user=owner, by=owner, now=timezone.now()),
+        lambda: actions.set_role(study=study, user=owner, role="auditor", by=owner, now=timezone.now()),
+    ):
+        with pytest.raises(LastOwner, match="only owner"):
+            leave()
+    second = user("second")
+    actions.set_role(study=study, user=second, role=Role.OWNER, by=owner, now=timezone.now())
+    actions.remove_member(study=study, user=owner, by=second, now=timezone.now())
+    assert rights_in(owner, study) == frozenset()
+
+
+def test_the_database_knows_the_roles_and_one_per_person(study: Study) -> None:
+    someone = member(study, Role.AUDITOR)
+    with pytest.raises(IntegrityError, match="one_role_per_person_and_study"), transaction.atomic():
+        Membership.objects.create(study=study, user=someone, role="owner", added_at=timezone.now())
+    with pytest.raises(IntegrityError, match="membership_has_a_known_role"), transaction.atomic():
+        Membership.objects.filter(user=someone).update(role="king")
