@@ -73,7 +73,7 @@ def interval(values: Floats, design: Bootstrap) -> Interval:
     """
     known = np.sort(values[~np.isnan(values)])
     missing = len(values) - len(known)
-    if missing > len(values) * (1 - design.level):
+    if missing > round(len(values) * (1 - design.level), 9):
         reason = f"The coefficient is undefined in {missing:,} of {len(values):,} resamples."
         return Interval(None, reason, missing)
     if known[0] == known[-1]:
@@ -85,7 +85,7 @@ def interval(values: Floats, design: Bootstrap) -> Interval:
 def _place(values: int, share: float) -> int:
     """The index of the value at place ``values · share``, rounded up to a whole place.
 
-    Rounding off the thirteenth digit first keeps 1000 · 0.025 from becoming 25.000000000000004.
+    Rounding to nine decimals first keeps 1000 · (1 − 0.95)/2 = 25.00000000000002 from becoming place 26.
     """
     return min(max(math.ceil(round(values * share, 9)), 1), values) - 1
 

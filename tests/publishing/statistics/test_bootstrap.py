@@ -91,6 +91,8 @@ def test_undefined_resamples_are_left_out_and_counted_up_to_what_the_interval_le
     assert refused.bounds is None
     assert refused.undefined == "The coefficient is undefined in 51 of 1,000 resamples."
     assert refused.undefined_resamples == 51
+    many[:100] = np.nan
+    assert interval(many, Bootstrap(level=0.9)).bounds is not None
 
 
 def test_no_variation_is_no_certainty() -> None:
