@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from annotation.protocols.base import Choice, field_name
@@ -12,6 +13,9 @@ from publishing.files import jsonl
 from publishing.files.features import UNKNOWN, Type
 
 Row = dict[str, Any]
+
+_REMEMBERED = 4096
+"""Combinations of answers that are at hand; most votes repeat one of few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,18 +255,46 @@ def vote_row(story_id: str, vote: CountedVote, questions: Sequence[str]) -> Row:
 
     Answers to a question that is not among them (of an older version of the protocol) come last.
     """
-    places = {key: place for place, key in enumerate(questions)}
-    ordered = sorted(
-        vote.answers,
-        key=lambda choice: (places.get(choice.question, len(places)), choice.question, choice.row),
-    )
-    return {
-        "story_id": story_id,
-        "annotator": vote.annotator,
-        **{field_name(choice.question, choice.row): choice.option for choice in ordered},
-        "submitted_at": jsonl.timestamp(vote.submitted_at),
-        "seconds_on_task": round(vote.seconds_on_task, 3),
-    }
+    return VoteRows(questions).row(story_id, vote)
+
+
+class VoteRows:
+    """Makes the rows of the votes file, and knows afterwards which columns they have."""
+
+    def __init__(self, questions: Sequence[str]) -> None:
+        self._places = {key: place for place, key in enumerate(questions)}
+        self._seen: dict[str, tuple[int, str, str]] = {}
+        self._answers = lru_cache(maxsize=_REMEMBERED)(self._ordered)
+
+    def row(self, story_id: str, vote: CountedVote) -> Row:
+        """The row of one vote, as :func:`vote_row` describes it."""
+        return {
+            "story_id": story_id,
+            "annotator": vote.annotator,
+            **self._answers(vote.answers),
+            "submitted_at": jsonl.timestamp(vote.submitted_at),
+            "seconds_on_task": round(vote.seconds_on_task, 3),
+        }
+
+    def columns(self) -> dict[str, Type]:
+        """The columns of the rows made so far, in their order."""
+        return {
+            "story_id": "string",
+            "annotator": "string",
+            **dict.fromkeys(sorted(self._seen, key=self._seen.__getitem__), "string"),
+            "submitted_at": "string",
+            "seconds_on_task": "float64",
+        }
+
+    def _ordered(self, answers: tuple[Choice, ...]) -> dict[str, str]:
+        last = len(self._places)
+        placed = sorted(
+            ((self._places.get(choice.question, last), choice.question, choice.row), choice.option)
+            for choice in answers
+        )
+        fields = {field_name(place[1], place[2]): (place, option) for place, option in placed}
+        self._seen |= {field: place for field, (place, _) in fields.items()}
+        return {field: option for field, (_, option) in fields.items()}
 
 
 def dropped_row(story_row: Row, reason: str) -> Row:
