@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from django.urls import path
 
-from dashboard import filter_views, views
+from dashboard import views
+from dashboard.pages import filters
 
 app_name = "dashboard"
 urlpatterns = [
     path("", views.home, name="home"),
     path("studies/", views.studies, name="studies"),
     path("studies/<slug:slug>/", views.study, name="study"),
-    path("studies/<slug:slug>/filters/", filter_views.filters, name="filters"),
-    path("studies/<slug:slug>/publish/", filter_views.publish, name="publish"),
+    path("studies/<slug:slug>/filters/", filters.filters, name="filters"),
+    path("studies/<slug:slug>/publish/", filters.publish, name="publish"),
     path("studies/<slug:slug>/<str:move>/", views.change_state, name="change_state"),
 ]

@@ -84,4 +84,50 @@ CHECKS = (
                                 AND ev.subject = 'import ' || i.id)
         """),
     ),
+    Check(
+        "revoked_link_is_in_the_log",
+        10,
+        "Enrollments whose links were revoked more or less often than the log says.",
+        by_sql("""
+            SELECT e.study_id, e.id AS row FROM annotation_enrollment e
+            WHERE e.link_version - 1 <> (SELECT count(*) FROM annotation_event ev
+                                         WHERE ev.enrollment_id = e.id AND ev.type = 'link_revoked')
+        """),
+    ),
+    Check(
+        "confirmed_address_is_in_the_log",
+        10,
+        "Confirmed e-mail addresses of people about whose address the log says nothing.",
+        by_sql("""
+            SELECT NULL::bigint AS study_id, p.id AS row
+            FROM accounts_platformidentity p
+            WHERE p.confirmed_at IS NOT NULL
+              AND NOT EXISTS (SELECT 1 FROM annotation_event ev
+                              JOIN annotation_enrollment e ON e.id = ev.enrollment_id
+                              WHERE e.annotator_id = p.annotator_id AND ev.type = 'address_confirmed')
+        """),
+    ),
+    Check(
+        "visit_is_in_the_log",
+        10,
+        "Visits that the log does not speak of.",
+        by_sql("""
+            SELECT e.study_id, v.id AS row
+            FROM recruitment_visit v JOIN annotation_enrollment e ON e.id = v.enrollment_id
+            WHERE NOT EXISTS (SELECT 1 FROM annotation_event ev
+                              WHERE ev.enrollment_id = v.enrollment_id AND ev.type = 'visit_arrived'
+                                AND ev.subject = 'visit ' || v.id)
+        """),
+    ),
+    Check(
+        "join_link_is_in_the_log",
+        10,
+        "Studies whose join link the log does not speak of.",
+        by_sql("""
+            SELECT j.study_id, j.id AS row FROM recruitment_joinlink j
+            WHERE NOT EXISTS (SELECT 1 FROM annotation_event ev
+                              WHERE ev.study_id = j.study_id AND ev.type = 'join_link_set'
+                                AND ev.subject = 'join link ' || j.id)
+        """),
+    ),
 )

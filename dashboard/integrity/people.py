@@ -58,6 +58,17 @@ CHECKS = (
         """),
     ),
     Check(
+        "forgotten_people_have_no_link",
+        8,
+        "Enrollments of people who were erased, but whose first links still open their place.",
+        by_sql("""
+            SELECT e.study_id, e.id AS row
+            FROM annotation_enrollment e
+            JOIN accounts_annotator an ON an.id = e.annotator_id
+            WHERE an.erased_at IS NOT NULL AND e.link_version = 1
+        """),
+    ),
+    Check(
         "platform_ids_stay_in_their_table",
         8,
         "Events in which a person's id on a platform is written down.",
@@ -65,8 +76,43 @@ CHECKS = (
             SELECT ev.study_id, ev.id AS row
             FROM annotation_event ev
             JOIN annotation_enrollment e ON e.id = ev.enrollment_id
-            JOIN accounts_platformidentity p ON p.annotator_id = e.annotator_id
-            WHERE strpos(ev.subject || ' ' || ev.note, p.person) > 0 AND length(p.person) >= 6
+            JOIN LATERAL (
+                -- An id that came by a join link is stored behind the name of its source.
+                SELECT CASE platform WHEN 'link' THEN substr(person, strpos(person, '/') + 1) ELSE person END
+                    AS id
+                FROM accounts_platformidentity i WHERE i.annotator_id = e.annotator_id
+            ) p ON true
+            WHERE length(p.id) >= 6 AND strpos(ev.subject || ' ' || ev.note, p.id) > 0
+        """),
+    ),
+    Check(
+        "one_person_per_confirmed_identity",
+        5,
+        "Ids and confirmed e-mail addresses that stand for several annotators.",
+        by_sql("""
+            SELECT NULL::bigint AS study_id, min(p.id) AS row
+            FROM accounts_platformidentity p
+            WHERE p.platform <> 'email' OR p.confirmed_at IS NOT NULL
+            GROUP BY p.platform, p.environment, p.person HAVING count(DISTINCT p.annotator_id) > 1
+        """),
+    ),
+    Check(
+        "suspended_person_is_told_why",
+        4,
+        "People who are suspended without a reason, or have a reason without being suspended.",
+        by_sql("""
+            SELECT e.study_id, e.id AS row FROM annotation_enrollment e
+            WHERE (e.state = 'suspended') = (e.suspension_reason = '')
+        """),
+    ),
+    Check(
+        "visit_is_of_the_persons_environment",
+        9,
+        "Visits of another environment than the person's.",
+        by_sql("""
+            SELECT e.study_id, v.id AS row
+            FROM recruitment_visit v JOIN annotation_enrollment e ON e.id = v.enrollment_id
+            WHERE v.environment <> e.environment
         """),
     ),
     Check(

@@ -89,7 +89,7 @@ exit codes: 0 stopped by Ctrl-C or SIGTERM · 1 could not start, or one of its p
                 connections.close_all()
                 with Supervisor(
                     programs(port),
-                    environment={**os.environ, "PUBLIC_URL": address},
+                    environment={**os.environ, "PUBLIC_URL": address, **mail_into_files()},
                     cwd=settings.BASE_DIR,
                     logs=settings.VAR_DIR / "log",
                 ) as supervisor:
@@ -100,7 +100,10 @@ exit codes: 0 stopped by Ctrl-C or SIGTERM · 1 could not start, or one of its p
                         self._say(f"port {FIRST_PORT} is taken, so it is port {port}")
                     self.stdout.write("")
                     self.stdout.write(credentials)
-                    self.stdout.write(f"Logs:            {supervisor.logs}/*.log\nCtrl-C stops everything.\n")
+                    self.stdout.write(f"Logs:            {supervisor.logs}/*.log\n")
+                    if mail_into_files():
+                        self.stdout.write(f"Mails:           files in {mail_directory()}, none is sent\n")
+                    self.stdout.write("Ctrl-C stops everything.\n")
                     self.stdout.flush()
                     supervisor.watch()
         except Stop as stop:
@@ -153,6 +156,16 @@ exit codes: 0 stopped by Ctrl-C or SIGTERM · 1 could not start, or one of its p
 def address_file() -> Path:
     """Where commands in another terminal find the demo's address (see PUBLIC_URL in the settings)."""
     return settings.VAR_DIR / "public_url"
+
+
+def mail_directory() -> Path:
+    """Where the demo's mails are kept, and those of commands beside it (see EMAIL_URL in the settings)."""
+    return settings.VAR_DIR / "mail"
+
+
+def mail_into_files() -> dict[str, str]:
+    """What the demo's processes are told about mail, unless a mail server was given."""
+    return {} if os.environ.get("EMAIL_URL") else {"EMAIL_URL": f"filemail:///{mail_directory()}"}
 
 
 def programs(port: int) -> list[Program]:

@@ -1,0 +1,18 @@
+"""The menu of a study's pages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import template
+from django.template import RequestContext
+
+from dashboard.navigation import menu
+
+register = template.Library()
+
+
+@register.inclusion_tag("dashboard/_menu.html", takes_context=True)
+def study_menu(context: RequestContext) -> dict[str, Any]:
+    """The menu for ``study`` as the reader of ``request`` sees it."""
+    return {"entries": menu(context["request"], context["study"])}
