@@ -14,6 +14,9 @@ CONTENT_TYPES = {
     ".md": "text/markdown; charset=utf-8",
     ".jsonl": "application/jsonl; charset=utf-8",
     ".json": "application/json",
+    ".svg": "image/svg+xml",
+    ".cff": "application/yaml",
+    ".parquet": "application/vnd.apache.parquet",
     "": "text/plain; charset=utf-8",
 }
 

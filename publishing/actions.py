@@ -32,6 +32,7 @@ from publishing import builder, locks, queries
 from publishing.builder import Built
 from publishing.errors import BrokenDirectory, NothingToRelease, PlaceTaken, PublishingError, ReleaseUnderway
 from publishing.files import directory
+from publishing.files.directory import MANIFEST
 from publishing.filters import DEFAULT_FILTER, get_filter
 from publishing.models import DroppedReason, Release, ReleaseFile
 from publishing.provenance import code_version
@@ -258,7 +259,7 @@ def _built(release: Release) -> Built:
         with queries.snapshot():
             facts = queries.release_facts(release)
             stories = queries.judged_stories(release.study, until=release.answers_until)
-            built = builder.build(hidden, facts=facts, stories=stories)
+            built = builder.build(hidden, facts=facts, stories=stories, previous=_previous(release))
         hidden.rename(final)
     except BaseException:
         shutil.rmtree(hidden, ignore_errors=True)
@@ -266,6 +267,13 @@ def _built(release: Release) -> Built:
     for parent in (final.parent, final.parent.parent):
         directory.sync_directory(parent)
     return built
+
+
+def _previous(release: Release) -> Path | None:
+    """The directory of the release before; None for the first one, or when its files are away."""
+    before = Release.objects.published().filter(study=release.study_id, number__lt=release.number)
+    found = before.select_related("study").order_by("-number").first()
+    return found.directory if found and (found.directory / MANIFEST).is_file() else None
 
 
 def _adopted(release: Release) -> Built | None:

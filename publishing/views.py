@@ -5,19 +5,33 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
-from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import (
+    FileResponse,
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    StreamingHttpResponse,
+)
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import condition, require_safe
 
 from annotation.models import Study
-from publishing import card
+from publishing import pages
 from publishing.access import published_file, published_release
 from publishing.actions import COUNTS
+from publishing.card.citing import CITATION_PATH
+from publishing.card.contents import load_snippet
 from publishing.files.directory import MANIFEST, FileFacts, file_facts
 from publishing.files.rows import layout_for
 from publishing.files.tar import tar_of
+from publishing.files.zip import zip_of
+from publishing.filters import get_filter
 from publishing.models import Release, ReleaseFile
+
+ARCHIVES = {"tar": (tar_of, "application/x-tar"), "zip": (zip_of, "application/zip")}
+CROISSANT_PATH = "croissant.json"
 
 
 def release_list(study: Study | None = None) -> list[dict[str, Any]]:
@@ -34,15 +48,19 @@ def releases(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def release(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    """One release: what is in it, how to get it, load it and cite it."""
+    """One release: its card, how to get it, load it and cite it."""
     found = published_release(slug, number)
+    files = _files(found)
+    urls = {file["path"]: file["url"] for file in files}
     context = {
         "release": _shown(found),
-        "files": _files(found),
-        "archive_url": reverse("publishing:archive", args=[slug, number]),
-        "dropped_reasons": found.dropped_reasons.all(),
-        "citation": card.citation(slug, found.study.title, number, found.requested_at.year),
-        "load_snippet": card.load_snippet(layout_for(found.study.protocol_name)),
+        "files": files,
+        "croissant_url": urls.get(CROISSANT_PATH),
+        "citation_url": urls.get(CITATION_PATH),
+        "manifest_sha256": found.manifest_sha256,
+        "card": pages.card_of(found, urls),
+        "citation": pages.citation_of(found),
+        "load_snippet": load_snippet(layout_for(found.study.protocol_name)),
     }
     return render(request, "publishing/release.html", context)
 
@@ -67,12 +85,15 @@ def file(request: HttpRequest, slug: str, number: int, path: str) -> HttpRespons
 
 
 @require_safe
-def archive(request: HttpRequest, slug: str, number: int) -> HttpResponseBase:
-    """The whole release as one tar file, with the directory that MANIFEST and ``load_dataset`` expect."""
+def archive(request: HttpRequest, slug: str, number: int, kind: str) -> HttpResponseBase:
+    """The whole release in one file, with the directory that MANIFEST and ``load_dataset`` expect."""
     found = published_release(slug, number)
+    if kind not in ARCHIVES:
+        raise Http404("There is no such archive.")
     name = f"{slug}-{number}"
-    response = StreamingHttpResponse(tar_of(found.directory, name), content_type="application/x-tar")
-    response["Content-Disposition"] = f'attachment; filename="{name}.tar"'
+    pieces, content_type = ARCHIVES[kind]
+    response = StreamingHttpResponse(pieces(found.directory, name), content_type=content_type)
+    response["Content-Disposition"] = f'attachment; filename="{name}.{kind}"'
     response["X-Content-Type-Options"] = "nosniff"
     return response
 
@@ -86,7 +107,12 @@ def _shown(release: Release) -> dict[str, Any]:
         "rehearsal": release.environment == "rehearsal",
         "counts": {name: getattr(release, name) for name in COUNTS},
         "filter": release.filter_name,
-        "license": release.study.license,
+        "validated": get_filter(release.filter_name).validates,
+        "votes_per_story": release.votes_per_story,
+        "archives": [
+            (kind, reverse("publishing:archive", args=[release.study.slug, release.number, kind]))
+            for kind in ARCHIVES
+        ],
     }
 
 

@@ -63,6 +63,8 @@ def test_every_file_is_served_as_it_was_published(client: Client, small: Study) 
         ".md": "text/markdown",
         ".jsonl": "application/jsonl",
         ".json": "application/json",
+        ".svg": "image/svg+xml",
+        ".cff": "application/yaml",
         "": "text/plain",
     }
     for path in [*release.files.values_list("path", flat=True), MANIFEST]:

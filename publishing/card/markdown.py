@@ -1,0 +1,87 @@
+"""Markdown that the texts of people cannot reshape: escaping, tables, numbers in words. Pure."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#!|~&$])")
+_NUMBERED = re.compile(r"^(\d{1,9})([.)])")
+_UNPRINTABLE = {"Cc", "Cs", "Cn"}
+
+NOTHING = "–"
+"""What a table shows where there is no number."""
+
+
+def one_line(value: str) -> str:
+    """The text on one line, without characters that are not text (controls, halves of pairs)."""
+    kept = (sign for sign in value if sign.isspace() or unicodedata.category(sign) not in _UNPRINTABLE)
+    return " ".join("".join(kept).split())
+
+
+def text(value: str) -> str:
+    """A person's text as one line of plain Markdown text: no heading, list, link or column comes of it."""
+    escaped = _NUMBERED.sub(r"\1\\\2", _MARKDOWN.sub(r"\\\1", one_line(value)))
+    return f"\\{escaped}" if escaped[:1] in ("-", "+", "=", ":") else escaped
+
+
+def paragraphs(value: str) -> list[str]:
+    """A person's text as plain paragraphs; blank lines part them."""
+    return [found for part in re.split(r"\n\s*\n", value) if (found := text(part))]
+
+
+def code(value: str) -> str:
+    """A name as a code span that is safe inside a table."""
+    return f"`{one_line(value).replace('`', chr(39)).replace('|', '/') or '-'}`"
+
+
+def fenced(language: str, lines: str) -> str:
+    """A block of code. ``lines`` must not hold three backquotes."""
+    return f"```{language}\n{lines}\n```"
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table whose first column is text and whose others are figures, unless they hold words."""
+    body = [list(row) for row in rows]
+    rules = ["---" if place == 0 or _wordy(body, place) else "---:" for place in range(len(header))]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (header, rules, *body))
+
+
+def _wordy(rows: Sequence[Sequence[str]], place: int) -> bool:
+    return any(len(row[place]) > 24 for row in rows)
+
+
+def bullets(items: Iterable[str]) -> str:
+    return "\n".join(f"- {item}" for item in items)
+
+
+def steps(items: Iterable[str]) -> str:
+    """A numbered list, one paragraph per item."""
+    return "\n".join(f"{place}. {item}" for place, item in enumerate(items, 1))
+
+
+def percent(share: float | None) -> str:
+    """A share in 0..1 as a percentage with one decimal: ``63.6 %``."""
+    return NOTHING if share is None else f"{100 * share:.1f} %"
+
+
+def share_of(part: int, whole: int) -> str:
+    """``19 of 100 (19.0 %)``; without the percentage where there is no whole."""
+    counted = f"{part:,} of {whole:,}"
+    return f"{counted} ({percent(part / whole)})" if whole else counted
+
+
+def interval(bounds: Sequence[float] | None, *, digits: int = 2) -> str:
+    """`` [0.80, 0.88]`` with a space before it, or nothing where there is no interval."""
+    return f" [{bounds[0]:.{digits}f}, {bounds[1]:.{digits}f}]" if bounds else ""
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """``1 story``, ``2,000 stories``."""
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def listed(items: Sequence[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    return " and ".join(part for part in (", ".join(items[:-1]), *items[-1:]) if part)

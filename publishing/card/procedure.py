@@ -1,0 +1,146 @@
+"""How the stories were judged, step by step, with the numbers of the study. Pure."""
+
+from __future__ import annotations
+
+from publishing.card.markdown import code, counted, listed, paragraphs, percent, share_of, steps, text
+from publishing.facts import ReleaseFacts, Tally
+from publishing.filters import get_filter
+
+IN_THE_PAPER = "; in the published procedure that this one follows, 19 of 100 people passed theirs"
+MOST_NAMED = 8
+"""Generators named in the running text; the table has all of them."""
+
+LANGUAGES = {"en": "English", "de": "German"}
+SURPLUS = {
+    "late": "their time had run out and their place was taken",
+    "not_qualified": "from somebody no longer qualified",
+}
+"""The reasons for which votes do not count (``annotation.models.SurplusReason``), as the card has them."""
+
+
+def procedure(facts: ReleaseFacts, tally: Tally) -> list[str]:
+    """The steps from the generated stories to the released ones."""
+    return [
+        "## How the stories were judged",
+        steps(
+            (
+                _stories(tally),
+                _people(facts),
+                _qualification(facts),
+                _form(facts),
+                _votes(facts, tally),
+                _filter(facts),
+            )
+        ),
+        "The questions of the form, and the answers that count against a story:",
+        "\n".join(
+            f"- {code(question.key)} {text(question.title)}{_options(question.options, question.against)}"
+            for question in facts.asked
+        ),
+        _pay(facts, tally),
+        _languages(tally),
+    ]
+
+
+def _stories(tally: Tally) -> str:
+    generators = sorted(tally.by_generator)
+    named = listed([code(name) for name in generators[:MOST_NAMED]])
+    more = len(generators) - MOST_NAMED
+    by = f"{named} and {more:,} more (table below)" if more > 0 else named
+    total = sum(tally.outcomes.values())
+    return f"**Stories.** {counted(total, 'story was', 'stories were')} to be judged, written by {by}."
+
+
+def _people(facts: ReleaseFacts) -> str:
+    people = facts.people
+    came = "" if people.visited is None else f"{counted(people.visited, 'person', 'people')} came, and "
+    where = " ".join(paragraphs(facts.statement.platform))
+    who = f" {where}" if where else ""
+    return (
+        f"**People.**{who} {came}{counted(people.consented, 'person', 'people')} consented to take part, "
+        "after reading what is stored and published."
+    )
+
+
+def _qualification(facts: ReleaseFacts) -> str:
+    people = facts.people
+    if people.attempted is None or people.passed is None:
+        return (
+            "**Qualification.** The study asked for no qualification test: everybody who consented could "
+            "vote."
+        )
+    theirs = IN_THE_PAPER if facts.protocol_name == "validity" else ""
+    return (
+        f"**Qualification.** Before voting, people took a test: {people.attempted:,} completed it, and "
+        f"{share_of(people.passed, people.attempted)} passed{theirs}. Only those who passed could vote."
+    )
+
+
+def _form(facts: ReleaseFacts) -> str:
+    return (
+        f"**Form.** People answered one form about each story (protocol {code(facts.protocol_name)}, version "
+        f"{code(facts.protocol_version)}: {text(facts.protocol_title)}), with instructions at hand."
+    )
+
+
+def _votes(facts: ReleaseFacts, tally: Tally) -> str:
+    period = ""
+    if tally.first_vote and tally.last_vote:
+        first, last = f"{tally.first_vote:%-d %B %Y}", f"{tally.last_vote:%-d %B %Y}"
+        period = f", given on {first}" if first == last else f", given from {first} to {last}"
+    return (
+        f"**Votes.** Every story was to get exactly {facts.votes_per_story} votes, each by another person, "
+        f"and nobody was served another story after answering {facts.story_cap:,}. "
+        f"{counted(tally.votes, 'vote counts', 'votes count')}{period}, by "
+        f"{counted(len(tally.annotators), 'person', 'people')}. {_surplus(facts)}"
+    )
+
+
+def _surplus(facts: ReleaseFacts) -> str:
+    reasons = [
+        f"{number:,} ({SURPLUS.get(reason, text(reason))})"
+        for reason, number in sorted(facts.surplus.items())
+    ]
+    if not reasons:
+        return "No vote came too late, or from somebody no longer qualified."
+    return (
+        f"{counted(sum(facts.surplus.values()), 'surplus vote is', 'surplus votes are')} stored and credited "
+        f"but not counted and not in this release: {listed(reasons)}."
+    )
+
+
+def _filter(facts: ReleaseFacts) -> str:
+    rule = get_filter(facts.filter_name)
+    return f"**Filter.** {code(facts.filter_name)}: {rule.sentence(facts.votes_per_story)}."
+
+
+def _options(options: tuple[str, ...], against: tuple[str, ...]) -> str:
+    if not options:
+        return ""
+    offered = " · ".join(f"**{text(option)}**" if option in against else text(option) for option in options)
+    return f" ({offered}; in bold: against the story)" if against else f" ({offered})"
+
+
+def _pay(facts: ReleaseFacts, tally: Tally) -> str:
+    seconds = tally.median_seconds()
+    took = (
+        ""
+        if seconds is None
+        else f" Half of the counted votes took {seconds:,} seconds or less from when the story was shown, "
+        "breaks included."
+    )
+    if facts.pay_rate is None:
+        return f"The study names no pay rate.{took}"
+    return (
+        f"The study's pay rate is {facts.pay_rate:,.2f} {text(facts.currency)} per hour; what each person "
+        f"was paid is not part of a release.{took}"
+    )
+
+
+def _languages(tally: Tally) -> str:
+    total = sum(tally.languages.values())
+    found = [
+        f"{text(LANGUAGES.get(name, name))} ({counted(votes, 'vote', 'votes')}, {percent(votes / total)})"
+        for name, votes in sorted(tally.languages.items(), key=lambda item: (-item[1], item[0]))
+    ]
+    return f"People read the form in {listed(found)}." if found else ""

@@ -1,0 +1,48 @@
+"""A feed of everything that is published, for feed readers."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.contrib.syndication.views import Feed
+from django.urls import reverse, reverse_lazy
+from django.utils.feedgenerator import Atom1Feed
+from django.utils.translation import gettext, gettext_lazy, ngettext
+
+from publishing.models import Release
+
+NEWEST = 50
+"""Releases in the feed."""
+
+
+class ReleaseFeed(Feed):  # type: ignore[type-arg]
+    """The newest releases as an Atom feed."""
+
+    feed_type = Atom1Feed
+    title = gettext_lazy("Releases")
+    subtitle = gettext_lazy("Validated stories, with every vote. A release is numbered and never changes.")
+    link = reverse_lazy("publishing:releases")
+
+    def items(self) -> list[Release]:
+        found = Release.objects.published().select_related("study").order_by("-published_at", "-pk")
+        return list(found[:NEWEST])
+
+    def item_title(self, item: Release) -> str:  # type: ignore[override]
+        named = gettext("%(title)s, release %(number)s") % {"title": item.study.title, "number": item.number}
+        return f"{named} ({gettext('Rehearsal, not data')})" if item.environment == "rehearsal" else named
+
+    def item_description(self, item: Release) -> str:  # type: ignore[override]
+        return ngettext(
+            "%(kept)s story kept of %(stories)s, with %(votes)s votes.",
+            "%(kept)s stories kept of %(stories)s, with %(votes)s votes.",
+            item.kept,
+        ) % {"kept": item.kept, "stories": item.stories, "votes": item.votes}
+
+    def item_link(self, item: Release) -> str:
+        return reverse("publishing:release", args=[item.study.slug, item.number])
+
+    def item_pubdate(self, item: Release) -> datetime | None:
+        return item.published_at
+
+    def item_updateddate(self, item: Release) -> datetime | None:
+        return item.published_at

@@ -1,0 +1,407 @@
+"""The card of a release: that it says what happened, and that no text of people can reshape it."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator
+from copy import deepcopy
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from publishing import machine_validation
+from publishing.card import dataset_card
+from publishing.card.changes import Changes
+from publishing.card.charts import Bar, Group, bar_chart
+from publishing.card.figures import figures
+from publishing.card.markdown import listed, one_line, paragraphs
+from publishing.errors import BrokenDirectory
+from publishing.facts import People, ReleaseFacts, Statement, Tally
+from publishing.files.rows import THEORY_OF_MIND
+from publishing.filters import get_filter
+from publishing.rendering import rendered
+from publishing.statistics.tally import StatisticsTally
+from tests.publishing.test_builder import FACTS, build, crowd, judged
+
+SAID = Statement(
+    creators=("Lovelace, Ada", "The Boxes Group"),
+    motivation="Tests need stories that hold up.",
+    platform="People came from a list of volunteers.",
+    demographics="Adults in two countries.",
+    sensitive_information="Some stories mention theft.",
+    biases="English names only.",
+    limits="Three votes are few.",
+    intended_use="Evaluation.",
+    url="https://example.org/boxes",
+    doi="10.5281/zenodo.1234",
+)
+
+
+@dataclasses.dataclass
+class Known:
+    """Everything a card is written from."""
+
+    tally: Tally
+    statistics: dict[str, Any]
+    guesses: dict[str, Any]
+
+    def card(self, **changes: Any) -> str:
+        return self.written(dataclasses.replace(FACTS, **changes))
+
+    def written(self, facts: ReleaseFacts, previous: Changes | None = None) -> str:
+        features = dict.fromkeys(THEORY_OF_MIND.configs)
+        made = (facts, self.tally, THEORY_OF_MIND, features, self.statistics, self.guesses, previous)
+        return dataset_card(*made).decode()
+
+
+@cache
+def known() -> Known:
+    """From a small crowd's release, for the tests to alter copies of."""
+    tally, statistics = Tally(), StatisticsTally(FACTS.asked)
+    for story in crowd(42):
+        verdict = get_filter("all-agree")(
+            [vote.answers for vote in story.votes],
+            votes_per_story=3,
+            counts_against=story.against.__contains__,
+        )
+        tally.see(story.story, story.votes, verdict)
+        statistics.see(story.story, story.votes, verdict)
+    with TemporaryDirectory() as place:
+        build(Path(place) / "1", crowd(42))
+        guesses = machine_validation.document(Path(place) / "1", THEORY_OF_MIND)
+    return Known(tally, statistics.document(), guesses)
+
+
+def card_of(place: Path) -> str:
+    return (place / "README.md").read_text(encoding="utf-8")
+
+
+def test_it_says_what_happened() -> None:
+    facts = dataclasses.replace(
+        FACTS,
+        people=People(consented=100, attempted=97, passed=19, visited=130),
+        surplus={"late": 2, "not_qualified": 1},
+        statement=SAID,
+    )
+    card = known().written(facts)
+    for fact in (
+        "# A pilot",
+        "Stories about things in boxes.",
+        "Tests need stories that hold up.",
+        "| stories generated | 42 |",
+        "| stories with 3 votes | 36 |",
+        "| stories kept | 24 |",
+        "| stories without all their votes, not released | 6 |",
+        "| people whose votes count | 3 |",
+        "People came from a list of volunteers. 130 people came, and 100 people consented to take part",
+        "97 completed it, and 19 of 97 (19.6 %) passed; in the published procedure that this one follows, "
+        "19 of 100 people passed theirs.",
+        "120 votes count, given on 1 March 2026, by 3 people.",
+        "3 surplus votes are stored and credited but not counted and not in this release: 2 (their time had "
+        "run out and their place was taken) and 1 (from somebody no longer qualified).",
+        "`all-agree`: a story is kept if and only if it has exactly 3 counted votes and none of their",
+        "15.00 USD per hour",
+        "People read the form in English (120 votes, 100.0 %).",
+        "- `q1` About q1 (yes · possibly · **no**; in bold: against the story)",
+        "](figures/retention.svg)",
+        "| `scenario 0` | 21 | 18 | 12 | 57.1 % | 12 | 0 | 1 |",
+        "| `model/one` | 21 | 18 | 12 | 57.1 % | 12 | 0 | 1 |",
+        "| `q2` | 6 |",
+        "6 stories lack votes and could not be judged yet",
+        "This is the first release of the study.",
+        "one split, `test`",
+        "sha256sum -c MANIFEST",
+        'load_dataset("path/to/this/directory", "behavior-qa", split="test")',
+        "### Sensitive information\n\nSome stories mention theft.",
+        "CC-BY-4.0",
+        "@misc{pilot-1,\n  author = {Lovelace, Ada and {The Boxes Group}},",
+        "Lovelace, A., \\& The Boxes Group. (2026). A pilot (Release 1)",
+    ):
+        assert fact in card, fact
+    assert "REHEARSAL" not in card
+    assert "not “validated”" not in card
+    assert "stated nothing" not in card
+
+
+def test_agreement_is_that_of_the_statistics_and_says_why_it_is_undefined() -> None:
+    card = known().card()
+    found = known().statistics["agreement"]
+    low, high = found["q2"]["intervals"]["gwet_ac1"]
+    assert f"{found['q2']['gwet_ac1']:.2f} [{low:.2f}, {high:.2f}] |" in card
+    assert "| the story as a whole | 36 |" in card
+    assert found["q4"]["fleiss_kappa"] is None
+    assert f"Fleiss' kappa of `q4` is undefined: {found['q4']['undefined']['fleiss_kappa']}" in card
+
+
+def test_machine_validation_is_told_in_words() -> None:
+    card = known().card()
+    guesses = known().guesses
+    assert "| always the shorter choice | 100.0 %" in card
+    assert "in a choice point to the wrong answer" in card
+    assert guesses["warnings"]
+    assert all(one_line(warning).split(":")[0] in card for warning in guesses["warnings"])
+
+
+def test_languages_and_time_are_those_of_the_votes(tmp_path: Path) -> None:
+    story = judged(1, "yyyy", "yyyy", "yyyy")
+    german = dataclasses.replace(story.votes[0], language="de")
+    other = dataclasses.replace(story.votes[1], language="pt-br")
+    stories = [
+        dataclasses.replace(story, votes=(german, other, *story.votes[2:])),
+        judged(2, "yyyy", "yyyy", "yyyy"),
+    ]
+    build(tmp_path / "1", stories)
+    card = card_of(tmp_path / "1")
+    assert "English (4 votes, 66.7 %), German (1 vote, 16.7 %) and pt-br (1 vote, 16.7 %)" in card
+    assert "Half of the counted votes took 21 seconds or less" in card
+
+
+def test_a_rehearsal_says_so_before_anything_else() -> None:
+    body = known().card(environment="rehearsal").split("\n---\n", 1)[1].strip().split("\n\n")
+    assert body[0] == "# A pilot"
+    assert "THIS IS A REHEARSAL" in body[1]
+    assert "simulated people" in body[1]
+
+
+@pytest.mark.parametrize("name", ["two-of-three", "majority"])
+def test_another_filter_says_at_the_top_that_nothing_is_validated(name: str) -> None:
+    body = known().card(filter_name=name).split("\n---\n", 1)[1].strip().split("\n\n")
+    assert "not “validated”" in body[1]
+    assert name in body[1]
+    assert get_filter(name).sentence(3) in "\n".join(body)
+
+
+def test_a_study_without_qualification_or_pay_says_so() -> None:
+    card = known().card(people=People(consented=4, attempted=None, passed=None), pay_rate=None)
+    assert "no qualification test" in card
+    assert "names no pay rate" in card
+    assert "No vote came too late" in card
+
+
+def test_what_the_researchers_have_not_stated_is_named() -> None:
+    card = known().card(statement=dataclasses.replace(SAID, biases="", limits=""))
+    assert "stated nothing about: known biases, known limits." in card
+
+
+def test_a_protocol_without_question_sets_has_a_card(tmp_path: Path) -> None:
+    item = {"text": "A story."}
+    build(
+        tmp_path / "1", [judged(n, "yyyy", "yyyy", "yyyy", content=item) for n in range(3)], protocol_name="x"
+    )
+    card = card_of(tmp_path / "1")
+    assert "What a machine can guess" not in card
+    assert "19 of 100" not in card
+    assert not (tmp_path / "1" / "figures" / "machine-validation.svg").exists()
+
+
+# Changes ----------------------------------------------------------------------------------------------
+
+
+def test_changes_are_counted_from_the_release_before(tmp_path: Path) -> None:
+    no, yes = "nyyy", "yyyy"
+    build(
+        tmp_path / "1",
+        [
+            judged(1, yes, yes, yes),  # stays
+            judged(2, yes, yes, yes),  # goes
+            judged(3, yes, no, yes),  # comes, was dropped
+            judged(4, yes),  # comes, was incomplete
+            judged(5, yes, no),  # dropped without a verdict before
+        ],
+    )
+    after = [
+        judged(1, yes, yes, yes),
+        judged(2, yes, no, no),
+        judged(3, yes, no, yes),
+        judged(4, yes, yes, yes),
+        judged(5, no, no, yes),
+        judged(6, yes, yes, yes),
+    ]
+    build(
+        tmp_path / "2", after, number=2, filter_name="majority", protocol_version="2", previous=tmp_path / "1"
+    )
+    card = card_of(tmp_path / "2")
+    for fact in (
+        "Release 1 was asked for on 2026-03-01 and kept 2 stories of 5, with 12 counted votes.",
+        "Kept in both: 1.",
+        "Newly kept: 3 (1 of them were dropped before).",
+        "No longer kept: 1 (1 of them are dropped now).",
+        "Newly dropped, without a verdict before: 1.",
+        "**The filter has changed**: `all-agree` before, `majority` now.",
+        "**The version of the protocol has changed**: `1` before, `2` now.",
+    ):
+        assert fact in card, fact
+
+
+def test_a_release_whose_predecessor_is_away_says_so() -> None:
+    assert "The files of release 1 were not at hand" in known().card(number=2)
+
+
+def _shuffle(place: Path) -> None:
+    path = place / "story-data" / "test.jsonl"
+    path.write_bytes(b"".join(reversed(path.read_bytes().splitlines(keepends=True))))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        _shuffle,
+        lambda place: (place / "release.json").write_text("{"),
+        lambda place: (place / "release.json").unlink(),
+    ],
+    ids=["out of order", "not json", "missing"],
+)
+def test_a_damaged_predecessor_is_never_miscounted(tmp_path: Path, damage: Any) -> None:
+    build(tmp_path / "1", crowd(12))
+    damage(tmp_path / "1")
+    with pytest.raises(BrokenDirectory, match="Put the files of that release back"):
+        build(tmp_path / "2", crowd(12), number=2, previous=tmp_path / "1")
+
+
+# Texts of people --------------------------------------------------------------------------------------
+
+PIECES = (
+    "# ", "\n", "\n\n", "---\n", "| a | b |\n", "`", "```\n", "<b>", "&amp;", "[x](http://e.example)",
+    "![x](y)", "1. ", "- ", "> ", "    ", "\\", "{", "}", "%", '"', "'", "$x$", "*", "_", "~", "]]>",
+    "</svg>", "<!--", ": ", "!!python", "\x0b", "\x85", "\u2028", "\ufeff", "\x07", "\U0001f600", "é", "@misc{a,", " and ", ",",
+)  # fmt: skip
+TEXTS = st.lists(st.sampled_from(PIECES) | st.text(max_size=6), max_size=12).map("".join)
+"""Whatever the database can hold, and above all what means something to a format."""
+SAVABLE = TEXTS.filter(lambda value: "\x00" not in value)
+
+
+def shape(card: str) -> list[tuple[str, str]]:
+    """The blocks and spans of a card, without what they say."""
+    body = card.split("\n---\n", 1)[1]
+    tokens = MarkdownIt("commonmark").enable("table").enable("strikethrough").parse(body)
+    return [*_shape(tokens)]
+
+
+def _shape(tokens: list[Any]) -> Iterator[tuple[str, str]]:
+    for token in tokens:
+        if token.type not in ("text", "text_special"):
+            yield token.type, token.tag
+        yield from _shape(token.children or [])
+
+
+@given(title=SAVABLE, said=SAVABLE, name=SAVABLE)
+def test_no_text_of_people_reshapes_the_card(title: str, said: str, name: str) -> None:
+    made, plain = deepcopy(known()), known()
+    statement = Statement(creators=(f"x{name}",), url=said, doi=name, **dict.fromkeys(_PROSE, f"x{said}"))
+    for document in (made.statistics["by_scenario"], made.statistics["by_generator_model"]):
+        for key in [*document]:
+            document[f"{key}{name}"] = document.pop(key)
+    made.guesses["configs"]["behavior-qa"]["cues"][0]["text"] = name
+    facts = dataclasses.replace(
+        FACTS, title=f"x{title}", description=said, license=f"x{name}", statement=statement
+    )
+    card = made.written(facts)
+    same = {key: "\n\n".join(["x"] * len(paragraphs(f"x{said}"))) for key in _PROSE}
+    ordinary = plain.written(
+        dataclasses.replace(
+            FACTS,
+            description="\n\n".join(["x"] * len(paragraphs(said))),
+            statement=Statement(creators=("x",), **same),
+        )
+    )
+    assert shape(card) == shape(ordinary)
+    header = yaml.safe_load(card.split("---\n")[1])
+    assert header["pretty_name"] == one_line(f"x{title}")
+    assert header.keys() == yaml.safe_load(ordinary.split("---\n")[1]).keys()
+
+
+_PROSE = (
+    "motivation", "platform", "demographics", "sensitive_information", "biases", "limits", "intended_use",
+)  # fmt: skip
+
+
+@given(title=SAVABLE, label=SAVABLE, figure=SAVABLE)
+def test_no_text_of_people_reshapes_a_chart(title: str, label: str, figure: str) -> None:
+    chart = bar_chart(title, [Group(label, (Bar(label, 0.5, figure, (0.4, 0.6)),))], mark=0.5)
+    root = ElementTree.fromstring(chart)  # noqa: S314 (written by us a line above)
+    assert [element.tag.rpartition("}")[2] for element in root.iter()] == [
+        "svg", "title", "desc", "style", "rect",
+        "text", "text", "text", "rect", "rect", "path", "path", "text",
+    ]  # fmt: skip
+    assert (root[0].text or "") == one_line(title)
+
+
+NOT_IN_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+@given(card=SAVABLE)
+def test_no_card_brings_markup_into_the_page(card: str) -> None:
+    html = NOT_IN_XML.sub("", rendered(card, lambda path: None).html)
+    root = ElementTree.fromstring(f"<body>{html}</body>")  # noqa: S314 (well-formed, or the test fails)
+    allowed = {
+        "body", "p", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "pre", "code", "em",
+        "strong", "a", "hr", "br", "table", "thead", "tbody", "tr", "th", "td", "div",
+    }  # fmt: skip
+    for element in root.iter():
+        assert element.tag in allowed
+        assert not {name for name in element.attrib if name.startswith("on") or name == "style"}
+        assert not element.get("href", "").lower().startswith(("javascript:", "data:", "vbscript:", "file:"))
+
+
+# Charts -----------------------------------------------------------------------------------------------
+
+
+def test_charts_show_the_figures_of_the_documents_and_tell_them() -> None:
+    drawn = figures(known().statistics, known().guesses)
+    assert sorted(drawn) == [
+        "figures/agreement.svg",
+        "figures/machine-validation.svg",
+        "figures/retention.svg",
+    ]
+    root = ElementTree.fromstring(drawn["figures/retention.svg"])  # noqa: S314 (our own)
+    texts = ["".join(element.itertext()) for element in root.iter() if element.tag.endswith("text")]
+    assert "12 of 21, 57 %" in texts
+    assert "scenario 0, 12 of 21, 57 %" in (root[1].text or "")
+    assert figures(known().statistics, known().guesses) == drawn
+
+
+def test_a_bar_is_as_long_as_its_share() -> None:
+    whole, half, none = (bar_chart("", [Group("", (Bar("", share, ""),))]) for share in (1.0, 0.5, None))
+    lengths = [
+        [float(element.get("width", "0")) for element in ElementTree.fromstring(chart).iter()  # noqa: S314 (our own)
+         if element.get("class") == "bar"]
+        for chart in (whole, half, none)
+    ]  # fmt: skip
+    assert lengths[0][0] == 2 * lengths[1][0] > 0
+    assert lengths[2] == []
+
+
+def test_charts_with_many_groups_show_the_largest() -> None:
+    group = known().statistics["stories"]
+    many = {f"scenario {number:03d}": {**group, "generated": 100 + number} for number in range(40)}
+    drawn = figures({**known().statistics, "by_scenario": many}, None)["figures/retention.svg"].decode()
+    assert "the 24 largest of 40" in drawn
+    assert ">scenario 039<" in drawn
+    assert ">scenario 000<" not in drawn
+
+
+def test_rendering_shows_the_releases_own_pictures_only() -> None:
+    card = "---\na: b\n---\n\n# T\n\n## One\n\n![chart](figures/a.svg) ![far](https://e.example/x.svg)\n"
+    made = rendered(card, {"figures/a.svg": "/files/a.svg"}.get)
+    assert 'src="/files/a.svg"' in made.html
+    assert "e.example" not in made.html
+    assert made.sections == (("card-1", "One"),)
+    assert '<h3 id="card-1">One</h3>' in made.html
+    assert "<h1" not in made.html
+
+
+@pytest.mark.parametrize(
+    ("items", "sentence"),
+    [([], ""), (["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")],
+)
+def test_listed(items: list[str], sentence: str) -> None:
+    assert listed(items) == sentence
