@@ -1,0 +1,134 @@
+"""The shallow learner: words and pairs of words, weighed by a linear model. It knows nothing else.
+
+Every choice is a row of its own, labelled right or wrong, so half of the rows are right and there is
+nothing to be had from guessing the more frequent label. A question is answered with the choice that
+the model scores higher. scikit-learn is imported only when a release is built: web processes do not
+carry it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from publishing.machine_validation.groups import Folds
+from publishing.machine_validation.reading import Question
+
+NGRAMS = (1, 2)
+C = 10.0
+MAX_ITERATIONS = 1000
+CUES = 10
+LEAST_CORES = 2
+
+Text = Callable[[Question, str], str]
+INPUTS: dict[str, Text] = {
+    "choice_only": lambda question, choice: choice,
+    "question_choice": lambda question, choice: f"{question.question} {choice}",
+    "story_choice": lambda question, choice: f"{question.story} {choice}",
+}
+
+
+class Counts:
+    """How often each n-gram occurs in each choice, shown as one of :data:`INPUTS`.
+
+    Rows 2i and 2i + 1 are the right and the wrong choice of question i. ``terms`` is the number of
+    different n-grams, which may be 0.
+    """
+
+    def __init__(self, questions: Sequence[Question], text: Text) -> None:
+        from sklearn.feature_extraction.text import CountVectorizer
+
+        rows = [text(question, choice) for question in questions for choice in question.choices]
+        vectorizer = CountVectorizer(ngram_range=NGRAMS, dtype=np.float64)
+        analyze = vectorizer.build_analyzer()
+        self.names: NDArray[np.object_] = np.array([], dtype=object)
+        self.matrix: Any = None
+        if any(analyze(row) for row in rows):  # the vectorizer refuses texts without a single word
+            self.matrix = vectorizer.fit_transform(rows)
+            self.names = vectorizer.get_feature_names_out()
+
+    @property
+    def terms(self) -> int:
+        return len(self.names)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Linear algebra on one thread: sums come in one order, and other workers keep their processors."""
+    import sklearn.linear_model  # noqa: F401  (only libraries that are loaded already can be limited)
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1):
+        yield
+
+
+def ranked_right(counts: Counts, folds: Folds) -> NDArray[np.float64]:
+    """For each question, whether a model trained on the other folds ranks the right choice first.
+
+    1 for yes, 0 for no, 0.5 when both score the same. Nothing of a fold is known while it is held out:
+    neither its n-grams nor how frequent they are.
+    """
+    fold_of_row = np.repeat(np.array(folds.fold_of, dtype=np.intp), 2)
+    scores = np.zeros(len(fold_of_row))
+    for fold in range(folds.count or 0):
+        held_out = fold_of_row == fold
+        scores[held_out] = _scores(counts.matrix[~held_out], counts.matrix[held_out])
+    right, wrong = scores[0::2], scores[1::2]
+    return np.where(right == wrong, 0.5, (right > wrong).astype(np.float64))
+
+
+def _scores(train: Any, test: Any) -> NDArray[np.float64]:
+    known = np.flatnonzero(train.getnnz(axis=0))
+    if not len(known):
+        return np.zeros(test.shape[0])
+    weigher, model = _fit(train[:, known])
+    scores: NDArray[np.float64] = model.decision_function(weigher.transform(test[:, known]))
+    return scores.round(9)  # the same text may not win over itself by the last bit of a sum
+
+
+def _fit(counts: Any) -> tuple[Any, Any]:
+    from sklearn.feature_extraction.text import TfidfTransformer
+    from sklearn.linear_model import LogisticRegression
+
+    weigher = TfidfTransformer(sublinear_tf=True)
+    weighed = weigher.fit_transform(counts)
+    # For sparse text liblinear is several times faster than the default, and its primal form draws nothing.
+    model = LogisticRegression(C=C, max_iter=MAX_ITERATIONS, solver="liblinear")
+    model.fit(weighed, np.arange(counts.shape[0]) % 2 == 0)
+    return weigher, model
+
+
+def strongest_cues(questions: Sequence[Question], counts: Counts) -> list[dict[str, Any]]:
+    """The n-grams with the largest weights, either way, in one fit on all rows of the choices.
+
+    Only those found in at least two cores: an n-gram of one core says nothing about the others.
+    ``right`` and ``wrong`` are the numbers of questions whose right or wrong choice has the n-gram,
+    ``questions`` those where either has it.
+    """
+    if not counts.terms:
+        return []
+    _, model = _fit(counts.matrix)
+    weights = model.coef_[0].round(2)
+    present = counts.matrix.tocsc().astype(bool)
+    cues: list[dict[str, Any]] = []
+    # Equal weights come in the order of the alphabet: the names are sorted, and so stays their order.
+    for term in np.argsort(-np.abs(weights), kind="stable"):
+        rows = present.indices[present.indptr[term] : present.indptr[term + 1]]
+        if not weights[term] or len(cues) == CUES:
+            break
+        if len({questions[row // 2].core for row in rows}) >= LEAST_CORES:
+            cues.append(
+                {
+                    "text": str(counts.names[term]),
+                    "weight": float(weights[term]),
+                    "points_to": "right" if weights[term] > 0 else "wrong",
+                    "questions": len({int(row) // 2 for row in rows}),
+                    "right": int(np.sum(rows % 2 == 0)),
+                    "wrong": int(np.sum(rows % 2 == 1)),
+                }
+            )
+    return cues

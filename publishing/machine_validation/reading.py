@@ -1,0 +1,122 @@
+"""Reading the questions of a release directory: all of them, or whole cores of a very large release."""
+
+from __future__ import annotations
+
+import hashlib
+from array import array
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from publishing.errors import BrokenDirectory
+from publishing.files.rows import STORY_CONFIG, QuestionSet, config_path
+
+MOST_STORIES = 4000
+"""Releases with more stories are looked at through a sample of whole cores, this large at most."""
+
+MAIN_CHARACTERS = frozenset({"Person X", "Person Y"})
+"""Entities that do not make two stories kin: a few first names stand in most of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question with two choices. ``entities`` are the exact strings of those that make kin."""
+
+    id: str
+    core: str
+    scenario: str
+    entities: tuple[str, ...]
+    story: str
+    question: str
+    right: str
+    wrong: str
+    right_letter: str
+
+    @property
+    def choices(self) -> tuple[str, str]:
+        """The right choice, then the wrong one."""
+        return self.right, self.wrong
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The stories that are looked at, by their place in the file (from 0), out of ``total``."""
+
+    stories: dict[int, dict[str, Any]]
+    total: int
+
+    @property
+    def is_whole(self) -> bool:
+        return len(self.stories) == self.total
+
+
+def read_stories(directory: Path, *, most: int | None = None) -> Sample:
+    """The story-data rows of a release: all of them, or whole cores with at most ``most``
+    (:data:`MOST_STORIES`) stories.
+
+    A core's number is the first eight bytes of the SHA-256 of its id; the cores with the smallest
+    numbers are taken, as many as fit. Reads the file twice and holds 8 bytes per story, besides the
+    sample itself. Raises ``OSError``.
+    """
+    path = directory / config_path(STORY_CONFIG)
+    most = MOST_STORIES if most is None else most
+    with open(path, "rb") as file:
+        numbers = array("Q", (_number(orjson.loads(line)["core_id"]) for line in file))
+        ranked = np.sort(np.frombuffer(numbers, dtype=np.uint64))
+        end = int(ranked[most]) if len(ranked) > most else None
+        file.seek(0)
+        stories = {
+            place: orjson.loads(line)
+            for place, line in enumerate(file)
+            if end is None or numbers[place] < end
+        }  # fmt: skip
+    return Sample(stories, len(numbers))
+
+
+def read_questions(directory: Path, question_set: QuestionSet, sample: Sample) -> list[Question]:
+    """The questions about these stories, in the order of the file.
+
+    Raises :class:`~publishing.errors.BrokenDirectory` when a line is not about the story on the same
+    line of ``story-data``, and ``OSError``.
+    """
+    path = config_path(question_set.config)
+    found = []
+    with open(directory / path, "rb") as file:
+        for place, line in enumerate(file):
+            if place in sample.stories:
+                story, row = sample.stories[place], orjson.loads(line)
+                if row["id"] != question_set.question_id(story):
+                    raise BrokenDirectory(
+                        f"{directory}: line {place + 1} of {path} is the question {row['id']}, which is "
+                        f"not about {story['story_id']}, the story on line {place + 1} of {STORY_CONFIG}."
+                    )
+                found.append(_question(story, row))
+    if len(found) != len(sample.stories):
+        raise BrokenDirectory(
+            f"{directory}: {path} has {len(found)} questions about {len(sample.stories)} stories."
+        )
+    return found
+
+
+def _question(story: dict[str, Any], row: dict[str, Any]) -> Question:
+    texts = dict(zip(row["choices"]["label"], row["choices"]["text"], strict=True))
+    right = texts.pop(row["answerKey"])
+    (wrong,) = texts.values()
+    return Question(
+        id=row["id"],
+        core=story["core_id"],
+        scenario=story["scenario_name"],
+        entities=tuple(text for key, text in story["entities"].items() if key not in MAIN_CHARACTERS),
+        story=row["story"],
+        question=row["question"],
+        right=right,
+        wrong=wrong,
+        right_letter=row["answerKey"],
+    )
+
+
+def _number(core_id: str) -> int:
+    return int.from_bytes(hashlib.sha256(core_id.encode()).digest()[:8], "big")

@@ -1,0 +1,111 @@
+"""What the figures mean for somebody who evaluates a model, in sentences. Pure.
+
+A rule that beats guessing is a shortcut that models can take; it is no proof that one did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import sqrt
+from typing import Any
+
+CHANCE = 0.5
+LEAST_CORES_ALIKE = 6  # two-sided sign test: 2 / 2**6 is the first below 0.05
+
+Config = Mapping[str, Any]
+
+
+def of(configs: Mapping[str, Config]) -> list[str]:
+    """Every warning about these configs of ``machine_validation.json``, config by config."""
+    found: list[str] = []
+    for name, config in configs.items():
+        if config["constant_answer"]:
+            found += [_constant(name, config)]
+        else:
+            found += [*_learner(name, config), *_length(name, config), *_overlap(name, config)]
+        found += _position(name, config)
+    return found
+
+
+def _constant(name: str, config: Config) -> str:
+    return (
+        f"{name}: the right answer is “{config['answer']}” in every question, so a model that always says so "
+        "scores 100 % without reading anything. Report how often the model gives that answer at all, and its "
+        "results on questions of the same form whose right answer is another."
+    )
+
+
+def _learner(name: str, config: Config) -> list[str]:
+    score = config["choice_only"]
+    if _side(score, config) <= 0:
+        return []
+    return [
+        f"{name}: a linear model of words and pairs of words that sees the choices only, never the story, "
+        f"picks the right one in {_figure(score)}. This shortcut is open to any model; that it is open does "
+        "not show that a model took it. Report results beside this figure, and separately on the questions "
+        "that the rule gets wrong; look at the cues, and write right and wrong actions in the same words "
+        "where you can."
+    ]
+
+
+def _length(name: str, config: Config) -> list[str]:
+    score = config["shorter_choice"]
+    if not _side(score, config):
+        return []
+    rule = "shorter" if _side(score, config) > 0 else "longer"
+    return [
+        f"{name}: “the {rule} choice is right” holds for {_figure(score, flipped=rule == 'longer')}, "
+        "without any training. Balance the lengths of the two actions in the next stories; for these, report "
+        "results beside this rule, and separately on the questions that it gets wrong."
+    ]
+
+
+def _overlap(name: str, config: Config) -> list[str]:
+    score = config["overlap"]["more"]
+    if not _side(score, config):
+        return []
+    rule = "more" if _side(score, config) > 0 else "less"
+    return [
+        f"{name}: “the choice whose words overlap {rule} with the story is right” holds for "
+        f"{_figure(config['overlap'][rule])}. Matching words is not understanding: report results beside "
+        "this rule, and let both actions name things of the story equally often."
+    ]
+
+
+def _position(name: str, config: Config) -> list[str]:
+    share, questions = config["position_majority"], config["questions"]
+    # Two standard deviations of fair coins: a sample of balanced questions is not exactly balanced.
+    if share is None or share * questions <= questions / 2 + max(1, sqrt(questions)):
+        return []
+    return [
+        f"{name}: choice {config['position_letter']} is right in {_percent(share)} % of the questions. Ask "
+        "each question with its choices in both orders and report both results."
+    ]
+
+
+def _side(score: Mapping[str, Any], config: Config) -> int:
+    """1 when a rule does better than chance, -1 when it does worse, else 0.
+
+    The whole interval must be on that side. Where all cores are the same there is no interval; then they
+    must be so many that a sign test would not put it down to chance (p < 0.05).
+    """
+    if score["accuracy"] is None:
+        return 0
+    if score["interval"] is None:
+        enough = config["by_group"]["core_id"]["groups"] >= LEAST_CORES_ALIKE
+        low = high = score["accuracy"] if enough else CHANCE
+    else:
+        low, high = score["interval"]
+    return int(low > CHANCE) - int(high < CHANCE)
+
+
+def _figure(score: Mapping[str, Any], *, flipped: bool = False) -> str:
+    accuracy, interval = score["accuracy"], score["interval"]
+    if flipped:
+        accuracy, interval = 1 - accuracy, interval and [1 - bound for bound in reversed(interval)]
+    bounds = f"95 % interval {_percent(interval[0])} to {_percent(interval[1])}; " if interval else ""
+    return f"{_percent(accuracy)} % of the {score['n']} questions ({bounds}guessing gives 50)"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}"
