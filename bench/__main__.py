@@ -40,7 +40,16 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--server", default="", metavar="OPTIONS", help="more options for granian, to try them out"
     )
+    parser.add_argument(
+        "--screen",
+        type=int,
+        default=0,
+        metavar="SUBMISSIONS",
+        help="measure so many submissions in a Chromium, key to next story drawn, and nothing else",
+    )
     chosen = parser.parse_args()
+    if chosen.screen and not 1 <= chosen.screen <= 500:
+        parser.error("--screen must be between 1 and 500.")
     if chosen.release and not 100 <= chosen.release <= 2_000_000:
         parser.error("--release must be between 100 and 2000000.")
     if not 0 < chosen.seconds <= 120:
@@ -83,10 +92,14 @@ def main() -> None:
     import django
 
     django.setup()
-    from bench.run import run, run_release
+    from bench.run import run, run_release, run_screen
+    from bench.screen import NoBrowser
 
     try:
-        report, fine = (run_release if chosen.release else run)(chosen, results=results, say=say)
+        measure = run_release if chosen.release else run_screen if chosen.screen else run
+        report, fine = measure(chosen, results=results, say=say)
+    except NoBrowser as error:
+        sys.exit(f"bench: {error}")
     finally:
         from django.db import connections
 

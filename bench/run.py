@@ -18,7 +18,8 @@ from bench import measure
 from bench.http import WARM_UP_REQUESTS
 from bench.machine import describe
 from bench.release import publishing
-from bench.table import release_table, table
+from bench.screen import WARM_UP, screen
+from bench.table import release_table, screen_table, table
 from bench.world import copy_world, empty_database, fill_up, make_world, server_url
 from publishing.provenance import code_version
 from tomannot import web
@@ -107,6 +108,25 @@ def run_release(chosen: argparse.Namespace, *, results: Path, say: Callable[[str
     file = results / f"{now:%Y-%m-%d-%H%M%S}-release.json"
     file.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
     return release_table(facts) + f"\n{file}\n", True
+
+
+def run_screen(chosen: argparse.Namespace, *, results: Path, say: Callable[[str], None]) -> tuple[str, bool]:
+    """Measure what a person waits for the next story; the table as text. Writes a JSON file beside it."""
+    empty_database("tomannot")
+    world = make_world(stories=chosen.screen + WARM_UP + 1, people=1)
+    say(f"{chosen.screen} submissions in Chromium")
+    found = screen(world, submissions=chosen.screen, port=chosen.port)
+    now = timezone.now()
+    facts = {
+        "date": now.isoformat(timespec="seconds"),
+        "code": code_version(),
+        "machine": describe(),
+        "postgres": settings_of(server_url("bench_screen")),
+        "screen": dataclasses.asdict(found),
+    }
+    file = results / f"{now:%Y-%m-%d-%H%M%S}-screen.json"
+    file.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+    return screen_table(facts) + f"\n{file}\n", True
 
 
 def figures(measured: measure.Loop | measure.Sql | measure.Latency) -> dict[str, Any]:

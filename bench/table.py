@@ -18,6 +18,21 @@ def release_table(facts: Facts) -> str:
     return "\n".join([*_machine(facts), "", *_release(facts["release"])]) + "\n"
 
 
+def screen_table(facts: Facts) -> str:
+    """What a person waits between two stories, as Markdown."""
+    return "\n".join([*_machine(facts), "", *_screen(facts["screen"])]) + "\n"
+
+
+def _screen(found: Facts) -> Iterator[str]:
+    readable, request = found["readable"], found["request"]
+    yield f"| {readable['requests']} submissions in Chromium | p50 ms | p95 ms | max ms |"
+    yield "|---|---:|---:|---:|"
+    for title, times in (("key to next story drawn", readable), ("of it the request", request)):
+        yield f"| {title} | {times['p50_ms']:.1f} | {times['p95_ms']:.1f} | {times['max_ms']:.1f} |"
+    yield f"| layout shift, sum | {found['layout_shift']} | | |"
+    yield f"| load average before | {found['load_before']} | | |"
+
+
 def _release(found: Facts) -> Iterator[str]:
     yield f"| {found['stories']:,} stories, {found['votes']:,} votes | |"
     yield "|---|---:|"

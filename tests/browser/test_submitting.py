@@ -13,6 +13,7 @@ from playwright.sync_api import expect
 
 from annotation import actions
 from annotation.models import Enrollment, Study, SurplusReason, Vote
+from bench import screen
 from tests import builders
 from tests.browser.conftest import OpenWindow
 from tests.browser.journeys import SAVE, stored_forms, tab_to
@@ -83,6 +84,21 @@ def test_the_page_does_not_jump_when_the_next_story_comes(
     window.button(SAVE).click()
     on_story(window, 2)
     assert window.page.evaluate(SUM_OF_SHIFTS) < 0.05
+
+
+def test_the_benchmark_of_the_screen_sees_every_submission(
+    open_window: OpenWindow, person: Enrollment
+) -> None:
+    """``bench.screen`` is run by hand; that its watch and its keys fit the page is checked here."""
+    window = at_first_story(open_window(viewport=DESKTOP), person)
+    window.page.evaluate(screen.WATCH)
+    for number in (1, 2):
+        screen.submit(window.page, number)
+    on_story(window, 3)
+    seen = window.page.evaluate("seen")
+    assert len(seen["times"]) == 2
+    assert all(0 < request < whole for whole, request in seen["times"])
+    assert stored_forms(person) == [ALL_YES, ALL_YES]
 
 
 def test_what_a_screen_reader_hears_is_the_same_after_a_full_load(at_work: Window) -> None:
