@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from annotation.protocols.base import Choice
-from publishing import card
+from publishing import machine_validation
+from publishing.card import dataset_card
+from publishing.card.changes import changes_since
+from publishing.card.citing import CITATION_PATH, citation_cff
+from publishing.card.contents import CONFIG_SUMMARIES
+from publishing.card.figures import figures
 from publishing.errors import NothingToRelease
 from publishing.facts import ReleaseFacts, Tally
-from publishing.files import jsonl, rows
+from publishing.files import croissant, features, jsonl, parquet, rows
+from publishing.files.croissant import CROISSANT_PATH, Records
 from publishing.files.directory import DirectoryWriter, FileFacts
-from publishing.files.features import Columns
-from publishing.files.rows import CountedVote, QuestionSet, ReleasedStory
-from publishing.files.sides import Sides
+from publishing.files.features import Type
+from publishing.files.rows import Layout
 from publishing.filters import Outcome, get_filter
+from publishing.passes import JudgedStory, StoryPass, write_questions, write_stories
 
 RELEASE_JSON = "release.json"
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedStory:
-    """A story, its counted votes, and which of their choices count against it."""
-
-    story: ReleasedStory
-    votes: tuple[CountedVote, ...]
-    against: frozenset[Choice]
+STATISTICS_JSON = "statistics.json"
+MACHINE_VALIDATION_JSON = "machine_validation.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,34 +39,121 @@ class Built:
     description: dict[str, Any]
 
 
-def build(directory: Path, *, facts: ReleaseFacts, stories: Iterable[JudgedStory]) -> Built:
+def build(
+    directory: Path, *, facts: ReleaseFacts, stories: Iterable[JudgedStory], previous: Path | None = None
+) -> Built:
     """Write the release into ``directory``, which must not exist yet.
 
-    Takes ``stories`` once, in order; memory grows by 8 bytes per kept story and question set. The
-    question sets are made afterwards from the kept stories' own file, because the sides of the right
-    answers depend on all of them. Raises :class:`~publishing.errors.NothingToRelease` when the filter
-    keeps no story (readers cannot load files without rows), :class:`~publishing.errors.TooManyVotes`,
-    and ``OSError``.
+    ``previous`` is the directory of the release before, with which the card compares this one. Takes
+    ``stories`` once, in order; memory grows by 8 bytes per kept story and question set. Raises
+    :class:`~publishing.errors.NothingToRelease` when the filter keeps no story (readers cannot load
+    files without rows), :class:`~publishing.errors.TooManyVotes`, and ``OSError``.
     """
     layout = rows.layout_for(facts.protocol_name)
     writer = DirectoryWriter(directory)
-    sides = {question_set.config: Sides(facts.salt) for question_set in layout.question_sets}
-    features = {config: Columns(layout.columns(config)) for config in layout.configs}
-    tally = _write_stories(writer, facts, stories, sides, features[rows.STORY_CONFIG])
-    if not tally.outcomes[Outcome.KEPT]:
-        complete = tally.outcomes[Outcome.DROPPED]
-        raise NothingToRelease(
-            f"The filter “{facts.filter_name}” keeps none of the {complete} complete stories: there is "
-            "nothing to release yet. Ask for the release again when more stories have all their votes."
-        )
-    for question_set in layout.question_sets:
-        _write_questions(writer, question_set, sides[question_set.config], features[question_set.config])
-    description = describe(facts, tally)
-    declared = {config: columns.declared() for config, columns in features.items()}
-    writer.write("README.md", card.dataset_card(facts, tally, layout, declared))
-    writer.write(RELEASE_JSON, jsonl.document(description))
+    with _parquet_copies(writer) as copies:
+        found = write_stories(writer, facts, layout, stories)
+        if not found.tally.outcomes[Outcome.KEPT]:
+            complete = found.tally.outcomes[Outcome.DROPPED]
+            raise NothingToRelease(
+                f"The filter “{facts.filter_name}” keeps none of the {complete} complete stories: there is "
+                "nothing to release yet. Ask for the release again when more stories have all their votes."
+            )
+        columns = {rows.config_path(config): layout.columns(config) for config in layout.configs}
+        columns |= found.columns
+        copies.add(rows.VOTES_PATH, columns)
+        copies.add(rows.config_path(rows.STORY_CONFIG), columns)
+        write_questions(writer, layout, found.sides)
+        for question_set in layout.question_sets:
+            copies.add(rows.config_path(question_set.config), columns)
+        warnings = _write_documents(writer, facts, layout, found, columns, previous)
+    records = _records(layout, found, columns)
+    described = croissant.document(facts, found.tally, records, writer.files, warnings)
+    writer.write(CROISSANT_PATH, jsonl.document(described))
     manifest_sha256 = writer.finish()
-    return Built(writer.files, manifest_sha256, description)
+    return Built(writer.files, manifest_sha256, describe(facts, found.tally))
+
+
+class _Copies:
+    """Makes Parquet copies while the rest goes on: most of the work is done outside Python."""
+
+    def __init__(self, writer: DirectoryWriter, thread: ThreadPoolExecutor) -> None:
+        self._writer = writer
+        self._thread = thread
+        self._copies: list[Future[None]] = []
+
+    def add(self, path: str, columns: Mapping[str, Mapping[str, Type]]) -> None:
+        self._copies.append(self._thread.submit(parquet.write_copy, self._writer, path, columns[path]))
+
+    def finish(self) -> None:
+        for copy in self._copies:
+            copy.result()
+
+
+@contextmanager
+def _parquet_copies(writer: DirectoryWriter) -> Iterator[_Copies]:
+    """Copies that are whole when the block ends; none is begun any more once it fails."""
+    thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="parquet")
+    try:
+        copies = _Copies(writer, thread)
+        yield copies
+        copies.finish()
+    finally:
+        thread.shutdown(cancel_futures=True)
+
+
+def _write_documents(
+    writer: DirectoryWriter,
+    facts: ReleaseFacts,
+    layout: Layout,
+    found: StoryPass,
+    columns: Mapping[str, Mapping[str, Type]],
+    previous: Path | None,
+) -> list[str]:
+    """What is said about the data, for people and machines. Returns the warnings of machine validation."""
+    statistics = found.statistics.document()
+    guesses = machine_validation.document(writer.directory, layout)
+    declared = {config: features.declared(columns[rows.config_path(config)]) for config in layout.configs}
+    changes = changes_since(previous, writer.directory) if previous else None
+    card = dataset_card(facts, found.tally, layout, declared, statistics, guesses, changes)
+    writer.write(STATISTICS_JSON, jsonl.document(statistics))
+    writer.write(MACHINE_VALIDATION_JSON, jsonl.document(guesses))
+    for path, chart in figures(statistics, guesses).items():
+        writer.write(path, chart)
+    writer.write("README.md", card)
+    writer.write(CITATION_PATH, citation_cff(facts))
+    writer.write(RELEASE_JSON, jsonl.document(describe(facts, found.tally)))
+    return list(guesses["warnings"])
+
+
+def _records(layout: Layout, found: StoryPass, columns: Mapping[str, Mapping[str, Type]]) -> list[Records]:
+    """The record sets of croissant.json: every config, the votes, and the dropped stories if any."""
+    records = [
+        Records(
+            config,
+            CONFIG_SUMMARIES[config],
+            parquet.parquet_path(rows.config_path(config)),
+            columns[rows.config_path(config)],
+            key="story_id" if config == rows.STORY_CONFIG else "id",
+        )
+        for config in layout.configs
+    ]
+    votes = "every counted vote, on kept and dropped stories alike; annotator is a pseudonym of this study"
+    records.append(
+        Records(
+            "votes",
+            votes,
+            parquet.parquet_path(rows.VOTES_PATH),
+            columns[rows.VOTES_PATH],
+            moments=frozenset({"submitted_at"}),
+        )
+    )
+    if found.tally.outcomes[Outcome.DROPPED]:
+        dropped = "the dropped stories; reason names the questions that dropped them"
+        records.append(
+            Records("dropped-stories", dropped, rows.DROPPED_PATH, columns[rows.DROPPED_PATH], key="story_id")
+        )
+    return records
 
 
 def describe(facts: ReleaseFacts, tally: Tally) -> dict[str, Any]:
@@ -100,53 +185,3 @@ def describe(facts: ReleaseFacts, tally: Tally) -> dict[str, Any]:
         "code_version": facts.code_version,
         "created": jsonl.timestamp(facts.created),
     }
-
-
-def _write_stories(
-    writer: DirectoryWriter,
-    facts: ReleaseFacts,
-    stories: Iterable[JudgedStory],
-    sides: dict[str, Sides],
-    columns: Columns,
-) -> Tally:
-    """Everything that needs one look at each story: the votes, the kept and the dropped stories."""
-    layout = rows.layout_for(facts.protocol_name)
-    verdict_of = get_filter(facts.filter_name)
-    tally = Tally()
-    with ExitStack() as open_files:
-        votes_file = open_files.enter_context(writer.open(rows.VOTES_PATH))
-        kept_file = open_files.enter_context(writer.open(rows.config_path(rows.STORY_CONFIG)))
-        dropped_file = open_files.enter_context(writer.open(rows.DROPPED_PATH))
-        for judged in stories:
-            story = judged.story
-            verdict = verdict_of(
-                [vote.answers for vote in judged.votes],
-                votes_per_story=facts.votes_per_story,
-                counts_against=judged.against.__contains__,
-            )
-            tally.see(story, judged.votes, verdict)
-            vote_rows = [rows.vote_row(story.story_id, vote, facts.question_keys) for vote in judged.votes]
-            for row in sorted(vote_rows, key=lambda row: (row["submitted_at"], row["annotator"])):
-                votes_file.write(jsonl.line(row))
-            if verdict.outcome is Outcome.KEPT:
-                row = layout.story_row(story)
-                columns.see(row)
-                kept_file.write(jsonl.line(row))
-                for question_set in layout.question_sets:
-                    sides[question_set.config].add(question_set.question_id(row))
-            elif verdict.outcome is Outcome.DROPPED:
-                dropped_file.write(jsonl.line(rows.dropped_row(layout.story_row(story), verdict.reason)))
-    return tally
-
-
-def _write_questions(
-    writer: DirectoryWriter, question_set: QuestionSet, sides: Sides, columns: Columns
-) -> None:
-    kept = writer.directory / rows.config_path(rows.STORY_CONFIG)
-    with open(kept, "rb") as story_rows, writer.open(rows.config_path(question_set.config)) as file:
-        for story_line in story_rows:
-            story_row = json.loads(story_line)
-            first = sides.right_answer_first(question_set.question_id(story_row))
-            row = question_set.row(story_row, right_answer_first=first)
-            columns.see(row)
-            file.write(jsonl.line(row))

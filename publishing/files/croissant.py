@@ -82,7 +82,7 @@ _SCALARS = {
 }
 _FORMATS = {
     ".jsonl": "application/jsonlines",
-    ".parquet": "application/vnd.apache.parquet",
+    ".parquet": "application/x-parquet",
     ".json": "application/json",
     ".md": "text/markdown",
     ".svg": "image/svg+xml",

@@ -90,12 +90,13 @@ class Columns:
         """The type of every column, in the order of the columns."""
         return self._type if isinstance(self._type, dict) else {}
 
-    def declared(self) -> list[dict[str, Any]] | None:
-        """The features in the form a dataset card has them, or None when they cannot be declared.
 
-        That is so when a column mixes types: then readers have to make up their own minds.
-        """
-        return None if is_mixed(self.types) else _fields(self.types)
+def declared(columns: Mapping[str, Type]) -> list[dict[str, Any]] | None:
+    """The features in the form a dataset card has them, or None when they cannot be declared.
+
+    That is so when a column mixes types: then readers have to make up their own minds.
+    """
+    return None if is_mixed(columns) else _fields(columns)
 
 
 def is_mixed(kind: Type | Mapping[str, Type]) -> bool:

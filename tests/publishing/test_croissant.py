@@ -1,0 +1,189 @@
+"""``croissant.json`` as mlcroissant sees it: valid, without a warning, with the records of the files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from annotation.protocols.base import Choice
+from publishing.builder import JudgedStory
+from publishing.facts import Statement
+from publishing.files.croissant import CONFORMS_TO
+from publishing.files.rows import CountedVote
+from tests.publishing.test_builder import CONFIGS, START, build, crowd, judged, rows
+
+READER = """
+import json, socket, sys, warnings
+from pathlib import Path
+def refuse(*args, **kwargs):
+    raise RuntimeError("the network was used")
+socket.socket.connect = refuse
+import mlcroissant
+from absl import logging
+def plain(value):
+    if isinstance(value, bytes):
+        return value.decode()
+    if isinstance(value, dict):
+        return {key.rpartition("/")[2]: plain(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [plain(inner) for inner in value]
+    if type(value).__name__ == "Timestamp":
+        return value.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return value.item() if hasattr(value, "item") else value
+logging.use_absl_handler()
+dataset = mlcroissant.Dataset(str(Path(sys.argv[1]) / "croissant.json"))
+issues = dataset.metadata.ctx.issues
+names = [record_set.uuid for record_set in dataset.metadata.record_sets]
+json.dump(
+    {
+        "errors": sorted(map(str, issues.errors)),
+        "warnings": sorted(map(str, issues.warnings)),
+        "records": {name: [plain(row) for row in dataset.records(name)] for name in names},
+    },
+    sys.stdout,
+)
+"""
+
+
+def read(place: Path) -> tuple[dict[str, Any], str]:
+    """Everything mlcroissant finds in a fresh process without network, and what it says on the way."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", READER, str(place)],
+        env={**os.environ, "HOME": str(place.parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found, done.stderr
+
+
+def metadata(place: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((place / "croissant.json").read_bytes())
+    return found
+
+
+def odd_crowd() -> list[JudgedStory]:
+    """Ids and texts that look like numbers, differing entities, lists with and without content, nulls."""
+    stories = crowd(42)
+    content = {**stories[1].story.content, "entities": {"Person X": "0012", "Action Z": "sew"}}
+    stories[1] = judged(1, "yyyy", "yyyy", "yyyy", content=content, harmfulness_predicted=["mild", "ü"])
+    stories[2] = judged(2, "yyyy", "ypyy", "yyyy", core_id="0012", severity_original=None)
+    stories[4] = judged(4, "yyyy", "ypyy", "yyyy", story_id="0012", scenario_name="007")
+    return stories
+
+
+def test_mlcroissant_reads_every_record_of_every_file(tmp_path: Path) -> None:
+    place = tmp_path / "1"
+    build(place, odd_crowd())
+    found, said = read(place)
+    assert (found["errors"], found["warnings"]) == ([], [])
+    assert "WARNING" not in said.upper(), said
+    paths = {config: f"{config}/test.jsonl" for config in CONFIGS} | {
+        "votes": "annotations/votes.jsonl",
+        "dropped-stories": "annotations/dropped-stories.jsonl",
+    }
+    assert set(found["records"]) == set(paths)
+    for name, path in paths.items():
+        written = rows(place, path)
+        assert written
+        for row in written:
+            if "entities" in row:  # a field has an id without spaces, and is null where a row lacks it
+                keys = (
+                    ("Person_X", "Action_Z", "Object_Z") if name == "story-data" else ("Person_X", "Object_Z")
+                )
+                given = {key.replace(" ", "_"): text for key, text in row["entities"].items()}
+                row["entities"] = dict.fromkeys(keys) | given
+        assert found["records"][name] == written, name
+
+
+def test_every_file_is_listed_with_its_hash(tmp_path: Path) -> None:
+    place = tmp_path / "1"
+    build(place, crowd(12))
+    listed = {file["contentUrl"]: file["sha256"] for file in metadata(place)["distribution"]}
+    assert listed == {
+        str(path.relative_to(place)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in place.rglob("*")
+        if path.is_file() and path.name not in ("croissant.json", "MANIFEST")
+    }
+
+
+def test_a_changed_file_is_noticed(tmp_path: Path) -> None:
+    place = tmp_path / "1"
+    build(place, crowd(12))
+    copy = place / "parquet/behavior-qa/test.parquet"
+    copy.write_bytes(copy.read_bytes() + b"x")
+    with pytest.raises(AssertionError, match=r"(?i)hash|sha256"):
+        read(place)
+
+
+def test_what_the_study_says_about_itself(tmp_path: Path) -> None:
+    said = Statement(
+        creators=("Lovelace, Ada", "The Lab"),
+        platform="A\nplatform",
+        demographics="Adults in one country.",
+        sensitive_information="Some stories mention illness.",
+        biases="Western kitchens.",
+        limits="English only.",
+        intended_use="Evaluation.",
+        doi="10.1234/abc",
+    )
+    build(tmp_path / "1", crowd(42), statement=said)
+    found = metadata(tmp_path / "1")
+    assert found["conformsTo"] == list(CONFORMS_TO)
+    assert [creator["name"] for creator in found["creator"]] == ["Ada Lovelace", "The Lab"]
+    assert found["url"] == "https://doi.org/10.1234/abc"
+    assert (found["version"], found["datePublished"]) == ("1.0.0", "2026-03-01")
+    assert found["rai:dataAnnotationPlatform"] == ["tomannot 0.1.0+abc", "A platform"]
+    assert found["rai:annotatorDemographics"] == ["Adults in one country."]
+    assert found["rai:personalSensitiveInformation"][-1] == "Some stories mention illness."
+    assert found["rai:dataBiases"][-1] == "Western kitchens."
+    assert found["rai:dataLimitations"][-1] == "English only."
+    assert found["rai:dataUseCases"] == ["Evaluation."]
+    assert found["rai:annotationsPerItem"] == "3"
+    assert "q1: About q1 (yes, possibly, no)" in found["rai:dataAnnotationProtocol"]
+    assert "42 stories" in found["rai:dataCollection"]
+    assert "97 people completed a qualification test, 19 passed" in found["rai:dataCollection"]
+    assert found["rai:dataCollectionMissingData"].startswith("6 stories lacked votes")
+    assert found["rai:dataCollectionTimeFrame"] == ["2026-03-01T09:00:00.000Z", "2026-03-01T09:41:02.000Z"]
+    assert read(tmp_path / "1")[0]["warnings"] == []
+
+
+def test_what_nobody_said_is_left_out(tmp_path: Path) -> None:
+    build(tmp_path / "1", crowd(12), description="", environment="rehearsal")
+    found = metadata(tmp_path / "1")
+    for name in ("rai:annotatorDemographics", "rai:dataUseCases", "url", "sameAs"):
+        assert name not in found
+    assert found["description"].startswith("A REHEARSAL: the votes are not human judgements.")
+    assert read(tmp_path / "1")[0]["warnings"] == []
+
+
+def test_items_of_another_protocol_as_far_as_croissant_can_say(tmp_path: Path) -> None:
+    item = {"text": "A story.", "options": ["a", "b"], "deep": {"two words": 3, "far": {"off": True}}}
+    stories = [judged(n, "yyyy", "yyyy", "yyyy", content={**item, "mixed": n or "x"}) for n in range(3)]
+    extra = CountedVote("annotator-9c", (Choice("rate", "one-a", "5"),), START, 1.0)
+    stories.append(JudgedStory(judged(3).story, (extra,), frozenset()))
+    build(tmp_path / "1", stories, protocol_name="ratings")
+    found, _ = read(tmp_path / "1")
+    assert (found["errors"], found["warnings"]) == ([], [])
+    assert [json.loads(row["item"]) for row in found["records"]["story-data"]] == [
+        row["item"] for row in rows(tmp_path / "1", "story-data/test.jsonl")
+    ]
+    assert found["records"]["votes"][-1]["rate.one-a"] == "5"
+    assert "dropped-stories" not in found["records"]
+
+    build(
+        tmp_path / "2",
+        [judged(n, "yyyy", "yyyy", "yyyy", content=item) for n in range(3)],
+        protocol_name="ratings",
+    )
+    (row, *_) = read(tmp_path / "2")[0]["records"]["story-data"]
+    assert row["item"] == {"text": "A story.", "options": ["a", "b"], "two_words": 3, "off": True}
