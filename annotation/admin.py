@@ -16,11 +16,17 @@ from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from unfold.decorators import action
-from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminSelectWidget, UnfoldBooleanSwitchWidget
+from unfold.widgets import (
+    UnfoldAdminFileFieldWidget,
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextareaWidget,
+    UnfoldBooleanSwitchWidget,
+)
 
 from accounts.access import researcher
 from accounts.back_office import ReadOnlyAdmin, ReadOnlyInline
 from annotation import actions
+from annotation.actions.enrollments import LONGEST_REASON
 from annotation.errors import AnnotationError
 from annotation.models import (
     Answer,
@@ -57,14 +63,30 @@ class ImportForm(forms.Form):
         return file
 
 
-def _each(
-    request: HttpRequest, queryset: QuerySet[Any], act: Callable[[Any], object], done: str | Promise
+class ReasonForm(forms.Form):
+    """Why something is done to people."""
+
+    reason = forms.CharField(
+        label=_("Reason"),
+        max_length=LONGEST_REASON,
+        widget=UnfoldAdminTextareaWidget,
+        help_text=_("Somebody who is suspended reads it on their page. It is in the audit log, too."),
+    )
+
+
+def each(
+    request: HttpRequest,
+    queryset: QuerySet[Any],
+    act: Callable[[Any], object],
+    done: str | Promise,
+    *,
+    refusals: type[Exception] = AnnotationError,
 ) -> None:
-    """Run one action per selected row and say what came of each."""
+    """Run one action per selected row and say what came of each; ``refusals`` are told, not raised."""
     for row in queryset:
         try:
             act(row)
-        except AnnotationError as error:
+        except refusals as error:
             messages.error(request, f"{row}: {error}")
         else:
             messages.success(request, f"{row}: {done}")
@@ -103,7 +125,7 @@ class StudyAdmin(ReadOnlyAdmin):
     def _move(
         self, request: HttpRequest, queryset: QuerySet[Study], move: Callable[..., Study], done: str | Promise
     ) -> None:
-        _each(
+        each(
             request,
             queryset,
             lambda study: move(study=study, by=researcher(request), now=timezone.now()),
@@ -210,27 +232,42 @@ class EnrollmentAdmin(ReadOnlyAdmin):
     actions = ("suspend_selected", "reinstate_selected")
 
     @admin.action(description=_("Suspend"))
-    def suspend_selected(self, request: HttpRequest, queryset: QuerySet[Enrollment]) -> None:
-        self._act(request, queryset, actions.suspend, _("is suspended."))
+    def suspend_selected(self, request: HttpRequest, queryset: QuerySet[Enrollment]) -> HttpResponse | None:
+        return self._act(request, queryset, actions.suspend, _("Suspend"), _("is suspended."))
 
     @admin.action(description=_("Reinstate"))
-    def reinstate_selected(self, request: HttpRequest, queryset: QuerySet[Enrollment]) -> None:
-        self._act(request, queryset, actions.reinstate, _("is reinstated."))
+    def reinstate_selected(self, request: HttpRequest, queryset: QuerySet[Enrollment]) -> HttpResponse | None:
+        return self._act(request, queryset, actions.reinstate, _("Reinstate"), _("is reinstated."))
 
     def _act(
         self,
         request: HttpRequest,
         queryset: QuerySet[Enrollment],
         act: Callable[..., Enrollment],
+        label: str | Promise,
         done: str | Promise,
-    ) -> None:
-        reason = "in the back office"
-        _each(
+    ) -> HttpResponse | None:
+        """Ask for the reason first; with one, do it and go back to the list."""
+        by = researcher(request)
+        form = ReasonForm(request.POST if "reason" in request.POST else None)
+        if not form.is_valid():
+            context = self.admin_site.each_context(request) | {
+                "title": label,
+                "label": label,
+                "form": form,
+                "people": list(queryset),
+                "action": request.POST.get("action", ""),
+                "opts": self.model._meta,
+            }
+            return TemplateResponse(request, "admin/annotation/reason.html", context)
+        reason = form.cleaned_data["reason"]
+        each(
             request,
             queryset,
-            lambda person: act(enrollment=person, by=researcher(request), now=timezone.now(), reason=reason),
+            lambda person: act(enrollment=person, by=by, now=timezone.now(), reason=reason),
             done,
         )
+        return None
 
 
 @admin.register(Assignment)

@@ -1,9 +1,54 @@
 from __future__ import annotations
 
 from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
+from accounts.access import researcher
 from accounts.back_office import ReadOnlyAdmin
-from recruitment.models import Visit
+from annotation.actions import revoke_link
+from annotation.admin import EnrollmentAdmin, each
+from annotation.models import Enrollment
+from recruitment.actions import send_link
+from recruitment.errors import RecruitmentError
+from recruitment.models import JoinLink, Visit
+
+admin.site.unregister(Enrollment)
+
+
+@admin.register(Enrollment)
+class LinkedEnrollmentAdmin(EnrollmentAdmin):
+    """The people of the back office, whose links can be sent and revoked from this room on."""
+
+    actions = (*EnrollmentAdmin.actions, "send_link_selected", "revoke_link_selected")
+
+    @admin.action(description=_("Send the personal link by e-mail"))
+    def send_link_selected(self, request: HttpRequest, queryset: QuerySet[Enrollment]) -> None:
+        by = researcher(request)
+        each(
+            request,
+            queryset.select_related("study"),
+            lambda person: send_link(enrollment=person, by=by),
+            _("is sent their link."),
+            refusals=RecruitmentError,
+        )
+
+    @admin.action(description=_("Revoke the personal link"))
+    def revoke_link_selected(self, request: HttpRequest, queryset: QuerySet[Enrollment]) -> None:
+        by = researcher(request)
+        each(
+            request,
+            queryset,
+            lambda person: revoke_link(enrollment=person, by=by, now=timezone.now()),
+            _("has no working link any more. Send a new one."),
+        )
+
+
+@admin.register(JoinLink)
+class JoinLinkAdmin(ReadOnlyAdmin):
+    list_display = ("study", "parameter", "source", "return_url", "set_at")
 
 
 @admin.register(Visit)

@@ -65,10 +65,10 @@ def test_no_record_can_be_written(office: Client, world: World) -> None:
             assert model._default_manager.filter(pk=row.pk).exists(), model
 
 
-def act(office: Client, model: str, action: str, pk: int) -> str:
+def act(office: Client, model: str, action: str, pk: int, **said: str) -> str:
     response = office.post(
         reverse(f"admin:annotation_{model}_changelist"),
-        {"action": action, "_selected_action": [pk]},
+        {"action": action, "_selected_action": [pk], **said},
         follow=True,
     )
     return response.content.decode()
@@ -94,9 +94,13 @@ def test_a_move_that_cannot_be_made_says_why(office: Client, world: World) -> No
 
 
 def test_a_person_is_suspended_and_reinstated(office: Client, world: World) -> None:
-    act(office, "enrollment", "suspend_selected", world.holder.pk)
-    assert Enrollment.objects.get(pk=world.holder.pk).state == Enrollment.State.SUSPENDED
-    act(office, "enrollment", "reinstate_selected", world.holder.pk)
+    page = act(office, "enrollment", "suspend_selected", world.holder.pk)
+    assert "Somebody who is suspended reads it on their page." in page
+    assert Enrollment.objects.get(pk=world.holder.pk).state == Enrollment.State.QUALIFIED
+    act(office, "enrollment", "suspend_selected", world.holder.pk, reason="Too fast, we think.")
+    suspended = Enrollment.objects.get(pk=world.holder.pk)
+    assert (suspended.state, suspended.suspension_reason) == ("suspended", "Too fast, we think.")
+    act(office, "enrollment", "reinstate_selected", world.holder.pk, reason="We were wrong.")
     assert Enrollment.objects.get(pk=world.holder.pk).state == Enrollment.State.QUALIFIED
 
 
@@ -140,8 +144,8 @@ def test_the_study_page_counts(office: Client, world: World) -> None:
     assert [row.value for row in response.context["stories"]["by_question"]] == [0, 1, 0, 0]
     assert response.context["votes"] == {"counted": 2, "surplus": 2, "per_hour": 0}
     assert {row.label: row.value for row in response.context["people"]} == {
-        "Invited": 10,
-        "Came by their link": 0,
+        "Invited": 12,
+        "Came by their link": 2,
         "Agreed to take part": 8,
         "Began the test": 8,
         "Handed the test in": 7,

@@ -25,9 +25,13 @@ from tests.dashboard.breaks import (
     sql,
     story_rewritten,
 )
+from tests.dashboard.link_breaks import LINK_BREAKS
 from tests.dashboard.worlds import World, build_world
 
 pytestmark = pytest.mark.django_db
+
+WAYS = [pytest.param(*way, id=way[0].__name__) for way in (*BREAKS, *LINK_BREAKS)]
+"""Every way to break a promise."""
 
 RELEASES = {
     "published_release_is_unchanged",
@@ -57,7 +61,7 @@ def test_everything_holds_in_studies_in_full_use(world: World) -> None:
     assert not _broken()
 
 
-@pytest.mark.parametrize(("break_it", "check", "implied"), [pytest.param(*b, id=b[1]) for b in BREAKS])
+@pytest.mark.parametrize(("break_it", "check", "implied"), WAYS)
 def test_check_finds_exactly_what_is_broken(
     world: World, break_it: Callable[[World], None], check: str, implied: set[str]
 ) -> None:
@@ -71,7 +75,7 @@ def test_check_finds_exactly_what_is_broken(
 
 
 def test_every_check_is_proven_to_find_something() -> None:
-    assert {name for _, name, _ in BREAKS} | RELEASES == {check.name for check in CHECKS}
+    assert {name for _, name, _ in (*BREAKS, *LINK_BREAKS)} | RELEASES == {check.name for check in CHECKS}
     assert len({check.name for check in CHECKS}) == len(CHECKS)
 
 

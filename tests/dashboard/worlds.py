@@ -12,6 +12,7 @@ from annotation import actions
 from annotation.errors import ImportRefused
 from annotation.models import Enrollment, Story, Study, SurplusReason
 from qualification import actions as qualification_actions
+from recruitment import actions as recruitment_actions
 from tests import builders
 
 
@@ -80,6 +81,19 @@ def build_world() -> World:
     with pytest.raises(ImportRefused):
         builders.import_rows(study, [builders.story_row(0, entities={})], now=now)
     builders.vote(builders.qualified(other)[0], now=now)
+
+    recruitment_actions.arrive_by_link(enrollment=holder, now=later)
+    link = recruitment_actions.set_join_link(study=study, by=None, now=now)
+    joined = recruitment_actions.join(link=link, participant="participant-4711", now=now)
+    recruitment_actions.arrive_by_link(enrollment=joined, now=now)
+    identity = recruitment_actions.give_address(
+        enrollment=late, address="late@example.org", language="en", now=now
+    )
+    assert identity is not None
+    recruitment_actions.confirm_address(identity_id=identity.pk, now=now)
+    actions.revoke_link(enrollment=invited, by=None, now=now)
+    (forgotten,) = builders.invite(study, now=now)
+    actions.forget(annotator=forgotten.annotator, now=now)
 
     free = Story.objects.get(study=study, assignments=None, role=Story.Role.MAIN)
     world = World(study, other, full, free, leaver, late, holder, suspended, failed, testing, invited)

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from annotation import actions
+from annotation.errors import AnnotationError
+from annotation.management.people import enrollment_number, find_enrollment
+
+
+class Command(BaseCommand):
+    help = """Give a person no more stories, or (--lift) let them go on. The votes they gave stay.
+
+The person reads the reason on their page, so write it for them. It is in the audit log, too.
+
+examples:
+  manage.py suspend 17 --reason "Forty answers came within a minute. Please write to us."
+  manage.py suspend 17 --lift --reason "We talked about it."
+
+exit codes: 0 done · 1 there is no such person, or it cannot be done in their state · 2 wrong usage"""
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.formatter_class = RawDescriptionHelpFormatter
+        parser.add_argument(
+            "enrollment", type=enrollment_number, metavar="ENROLLMENT", help="the person in the study"
+        )
+        parser.add_argument("--reason", required=True, metavar="TEXT", help="why, for the person to read")
+        parser.add_argument("--lift", action="store_true", help="end the suspension instead")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        act = actions.reinstate if options["lift"] else actions.suspend
+        try:
+            enrollment = act(
+                enrollment=find_enrollment(options["enrollment"]),
+                by=None,
+                now=timezone.now(),
+                reason=options["reason"],
+            )
+        except AnnotationError as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(f"Enrollment {enrollment.pk} is {enrollment.get_state_display()}.")

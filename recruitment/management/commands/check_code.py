@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from annotation.management.studies import find_study
+from recruitment.queries import CheckedCode, check_code
+
+
+class Command(BaseCommand):
+    help = """Say whose completion code this is, and what they have done.
+
+A code shows that somebody reached the end. People share codes, so give the participant's id from the
+platform as well: it says whether the code is theirs.
+
+examples:
+  manage.py check_code my-study KXM4Q-9TQPA
+  manage.py check_code my-study kxm4q9tqpa --participant 5f3a9c0de1
+
+exit codes: 0 a code of this study (and participant) · 1 it is not, or no such study · 2 wrong usage"""
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.formatter_class = RawDescriptionHelpFormatter
+        parser.add_argument("slug", metavar="SLUG", help="the study")
+        parser.add_argument("code", metavar="CODE", help="the code, as it was pasted")
+        parser.add_argument("--participant", default="", metavar="ID", help="who gave it: the platform's id")
+        parser.add_argument("--json", action="store_true", help="print the result as a JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = find_study(options["slug"])
+        found = check_code(study, options["code"], participant=options["participant"])
+        if found is None:
+            raise CommandError(f"“{options['code']}” is no completion code of “{study.slug}”.")
+        self.stdout.write(json.dumps(as_json(found)) if options["json"] else "\n".join(in_words(found)))
+        if found.is_theirs is False:
+            raise CommandError("The code belongs to somebody else than this participant.")
+
+
+def as_json(found: CheckedCode) -> dict[str, Any]:
+    """The result for scripts."""
+    return {
+        "enrollment": found.enrollment.pk,
+        "outcome": found.outcome.value,
+        "still_true": found.still_true,
+        "state": found.enrollment.state,
+        "stories_submitted": found.enrollment.stories_submitted,
+        "is_theirs": found.is_theirs,
+    }
+
+
+def in_words(found: CheckedCode) -> list[str]:
+    """The result for people, a line each."""
+    enrollment = found.enrollment
+    lines = [
+        f"The code of enrollment {enrollment.pk}, for: {found.outcome.value}.",
+        f"They are {enrollment.get_state_display()}; stories answered: {enrollment.stories_submitted}.",
+    ]
+    if not found.still_true:
+        lines.append("They have answered stories since they took it; their code is another one now.")
+    if found.is_theirs:
+        lines.append("It belongs to this participant.")
+    return lines

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
+from django.utils import timezone
+
+from annotation.actions import revoke_link
+from annotation.management.people import enrollment_number, find_enrollment
+from recruitment.actions import send_link
+from recruitment.errors import RecruitmentError
+from recruitment.links import personal_link
+
+
+class Command(BaseCommand):
+    help = """Print a person's own link again, send it to them, or replace it.
+
+--revoke ends every link and every open page of the person in this study, for instance when a link has
+got into other hands; then it prints the new one. --send mails the link to the address that the person
+confirmed.
+
+examples:
+  manage.py personal_link 17
+  manage.py personal_link 17 --revoke --send
+
+exit codes: 0 done · 1 there is no such person, or no mail can be sent to them · 2 wrong usage"""
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.formatter_class = RawDescriptionHelpFormatter
+        parser.add_argument(
+            "enrollment", type=enrollment_number, metavar="ENROLLMENT", help="the person in the study"
+        )
+        parser.add_argument("--revoke", action="store_true", help="end all earlier links first")
+        parser.add_argument("--send", action="store_true", help="send the link by mail")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        enrollment = find_enrollment(options["enrollment"])
+        try:
+            with transaction.atomic():
+                if options["revoke"]:
+                    enrollment = revoke_link(enrollment=enrollment, by=None, now=timezone.now())
+                if options["send"]:
+                    send_link(enrollment=enrollment, by=None)
+        except RecruitmentError as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(personal_link(enrollment))
