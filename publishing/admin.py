@@ -3,7 +3,7 @@ from __future__ import annotations
 from django.contrib import admin
 
 from accounts.back_office import ReadOnlyAdmin, ReadOnlyInline
-from publishing.models import DroppedReason, Release, ReleaseFile
+from publishing.models import DataStatement, DroppedReason, Release, ReleaseFile
 
 
 class ReleaseFileInline(ReadOnlyInline):
@@ -22,3 +22,9 @@ class ReleaseAdmin(ReadOnlyAdmin):
     )  # fmt: skip
     list_filter = ("state", "environment", "study")
     inlines = (ReleaseFileInline, DroppedReasonInline)
+
+
+@admin.register(DataStatement)
+class DataStatementAdmin(ReadOnlyAdmin):
+    list_display = ("study", "version", "written_by", "written_at")
+    list_filter = ("study",)

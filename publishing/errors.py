@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext as _
@@ -46,6 +47,14 @@ class PlaceTaken(PublishingError):
 
 class BrokenDirectory(PublishingError):
     """A release directory does not agree with its MANIFEST."""
+
+
+class InvalidStatement(PublishingError):
+    """A data statement that cannot be published; ``problems`` says what is wrong, by the item."""
+
+    def __init__(self, problems: Mapping[str, str]) -> None:
+        self.problems = dict(problems)
+        super().__init__("\n".join(f"{name}: {problem}" for name, problem in self.problems.items()))
 
 
 class NotARelease(PublishingError):

@@ -6,6 +6,8 @@ What is published is the directory; these rows say that it is, and what is in it
 
 from __future__ import annotations
 
+from dataclasses import fields
+from datetime import datetime
 from pathlib import Path
 
 import pgtrigger
@@ -16,6 +18,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Environment
 from annotation.models import Study
+from publishing.facts import Statement
 
 _PUBLISHED_PARENT = """
     IF EXISTS (SELECT 1 FROM publishing_release WHERE id = NEW.release_id AND state = 'published') THEN
@@ -178,3 +181,54 @@ class DroppedReason(models.Model):
 
     def __str__(self) -> str:
         return f"{self.stories} dropped by {self.reason}"
+
+
+class DataStatementQuerySet(models.QuerySet["DataStatement"]):
+    def of(self, study: Study, *, at: datetime) -> DataStatement | None:
+        """The version that stood at a moment, or None when nothing had been stated."""
+        return self.filter(study=study, written_at__lte=at).order_by("-version").first()
+
+
+class DataStatement(models.Model):
+    """What the researchers state about a study's data. A new text is a new version; old ones stay.
+
+    A release says what stood when it was asked for, however often it is built.
+    """
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="data_statements")
+    version = models.PositiveIntegerField()
+    creators = models.TextField(blank=True, help_text=_("One name per line."))
+    motivation = models.TextField(blank=True)
+    platform = models.TextField(blank=True)
+    demographics = models.TextField(blank=True)
+    sensitive_information = models.TextField(blank=True)
+    biases = models.TextField(blank=True)
+    limits = models.TextField(blank=True)
+    intended_use = models.TextField(blank=True)
+    url = models.TextField(blank=True)
+    doi = models.TextField(blank=True)
+    written_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    written_at = models.DateTimeField()
+
+    objects = DataStatementQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("study", "-version")
+        constraints = [
+            models.UniqueConstraint(fields=["study", "version"], name="one_data_statement_per_version"),
+            models.CheckConstraint(condition=Q(version__gte=1), name="data_statements_count_from_one"),
+        ]
+        triggers = [
+            pgtrigger.Protect(name="data_statement_is_final", operation=pgtrigger.Update | pgtrigger.Delete),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.study} data statement {self.version}"
+
+    @property
+    def statement(self) -> Statement:
+        """The same as a plain value."""
+        said = {item.name: getattr(self, item.name) for item in fields(Statement)}
+        return Statement(**said | {"creators": tuple(self.creators.splitlines())})

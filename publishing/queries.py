@@ -23,9 +23,9 @@ from annotation.models import Event, Story, Study, SurplusReason, Vote
 from annotation.protocols.base import Choice, Question
 from publishing.builder import JudgedStory
 from publishing.errors import TooManyVotes
-from publishing.facts import AskedQuestion, People, ReleaseFacts
+from publishing.facts import AskedQuestion, People, ReleaseFacts, Statement
 from publishing.files.rows import CountedVote, ReleasedStory
-from publishing.models import Release
+from publishing.models import DataStatement, Release
 
 CHUNK = 2000
 """Rows fetched at a time while streaming; what a worker holds in memory."""
@@ -149,7 +149,14 @@ def release_facts(release: Release) -> ReleaseFacts:
         opened_at=study.opened_at,
         people=people(release),
         surplus=surplus_votes(release),
+        statement=statement_of(study, at=release.requested_at),
     )
+
+
+def statement_of(study: Study, *, at: datetime) -> Statement:
+    """What the researchers had stated about the data at a moment; empty when they had said nothing."""
+    written = DataStatement.objects.of(study, at=at)
+    return written.statement if written else Statement()
 
 
 def _asked(question: Question) -> AskedQuestion:

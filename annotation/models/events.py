@@ -51,6 +51,7 @@ class Event(models.Model):
         ATTEMPT_STARTED = "attempt_started", _("qualification attempt started")
         ATTEMPT_SUBMITTED = "attempt_submitted", _("qualification attempt handed in")
         VISIT_ARRIVED = "visit_arrived", _("visit arrived")
+        DATA_DESCRIBED = "data_described", _("data statement written")
         RELEASE_REQUESTED = "release_requested", _("release requested")
         RELEASE_PUBLISHED = "release_published", _("release published")
         RELEASE_FAILED = "release_failed", _("release failed")
