@@ -26,6 +26,8 @@ class Entry:
 ENTRIES = (
     Entry("study", _("Overview")),
     Entry("filters", _("Filters")),
+    Entry("statement", _("Data statement")),
+    Entry("joining", _("Join link and codes")),
 )
 
 

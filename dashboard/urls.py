@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from dashboard import views
-from dashboard.pages import filters
+from dashboard.pages import filters, joining, statement
 
 app_name = "dashboard"
 urlpatterns = [
@@ -14,5 +14,7 @@ urlpatterns = [
     path("studies/<slug:slug>/", views.study, name="study"),
     path("studies/<slug:slug>/filters/", filters.filters, name="filters"),
     path("studies/<slug:slug>/publish/", filters.publish, name="publish"),
+    path("studies/<slug:slug>/joining/", joining.joining, name="joining"),
+    path("studies/<slug:slug>/statement/", statement.statement, name="statement"),
     path("studies/<slug:slug>/<str:move>/", views.change_state, name="change_state"),
 ]

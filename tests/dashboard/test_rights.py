@@ -24,7 +24,7 @@ from tests import builders
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
 
 PUBLIC = {"home"}
-LOOK: dict[str, tuple[str, ...]] = {"studies": (), "study": ("main",)}
+LOOK: dict[str, tuple[str, ...]] = {"studies": (), "study": ("main",), "joining": ("main",)}
 """Pages that only show: their address and its arguments."""
 
 WRITE = {
