@@ -12,6 +12,8 @@ from accounts.models import User
 from annotation import actions as annotation_actions
 from annotation.models import Story, Study
 from dashboard.configuration import StudyConfiguration, read_configuration
+from publishing.facts import Statement
+from publishing.statement.actions import describe_data
 from qualification import actions as qualification_actions
 
 SAMPLE_STUDY = settings.BASE_DIR / "sample_study" / "study.json"
@@ -20,10 +22,10 @@ SAMPLE_STUDY = settings.BASE_DIR / "sample_study" / "study.json"
 
 @transaction.atomic
 def create_study(*, slug: str, config: StudyConfiguration, by: User | None, now: datetime) -> Study:
-    """A study in state draft with its consent text, qualification round, key and stories.
+    """A study in state draft with its consent text, qualification round, key, stories and data statement.
 
-    All of it or none: whatever any of the steps refuses (see ``annotation.actions`` and
-    ``qualification.actions``) undoes the others.
+    All of it or none: whatever any of the steps refuses (see ``annotation.actions``,
+    ``qualification.actions`` and ``publishing.statement.actions``) undoes the others.
     """
     study = annotation_actions.create_study(slug=slug, settings=config.settings, by=by, now=now)
     annotation_actions.add_consent_text(study=study, text=config.consent, by=by, now=now)
@@ -45,6 +47,8 @@ def create_study(*, slug: str, config: StudyConfiguration, by: User | None, now:
         )
     for path in config.stories:
         annotation_actions.import_stories(study=study, path=path, by=by, now=now)
+    if config.statement != Statement():
+        describe_data(study=study, statement=config.statement, by=by, now=now)
     study.refresh_from_db()
     return study
 
@@ -54,7 +58,7 @@ def default_configuration(*, title: str, contact: str) -> StudyConfiguration:
     sample = read_configuration(SAMPLE_STUDY)
     chosen = annotation_actions.StudySettings(title=title, contact=contact)
     consent = (SAMPLE_STUDY.parent / "consent.txt").read_text(encoding="utf-8").replace("{contact}", contact)
-    return replace(sample, settings=chosen, stories=[], consent=consent)
+    return replace(sample, settings=chosen, stories=[], consent=consent, statement=Statement())
 
 
 @transaction.atomic

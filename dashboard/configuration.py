@@ -6,7 +6,7 @@ import difflib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,8 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 
 from annotation.actions import StudySettings
+from publishing.facts import Statement
+from publishing.statement.rules import problems as statement_problems
 
 
 class InvalidConfiguration(Exception):
@@ -45,13 +47,15 @@ class StudyConfiguration:
     consent: str
     round: RoundConfiguration | None = None
     stories: list[Path] = field(default_factory=list)
+    statement: Statement = field(default_factory=Statement)
 
 
 _STUDY_FIELDS = {
     "slug", "title", "description", "protocol", "votes_per_story", "story_cap", "lease_minutes",
     "change_hours", "pay_rate", "currency", "contact", "license", "serving_seed", "consent", "stories",
-    "qualification", "truth",
+    "qualification", "statement", "truth",
 }  # fmt: skip
+_STATEMENT_FIELDS = {item.name for item in fields(Statement)}
 _ROUND_FIELDS = {"title", "attempts", "stories", "key", "pays_on_fail"}
 
 
@@ -89,6 +93,7 @@ class _Reader:
             self._problems.append(f"currency: “{currency}” is not three capital letters, like USD.")
         consent = self._text(data, "consent", required=True)
         round_ = self._round(data.get("qualification"))
+        statement = self._statement(data.get("statement", {}))
         stories = data.get("stories", [])
         files = [self._path.parent / name for name in ([stories] if isinstance(stories, str) else stories)]
         self._problems += [f"stories: there is no file {file}." for file in files if not file.is_file()]
@@ -114,7 +119,24 @@ class _Reader:
             consent=consent,
             round=round_,
             stories=files,
+            statement=statement,
         )
+
+    def _statement(self, data: Any) -> Statement:
+        """What the researchers state about their data."""
+        if not isinstance(data, dict):
+            self._problems.append("statement: must be an object.")
+            return Statement()
+        self._unknown(data, _STATEMENT_FIELDS, "statement.")
+        creators = data.get("creators", [])
+        if not isinstance(creators, list) or not all(isinstance(name, str) for name in creators):
+            self._problems.append("statement.creators: must be a list of names.")
+            creators = []
+        said = {name: self._text(data, name, where="statement.") for name in _STATEMENT_FIELDS - {"creators"}}
+        statement = Statement(creators=tuple(creators), **said)
+        wrong = statement_problems(statement)
+        self._problems += [f"statement.{name}: {problem}" for name, problem in wrong.items()]
+        return statement
 
     def _round(self, data: Any) -> RoundConfiguration | None:
         if data is None:
