@@ -1,9 +1,10 @@
-"""Selects that run for every answer, written out and compiled once.
+"""The statements that run for every answer, written out and compiled once.
 
 Django compiles a queryset to SQL every time it runs, which for a join of three tables costs several
-times what PostgreSQL needs to answer it. The few statements between an answer and the next story are
-therefore kept as text here. They give ordinary model instances, and anything that is not on that
-path is a queryset as everywhere else. See docs/adr/0011.
+times what PostgreSQL needs to answer it, and it sends every row it writes on a way of its own. The few
+statements between an answer and the next story are therefore kept as text here. They take and give
+ordinary model instances, and anything that is not on that path is a queryset as everywhere else.
+Nothing is decided here: what is written has been decided by ``annotation.actions``. See docs/adr/0011.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
-from django.db import connection, models
+from django.db import IntegrityError, connection, models
 
-from annotation.models import Assignment, ConsentText, Enrollment, Story, Study
+from annotation.models import Assignment, ConsentText, Enrollment, Event, Story, Study, Vote
+from annotation.protocols.base import Choice
 
 _Converters = list[tuple[int, Callable[..., Any]]]
 _Part = tuple[type[models.Model], slice, list[str], _Converters]
@@ -74,6 +76,21 @@ def _instance(
     return model.from_db(connection.alias, names, values)
 
 
+def _fields(model: type[models.Model]) -> list[models.Field[Any, Any]]:
+    return [field for field in model._meta.concrete_fields if not field.primary_key]
+
+
+def _insert(model: type[models.Model]) -> str:
+    """An INSERT of one whole row, whose parameters are named after the model's fields."""
+    columns = ", ".join(f'"{field.column}"' for field in _fields(model))
+    values = ", ".join(f"%({field.attname})s" for field in _fields(model))
+    return f"INSERT INTO {model._meta.db_table} ({columns}) VALUES ({values})"
+
+
+def _values(instance: models.Model) -> dict[str, Any]:
+    return {field.attname: getattr(instance, field.attname) for field in _fields(type(instance))}
+
+
 _PERSON_TABLES = {"person": Enrollment, "study": Study, "consent": ConsentText}
 _PERSON = """FROM annotation_enrollment person
        JOIN annotation_study study ON study.id = person.study_id
@@ -93,21 +110,47 @@ _LOCK_HELD = Select(
     _ASSIGNMENT_TABLES, f"{_ASSIGNMENT} AND assignment.state = 'leased' FOR NO KEY UPDATE OF assignment"
 )
 
-# NOT IN on purpose: PostgreSQL hashes the person's own few stories once and walks the partial index
-# over stories with free slots in order, whatever its statistics say; an anti-join may sort them all.
+# OFFSET 0 keeps the planner from turning this into a join, for which it may sort all stories: whatever
+# its statistics say, PostgreSQL walks the partial index over stories with free slots in serving order,
+# and looks each one up among the person's own.
 _NEXT_STORY = """FROM annotation_story story
-       WHERE story.study_id = %s AND story.has_free_slot AND story.id NOT IN (
-           SELECT had.story_id FROM annotation_assignment had
-           WHERE had.enrollment_id = %s AND had.state <> 'expired')
+       WHERE story.study_id = %s AND story.has_free_slot AND NOT EXISTS (
+           SELECT FROM annotation_assignment had
+           WHERE had.enrollment_id = %s AND had.story_id = story.id AND had.state <> 'expired' OFFSET 0)
        ORDER BY story.order_key
        LIMIT 1
        FOR NO KEY UPDATE"""
 _NEXT_STORY_NOW = Select({"story": Story}, f"{_NEXT_STORY} SKIP LOCKED")
 _NEXT_STORY_WAITING = Select({"story": Story}, _NEXT_STORY)
 
-_ON_STORY = Select(
-    {"assignment": Assignment}, "FROM annotation_assignment assignment WHERE assignment.story_id = %s"
-)
+_TAKEN_SLOTS = """SELECT slot FROM annotation_assignment
+       WHERE story_id = %s AND state IN ('leased', 'submitted')"""
+
+_GIVE_SLOT = f"""WITH given AS ({_insert(Assignment)}
+           ON CONFLICT (enrollment_id, story_id) DO UPDATE SET
+               state = excluded.state, slot = excluded.slot, slots = excluded.slots,
+               order_position = excluded.order_position, served_at = excluded.served_at,
+               lease_expires_at = excluded.lease_expires_at
+           WHERE annotation_assignment.state = 'expired'
+           RETURNING id),
+       full_now AS (UPDATE annotation_story SET has_free_slot = false
+           WHERE id = %(story_id)s AND %(was_last)s)
+       SELECT id FROM given"""
+
+_VOTE = f"""WITH vote AS ({_insert(Vote)} RETURNING id),
+       answers AS (INSERT INTO annotation_answer (vote_id, question, "row", option, counts_against)
+           SELECT vote.id, given.* FROM vote, unnest(
+               %(questions)s::text[], %(rows)s::text[], %(options)s::text[], %(against)s::boolean[]) given),
+       event AS (INSERT INTO annotation_event (study_id, type, enrollment_id, subject, note, at)
+           SELECT %(study_id)s, %(type)s, %(enrollment_id)s, 'vote ' || id, %(note)s, %(at)s FROM vote)"""
+_STORE_REVISION = f"{_VOTE} SELECT id FROM vote"
+_STORE_VOTE = f"""{_VOTE},
+       settled AS (UPDATE annotation_assignment SET state = %(state)s, slot = %(slot)s
+           WHERE id = %(assignment_id)s),
+       credited AS (UPDATE annotation_enrollment SET stories_submitted = %(stories_submitted)s,
+               working_since = %(working_since)s, last_submitted_at = %(last_submitted_at)s
+           WHERE id = %(enrollment_id)s)
+       SELECT id FROM vote"""
 
 _LEASE_RAN_OUT = """SELECT EXISTS (
        SELECT FROM annotation_assignment
@@ -149,9 +192,57 @@ def lock_next_story(person: Enrollment) -> Story | None:
     return found[0] if found else None
 
 
-def assignments_on(story: Story) -> list[Assignment]:
-    """Every assignment there ever was on a story, in any state."""
-    return [assignment for (assignment,) in _ON_STORY.all([story.pk])]
+def taken_slots(story: Story) -> set[int]:
+    """The numbers of the story's slots that somebody holds."""
+    with connection.cursor() as cursor:
+        cursor.execute(_TAKEN_SLOTS, [story.pk])
+        return {slot for (slot,) in cursor.fetchall()}
+
+
+def give_slot(assignment: Assignment, *, was_last: bool) -> None:
+    """Write the assignment, new or in place of the person's own that ran out, and give it its id.
+
+    ``was_last``: the slot was the last free one, so the story is marked as having none any more. Raises
+    ``IntegrityError`` when somebody has the slot, or the person has had the story after all.
+    """
+    _write(_GIVE_SLOT, assignment, _values(assignment) | {"was_last": was_last})
+
+
+def store_vote(
+    vote: Vote, choices: Sequence[Choice], against: Sequence[bool], *, event: Event, settles: bool
+) -> None:
+    """Write a vote with its answers and its event, and give it its id.
+
+    ``against`` says of each choice whether it counts against the story. The event's subject is the vote.
+    ``settles``: also the state and slot of the vote's assignment, and its author's counts, as they are on
+    the instances now.
+    """
+    assignment = vote.assignment
+    person = assignment.enrollment
+    values = _values(vote) | _values(event)
+    values |= {
+        "questions": [choice.question for choice in choices],
+        "rows": [choice.row for choice in choices],
+        "options": [choice.option for choice in choices],
+        "against": list(against),
+        "state": assignment.state,
+        "slot": assignment.slot,
+        "stories_submitted": person.stories_submitted,
+        "working_since": person.working_since,
+        "last_submitted_at": person.last_submitted_at,
+    }
+    _write(_STORE_VOTE if settles else _STORE_REVISION, vote, values)
+
+
+def _write(statement: str, instance: models.Model, values: Mapping[str, Any]) -> None:
+    """Run a statement that writes the instance, and give it the id that came back."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        row = cursor.fetchone()
+    if row is None:
+        raise IntegrityError(f"{instance._meta.label}: there is such a row already.")
+    instance.pk = row[0]
+    instance._state.adding = False
 
 
 def others_lease_ran_out(person: Enrollment, now: datetime) -> bool:

@@ -20,6 +20,7 @@ from annotation.actions.serving import (
     Receipt,
     assign_next_story,
     record_vote,
+    record_vote_and_assign_next,
     release_expired_leases,
     standing,
 )
@@ -61,6 +62,7 @@ __all__ = [
     "queue_import",
     "record_event",
     "record_vote",
+    "record_vote_and_assign_next",
     "reinstate",
     "release_expired_leases",
     "remove_member",

@@ -9,10 +9,9 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation import locks, rules
-from annotation.actions.events import record_event
 from annotation.actions.votes import store_vote
 from annotation.errors import CannotChange, NotTheirs
-from annotation.models import Enrollment, Event, SurplusReason, Vote
+from annotation.models import Enrollment, SurplusReason, Vote
 from annotation.protocols.base import Choice
 from annotation.sql import lock_assignment, lock_person
 
@@ -44,7 +43,7 @@ def change_vote(
     choices = protocol.read_form(protocol.parse(assignment.story.content), submitted)
     if set(choices) == {Choice(a.question, a.row, a.option) for a in newest.answers.all()}:
         return newest
-    vote = store_vote(
+    return store_vote(
         assignment=assignment,
         choices=choices,
         surplus=SurplusReason(newest.surplus_reason),
@@ -52,15 +51,6 @@ def change_vote(
         now=now,
         instead_of=newest,
     )
-    record_event(
-        study=enrollment.study,
-        type=Event.Type.VOTE_CHANGED,
-        enrollment=enrollment,
-        now=now,
-        subject=f"vote {vote.pk}",
-        note=f"instead of vote {newest.pk}",
-    )
-    return vote
 
 
 def check_changeable(vote: Vote, enrollment: Enrollment, *, now: datetime) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from annotation.models import Answer, Assignment, SurplusReason, Vote
+from annotation import rules, sql
+from annotation.models import Assignment, Event, SurplusReason, Vote
 from annotation.protocols.base import Choice
 
 
@@ -18,16 +19,18 @@ def store_vote(
     now: datetime,
     instead_of: Vote | None = None,
 ) -> Vote:
-    """A vote with its answers and context: the first one, or a later revision ``instead_of`` another.
+    """A vote with its answers, context and event: the first one, or a later revision ``instead_of`` another.
 
-    The assignment must carry its story, and its enrollment with the study.
+    The first one settles the assignment, whose slot must be the one it keeps, and is credited to the
+    person. The assignment must carry its story, and its enrollment with the study.
     """
-    study = assignment.enrollment.study
+    person = assignment.enrollment
+    study = person.study
     protocol = study.protocol
     item = protocol.parse(assignment.story.content)
     # A clock that was set back must not lose an answer.
     submitted_at = max(now, instead_of.submitted_at if instead_of else assignment.served_at)
-    vote = Vote.objects.create(
+    vote = Vote(
         assignment=assignment,
         revision=instead_of.revision + 1 if instead_of else 1,
         protocol_version=study.protocol_version,
@@ -37,17 +40,29 @@ def store_vote(
         served_at=assignment.served_at,
         first_submitted_at=instead_of.first_submitted_at if instead_of else submitted_at,
         submitted_at=submitted_at,
-        environment=assignment.enrollment.environment,
+        environment=person.environment,
         surplus_reason=surplus,
     )
-    Answer.objects.bulk_create(
-        Answer(
-            vote=vote,
-            question=choice.question,
-            row=choice.row,
-            option=choice.option,
-            counts_against=protocol.counts_against(item, choice),
-        )
-        for choice in choices
+    event = Event(
+        study=study,
+        enrollment=person,
+        type=Event.Type.VOTE_CHANGED if instead_of else Event.Type.VOTE_SUBMITTED,
+        note=f"instead of vote {instead_of.pk}" if instead_of else surplus,
+        at=now,
     )
+    if not instead_of:
+        _settle(vote, now=now)
+    against = [protocol.counts_against(item, choice) for choice in choices]
+    sql.store_vote(vote, choices, against, event=event, settles=not instead_of)
     return vote
+
+
+def _settle(vote: Vote, *, now: datetime) -> None:
+    """What a first vote changes about its assignment and its author."""
+    assignment, person = vote.assignment, vote.assignment.enrollment
+    assignment.state = Assignment.State.SURPLUS if vote.surplus_reason else Assignment.State.SUBMITTED
+    person.stories_submitted += 1
+    person.working_since = rules.working_since(
+        person.working_since, person.last_submitted_at, vote.served_at, vote.submitted_at
+    )
+    person.last_submitted_at = now

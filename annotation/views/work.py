@@ -97,23 +97,26 @@ def instructions(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 def stories(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """The story to judge; a submitted one is stored first and the next comes in the same response."""
     if request.method != "POST":
-        return _next_story(request, enrollment, _receipt_named_in(request, enrollment))
+        outcome = actions.assign_next_story(enrollment=enrollment, now=timezone.now())
+        return _served(request, enrollment, outcome, _receipt_named_in(request, enrollment))
+    form: dict[str, Any] = {
+        "assignment_id": number(request.POST.get("assignment")),
+        "enrollment": enrollment,
+        "submitted": request.POST.dict(),
+        "language": get_language() or "en",
+        "now": timezone.now(),
+    }
     try:
-        receipt = actions.record_vote(
-            assignment_id=number(request.POST.get("assignment")),
-            enrollment=enrollment,
-            submitted=request.POST.dict(),
-            language=get_language() or "en",
-            now=timezone.now(),
-        )
+        if not request.htmx:  # type: ignore[attr-defined]
+            receipt = actions.record_vote(**form)
+            return redirect(f"{request.path}?receipt={receipt.vote.pk}")
+        receipt, outcome = actions.record_vote_and_assign_next(**form)
     except IncompleteForm as incomplete:
         return _story_again(request, enrollment, incomplete)
     except NotTheirs as error:
         return message(request, enrollment, _("Nothing was saved"), str(error), status=404)
-    if not request.htmx:  # type: ignore[attr-defined]
-        return redirect(f"{request.path}?receipt={receipt.vote.pk}")
     enrollment = receipt.vote.assignment.enrollment
-    response = _next_story(request, enrollment, receipt_context(receipt.vote, differs=receipt.differs))
+    response = _served(request, enrollment, outcome, receipt_context(receipt.vote, differs=receipt.differs))
     response["X-Stored-Assignment"] = str(receipt.vote.assignment_id)
     return response
 
@@ -130,8 +133,13 @@ def done(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     return page(request, enrollment, "annotation/done.html", context)
 
 
-def _next_story(request: HttpRequest, enrollment: Enrollment, receipt: dict[str, Any] | None) -> HttpResponse:
-    outcome = actions.assign_next_story(enrollment=enrollment, now=timezone.now())
+def _served(
+    request: HttpRequest,
+    enrollment: Enrollment,
+    outcome: Assignment | Refusal,
+    receipt: dict[str, Any] | None,
+) -> HttpResponse:
+    """The story the person has been given, or why they have none."""
     if isinstance(outcome, Assignment):
         return _story(request, enrollment, outcome, receipt=receipt)
     if outcome.reason in PAGE_OF_REASON:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.db import DataError, connection
 from django.utils import timezone
 
-from annotation import actions
+from annotation import actions, sql
 from annotation.actions import serving
 from annotation.errors import NotTheirs
 from annotation.models import Assignment, Enrollment, Event, Story, Study, SurplusReason, Vote
@@ -31,6 +32,17 @@ def send(assignment: Assignment, *, now: object = NOW, **changes: str) -> action
         assignment_id=assignment.pk,
         enrollment=assignment.enrollment,
         submitted=builders.answers(**changes),
+        now=now,  # type: ignore[arg-type]
+    )
+
+
+def send_and_ask(
+    assignment: Assignment, *, now: object = NOW
+) -> tuple[actions.Receipt, Assignment | Refusal]:
+    return actions.record_vote_and_assign_next(
+        assignment_id=assignment.pk,
+        enrollment=assignment.enrollment,
+        submitted=builders.ALL_YES,
         now=now,  # type: ignore[arg-type]
     )
 
@@ -238,6 +250,86 @@ def test_a_late_answer_after_somebody_elses_is_kept_and_credited_as_surplus() ->
     assert one.stories_submitted == 1
     assert refused(ask(one, now=LATER)) == Reason.ALL_DONE
     assert send(late, now=LATER).vote == receipt.vote
+
+
+def test_an_answer_brings_the_next_story_until_there_is_none() -> None:
+    study = builders.make_study(stories=2, votes_per_story=1)
+    (person,) = builders.qualified(study)
+    first = builders.claim(person, now=NOW)
+
+    receipt, second = send_and_ask(first)
+
+    assert receipt.vote == Vote.objects.get()
+    assert isinstance(second, Assignment)
+    assert second == builders.claim(person, now=NOW) == Assignment.objects.get(state=Assignment.State.LEASED)
+    assert (second.order_position, second.slot) == (2, 1)
+    assert refused(send_and_ask(second)[1]) == Reason.ALL_DONE
+    assert not study.stories.filter(has_free_slot=True).exists()
+
+
+def test_the_gate_is_asked_again_after_the_answer() -> None:
+    study = builders.make_study(stories=3, story_cap=1)
+    (person,) = builders.qualified(study)
+
+    receipt, outcome = send_and_ask(builders.claim(person))
+
+    assert (receipt.vote.surplus_reason, refused(outcome)) == (SurplusReason.NONE, Reason.CAP_REACHED)
+
+
+def test_the_same_answer_again_brings_the_story_they_hold_now() -> None:
+    study = builders.make_study()
+    (person,) = builders.qualified(study)
+    answered = builders.claim(person)
+    first, held = send_and_ask(answered)
+
+    again, outcome = send_and_ask(answered)
+
+    assert (again.vote, again.repeated) == (first.vote, True)
+    assert outcome == held
+
+
+def test_a_late_answer_brings_the_story_they_hold_now() -> None:
+    """They came back, were given another story, and then the answer to the first one arrived."""
+    study = builders.make_study(stories=2, votes_per_story=2)
+    (person,) = builders.qualified(study)
+    late = builders.claim(person, now=NOW)
+    actions.release_expired_leases(now=LATER)
+    Story.objects.filter(pk=late.story_id).update(has_free_slot=False)
+    held = builders.claim(person, now=LATER)
+    Story.objects.filter(pk=late.story_id).update(has_free_slot=True)
+
+    receipt, outcome = send_and_ask(late, now=LATER)
+
+    assert receipt.vote.assignment == late
+    assert outcome == held != late
+
+
+@pytest.mark.parametrize("failures", [1, 2])
+def test_an_answer_is_kept_when_no_story_can_be_found_after_it(
+    failures: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = builders.make_study(stories=2)
+    (person,) = builders.qualified(study)
+    held = builders.claim(person)
+    find = sql.lock_next_story
+    failed: list[Enrollment] = []
+
+    def failing(enrollment: Enrollment) -> Story | None:
+        if len(failed) < failures:
+            failed.append(enrollment)
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT 1 / 0")  # the database refuses everything up to the savepoint
+        return find(enrollment)
+
+    monkeypatch.setattr(serving, "lock_next_story", failing)
+
+    if failures == 1:
+        assert isinstance(send_and_ask(held)[1], Assignment)
+    else:
+        with pytest.raises(DataError):
+            send_and_ask(held)
+    assert Vote.objects.get().assignment == held
+    assert len(failed) == failures
 
 
 def test_the_answer_of_somebody_suspended_is_surplus_and_the_slot_is_served_again() -> None:

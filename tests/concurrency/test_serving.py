@@ -48,6 +48,15 @@ def submitting(
     )
 
 
+def submitting_and_claiming(assignment: Assignment) -> Callable[[], object]:
+    return lambda: actions.record_vote_and_assign_next(
+        assignment_id=assignment.pk,
+        enrollment=assignment.enrollment,
+        submitted=builders.ALL_YES,
+        now=timezone.now(),
+    )
+
+
 def everything_holds() -> bool:
     return all(outcome.holds for outcome in run(CHECKS))
 
@@ -213,6 +222,31 @@ def test_a_late_form_races_others_for_the_slot_and_is_never_lost(late: Assignmen
     assert receipt.vote.surplus_reason in (SurplusReason.NONE, SurplusReason.LATE)
     assert Vote.objects.counted().count() == 1
     assert Enrollment.objects.get(pk=late_person.pk).stories_submitted == 1
+    assert everything_holds()
+
+
+def test_late_forms_that_ask_for_the_next_story_do_not_block_one_another(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Each takes a slot of the one story that only the other one can be given next.
+
+    Somebody who kept that story locked while they wait for the other would deadlock here.
+    """
+    study = builders.make_study(stories=2, votes_per_story=2)
+    an_hour_ago = timezone.now() - timedelta(hours=1)
+    one, filler, two = builders.qualified(study, 3, now=an_hour_ago)
+    first = builders.claim(one, now=an_hour_ago)
+    builders.vote(filler, now=an_hour_ago)
+    second = builders.claim(two, now=an_hour_ago)
+    actions.release_expired_leases(now=timezone.now())
+    assert first.story != second.story
+    slowly(monkeypatch, rules, "lowest_free_slot")
+
+    outcomes = race(*[submitting_and_claiming(lease) for lease in (first, second)])
+
+    assert not errors(outcomes)
+    assert "No story could be found" not in caplog.text
+    assert Vote.objects.counted().count() == 3
     assert everything_holds()
 
 
