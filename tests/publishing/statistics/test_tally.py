@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import tracemalloc
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -23,7 +24,7 @@ from publishing.files.rows import CountedVote, ReleasedStory
 from publishing.filters import Outcome, Verdict
 from publishing.statistics.agreement import gwet_ac1, percent_agreement
 from publishing.statistics.distinct import DistinctStrings, count_together
-from publishing.statistics.patterns import NO_STORY, Pattern, agreement_of
+from publishing.statistics.patterns import NO_STORY, Pattern, agreement_of, rounded
 from publishing.statistics.tally import DEPENDS_ON_THE_STORY, StatisticsTally
 
 SCALES = {
@@ -162,6 +163,11 @@ def test_items_without_entities_have_no_number_of_different_ones() -> None:
     assert found["agreement"]["rating"]["percent"] == 0
 
 
+def test_entities_that_are_no_texts_are_not_counted() -> None:
+    item = ReleasedStory("t1", "t1", "texts", None, None, "m", {"entities": {"Person X": ["Ann", "Bob"]}})
+    assert document([(item, [vote({"q1": "yes"})] * 3, KEPT)])["stories"]["unique_x"] == 0
+
+
 @pytest.mark.parametrize("votes", [1, 2, 5])
 def test_any_number_of_votes(votes: int) -> None:
     given = [[form for copy in range(2) for form in three][:votes] for three in forms(seed=3, stories=50)]
@@ -196,6 +202,16 @@ def test_rows_of_a_table_are_units_and_seen_options_the_categories() -> None:
     joint = found["agreement_on_validity"]
     assert joint["undefined"] == dict.fromkeys(COEFFICIENTS, DEPENDS_ON_THE_STORY)
     assert [joint[name] for name in COEFFICIENTS] == [None] * 4
+
+
+def test_a_story_without_a_row_to_label_is_no_story_of_that_question() -> None:
+    asked = (AskedQuestion("labels", "Label each line"),)
+    answer = Choice("labels", "line-1", "belief")
+    seen: list[Seen] = [
+        (story(1), [CountedVote("annotator-a", (answer,), NOW, 1.0)] * 2, KEPT),
+        (story(2), [CountedVote("annotator-a", (), NOW, 1.0)] * 2, KEPT),
+    ]
+    assert document(seen, asked)["agreement"]["labels"]["stories"] == 1
 
 
 def test_answers_to_other_questions_are_left_out_and_an_option_off_the_scale_is_a_category() -> None:
@@ -298,6 +314,21 @@ def test_different_strings_are_counted_once_also_between_sets() -> None:
     assert len(second.hashes()) == 501
     assert count_together([first, second]) == 9001
     assert count_together([]) == 0
+
+
+def test_seeing_a_string_again_takes_no_memory() -> None:
+    names = DistinctStrings()
+    tracemalloc.start()
+    for _ in range(50_000):
+        names.add("Ann")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 200_000  # 50,000 hashes of 8 bytes would be 400,000
+
+
+def test_a_value_just_below_zero_is_written_as_zero() -> None:
+    assert str(rounded(-1e-12)) == "0.0"
+    assert rounded(None) is None
 
 
 def test_every_entity_of_the_real_stories_is_x_y_or_z(shared_data: Path | None) -> None:
