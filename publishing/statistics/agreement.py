@@ -126,8 +126,9 @@ def fleiss_kappa(counts: ArrayLike, frequencies: ArrayLike | None = None) -> Coe
 def krippendorff_alpha(counts: ArrayLike, frequencies: ArrayLike | None = None) -> Coefficient:
     """Agreement beyond chance for units with any number of votes, corrected for small samples; nominal.
 
-    Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability", sections C and D: over the units
-    with two votes or more, with n votes in all on them, n_j of these in category j,
+    Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability", for nominal data, any number of
+    observers and missing data: over the units with two votes or more, with n votes in all on them, n_j of
+    these in category j,
 
         α = 1 − D_o / D_e = 1 − (n − 1) · Σ_i [n_i² − Σ_j n_ij²] / (n_i − 1)  /  (n² − Σ_j n_j²).
 

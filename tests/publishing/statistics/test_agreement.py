@@ -32,7 +32,7 @@ RATERS = """
     . 3 3 3 2 3 4 2 2 5 1 .
     1 2 3 3 2 4 4 1 2 5 1 .
 """
-"""Four observers, twelve units, some not rated: the example of Krippendorff (2011), section C."""
+"""Four observers, twelve units, some not rated: the example of Krippendorff (2011)."""
 
 
 @st.composite
