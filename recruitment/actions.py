@@ -184,11 +184,7 @@ def invite_by_mail(
     if not settings.SENDS_MAIL:
         raise NoMail(_("This site sends no mail: EMAIL_URL is not set."))
     enrollments = []
-    for address in dict.fromkeys(one.strip().lower() for one in addresses):
-        try:
-            validate_email(address)
-        except ValidationError as error:
-            raise InvalidAddress(_("“%(value)s” is not an e-mail address.") % {"value": address}) from error
+    for address in [_checked(one) for one in dict.fromkeys(one.strip().lower() for one in addresses)]:
         annotator = recognise(
             platform=PlatformIdentity.Platform.EMAIL,
             environment=study.environment,
@@ -251,6 +247,14 @@ def mail_invitation(*, identity_id: int, enrollment_id: int, by: User | None, no
         enrollment = _enrollment(enrollment_id)
         mails.hand_over(mails.invitation_mail(identity, enrollment))
         _record_sent([enrollment], by=by, now=now)
+
+
+def _checked(address: str) -> str:
+    try:
+        validate_email(address)
+    except ValidationError as error:
+        raise InvalidAddress(_("“%(value)s” is not an e-mail address.") % {"value": address}) from error
+    return address
 
 
 def _enrollment(enrollment_id: int) -> Enrollment:

@@ -73,7 +73,10 @@ def check_settings(*, parameter: str, source: str, return_url: str, return_hosts
 def _check_return_url(return_url: str, return_hosts: Collection[str]) -> None:
     try:
         names = {
-            name for _text, name, spec, conversion in string.Formatter().parse(return_url) if name is not None
+            # As written: a conversion or a format after the name is none of ours.
+            f"{name}{'!' if conversion else ''}{conversion or ''}{':' if spec else ''}{spec}"
+            for _text, name, spec, conversion in string.Formatter().parse(return_url)
+            if name is not None
         }
         parts = urlsplit(return_url)
     except ValueError as error:
@@ -82,8 +85,8 @@ def _check_return_url(return_url: str, return_hosts: Collection[str]) -> None:
         ) from error
     if names - PLACEHOLDERS:
         raise InvalidJoinLink(
-            _("return address: {%(name)s} is no placeholder. There are {code} and {participant}.")
-            % {"name": min(names - PLACEHOLDERS)}
+            _("return address: %(name)s is no placeholder. There are {code} and {participant}.")
+            % {"name": f"{{{min(names - PLACEHOLDERS)}}}"}
         )
     if parts.scheme != "https" or not HOST.fullmatch(parts.netloc):
         raise InvalidJoinLink(
