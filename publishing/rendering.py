@@ -43,7 +43,8 @@ def rendered(card: str, file_url: Callable[[str], str | None]) -> RenderedCard:
 
 def _body(card: str) -> str:
     """What comes after the YAML block."""
-    return card.split("\n---\n", 1)[1] if card.startswith("---\n") else card
+    front, rule, body = card.partition("\n---\n")
+    return body if rule and front.startswith("---\n") else card
 
 
 def _without_title(tokens: list[Token]) -> list[Token]:

@@ -57,24 +57,28 @@ class StatementForm(forms.Form):
         gettext_lazy("The people who voted"),
         gettext_lazy(
             "What you asked them about themselves, in sums that point to nobody; or that you did not ask. "
-            "Appears on the card and as a RAI field in croissant.json."
+            "Appears on the card and in croissant.json."
         ),
     )
     sensitive_information = _prose(
         gettext_lazy("Sensitive information"),
-        gettext_lazy("Whether the stories could hurt or expose somebody. Appears on the card and as RAI."),
+        gettext_lazy(
+            "Whether the stories could hurt or expose somebody. Appears on the card and in croissant.json."
+        ),
     )
     biases = _prose(
         gettext_lazy("Known biases"),
-        gettext_lazy("Whom and what the stories leave out or show in one way. On the card and as RAI."),
+        gettext_lazy(
+            "Whom and what the stories leave out or show in one way. On the card and in croissant.json."
+        ),
     )
     limits = _prose(
         gettext_lazy("Known limits"),
-        gettext_lazy("What the data cannot show. On the card and as RAI."),
+        gettext_lazy("What the data cannot show. On the card and in croissant.json."),
     )
     intended_use = _prose(
         gettext_lazy("Intended use"),
-        gettext_lazy("What the data are for, and what they are not for. On the card and as RAI."),
+        gettext_lazy("What the data are for, and what they are not for. On the card and in croissant.json."),
     )
     url = _line(
         gettext_lazy("Web address"),

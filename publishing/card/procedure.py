@@ -32,7 +32,7 @@ def procedure(facts: ReleaseFacts, tally: Tally) -> list[str]:
                 _filter(facts),
             )
         ),
-        "The questions of the form, and the answers that count against a story:",
+        "The questions of the form; an answer in bold counts against the story:",
         "\n".join(
             f"- {code(question.key)} {text(question.title)}{_options(question.options, question.against)}"
             for question in facts.asked
@@ -53,7 +53,8 @@ def _stories(tally: Tally) -> str:
 
 def _people(facts: ReleaseFacts) -> str:
     people = facts.people
-    came = "" if people.visited is None else f"{counted(people.visited, 'person', 'people')} came, and "
+    arrivals = people.visited or 0  # fewer than consented: not all of them were recorded
+    came = f"{counted(arrivals, 'person', 'people')} came, and " if arrivals >= people.consented else ""
     where = " ".join(paragraphs(facts.statement.platform))
     who = f" {where}" if where else ""
     return (
@@ -118,7 +119,7 @@ def _options(options: tuple[str, ...], against: tuple[str, ...]) -> str:
     if not options:
         return ""
     offered = " · ".join(f"**{text(option)}**" if option in against else text(option) for option in options)
-    return f" ({offered}; in bold: against the story)" if against else f" ({offered})"
+    return f" ({offered})"
 
 
 def _pay(facts: ReleaseFacts, tally: Tally) -> str:

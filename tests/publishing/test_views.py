@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import tarfile
+import zipfile
 from io import BytesIO
 from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from django.test import Client
@@ -15,7 +18,9 @@ from pytest_django import DjangoAssertNumQueries
 from annotation import actions as annotation_actions
 from annotation.models import Study
 from publishing import actions
+from publishing.facts import Statement
 from publishing.files.directory import MANIFEST, file_facts, verify
+from publishing.statement.actions import describe_data
 from tests import builders
 from tests.publishing.support import published
 
@@ -65,6 +70,7 @@ def test_every_file_is_served_as_it_was_published(client: Client, small: Study) 
         ".json": "application/json",
         ".svg": "image/svg+xml",
         ".cff": "application/yaml",
+        ".parquet": "application/vnd.apache.parquet",
         "": "text/plain",
     }
     for path in [*release.files.values_list("path", flat=True), MANIFEST]:
@@ -128,18 +134,85 @@ def test_the_list_takes_one_query(
         client.get("/releases/")
 
 
-def test_the_archive_unpacks_to_a_directory_that_verifies(
+def test_the_archives_unpack_to_a_directory_that_verifies(
     client: Client, small: Study, tmp_path: Path
 ) -> None:
     release = published(small)
-    status, packed = content(client, reverse("publishing:archive", args=["small", 1]))
-    assert status == 200
-    assert content(client, reverse("publishing:archive", args=["small", 1]))[1] == packed
-    with tarfile.open(fileobj=BytesIO(packed)) as archive:
-        archive.extractall(tmp_path, filter="data")
-    files, manifest_sha256 = verify(tmp_path / "small-1")
-    assert manifest_sha256 == release.manifest_sha256
-    assert {file.path for file in files} == set(release.files.values_list("path", flat=True))
+    for kind in ("tar", "zip"):
+        url = reverse("publishing:archive", args=["small", 1, kind])
+        assert url == f"/releases/small/1/archive.{kind}"
+        status, packed = content(client, url)
+        assert status == 200
+        assert content(client, url)[1] == packed
+        place = tmp_path / kind
+        if kind == "tar":
+            with tarfile.open(fileobj=BytesIO(packed)) as archive:
+                archive.extractall(place, filter="data")
+        else:
+            with zipfile.ZipFile(BytesIO(packed)) as zipped:
+                assert zipped.testzip() is None
+                zipped.extractall(place)  # noqa: S202 (our own archive)
+        files, manifest_sha256 = verify(place / "small-1")
+        assert manifest_sha256 == release.manifest_sha256
+        assert {file.path for file in files} == set(release.files.values_list("path", flat=True))
+    assert client.get("/releases/small/1/archive.rar").status_code == 404
+
+
+def test_the_page_shows_the_card_and_its_charts(client: Client, small: Study) -> None:
+    published(small)
+    page = client.get("/releases/small/1/").content.decode()
+    assert "How the stories were judged</h3>" in page
+    chart = reverse("publishing:file", args=["small", 1, "figures/retention.svg"])
+    assert f'src="{chart}"' in page
+    assert client.get(chart)["Content-Type"] == "image/svg+xml"
+    assert 'type="application/ld+json"' in page
+    assert reverse("publishing:file", args=["small", 1, "croissant.json"]) in page
+    assert reverse("publishing:feed") in page
+    assert " style=" not in page
+
+
+def test_a_page_keeps_what_its_release_said(client: Client, small: Study) -> None:
+    """Also when the researchers state something else later; the next release says that."""
+    first = Statement(creators=("Lovelace, Ada",), motivation="A first motive.")
+    describe_data(study=small, statement=first, by=None, now=timezone.now())
+    published(small)
+    second = Statement(creators=("Curie, Marie",), motivation="A second motive.")
+    describe_data(study=small, statement=second, by=None, now=timezone.now())
+    published(small)
+    for number, said, other in ((1, "first", "second"), (2, "second", "first")):
+        page = client.get(f"/releases/small/{number}/").content.decode()
+        assert f"A {said} motive." in page
+        assert f"A {other} motive." not in page
+    assert "Lovelace, A. (2026)" in client.get("/releases/small/1/").content.decode()
+    assert "Curie, M. (2026)" in client.get("/releases/small/2/").content.decode()
+
+
+def test_the_card_is_rendered_once(
+    client: Client, small: Study, django_assert_num_queries: DjangoAssertNumQueries, monkeypatch: Any
+) -> None:
+    published(small)
+    with django_assert_num_queries(2):
+        page = client.get("/releases/small/1/").content
+    monkeypatch.setattr("publishing.pages.rendered", None)
+    assert client.get("/releases/small/1/").content == page
+
+
+def test_the_feed_lists_the_newest_first(client: Client, small: Study) -> None:
+    first, second = published(small), published(small)
+    response = client.get(reverse("publishing:feed"))
+    assert response["Content-Type"].startswith("application/atom+xml")
+    root = ElementTree.fromstring(response.content)  # noqa: S314 (our own feed)
+    atom = "{http://www.w3.org/2005/Atom}"
+    entries = root.findall(f"{atom}entry")
+    assert [entry.findtext(f"{atom}title") for entry in entries] == [
+        f"A study for tests, release {release.number}" for release in (second, first)
+    ]
+    links = [entry.find(f"{atom}link") for entry in entries]
+    assert [link.get("href") for link in links if link is not None] == [
+        f"http://testserver/releases/small/{number}/" for number in (2, 1)
+    ]
+    assert entries[0].findtext(f"{atom}updated")
+    assert client.get("/releases/").content.decode().count(reverse("publishing:feed")) == 2
 
 
 def test_the_page_stands_while_the_files_are_away(client: Client, small: Study) -> None:
