@@ -189,7 +189,8 @@ AUTH_PASSWORD_VALIDATORS = [
 AXES_FAILURE_LIMIT = 8
 AXES_COOLOFF_TIME = 1  # hours
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
-LOGIN_URL = reverse_lazy("admin:login")
+AXES_LOCKOUT_CALLABLE = "accounts.views.locked_out"
+LOGIN_URL = reverse_lazy("accounts:sign_in")
 LOGIN_REDIRECT_URL = reverse_lazy("dashboard:studies")
 
 _mail = env.str("EMAIL_URL", default=f"filemail:///{VAR_DIR}/mail" if _serving.is_file() else "")

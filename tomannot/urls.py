@@ -12,5 +12,6 @@ urlpatterns = [
     path("work/<str:token>/", include("annotation.urls")),
     path("releases/", include("publishing.urls")),
     path("admin/", admin.site.urls),
+    path("", include("accounts.urls")),
     path("", include("dashboard.urls")),
 ]

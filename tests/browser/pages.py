@@ -206,7 +206,7 @@ def _work(person: Enrollment) -> str:
 
 def sign_in(window: Window, researcher: tuple[str, str]) -> None:
     name, password = researcher
-    window.page.goto(reverse("admin:login"))
+    window.page.goto(reverse("accounts:sign_in"))
     window.page.get_by_label("Username").fill(name)
     window.page.get_by_label("Password").fill(password)
     window.page.locator("form [type=submit]").first.click()

@@ -79,7 +79,7 @@ def test_the_researchers_pages_fit_in_german(
     open_window: OpenWindow, researcher: tuple[str, str], sample: Study
 ) -> None:
     window = open_window(locale="de")
-    window.page.goto(reverse("admin:login"))
+    window.page.goto(reverse("accounts:sign_in"))
     for field, value in zip(("username", "password"), researcher, strict=True):
         window.page.locator(f"[name={field}]").fill(value)
     window.page.locator("form [type=submit]").first.click()

@@ -126,10 +126,10 @@ def test_a_file_is_imported(office: Client, researcher: User, world: World, tmp_
 
 
 @pytest.mark.parametrize("page", ["studies/", "studies/main/"])
-def test_the_researchers_pages_are_for_staff(world: World, page: str) -> None:
+def test_the_researchers_pages_are_for_who_is_signed_in(world: World, page: str) -> None:
     response = Client().get(f"/{page}")
     assert response.status_code == 302
-    assert response["Location"].startswith(reverse("admin:login"))
+    assert response["Location"].startswith(reverse("accounts:sign_in"))
 
 
 def test_the_study_page_counts(office: Client, world: World) -> None:

@@ -122,7 +122,8 @@ def written() -> list[object]:
 
 
 def is_sent_to_sign_in(response: Any) -> bool:
-    return bool(response.status_code == 302 and response["Location"].startswith(reverse("admin:login")))
+    doors = (reverse("admin:login"), reverse("accounts:sign_in"))
+    return bool(response.status_code == 302 and response["Location"].startswith(doors))
 
 
 def test_the_tables_above_name_every_address_and_every_action() -> None:

@@ -1,0 +1,14 @@
+"""Signing in and out."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from accounts import views
+
+app_name = "accounts"
+urlpatterns = [
+    path("sign-in/", views.SignIn.as_view(), name="sign_in"),
+    path("sign-out/", views.SignOut.as_view(), name="sign_out"),
+    path("password/", views.ChangePassword.as_view(), name="password"),
+]
