@@ -80,7 +80,9 @@ class Story(models.Model):
         QUALIFICATION = "qualification", _("qualification")
         CHECK = "check", _("hidden check")
 
-    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="stories")
+    study = models.ForeignKey(  # one_story_per_id_in_a_study is its index
+        Study, on_delete=models.PROTECT, related_name="stories", db_index=False
+    )
     role = models.CharField(max_length=20, choices=Role, default=Role.MAIN)
     story_id = models.CharField(max_length=100)
     core_id = models.CharField(max_length=100)

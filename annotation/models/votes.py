@@ -1,4 +1,8 @@
-"""Assignments, and the votes that came of them."""
+"""Assignments, and the votes that came of them.
+
+A foreign key that a unique constraint begins with has no index of its own (``db_index=False``): the
+constraint's serves, and every index costs something with each vote.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +41,9 @@ class Assignment(models.Model):
         EXPIRED = "expired", _("lease ran out")
 
     story = models.ForeignKey(Story, on_delete=models.PROTECT, related_name="assignments")
-    enrollment = models.ForeignKey(Enrollment, on_delete=models.PROTECT, related_name="assignments")
+    enrollment = models.ForeignKey(
+        Enrollment, on_delete=models.PROTECT, related_name="assignments", db_index=False
+    )
     state = models.CharField(max_length=10, choices=State, default=State.LEASED)
     slot = models.PositiveSmallIntegerField()
     slots = models.PositiveSmallIntegerField(help_text=_("Votes the story wanted when this was given out."))
@@ -103,7 +109,7 @@ class VoteQuerySet(models.QuerySet["Vote"]):
 class Vote(models.Model):
     """What was submitted for an assignment, with its context. A fact: never edited, never deleted."""
 
-    assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="votes")
+    assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="votes", db_index=False)
     revision = models.PositiveSmallIntegerField(default=1)
     protocol_version = models.CharField(max_length=20)
     language = models.CharField(max_length=10, default="en", help_text=_("In which the form was shown."))
@@ -149,7 +155,7 @@ class Vote(models.Model):
 class Answer(models.Model):
     """One answer of a vote: the option chosen for one row of one question."""
 
-    vote = models.ForeignKey(Vote, on_delete=models.PROTECT, related_name="answers")
+    vote = models.ForeignKey(Vote, on_delete=models.PROTECT, related_name="answers", db_index=False)
     question = models.CharField(max_length=40)
     row = models.CharField(max_length=40, blank=True, default="")
     option = models.CharField(max_length=40)
