@@ -148,4 +148,5 @@ def instructions_context(protocol: Protocol) -> dict[str, Any]:
 
 
 def _example_view(question: Question, example: WorkedExample) -> ExampleView:
-    return ExampleView(question.option(example.option), example.parts, example.justification)
+    own = Option(example.option, example.answer) if example.answer else None
+    return ExampleView(own or question.option(example.option), example.parts, example.justification)

@@ -129,12 +129,16 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class WorkedExample:
-    """One option of one question, shown on an item, with the reason it is the right answer."""
+    """One option of one question, shown on an item, with the reason it is the right answer.
+
+    ``answer`` is the option in words, for a question whose options are the item's own.
+    """
 
     question: str
     option: str
     parts: tuple[Part, ...]
     justification: str
+    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True)

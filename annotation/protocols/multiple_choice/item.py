@@ -1,0 +1,86 @@
+"""The item of the multiple-choice protocol: a story, a question and its choices. Never the right one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+LABEL = re.compile(r"[A-Za-z0-9]{1,8}")
+MOST_CHOICES = 9
+"""As many as there are number keys to choose them with."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerChoice:
+    """One choice: ``label`` as in the question set (``A``), ``key`` the same for a form (``a``)."""
+
+    label: str
+    text: str
+
+    @property
+    def key(self) -> str:
+        return key_of(self.label)
+
+
+@dataclass(frozen=True, slots=True)
+class MultipleChoiceItem:
+    """One question as people see it.
+
+    ``config`` names the question set (``behavior-qa``). Which choice is right is deliberately not here:
+    no page can show what it does not have. Whoever compares answers asks :func:`right_key`.
+    """
+
+    config: str
+    story: str
+    question: str
+    choices: tuple[AnswerChoice, ...]
+
+
+def key_of(label: str) -> str:
+    """The option key of a choice's label: ``a`` for ``A``."""
+    return label.lower()
+
+
+def parse(content: Mapping[str, Any]) -> MultipleChoiceItem:
+    """The item in a stored ``content``. Raises ``ValueError`` naming the field that is wrong."""
+    texts = {}
+    for name in ("config", "story", "question"):
+        value = content.get(name)
+        if not isinstance(value, str) or not value:
+            raise ValueError(f"{name}: must be a text that is not empty.")
+        texts[name] = value
+    choices = read_choices(content.get("choices"))
+    _check_answer(choices, content.get("answerKey"))
+    return MultipleChoiceItem(choices=choices, **texts)
+
+
+def right_key(content: Mapping[str, Any]) -> str:
+    """The option key of the right answer. Not for anything that a person who answers may see."""
+    return key_of(str(content["answerKey"]))
+
+
+def read_choices(value: Any) -> tuple[AnswerChoice, ...]:
+    """The choices of ``{"text": […], "label": […]}``. Raises ``ValueError`` saying what is wrong."""
+    if not isinstance(value, Mapping) or set(value) != {"text", "label"}:
+        raise ValueError('choices: must be {"text": ["…", "…"], "label": ["A", "B"]}.')
+    texts, labels = value["text"], value["label"]
+    if not isinstance(texts, list) or not isinstance(labels, list) or len(texts) != len(labels):
+        raise ValueError("choices: “text” and “label” must be two lists of the same length.")
+    if not 2 <= len(texts) <= MOST_CHOICES:
+        raise ValueError(f"choices: there are {len(texts)}; 2 to {MOST_CHOICES} can be offered.")
+    if not all(isinstance(text, str) and text.strip() for text in texts):
+        raise ValueError("choices: every text must be a text that is not empty.")
+    if not all(isinstance(label, str) and LABEL.fullmatch(label) for label in labels):
+        raise ValueError("choices: a label is 1 to 8 letters (A-Z, a-z) and digits.")
+    if len({text.strip().casefold() for text in texts}) < len(texts):
+        raise ValueError("choices: two of them say the same.")
+    if len({key_of(label) for label in labels}) < len(labels):
+        raise ValueError("choices: two of them have the same label.")
+    return tuple(AnswerChoice(label, text) for label, text in zip(labels, texts, strict=True))
+
+
+def _check_answer(choices: tuple[AnswerChoice, ...], answer: Any) -> None:
+    if answer not in {choice.label for choice in choices}:
+        raise ValueError("answerKey: must be the label of one of the choices.")

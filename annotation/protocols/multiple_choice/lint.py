@@ -1,0 +1,53 @@
+"""Warnings about the choices of one item: cues by which they can be told apart without the story."""
+
+from __future__ import annotations
+
+import re
+
+from annotation.importing.rows import StoryRow
+from annotation.protocols.base import Finding
+from annotation.protocols.multiple_choice.item import parse
+from annotation.protocols.multiple_choice.wording import _
+
+LABELS_OF_CODES = {
+    "choice_in_story": _("Some choices occur word for word in the story"),
+    "uneven_choices": _("One choice is much longer than another"),
+    "near_duplicate": _("Nearly the same story as another"),
+}
+
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_RATIO, _DIFFERENCE = 2, 4
+"""A choice of twice as many words as another, and four more, is much longer."""
+
+
+def lint(story: StoryRow) -> list[Finding]:
+    """What may give the answer away, or seem to. Choices of one word are not looked for in the story."""
+    item = parse(story.content)
+    read = f" {' '.join(_words(item.story))} "
+    lengths = [len(_words(choice.text)) for choice in item.choices]
+    quoted = [
+        choice.text
+        for choice, length in zip(item.choices, lengths, strict=True)
+        if length > 1 and f" {' '.join(_words(choice.text))} " in read
+    ]
+    findings = []
+    if quoted and len(quoted) < len(item.choices):
+        findings.append(Finding("choice_in_story", "choices", f"The story says “{quoted[0]}” word for word."))
+    if max(lengths) >= _RATIO * min(lengths) and max(lengths) - min(lengths) >= _DIFFERENCE:
+        findings.append(
+            Finding(
+                "uneven_choices",
+                "choices",
+                f"The choices have {min(lengths)} to {max(lengths)} words; length may give the answer away.",
+            )
+        )
+    return findings
+
+
+def text_for_duplicates(story: StoryRow) -> str:
+    """The story in lower case without punctuation."""
+    return " ".join(_words(str(story.content["story"])))
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.lower())
