@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from django.utils.translation import gettext as _
 
 from annotation.importing.problems import Problem
-from annotation.rules import NoChange
+from annotation.rules import NoChange, Reason
 
 
 class AnnotationError(Exception):
@@ -56,6 +56,14 @@ class ReasonMissing(AnnotationError):
 
 class NotTheirs(AnnotationError):
     """An assignment was named that does not belong to the person in front of us."""
+
+
+class NotAdmitted(AnnotationError):
+    """The study is not for this person; ``reason`` says why. Nothing was stored."""
+
+    def __init__(self, reason: Reason) -> None:
+        self.reason = reason
+        super().__init__(f"The person may not take part: {reason.value}.")
 
 
 class CannotChange(AnnotationError):

@@ -8,8 +8,9 @@ from decimal import Decimal
 from django.db.models import Exists, OuterRef
 
 from annotation import rules
-from annotation.models import Enrollment, Vote
+from annotation.models import Enrollment, Exclusion, Vote
 from annotation.protocols.base import Choice, Protocol
+from annotation.rules import Reason
 
 RECENT = 50
 """Answers on one page of a person's own."""
@@ -73,3 +74,20 @@ def work_so_far(enrollment: Enrollment) -> WorkSoFar:
     pace = rules.median_seconds([vote.seconds_on_task for vote in newest])
     stories = enrollment.stories_submitted
     return WorkSoFar(stories, pace, rules.estimated_pay(stories, pace, enrollment.study.pay_rate))
+
+
+def kept_out(enrollment: Enrollment) -> Reason | None:
+    """Why somebody may not agree to take part in the study; None when they may."""
+    study, annotator = enrollment.study, enrollment.annotator_id
+    there = Enrollment.objects.filter(
+        study=study.qualified_through_id,
+        annotator=annotator,
+        state=Enrollment.State.QUALIFIED,
+        environment=enrollment.environment,
+    )
+    return rules.may_join(
+        enrollment_state=enrollment.state,
+        asks_elsewhere=study.qualified_through_id is not None,
+        qualified_there=study.qualified_through_id is not None and there.exists(),
+        excluded=Exclusion.objects.filter(study=study, annotator=annotator).exists(),
+    )

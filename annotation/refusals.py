@@ -69,6 +69,19 @@ _TEXTS: dict[Reason, tuple[Text, Text, Text]] = {
         _("Other people hold the stories that are left. If one of them stops, a story becomes free for you."),
         _("Look again in a while, or close this page: your personal link brings you back here."),
     ),
+    Reason.NOT_QUALIFIED_THERE: (
+        _("This study is for people from another one"),
+        _("Only people who qualified in an earlier study can take part, and this link is not known from it."),
+        _("If you did, please write to the people who invited you. Otherwise you can close this page."),
+    ),
+    Reason.EXCLUDED: (
+        _("You know these stories already"),
+        _(
+            "You took part in a study with the same stories. Here they are for people who have not read "
+            "them before. Thank you for coming."
+        ),
+        _("Nothing is needed from you; you can close this page."),
+    ),
     Reason.ALL_DONE: (
         _("There are no stories left for you"),
         _("You have seen every story that still needed an answer. Thank you for your care."),

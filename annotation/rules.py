@@ -50,6 +50,8 @@ class Reason(enum.StrEnum):
     CAP_REACHED = "cap_reached"
     NOTHING_FREE = "nothing_free"
     ALL_DONE = "all_done"
+    NOT_QUALIFIED_THERE = "not_qualified_there"
+    EXCLUDED = "excluded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,22 @@ def may_be_served(standing: Standing) -> Reason | None:
         return Reason.CONSENT_CHANGED
     if standing.stories_submitted >= standing.story_cap:
         return Reason.CAP_REACHED
+    return None
+
+
+def may_join(
+    *, enrollment_state: str, asks_elsewhere: bool, qualified_there: bool, excluded: bool
+) -> Reason | None:
+    """None when the person may agree to take part, else the one reason why not.
+
+    Looked at once, on the way in: whoever has agreed stays, whatever becomes of them elsewhere.
+    """
+    if enrollment_state not in ("invited", "declined"):
+        return None
+    if excluded:
+        return Reason.EXCLUDED
+    if asks_elsewhere and not qualified_there:
+        return Reason.NOT_QUALIFIED_THERE
     return None
 
 

@@ -1,5 +1,6 @@
 """Every write of this room. Views, tasks, commands, the back office and tests call these."""
 
+from annotation.actions.admission import admit_through, exclude, invite_qualified
 from annotation.actions.enrollments import (
     decline_consent,
     enroll,
@@ -42,6 +43,7 @@ __all__ = [
     "Receipt",
     "StudySettings",
     "add_consent_text",
+    "admit_through",
     "assign_next_story",
     "blockers",
     "change_vote",
@@ -51,11 +53,13 @@ __all__ = [
     "create_study",
     "decline_consent",
     "enroll",
+    "exclude",
     "forget",
     "freeze_answers",
     "give_consent",
     "import_stories",
     "invite",
+    "invite_qualified",
     "make_rehearsal",
     "open_study",
     "pause_study",

@@ -9,9 +9,9 @@ from django.utils.translation import gettext as _
 
 from accounts.actions import erase_identities
 from accounts.models import Annotator, User
-from annotation import rules
+from annotation import queries, rules
 from annotation.actions.events import record_event
-from annotation.errors import ReasonMissing, WrongState
+from annotation.errors import NotAdmitted, ReasonMissing, WrongState
 from annotation.models import Assignment, ConsentText, Enrollment, Event, Story, Study
 
 LONGEST_REASON = 300
@@ -51,9 +51,13 @@ def give_consent(*, enrollment: Enrollment, consent: ConsentText, now: datetime)
     """Record that the person agreed to this version of the text.
 
     In a study that asks for no qualification they are qualified at once. Agreeing to a newer version
-    leaves their standing as it is. Raises :class:`WrongState` for a text that is not the newest one.
+    leaves their standing as it is. Raises :class:`WrongState` for a text that is not the newest one, and
+    :class:`NotAdmitted` for somebody whom the study is not for.
     """
     enrollment = _lock(enrollment)
+    kept_out = queries.kept_out(enrollment)
+    if kept_out:
+        raise NotAdmitted(kept_out)
     if consent.study_id != enrollment.study_id or consent.version != enrollment.study.consent_version:
         raise WrongState(_("The consent text has changed since you opened this page. Please read it again."))
     if enrollment.consent_id == consent.pk and enrollment.state != Enrollment.State.DECLINED:
@@ -73,7 +77,9 @@ def give_consent(*, enrollment: Enrollment, consent: ConsentText, now: datetime)
     if enrollment.state in (Enrollment.State.INVITED, Enrollment.State.DECLINED):
         _move(enrollment, Enrollment.State.CONSENTED, now=now)
         if enrollment.study.gate == Study.Gate.NOT_REQUIRED:
-            return set_qualified(enrollment=enrollment, passed=True, now=now, note="no qualification asked")
+            through = enrollment.study.qualified_through
+            note = f"qualified in {through.slug}" if through else "no qualification asked"
+            return set_qualified(enrollment=enrollment, passed=True, now=now, note=note)
     return enrollment
 
 

@@ -196,6 +196,11 @@ def make_rehearsal(*, study: Study, by: User | None, now: datetime) -> Study:
             f"People have taken part in “{study.slug}”, so it cannot become a rehearsal. "
             "Create another study for tests and simulations."
         )
+    if study.qualified_through and study.qualified_through.environment != Environment.REHEARSAL:
+        raise WrongState(
+            f"Only people qualified in “{study.qualified_through.slug}” may take part in “{study.slug}”, and "
+            "they are real. Rehearse with a study that is drawn from a rehearsal."
+        )
     study.environment = Environment.REHEARSAL
     study.save(update_fields=["environment"])
     Enrollment.objects.filter(study=study).update(environment=Environment.REHEARSAL)

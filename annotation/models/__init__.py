@@ -7,7 +7,7 @@ enrollment's lock ever revives; the sweep over expired leases never waits). See 
 
 from annotation.models.events import Event
 from annotation.models.members import Membership
-from annotation.models.people import Enrollment
+from annotation.models.people import Enrollment, Exclusion
 from annotation.models.stories import ImportProblem, LintFinding, Story, StoryImport
 from annotation.models.studies import ConsentText, Study
 from annotation.models.votes import LIVING, Answer, Assignment, SurplusReason, Vote
@@ -19,6 +19,7 @@ __all__ = [
     "ConsentText",
     "Enrollment",
     "Event",
+    "Exclusion",
     "ImportProblem",
     "LintFinding",
     "Membership",

@@ -38,6 +38,14 @@ class Study(models.Model):
     state = models.CharField(max_length=10, choices=State, default=State.DRAFT)
     environment = models.CharField(max_length=20, choices=Environment, default=Environment.LIVE)
     gate = models.CharField(max_length=20, choices=Gate, default=Gate.MISSING)
+    qualified_through = models.ForeignKey(
+        "self",
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="qualifies_for",
+        help_text=_("Only people who are qualified in that study may take part in this one."),
+    )
     votes_per_story = models.PositiveSmallIntegerField(default=3)
     story_cap = models.PositiveIntegerField(
         default=500, help_text=_("Most stories one annotator may answer.")
@@ -88,6 +96,19 @@ class Study(models.Model):
             models.CheckConstraint(
                 condition=~Q(state="open") | (Q(consent_version__gte=1) & ~Q(gate="missing")),
                 name="open_study_has_consent_and_gate",
+            ),
+            models.CheckConstraint(
+                condition=Q(qualified_through=None)
+                | (Q(gate="not_required") & ~Q(qualified_through=models.F("pk"))),
+                name="qualified_through_another_study_or_here",
+            ),
+        ]
+        triggers = [
+            pgtrigger.Protect(
+                name="who_may_take_part_is_settled_in_the_draft",
+                operation=pgtrigger.UpdateOf("qualified_through_id"),
+                condition=pgtrigger.Q(old__qualified_through__df=pgtrigger.F("new__qualified_through"))
+                & ~pgtrigger.Q(old__state="draft"),
             ),
         ]
 

@@ -14,7 +14,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from annotation import actions, queries, rules
 from annotation.access import annotator_page, page_url
-from annotation.errors import NotTheirs, WrongState
+from annotation.errors import NotAdmitted, NotTheirs, WrongState
 from annotation.forms import error_summary, instructions_context, question_fields
 from annotation.models import Assignment, ConsentText, Enrollment, Vote
 from annotation.protocols.base import IncompleteForm
@@ -53,6 +53,9 @@ def consent(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """The consent text, and the person's answer to it."""
     version = number(request.POST.get("version")) or enrollment.study.consent_version
     text = get_object_or_404(ConsentText, study=enrollment.study, version=version)
+    kept_out = queries.kept_out(enrollment)
+    if kept_out:
+        return _not_for_them(request, enrollment, kept_out)
     if request.method != "POST":
         if enrollment.consent_id == text.pk and enrollment.state != Enrollment.State.DECLINED:
             return redirect(page_url(request, "annotation:home"))
@@ -67,6 +70,8 @@ def consent(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
             return redirect(page_url(request, "annotation:withdraw"))
         actions.decline_consent(enrollment=enrollment, now=timezone.now())
         return redirect(page_url(request, "annotation:declined"))
+    except NotAdmitted as error:
+        return _not_for_them(request, enrollment, error.reason)
     except WrongState as error:
         return message(request, enrollment, _("Please look again"), str(error), status=409)
 
@@ -187,6 +192,13 @@ def _story(
     if not request.htmx:  # type: ignore[attr-defined]
         context |= instructions_context(protocol)
     return page(request, enrollment, "annotation/story.html", context, status=status)
+
+
+def _not_for_them(request: HttpRequest, enrollment: Enrollment, reason: Reason) -> HttpResponse:
+    """A plain page for somebody whom the study is not for."""
+    refusal = refusal_page(Refusal(reason))
+    context = {"heading": refusal.title, "text": f"{refusal.text}\n\n{refusal.next}"}
+    return page(request, enrollment, "pages/message.html", context, status=403)
 
 
 def _waiting(

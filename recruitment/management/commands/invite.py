@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from annotation import actions
+from annotation.errors import WrongState
 from annotation.management.studies import find_study
 from annotation.models import Enrollment, Study
 from recruitment.actions import invite_by_mail
@@ -36,11 +37,15 @@ examples:
   manage.py invite my-study --count 25 > links.txt
   manage.py invite my-study --count 3 --json
   manage.py invite my-study --email ada@example.org --email bob@example.org --language de
+  manage.py invite baseline --qualified > links.tsv
 
 With --email the link is sent there as well. You vouch for the address: it counts as confirmed, so the
 person can have the link sent again, and somebody known by it keeps their place.
 
-exit codes: 0 links printed · 1 no such study, or no mail can be sent · 2 wrong usage"""
+With --qualified a line has two links: the one that the person has had in the other study, by which
+you know whom to write to, and the one to this study.
+
+exit codes: 0 links printed · 1 no such study, nobody to invite, or no mail can be sent · 2 wrong usage"""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.formatter_class = RawDescriptionHelpFormatter
@@ -65,6 +70,11 @@ exit codes: 0 links printed · 1 no such study, or no mail can be sent · 2 wron
             default=settings.LANGUAGE_CODE,
             help=f"of the mails (default {settings.LANGUAGE_CODE})",
         )
+        parser.add_argument(
+            "--qualified",
+            action="store_true",
+            help="invite everybody who is qualified in the study that this one asks for, and nobody new",
+        )
         parser.add_argument("--json", action="store_true", help='print {"links": [...]}')
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -77,10 +87,15 @@ exit codes: 0 links printed · 1 no such study, or no mail can be sent · 2 wron
                 "once it is open."
             )
         enrollments = self._invite(study, options)
-        links = [personal_link(enrollment) for enrollment in enrollments]
-        self.stdout.write(json.dumps({"links": links}, indent=2) if options["json"] else "\n".join(links))
+        answer = {"links": [personal_link(enrollment) for enrollment in enrollments]}
+        if options["qualified"]:
+            answer = {"links_before": _links_before(study, enrollments)} | answer
+        lines = ["\t".join(line) for line in zip(*answer.values(), strict=True)]
+        self.stdout.write(json.dumps(answer, indent=2) if options["json"] else "\n".join(lines))
 
     def _invite(self, study: Study, options: dict[str, Any]) -> list[Enrollment]:
+        if options["qualified"]:
+            return _invite_qualified(study)
         if not options["email"]:
             return actions.invite(study=study, count=options["count"] or 1, by=None, now=timezone.now())
         try:
@@ -93,3 +108,20 @@ exit codes: 0 links printed · 1 no such study, or no mail can be sent · 2 wron
             )
         except RecruitmentError as error:
             raise CommandError(str(error)) from error
+
+
+def _invite_qualified(study: Study) -> list[Enrollment]:
+    try:
+        enrollments = actions.invite_qualified(study=study, by=None, now=timezone.now())
+    except WrongState as error:
+        raise CommandError(str(error)) from error
+    if not enrollments:
+        raise CommandError(f"Everybody who may take part in “{study.slug}” is invited already.")
+    return enrollments
+
+
+def _links_before(study: Study, enrollments: list[Enrollment]) -> list[str]:
+    """The links that people have had in the study that this one asks for."""
+    there = Enrollment.objects.filter(study=study.qualified_through)
+    links = {enrollment.annotator_id: personal_link(enrollment) for enrollment in there}
+    return [links[enrollment.annotator_id] for enrollment in enrollments]

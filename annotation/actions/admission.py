@@ -1,0 +1,103 @@
+"""Whom a study is for, when it is not for everybody: settled while it is a draft."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from accounts.models import Annotator, User
+from annotation.actions.enrollments import enroll
+from annotation.actions.events import record_event
+from annotation.errors import WrongState
+from annotation.models import Enrollment, Event, Exclusion, Study
+
+
+@transaction.atomic
+def admit_through(*, study: Study, source: Study, by: User | None, now: datetime) -> Study:
+    """From now on only people who are qualified in ``source`` may agree to take part in the study.
+
+    Both must be of one environment, and the study must ask for no qualification of its own. Raises
+    :class:`WrongState` otherwise, and once the study has been opened.
+    """
+    study = _lock_draft(study)
+    if study.gate != Study.Gate.NOT_REQUIRED:
+        raise WrongState(
+            _("A study asks for its own qualification or for that of another one, not for both.")
+        )
+    if study.environment != source.environment:
+        raise WrongState(
+            _("“%(study)s” is %(here)s and “%(source)s” is %(there)s: people of one are none in the other.")
+            % {
+                "study": study.slug,
+                "here": study.get_environment_display(),
+                "source": source.slug,
+                "there": source.get_environment_display(),
+            }
+        )
+    study.qualified_through = source
+    study.save(update_fields=["qualified_through"])
+    record_event(
+        study=study, type=Event.Type.ADMISSION_SETTLED, by=by, now=now, note=f"qualified in {source.slug}"
+    )
+    return study
+
+
+@transaction.atomic
+def exclude(*, study: Study, annotators: Collection[int], reason: str, by: User | None, now: datetime) -> int:
+    """Keep these annotators (by number) out of the study for good; returns how many are new.
+
+    Raises :class:`WrongState` once the study has been opened.
+    """
+    study = _lock_draft(study)
+    known = set(Exclusion.objects.filter(study=study).values_list("annotator", flat=True))
+    fresh = sorted(set(annotators) - known)
+    Exclusion.objects.bulk_create(
+        Exclusion(study=study, annotator_id=annotator, reason=reason, created_at=now) for annotator in fresh
+    )
+    record_event(
+        study=study,
+        type=Event.Type.ANNOTATORS_EXCLUDED,
+        by=by,
+        now=now,
+        subject=f"{len(fresh)} annotators",
+        note=reason,
+    )
+    return len(fresh)
+
+
+@transaction.atomic
+def invite_qualified(
+    *, study: Study, by: User | None, now: datetime, most: int | None = None
+) -> list[Enrollment]:
+    """Invite the people who are qualified in the study that this one asks for, ``most`` of them at most.
+
+    Nobody who is excluded, erased or invited already. Raises :class:`WrongState` for a study that asks
+    for no other one.
+    """
+    if study.qualified_through is None:
+        raise WrongState(_("“%(study)s” does not ask for people of another study.") % {"study": study.slug})
+    annotators = (
+        Annotator.objects.filter(
+            erased_at=None,
+            enrollments__study=study.qualified_through,
+            enrollments__state=Enrollment.State.QUALIFIED,
+            enrollments__environment=study.environment,
+        )
+        .exclude(exclusions__study=study)
+        .exclude(pk__in=Enrollment.objects.filter(study=study).values("annotator"))
+        .order_by("pk")
+    )
+    return [enroll(study=study, annotator=annotator, now=now, by=by) for annotator in annotators[:most]]
+
+
+def _lock_draft(study: Study) -> Study:
+    study = Study.objects.select_for_update(of=("self",), no_key=True).get(pk=study.pk)
+    if study.state != Study.State.DRAFT:
+        raise WrongState(
+            _("Whom “%(study)s” is for is settled while it is a draft; it is %(state)s.")
+            % {"study": study.slug, "state": study.get_state_display()}
+        )
+    return study

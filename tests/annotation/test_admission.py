@@ -1,0 +1,175 @@
+"""Whom a study is for: people qualified in another one, and nobody who is excluded."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import ProgrammingError, transaction
+from django.utils import timezone
+
+from accounts.models import Annotator
+from annotation import actions
+from annotation.errors import NotAdmitted, WrongState
+from annotation.models import Enrollment, Event, Exclusion, Study
+from annotation.rules import Reason, may_join
+from tests import builders
+from tests.annotation.pages import arrive
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
+
+
+@pytest.fixture
+def source() -> Study:
+    return builders.make_study("source", qualification=1)
+
+
+@pytest.fixture
+def study(source: Study) -> Study:
+    draft = builders.make_study("study", opened=False)
+    draft = actions.admit_through(study=draft, source=source, by=None, now=timezone.now())
+    return actions.open_study(study=draft, by=None, now=timezone.now())
+
+
+def there(study: Study, annotator: Annotator) -> Enrollment:
+    return actions.enroll(study=study, annotator=annotator, now=timezone.now())
+
+
+@pytest.mark.parametrize(
+    ("state", "asks", "qualified", "excluded", "reason"),
+    [
+        ("invited", False, False, False, None),
+        ("invited", True, True, False, None),
+        ("invited", True, False, False, Reason.NOT_QUALIFIED_THERE),
+        ("declined", True, False, False, Reason.NOT_QUALIFIED_THERE),
+        ("invited", False, False, True, Reason.EXCLUDED),
+        ("invited", True, False, True, Reason.EXCLUDED),
+        ("qualified", True, False, True, None),
+        ("suspended", True, False, False, None),
+    ],
+)
+def test_the_rule(state: str, asks: bool, qualified: bool, excluded: bool, reason: Reason | None) -> None:
+    found = may_join(
+        enrollment_state=state, asks_elsewhere=asks, qualified_there=qualified, excluded=excluded
+    )
+    assert found == reason
+
+
+def test_somebody_qualified_there_is_let_in_and_given_stories(source: Study, study: Study) -> None:
+    person = there(study, builders.qualified(source)[0].annotator)
+    person = builders.consent(person)
+    assert person.state == Enrollment.State.QUALIFIED
+    assert builders.claim(person).story.study == study
+    event = Event.objects.get(enrollment=person, type=Event.Type.ENROLLMENT_QUALIFIED)
+    assert event.note == "qualified in source"
+
+
+def test_nobody_else_is_and_the_page_says_why(source: Study, study: Study) -> None:
+    failed = builders.take_test(builders.consent(builders.invite(source)[0]), builders.answers(q3="no"))
+    suspended = builders.qualified(source)[0]
+    actions.suspend(enrollment=suspended, by=None, now=timezone.now(), reason="test")
+    strangers = builders.invite(study)
+    for person in (there(study, failed.annotator), there(study, suspended.annotator), *strangers):
+        with pytest.raises(NotAdmitted) as refused:
+            builders.consent(person)
+        assert refused.value.reason == Reason.NOT_QUALIFIED_THERE
+        browser = arrive(person)
+        assert browser.heading == "This study is for people from another one"
+        assert browser.page.status_code == 403
+        assert not browser.document.xpath("//main//form")
+    assert not Enrollment.objects.filter(study=study).exclude(state=Enrollment.State.INVITED).exists()
+
+
+def test_agreeing_by_hand_is_refused_with_the_same_page(study: Study) -> None:
+    browser = arrive(builders.invite(study)[0])
+    response = browser.open(browser.url, {"decision": "agree", "version": "1"})
+    assert response.status_code == 403
+    assert browser.heading == "This study is for people from another one"
+
+
+def test_the_database_holds_it_too(source: Study, study: Study) -> None:
+    stranger = builders.invite(study)[0]
+    consent = study.consent_texts.get()
+    with pytest.raises(ProgrammingError, match="not qualified in the study"), transaction.atomic():
+        Enrollment.objects.filter(pk=stranger.pk).update(
+            state="qualified", consent=consent, consented_at=timezone.now()
+        )
+    with pytest.raises(ProgrammingError, match="not qualified in the study"), transaction.atomic():
+        Enrollment.objects.create(
+            study=study,
+            annotator=Annotator.objects.create(created_at=timezone.now()),
+            environment=study.environment,
+            state="consented",
+            consent=consent,
+            consented_at=timezone.now(),
+            created_at=timezone.now(),
+            state_changed_at=timezone.now(),
+        )
+
+
+def test_whoever_is_in_stays_whatever_happens_there(source: Study, study: Study) -> None:
+    before = builders.qualified(source)[0]
+    person = builders.consent(there(study, before.annotator))
+    actions.suspend(enrollment=before, by=None, now=timezone.now(), reason="test")
+    builders.vote(person)
+    actions.suspend(enrollment=person, by=None, now=timezone.now(), reason="test")
+    person = actions.reinstate(enrollment=person, by=None, now=timezone.now(), reason="test")
+    builders.vote(person)
+
+
+def test_the_excluded_are_told_so_and_the_database_holds_it(source: Study) -> None:
+    draft = builders.make_study("study", opened=False)
+    annotator = builders.qualified(source)[0].annotator
+    exclude = {"study": draft, "reason": "has read them", "by": None, "now": timezone.now()}
+    assert actions.exclude(annotators=[annotator.pk], **exclude) == 1  # type: ignore[arg-type]
+    assert actions.exclude(annotators=[annotator.pk], **exclude) == 0  # type: ignore[arg-type]
+    study = actions.open_study(study=draft, by=None, now=timezone.now())
+    person = there(study, annotator)
+    assert arrive(person).heading == "You know these stories already"
+    with pytest.raises(NotAdmitted):
+        builders.consent(person)
+    with pytest.raises(ProgrammingError, match="excluded"), transaction.atomic():
+        Enrollment.objects.filter(pk=person.pk).update(
+            state="consented", consent=study.consent_texts.get(), consented_at=timezone.now()
+        )
+    with pytest.raises(ProgrammingError), transaction.atomic():
+        Exclusion.objects.all().delete()
+
+
+def test_inviting_the_qualified_spares_everybody_else(source: Study) -> None:
+    draft = builders.make_study("study", opened=False)
+    first, second, third, fourth, gone = (person.annotator for person in builders.qualified(source, 5))
+    actions.exclude(study=draft, annotators=[first.pk], reason="test", by=None, now=timezone.now())
+    study = actions.admit_through(study=draft, source=source, by=None, now=timezone.now())
+    actions.forget(annotator=gone, now=timezone.now())
+    builders.consent(builders.invite(source)[0])
+    there(study, second)
+    (one,) = actions.invite_qualified(study=study, by=None, now=timezone.now(), most=1)
+    (other,) = actions.invite_qualified(study=study, by=None, now=timezone.now())
+    assert [one.annotator, other.annotator] == [third, fourth]
+    assert actions.invite_qualified(study=study, by=None, now=timezone.now()) == []
+    with pytest.raises(WrongState, match="does not ask"):
+        actions.invite_qualified(study=source, by=None, now=timezone.now())
+
+
+def test_it_is_settled_in_the_draft(source: Study) -> None:
+    opened = builders.make_study("opened")
+    with pytest.raises(WrongState, match="while it is a draft"):
+        actions.admit_through(study=opened, source=source, by=None, now=timezone.now())
+    with pytest.raises(WrongState, match="while it is a draft"):
+        actions.exclude(study=opened, annotators=[], reason="test", by=None, now=timezone.now())
+    with pytest.raises(ProgrammingError), transaction.atomic():
+        Study.objects.filter(pk=opened.pk).update(qualified_through=source)
+
+
+def test_a_test_of_its_own_and_another_environment_are_refused(source: Study) -> None:
+    own = builders.make_study("own", qualification=1, opened=False)
+    with pytest.raises(WrongState, match="not for both"):
+        actions.admit_through(study=own, source=source, by=None, now=timezone.now())
+    rehearsal = builders.make_study("rehearsal", opened=False)
+    rehearsal = actions.make_rehearsal(study=rehearsal, by=None, now=timezone.now())
+    with pytest.raises(WrongState, match="people of one are none in the other"):
+        actions.admit_through(study=rehearsal, source=source, by=None, now=timezone.now())
+
+
+def test_a_study_for_real_people_does_not_become_a_rehearsal(study: Study) -> None:
+    with pytest.raises(WrongState, match="drawn from a rehearsal"):
+        actions.make_rehearsal(study=study, by=None, now=timezone.now())
