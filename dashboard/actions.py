@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from django.conf import settings
 from django.db import transaction
 
-from accounts.models import User
+from accounts.models import Environment, User
 from annotation import actions as annotation_actions
 from annotation.models import Story, Study
-from dashboard.configuration import StudyConfiguration, read_configuration
+from annotation.protocols import multiple_choice
+from dashboard.baseline import Admission, BaselinePlan, Who, admission_for, newest_consent
+from dashboard.configuration import RoundConfiguration, StudyConfiguration, read_configuration
+from publishing.baseline.actions import record_sample
+from publishing.baseline.drawing import draw
 from publishing.facts import Statement
+from publishing.models import Release
 from publishing.statement.actions import describe_data
 from qualification import actions as qualification_actions
 
@@ -30,27 +38,96 @@ def create_study(*, slug: str, config: StudyConfiguration, by: User | None, now:
     study = annotation_actions.create_study(slug=slug, settings=config.settings, by=by, now=now)
     annotation_actions.add_consent_text(study=study, text=config.consent, by=by, now=now)
     if config.round:
-        job = annotation_actions.import_stories(
-            study=study, path=config.round.stories, role=Story.Role.QUALIFICATION, by=by, now=now
-        )
-        round = qualification_actions.create_round(
-            study=study,
-            story_ids=list(job.stories.order_by("source_line").values_list("story_id", flat=True)),
-            title=config.round.title,
-            attempts_allowed=config.round.attempts,
-            pays_on_fail=config.round.pays_on_fail,
-            by=by,
-            now=now,
-        )
-        qualification_actions.set_answer_key(
-            round=round, acceptable=config.round.acceptable, note=config.round.note, by=by, now=now
-        )
+        add_round(study=study, config=config.round, by=by, now=now)
     for path in config.stories:
         annotation_actions.import_stories(study=study, path=path, by=by, now=now)
     if config.statement != Statement():
         describe_data(study=study, statement=config.statement, by=by, now=now)
     study.refresh_from_db()
     return study
+
+
+@transaction.atomic
+def add_round(*, study: Study, config: RoundConfiguration, by: User | None, now: datetime) -> None:
+    """A qualification round with its stories and key; the study's gate is open then."""
+    job = annotation_actions.import_stories(
+        study=study, path=config.stories, role=Story.Role.QUALIFICATION, by=by, now=now
+    )
+    round = qualification_actions.create_round(
+        study=study,
+        story_ids=list(job.stories.order_by("source_line").values_list("story_id", flat=True)),
+        title=config.title,
+        attempts_allowed=config.attempts,
+        pays_on_fail=config.pays_on_fail,
+        by=by,
+        now=now,
+    )
+    qualification_actions.set_answer_key(
+        round=round, acceptable=config.acceptable, note=config.note, by=by, now=now
+    )
+
+
+@transaction.atomic
+def draw_baseline(
+    *, release: Release, plan: BaselinePlan, by: User | None, now: datetime
+) -> tuple[Study, Admission]:
+    """A draft study in which people answer a sample of a release's questions, and who may take part.
+
+    All of it or nothing. Its environment is the release's; pay, currency and licence are those of the
+    study that was released. Raises what the steps raise: :class:`publishing.errors.NotDrawable`, and the
+    refusals of ``annotation.actions`` and ``qualification.actions``.
+    """
+    source = release.study
+    drawn = draw(release, per_scenario=plan.per_scenario, seed=plan.seed)
+    settings = annotation_actions.StudySettings(
+        title=plan.title,
+        contact=plan.contact or source.contact,
+        description=(
+            f"How well people answer {len(drawn.questions)} questions about {len(drawn.sample.story_ids)} "
+            f"stories of “{source.title}”, release {release.number}."
+        ),
+        protocol=multiple_choice.NAME,
+        votes_per_story=plan.votes_per_question,
+        pay_rate=source.pay_rate,
+        currency=source.currency,
+        license=source.license,
+        qualification_required=plan.round is not None,
+    )
+    study = annotation_actions.create_study(slug=plan.slug, settings=settings, by=by, now=now)
+    if release.environment == Environment.REHEARSAL:
+        study = annotation_actions.make_rehearsal(study=study, by=by, now=now)
+    consent = plan.consent or newest_consent(source)
+    annotation_actions.add_consent_text(study=study, text=consent, by=by, now=now)
+    admission = admission_for(release, plan, drawn.sample.story_ids)
+    if plan.who is Who.QUALIFIED:
+        annotation_actions.admit_through(study=study, source=source, by=by, now=now)
+    if admission.excluded:
+        annotation_actions.exclude(
+            study=study,
+            annotators=admission.excluded,
+            reason=f"was shown these stories in {source.slug}",
+            by=by,
+            now=now,
+        )
+    if plan.round:
+        add_round(study=study, config=plan.round, by=by, now=now)
+    with TemporaryDirectory(prefix="tomannot-sample-") as place:
+        path = Path(place) / f"{source.slug}-{release.number}-sample.jsonl"
+        path.write_text(
+            "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in drawn.questions), encoding="utf-8"
+        )
+        annotation_actions.import_stories(study=study, path=path, by=by, now=now)
+    record_sample(
+        study=study,
+        release=release,
+        drawn=drawn,
+        per_scenario=plan.per_scenario,
+        seed=plan.seed,
+        by=by,
+        now=now,
+    )
+    study.refresh_from_db()
+    return study, admission
 
 
 def default_configuration(*, title: str, contact: str) -> StudyConfiguration:

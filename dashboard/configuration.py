@@ -67,6 +67,14 @@ def read_configuration(path: Path) -> StudyConfiguration:
     return _Reader(path).read()
 
 
+def read_round(path: Path) -> RoundConfiguration:
+    """A qualification round in a file of its own: the object that a study's “qualification” holds.
+
+    Raises :class:`InvalidConfiguration` with everything that is wrong.
+    """
+    return _Reader(path).read_round()
+
+
 def _is_email(address: str) -> bool:
     try:
         validate_email(address)
@@ -137,6 +145,12 @@ class _Reader:
         wrong = statement_problems(statement)
         self._problems += [f"statement.{name}: {problem}" for name, problem in wrong.items()]
         return statement
+
+    def read_round(self) -> RoundConfiguration:
+        found = self._round(self._object(self._path, "The qualification round"))
+        if self._problems or found is None:
+            raise InvalidConfiguration(self._path, self._problems)
+        return found
 
     def _round(self, data: Any) -> RoundConfiguration | None:
         if data is None:

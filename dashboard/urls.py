@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from dashboard import views
-from dashboard.pages import filters, joining, statement
+from dashboard.pages import baseline, filters, joining, statement
 
 app_name = "dashboard"
 urlpatterns = [
@@ -16,5 +16,8 @@ urlpatterns = [
     path("studies/<slug:slug>/publish/", filters.publish, name="publish"),
     path("studies/<slug:slug>/joining/", joining.joining, name="joining"),
     path("studies/<slug:slug>/statement/", statement.statement, name="statement"),
+    path("studies/<slug:slug>/accuracy/", baseline.accuracy, name="accuracy"),
+    path("studies/<slug:slug>/accuracy.<str:kind>", baseline.accuracy_file, name="accuracy_file"),
+    path("studies/<slug:slug>/releases/<int:number>/baseline/", baseline.draw, name="draw_baseline"),
     path("studies/<slug:slug>/<str:move>/", views.change_state, name="change_state"),
 ]

@@ -27,6 +27,8 @@ from annotation.rights import (
     study_page,
 )
 from dashboard import queries
+from publishing.baseline.drawing import can_be_drawn_from
+from publishing.baseline.results import has_accuracy
 from publishing.models import Release
 from publishing.queries import verdict_counts
 from publishing.views import release_list
@@ -113,8 +115,20 @@ def _actions(study: Study, user: User, rights: frozenset[Right]) -> list[dict[st
     if study.state != Study.State.DRAFT:
         filters_url = reverse("dashboard:filters", args=[study.slug])
         buttons.append({"label": _("Compare filters"), "url": filters_url})
+    buttons += _baseline_links(study, rights)
     if user.is_staff and user.has_perm(CHANGE_ALL):
         imports = reverse("admin:annotation_study_import_file", args=[study.pk])
         row = reverse("admin:annotation_study_change", args=[study.pk])
         buttons += [{"label": _("Import stories"), "url": imports}, {"label": _("Back office"), "url": row}]
     return buttons
+
+
+def _baseline_links(study: Study, rights: frozenset[Right]) -> list[dict[str, Any]]:
+    """To the accuracy of people, or to drawing questions for them from the newest release."""
+    if has_accuracy(study):
+        return [{"label": _("Accuracy"), "url": reverse("dashboard:accuracy", args=[study.slug])}]
+    newest = Release.objects.published().filter(study=study).select_related("study").first()
+    if Right.CHANGE not in rights or newest is None or not can_be_drawn_from(newest):
+        return []
+    address = reverse("dashboard:draw_baseline", args=[study.slug, newest.number])
+    return [{"label": _("Questions for people"), "url": address}]

@@ -59,3 +59,7 @@ class InvalidStatement(PublishingError):
 
 class NotARelease(PublishingError):
     """A path that is not a file of the release."""
+
+
+class NotDrawable(PublishingError):
+    """No sample can be drawn from the release."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import fields
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pgtrigger
 from django.conf import settings
@@ -232,3 +233,46 @@ class DataStatement(models.Model):
         """The same as a plain value."""
         said = {item.name: getattr(self, item.name) for item in fields(Statement)}
         return Statement(**said | {"creators": tuple(self.creators.splitlines())})
+
+
+class BaselineSample(models.Model):
+    """Where the questions of a multiple-choice study were drawn from. A fact: never changed."""
+
+    study = models.OneToOneField(Study, on_delete=models.PROTECT, related_name="baseline_sample")
+    release = models.ForeignKey(Release, on_delete=models.PROTECT, related_name="baseline_samples")
+    manifest_sha256 = models.CharField(max_length=64, help_text=_("Of the release that was read."))
+    per_scenario = models.PositiveIntegerField()
+    seed = models.BigIntegerField()
+    stories = models.PositiveIntegerField()
+    questions = models.PositiveIntegerField()
+    short = models.JSONField(
+        default=dict, blank=True, help_text=_("Scenarios with fewer stories than wanted, and how many.")
+    )
+    repeated_cores = models.PositiveIntegerField(
+        default=0, help_text=_("Stories beside another severity of the same core.")
+    )
+    drawn_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    drawn_at = models.DateTimeField()
+
+    class Meta:
+        triggers = [
+            pgtrigger.Protect(name="baseline_sample_is_final", operation=pgtrigger.Update | pgtrigger.Delete),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.questions} questions from {self.release}"
+
+    def provenance(self) -> dict[str, Any]:
+        """What it takes to draw the same sample again, and what came of it."""
+        return {
+            "release": {"study": self.release.study.slug, "number": self.release.number},
+            "manifest_sha256": self.manifest_sha256,
+            "per_scenario": self.per_scenario,
+            "seed": self.seed,
+            "stories": self.stories,
+            "questions": self.questions,
+            "short": self.short,
+            "repeated_cores": self.repeated_cores,
+        }

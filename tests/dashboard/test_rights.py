@@ -24,6 +24,8 @@ from tests import builders
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
 
 PUBLIC = {"home"}
+OF_THE_BASELINE = {"accuracy", "accuracy_file", "draw_baseline"}
+"""Pages about a release or a study of another kind; ``test_baseline`` looks at their rights."""
 LOOK: dict[str, tuple[str, ...]] = {"studies": (), "study": ("main",), "joining": ("main",)}
 """Pages that only show: their address and its arguments."""
 
@@ -127,7 +129,7 @@ def is_sent_to_sign_in(response: Any) -> bool:
 
 
 def test_the_tables_above_name_every_address_and_every_action() -> None:
-    assert {pattern.name for pattern in urlpatterns} == PUBLIC | set(LOOK) | {
+    assert {pattern.name for pattern in urlpatterns} == PUBLIC | OF_THE_BASELINE | set(LOOK) | {
         name for name, _ in WRITE.values()
     }
     found = {

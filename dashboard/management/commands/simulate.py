@@ -16,7 +16,7 @@ from accounts.models import Environment
 from annotation import actions
 from annotation.errors import WrongState
 from annotation.management.studies import find_study
-from annotation.models import Study
+from annotation.models import Enrollment, Study
 from dashboard import crowd
 from recruitment.links import personal_link
 
@@ -103,7 +103,7 @@ exit codes: 0 everybody did their part · 1 refused, or something happened that 
             )
         table = _read_truth(options["truth"])
         truth = crowd.truth_of(study, table=table, valid=options["valid"], seed=options["seed"])
-        people = actions.invite(study=study, count=options["annotators"], by=None, now=timezone.now())
+        people = _people(study, options["annotators"])
         links = [_at(options["base_url"], personal_link(enrollment)) for enrollment in people]
         try:
             report = crowd.run(
@@ -156,6 +156,20 @@ exit codes: 0 everybody did their part · 1 refused, or something happened that 
             return
         for line in _lines(report):
             self.stdout.write(line)
+
+
+def _people(study: Study, count: int) -> list[Enrollment]:
+    """New people; in a study for those who qualified in another one, so many of them."""
+    now = timezone.now()
+    if study.qualified_through is None:
+        return actions.invite(study=study, count=count, by=None, now=now)
+    people = actions.invite_qualified(study=study, by=None, now=now, most=count)
+    if len(people) < count:
+        raise CommandError(
+            f"Of those who qualified in “{study.qualified_through.slug}”, {len(people)} are still to be "
+            f"invited to “{study.slug}”: give at most --annotators {len(people)}."
+        )
+    return people
 
 
 def _check(options: dict[str, Any]) -> None:

@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import json
+import secrets
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from annotation.errors import AnnotationError, ImportRefused
+from annotation.management.studies import find_study
+from annotation.models import Study
+from dashboard import actions
+from dashboard.baseline import Admission, BaselinePlan, Viewers, Who
+from dashboard.configuration import InvalidConfiguration, RoundConfiguration, read_round
+from publishing.baseline.drawing import draw
+from publishing.errors import PublishingError
+from publishing.models import Release
+from qualification.errors import QualificationError
+
+MOST_SEED = 2**62
+
+
+class Command(BaseCommand):
+    help = """Draw questions from a release into a new study, to see how well people answer them.
+
+So many stories of each scenario are chosen by a seed, whole: with their questions from every question
+set. People answer them in a draft study with the multiple-choice protocol, and the study's page
+“Accuracy” compares their answers with the right ones. A release of a rehearsal makes a rehearsal.
+
+Who may answer (--who): people who are qualified in the released study (then: manage.py invite STUDY
+--qualified), people who pass a round of their own (--round FILE, the object that “qualification” holds
+in a study's configuration), or anyone who is invited. People who were shown the drawn stories in the
+released study are excluded unless too few others remain; --viewers decides it.
+
+examples:
+  manage.py draw_baseline pilot 1
+  manage.py draw_baseline pilot 1 --study pilot-people --seed 7 --consent consent.txt
+  manage.py draw_baseline trial 1 --who anyone --votes 5 --truth truth.json
+
+exit codes: 0 drawn · 1 refused, nothing was created · 2 wrong usage"""
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.formatter_class = RawDescriptionHelpFormatter
+        parser.add_argument("slug", metavar="SLUG", help="the study that was released")
+        parser.add_argument("number", metavar="NUMBER", type=int, help="the number of its release")
+        parser.add_argument("--study", metavar="NEW", help="the new study's slug (SLUG-NUMBER-baseline)")
+        parser.add_argument("--title", help="what annotators read at the top (default: from the study)")
+        parser.add_argument(
+            "--per-scenario", type=int, default=5, metavar="N", help="stories of each scenario (default 5)"
+        )
+        parser.add_argument("--seed", type=int, metavar="S", help="of the draw (default: a new one)")
+        parser.add_argument(
+            "--votes", type=int, default=3, metavar="N", help="answers per question (default 3)"
+        )
+        parser.add_argument("--who", choices=list(Who), default=Who.QUALIFIED, help="default: qualified")
+        parser.add_argument("--round", type=Path, metavar="FILE", help="for --who round: the round (JSON)")
+        parser.add_argument(
+            "--viewers",
+            choices=list(Viewers),
+            default=Viewers.AUTO,
+            help="people who were shown the stories (default: auto)",
+        )
+        parser.add_argument("--contact", default="", metavar="EMAIL", help="default: the released study's")
+        parser.add_argument(
+            "--consent", type=Path, metavar="FILE", help="consent text (default: the released study's)"
+        )
+        parser.add_argument(
+            "--truth", type=Path, metavar="FILE", help="also write the right answers, for manage.py simulate"
+        )
+        parser.add_argument("--json", action="store_true", help="print what was drawn as one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        source = find_study(options["slug"])
+        release = Release.objects.filter(study=source, number=options["number"]).first()
+        if release is None:
+            raise CommandError(f"“{source.slug}” has no release {options['number']}.")
+        plan = _plan(source, options)
+        try:
+            if options["truth"]:
+                truth = draw(release, per_scenario=plan.per_scenario, seed=plan.seed).truth()
+                options["truth"].write_text(json.dumps(truth, indent=1) + "\n", encoding="utf-8")
+            study, admission = actions.draw_baseline(release=release, plan=plan, by=None, now=timezone.now())
+        except ImportRefused as refusal:
+            raise CommandError("\n".join([*map(str, refusal.problems), str(refusal)])) from refusal
+        except (AnnotationError, PublishingError, QualificationError, OSError) as error:
+            raise CommandError(str(error)) from error
+        if options["json"]:
+            self.stdout.write(json.dumps(_facts(study, admission)))
+            return
+        for line in _lines(study, plan, admission):
+            self.stdout.write(line)
+
+
+def _plan(source: Study, options: dict[str, Any]) -> BaselinePlan:
+    """The plan that the arguments describe. Raises ``CommandError`` (wrong usage)."""
+    wrong = [
+        f"--{name}: give at least 1."
+        for name in ("per-scenario", "votes")
+        if options[name.replace("-", "_")] < 1
+    ]
+    seed = secrets.randbits(32) if options["seed"] is None else options["seed"]
+    if abs(seed) > MOST_SEED:
+        wrong.append("--seed: give a whole number of at most 18 digits.")
+    who = Who(options["who"])
+    if (options["round"] is not None) != (who is Who.ROUND):
+        wrong.append("--round: give it with --who round, and only then.")
+    if wrong:
+        raise CommandError("\n".join(wrong), returncode=2)
+    slug = options["study"] or f"{source.slug}-{options['number']}-baseline"
+    return BaselinePlan(
+        slug=slug,
+        title=options["title"] or f"{source.title}: questions",
+        seed=seed,
+        per_scenario=options["per_scenario"],
+        votes_per_question=options["votes"],
+        who=who,
+        viewers=Viewers(options["viewers"]),
+        contact=options["contact"],
+        consent=_text(options["consent"]) if options["consent"] else "",
+        round=_round(options["round"]) if options["round"] else None,
+    )
+
+
+def _text(path: Path) -> str:
+    try:
+        text = path.read_text(encoding="utf-8").strip()
+    except (OSError, ValueError) as error:
+        raise CommandError(f"--consent: {path} cannot be read as UTF-8: {error}", returncode=2) from error
+    if not text:
+        raise CommandError(f"--consent: {path} is empty.", returncode=2)
+    return text
+
+
+def _round(path: Path) -> RoundConfiguration:
+    try:
+        return read_round(path)
+    except InvalidConfiguration as error:
+        raise CommandError(str(error), returncode=2) from error
+
+
+def _facts(study: Study, admission: Admission) -> dict[str, Any]:
+    return {
+        "study": study.slug,
+        **study.baseline_sample.provenance(),
+        "viewers": len(admission.viewers),
+        "excluded": len(admission.excluded),
+        "qualified_remaining": admission.remaining,
+    }
+
+
+def _lines(study: Study, plan: BaselinePlan, admission: Admission) -> list[str]:
+    sample = study.baseline_sample
+    lines = [
+        f"“{study.slug}” is created as a draft ({study.get_environment_display()}): {sample.questions} "
+        f"questions about {sample.stories} stories, seed {sample.seed}."
+    ]
+    lines += [
+        f"  {name} has {have} stories, fewer than {plan.per_scenario}: all are taken."
+        for name, have in sample.short.items()
+    ]
+    if sample.repeated_cores:
+        lines.append(f"  {sample.repeated_cores} stories stand beside another severity of the same core.")
+    seen = f"{len(admission.viewers)} people were shown some of these stories; "
+    lines.append(seen + ("they are excluded." if admission.excluded else "they may take part."))
+    if plan.who is Who.QUALIFIED:
+        lines.append(
+            f"{admission.remaining} people qualified in “{sample.release.study.slug}” may take part."
+        )
+    if not plan.consent:
+        lines.append(
+            "The consent text is that of the released study: read whether it fits answering questions."
+        )
+    invite = f"invite {study.slug}" + (" --qualified" if plan.who is Who.QUALIFIED else "")
+    lines.append(f"Then: manage.py open_study {study.slug}, and manage.py {invite}")
+    return lines
