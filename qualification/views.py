@@ -22,6 +22,9 @@ from qualification.errors import AlreadyHandedIn, NotTheirTurn, QualificationErr
 from qualification.grading import IncompleteAttempt
 from qualification.models import Attempt, Round, RoundStory
 
+OUT = (Enrollment.State.SUSPENDED, Enrollment.State.WITHDRAWN)
+"""States in which somebody in the middle of the test is out of it."""
+
 BACK = "back"
 """In the address of a story that is looked at again from the review: after it, back there."""
 
@@ -78,6 +81,7 @@ def story(request: HttpRequest, enrollment: Enrollment, position: int) -> HttpRe
     except AlreadyHandedIn:
         return redirect(page_url(request, "qualification:result"))
     except NotTheirTurn:
+        enrollment.refresh_from_db(fields=["state"])
         return _not_any_more(request, enrollment)
     if request.META["QUERY_STRING"] == BACK:
         return redirect(page_url(request, "qualification:review"))
@@ -139,8 +143,7 @@ def _current(enrollment: Enrollment) -> Attempt | None:
 def _not_any_more(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """For somebody who is in no test: what became of answers they have just sent, else where they belong."""
     home = page_url(request, "annotation:home")
-    handed_in = enrollment.attempts.filter(state=Attempt.State.SUBMITTED).exists()
-    if request.method != "POST" or handed_in:
+    if request.method != "POST" or enrollment.state not in OUT:
         return redirect(home)
     context = {
         "heading": _("These answers were not saved"),

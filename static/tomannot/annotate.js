@@ -50,13 +50,13 @@
   // The instructions open in place, at the examples of the question at hand, and lead back to it.
   const panel = one(".panel");
   let before;
-  const openInstructions = (row) => {
+  const openInstructions = (target) => {
     before = { focus: document.activeElement, top: scrollY };
-    const number = all("[data-question]").indexOf(row?.closest("[data-question]"));
-    all("details", panel).forEach((part, place) => (part.open = place === Math.max(number, 0)));
+    const examples = all("details", panel)[all("[data-question]").indexOf(target.closest("[data-question]"))];
+    if (examples) examples.open = true;
     panel.open = true;
-    one("summary", panel).focus({ preventScroll: true });
-    panel.scrollIntoView();
+    one("summary", examples ?? panel).focus({ preventScroll: true });
+    (examples ?? panel).scrollIntoView();
   };
   const closeInstructions = () => {
     const inside = panel.contains(document.activeElement);
@@ -87,7 +87,7 @@
 
     if (key === "?" && panel) {
       event.preventDefault();
-      panel.open ? closeInstructions() : openInstructions(row);
+      panel.open ? closeInstructions() : openInstructions(target);
     } else if (event.shiftKey || target.closest(".panel")) {
       return; // capitals and selections are not ours, and the instructions are for reading
     } else if (key === "Enter") {
@@ -113,9 +113,11 @@
   const arrive = () => {
     // Times come in UTC; people read them on their own clock.
     for (const time of all("time[data-local]")) {
-      const second = time.dataset.local === "seconds" ? "2-digit" : undefined;
-      const style = { hour: "2-digit", minute: "2-digit", second };
-      time.textContent = new Date(time.dateTime).toLocaleTimeString(document.documentElement.lang, style);
+      const { local } = time.dataset;
+      const style = { hour: "2-digit", minute: "2-digit" };
+      if (local !== "minutes") style.second = "2-digit";
+      if (local === "day") Object.assign(style, { year: "numeric", month: "long", day: "numeric" });
+      time.textContent = new Date(time.dateTime).toLocaleString(document.documentElement.lang, style);
     }
     return one("#work [role=alert]:not([hidden])");
   };

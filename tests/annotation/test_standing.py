@@ -19,7 +19,7 @@ from tests.annotation.pages import Browser, at
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
 
 OWED, NOW, ASK = "What you are owed", "What you can do now", "Whom to ask"
-PAID = {"pay_rate": "15.00", "currency": "EUR"}
+PAID: dict[str, Any] = {"pay_rate": "15.00", "currency": "EUR"}
 
 
 def standing(browser: Browser) -> dict[str, str]:

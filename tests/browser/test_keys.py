@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Any
 
@@ -158,10 +159,10 @@ def test_a_key_opens_the_instructions_at_this_question_and_leads_back(
     press(at_a_form, "?")
     panel = page.locator(INSTRUCTIONS)
     expect(panel).to_have_attribute("open", "")
-    expect(panel.locator("summary").first).to_be_focused()
-    expect(panel.locator("summary").first).to_be_in_viewport()
-    expect(panel.locator("details[open]")).to_have_count(1)
-    expect(panel.locator("details[open] > summary")).to_have_text(re.compile(r"^3\."))
+    examples = panel.locator("details[open]")
+    expect(examples.locator("summary")).to_have_text(re.compile(r"^3\."))
+    expect(examples.locator("summary")).to_be_focused()
+    expect(examples.locator(".example").first).to_be_in_viewport()
     press(at_a_form, "2", "Backspace")  # nobody answers while reading
     assert chosen(at_a_form) == answered
     press(at_a_form, closing)
@@ -171,6 +172,14 @@ def test_a_key_opens_the_instructions_at_this_question_and_leads_back(
     assert page.url == address
     press(at_a_form, "Backspace")
     expect(page.locator("input[name=q2]:checked, #q2-yes").first).to_be_focused()
+
+
+def test_without_a_question_at_hand_the_instructions_open_at_their_beginning(at_work: Window) -> None:
+    press(at_work, "?")
+    summary = at_work.page.locator(f"{INSTRUCTIONS} > summary")
+    expect(summary).to_be_focused()
+    expect(summary).to_be_in_viewport()
+    expect(at_work.page.get_by_role("heading", name="Why this work matters")).to_be_in_viewport()
 
 
 def test_instructions_opened_by_mouse_close_by_key_and_keep_the_focus(at_work: Window) -> None:
@@ -241,3 +250,35 @@ def test_keys_are_letters_to_people_who_type(at_work: Window, field: str) -> Non
     assert at_work.page.evaluate(typed) in ("1?", "1?x")
     assert chosen(at_work) == []
     expect(at_work.page.locator(INSTRUCTIONS)).not_to_have_attribute("open", "")
+
+
+# The order in which Tab goes --------------------------------------------------------------------------
+
+
+def test_tab_goes_through_the_page_from_the_top_down(at_work: Window) -> None:
+    """Every stop has a name and a ring, and stands below or beside the one before."""
+    stops: list[dict[str, Any]] = []
+    at_work.page.evaluate("() => document.activeElement.blur()")
+    while len(stops) < 40:
+        press(at_work, "Tab")
+        stop = at_work.page.evaluate(
+            """() => {
+              const at = document.activeElement;
+              if (at === document.body) return null;
+              const shown = at.matches("input[type=radio]") ? at.labels[0] : at;
+              const box = shown.getBoundingClientRect();
+              const style = getComputedStyle(shown);
+              return { id: at.name || at.textContent.trim(), middle: box.top + scrollY + box.height / 2,
+                       ring: style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2 };
+            }"""
+        )
+        if stop is None:
+            break
+        stops.append(stop)
+    ids = [stop["id"] for stop in stops]
+    assert ids[0] == "Skip to the content"
+    assert [name for name in ids if re.fullmatch(r"q\d", name)] == ["q1", "q2", "q3", "q4"]
+    assert ids.index("q4") < ids.index("Save and continue") < ids.index("Stop here")
+    assert all(stop["ring"] for stop in stops), stops
+    tops = [stop["middle"] for stop in stops[1:]]
+    assert all(later >= earlier - 8 for earlier, later in itertools.pairwise(tops)), stops
