@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from accounts.models import User
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
 
 PASSWORD = "correct horse battery staple"
 
@@ -19,7 +19,7 @@ PASSWORD = "correct horse battery staple"
 def ada(settings: Any) -> User:
     settings.PASSWORD_HASHERS = [
         "django.contrib.auth.hashers.MD5PasswordHasher"
-    ]  # quick; the door is the same
+    ]
     return User.objects.create_user("ada", password=PASSWORD)
 
 
