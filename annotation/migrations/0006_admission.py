@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("accounts", "0002_links_by_mail"),
-        ("annotation", "0004_data_statement"),
+        ("annotation", "0005_indexes_once"),
     ]
 
     operations = [
