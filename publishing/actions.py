@@ -14,6 +14,7 @@ import logging
 import os
 import secrets
 import shutil
+from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -28,7 +29,7 @@ from accounts.models import User
 from annotation.actions.events import record_event
 from annotation.actions.studies import freeze_answers, thaw_answers
 from annotation.models import Event, Study
-from publishing import builder, locks, queries
+from publishing import builder, locks, queries, streaming
 from publishing.builder import Built
 from publishing.errors import BrokenDirectory, NothingToRelease, PlaceTaken, PublishingError, ReleaseUnderway
 from publishing.files import directory
@@ -257,9 +258,10 @@ def _built(release: Release) -> Built:
     _sweep_hidden(release)
     try:
         with queries.snapshot():
-            facts = queries.release_facts(release)
-            stories = queries.judged_stories(release.study, until=release.answers_until)
-            built = builder.build(hidden, facts=facts, stories=stories, previous=_previous(release))
+            facts, previous = queries.release_facts(release), _previous(release)
+            # Closed before the transaction ends: until then the connection is busy sending rows.
+            with closing(streaming.judged_stories(release.study, until=release.answers_until)) as stories:
+                built = builder.build(hidden, facts=facts, stories=stories, previous=previous)
         hidden.rename(final)
     except BaseException:
         shutil.rmtree(hidden, ignore_errors=True)

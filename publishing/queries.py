@@ -3,36 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import groupby
-from operator import itemgetter
 from typing import Any
 
 from django.conf import settings
 from django.contrib.postgres.aggregates import ArrayAgg
 from django.db import connection, transaction
-from django.db.models import Case, CharField, Count, FilteredRelation, Q, QuerySet, Value, When
-from django.db.models.functions import Collate, Concat
+from django.db.models import Count, FilteredRelation, Q, QuerySet, Value
 from django.utils.translation import override
 
-from annotation import rules
 from annotation.models import Event, Story, Study, SurplusReason, Vote
-from annotation.protocols.base import Choice, Question
-from publishing.builder import JudgedStory
+from annotation.protocols.base import Question
 from publishing.errors import TooManyVotes
 from publishing.facts import AskedQuestion, People, ReleaseFacts, Statement
-from publishing.files.rows import CountedVote, ReleasedStory
 from publishing.models import DataStatement, Release
 
 CHUNK = 2000
 """Rows fetched at a time while streaming; what a worker holds in memory."""
-
-_SEPARATOR = "|"
-"""Between the parts of an answer on its way from SQL; no key of a protocol can have it (KEY_PATTERN)."""
-_COUNTS_AGAINST = "!"
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,92 +199,3 @@ def surplus_votes(release: Release) -> dict[str, int]:
         .order_by("surplus_reason")
     )
     return {row["surplus_reason"]: row["votes"] for row in counted}
-
-
-def judged_stories(study: Study, *, until: datetime | None = None) -> Iterator[JudgedStory]:
-    """The study's main stories by id (in byte order), each with its counted votes; a stream.
-
-    ``until`` leaves out the votes submitted later: people may still change those.
-    Two server-side cursors walk the stories and the votes side by side. Call it inside
-    :func:`snapshot`, so that they see the same data.
-    """
-    by_id = Collate("story_id", "C")
-    stories = Story.objects.filter(study=study).main().order_by(by_id)
-    votes = groupby(_counted_votes(study, until), key=itemgetter(0))
-    voted_id, group = next(votes, (None, iter(())))
-    pseudonyms: dict[int, str] = {}
-    for story in stories.iterator(chunk_size=CHUNK):
-        if story.story_id != voted_id:
-            yield JudgedStory(_released(story), (), frozenset())
-            continue
-        yield _judged(story, group, study, pseudonyms)
-        voted_id, group = next(votes, (None, iter(())))
-    if voted_id is not None:
-        raise RuntimeError(
-            f"Votes on “{voted_id}” were left over: stories and votes are in different orders."
-        )
-
-
-def _counted_votes(study: Study, until: datetime | None) -> Iterable[tuple[Any, ...]]:
-    """Per vote: story id, annotator, submitted, served, first submitted, language, answers as text."""
-    answer = Concat(
-        "answers__question",
-        Value(_SEPARATOR),
-        "answers__row",
-        Value(_SEPARATOR),
-        "answers__option",
-        Value(_SEPARATOR),
-        Case(When(answers__counts_against=True, then=Value(_COUNTS_AGAINST)), default=Value("")),
-        output_field=CharField(),
-    )
-    counted = Vote.objects.of_study(study).counted()
-    votes = (
-        (counted.filter(submitted_at__lte=until) if until else counted)
-        .annotate(given=ArrayAgg(answer, filter=Q(answers__isnull=False), default=Value([])))
-        .order_by(Collate("assignment__story__story_id", "C"), "pk")
-        .values_list(
-            "assignment__story__story_id",
-            "assignment__enrollment__annotator",
-            "submitted_at",
-            "served_at",
-            "first_submitted_at",
-            "language",
-            "given",
-        )
-    )
-    iterator: Iterable[tuple[Any, ...]] = votes.iterator(chunk_size=CHUNK)
-    return iterator
-
-
-def _judged(
-    story: Story, rows: Iterable[tuple[Any, ...]], study: Study, pseudonyms: dict[int, str]
-) -> JudgedStory:
-    votes = []
-    against: set[Choice] = set()
-    for _, annotator, submitted_at, served_at, first_submitted_at, language, given in rows:
-        if annotator not in pseudonyms:
-            pseudonyms[annotator] = rules.pseudonym(study.pseudonym_key, annotator)
-        answers = []
-        for text in given:
-            question, row, option, mark = text.split(_SEPARATOR)
-            choice = Choice(question, row, option)
-            answers.append(choice)
-            if mark == _COUNTS_AGAINST:
-                against.add(choice)
-        seconds = (first_submitted_at - served_at).total_seconds()
-        votes.append(CountedVote(pseudonyms[annotator], tuple(answers), submitted_at, seconds, language))
-    return JudgedStory(_released(story), tuple(votes), frozenset(against))
-
-
-def _released(story: Story) -> ReleasedStory:
-    return ReleasedStory(
-        story_id=story.story_id,
-        core_id=story.core_id,
-        scenario_name=story.scenario_name,
-        story_prompt_example=story.story_prompt_example or None,
-        severity_original=story.severity_original,
-        story_generator_model=story.story_generator_model,
-        content=story.content,
-        harmfulness_predicted=story.harmfulness_predicted,
-        unethicality_predicted=story.unethicality_predicted,
-    )

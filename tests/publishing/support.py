@@ -5,8 +5,10 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 from django.utils import timezone
 
 from annotation import actions
@@ -121,3 +123,11 @@ def bulk_votes(study: Study, people: list[Enrollment], *, dropped_every: int = 3
 def _form(assignment: Assignment, dropped_every: int) -> dict[str, str]:
     drops = assignment.slot == 2 and assignment.order_position % dropped_every == 0
     return ALL_YES | ({"q3": "no"} if drops else {})
+
+
+def readable(path: Path) -> str:
+    """A file of a release as text; a Parquet file's columns and rows are unpacked."""
+    if path.suffix != ".parquet":
+        return path.read_text(encoding="utf-8")
+    table = pq.read_table(path)
+    return f"{table.schema}\n{table.to_pylist()}"

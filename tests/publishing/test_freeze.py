@@ -18,7 +18,7 @@ from publishing import actions
 from publishing.files import directory
 from publishing.models import Release
 from tests import builders
-from tests.publishing.support import published
+from tests.publishing.support import published, readable
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("releases_root")]
 
@@ -36,8 +36,7 @@ def request(study: Study) -> Release:
 
 
 def everything_in(release: Release) -> str:
-    files = (path for path in release.directory.rglob("*") if path.is_file())
-    return "\n".join(path.read_text(encoding="utf-8") for path in files)
+    return "\n".join(readable(path) for path in release.directory.rglob("*") if path.is_file())
 
 
 def test_a_vote_saved_after_the_freeze_is_in_no_file_of_the_release(

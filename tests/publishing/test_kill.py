@@ -1,4 +1,4 @@
-"""SIGKILL a real worker at ten points of a build: no release or a whole one, and it can be finished."""
+"""SIGKILL a real worker at eleven points of a build: no release or a whole one, and it can be finished."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from publishing.models import Release
 from tests import builders
 from tests.publishing.conftest import Worker, kill
 from tests.publishing.support import bulk_votes
+from tests.publishing.test_builder import FILES
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
 
@@ -51,6 +52,7 @@ POINTS: dict[str, Callable[[Release], bool]] = {
     "mental-state questions are being written": appears("/mental-state-qa/test.jsonl"),
     "behavior questions are being written": appears("/behavior-qa/test.jsonl"),
     "judgment questions are being written": appears("/judgment-qa/test.jsonl"),
+    "Parquet copies are being written": appears("/parquet/story-data/test.parquet"),
     "the card is being written": appears("/README.md"),
     "the manifest is being written": appears("/MANIFEST"),
     "moved into place, not recorded yet": is_in_place,
@@ -129,7 +131,8 @@ def check_none_or_whole(release: Release, client: Client, point: str) -> None:
         assert public.status_code == 200
         files, manifest_sha256 = directory.verify(release.directory)
         assert manifest_sha256 == release.manifest_sha256
-        assert len(files) == release.files.count() == 8
+        assert sorted(file.path for file in files) == FILES
+        assert release.files.count() == len(FILES)
     else:
         assert public.status_code == 404, point
         assert f"/releases/killed/{release.number}/" not in client.get("/releases/").content.decode()

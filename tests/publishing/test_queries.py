@@ -14,7 +14,7 @@ from annotation import actions
 from annotation.models import Answer, Assignment, Story, Study, Vote
 from annotation.protocols import get_protocol
 from annotation.protocols.base import Choice
-from publishing import queries
+from publishing import queries, streaming
 from publishing.errors import TooManyVotes
 from publishing.filters import Outcome, Verdict, all_agree
 from tests import builders
@@ -52,7 +52,7 @@ def test_counts_in_sql_agree_with_the_filter(seed: int, votes: int) -> None:
     assert counts.dropped_by_question == dict(by_question)
     assert counts.stories == 30
     assert queries.has_complete_story(study) == (outcomes[Outcome.INCOMPLETE] < 30)
-    stream = {judged.story.story_id: judged for judged in queries.judged_stories(study)}
+    stream = {judged.story.story_id: judged for judged in streaming.judged_stories(study)}
     assert list(stream) == sorted(forms)
     for story_id, judged in stream.items():
         answers = [vote.answers for vote in judged.votes]
@@ -76,7 +76,7 @@ def test_stories_stream_in_byte_order_with_their_own_votes() -> None:
         }.items()
     }
     study = judged_study("order", forms, votes_per_story=1)
-    stream = list(queries.judged_stories(study))
+    stream = list(streaming.judged_stories(study))
     assert [judged.story.story_id for judged in stream] == sorted(forms, key=str.encode)
     for judged in stream:
         chosen = {choice.question: choice.option for choice in judged.votes[0].answers}
@@ -96,7 +96,7 @@ def test_late_votes_rehearsal_votes_and_test_stories_do_not_count() -> None:
         assignment_id=lost.pk, enrollment=late, submitted=builders.ALL_YES, now=after_lease
     )
     assert receipt.vote.surplus_reason == "late"
-    (judged,) = queries.judged_stories(study)
+    (judged,) = streaming.judged_stories(study)
     assert len(judged.votes) == 1
     assert judged.against == {Choice("q2", "", "no")}
     assert queries.verdict_counts(study).dropped_by_question == {"q2": 1}
@@ -120,7 +120,7 @@ def test_a_rehearsal_vote_never_counts_in_a_live_study() -> None:
         environment=Environment.REHEARSAL,
     )
     Answer.objects.create(vote=vote, question="q1", option="yes", counts_against=False)
-    (judged,) = queries.judged_stories(study)
+    (judged,) = streaming.judged_stories(study)
     assert judged.votes == ()
     assert queries.verdict_counts(study).incomplete == 1
     assert not queries.has_complete_story(study)
@@ -163,4 +163,4 @@ def test_a_study_nobody_voted_in() -> None:
     study: Study = builders.make_study("empty", stories=4)
     counts = queries.verdict_counts(study)
     assert (counts.kept, counts.dropped, counts.incomplete) == (0, 0, 4)
-    assert [judged.votes for judged in queries.judged_stories(study)] == [()] * 4
+    assert [judged.votes for judged in streaming.judged_stories(study)] == [()] * 4

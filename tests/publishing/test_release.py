@@ -19,7 +19,7 @@ from django.utils import timezone
 from annotation import actions as annotation_actions
 from annotation import rules
 from annotation.models import Event, Study
-from publishing import actions, builder, locks, queries
+from publishing import actions, builder, locks, queries, streaming
 from publishing.errors import NothingToRelease, ReleaseUnderway, UnknownFilter
 from publishing.files import directory
 from publishing.filters import Outcome
@@ -77,8 +77,8 @@ def test_every_verdict_of_a_release_can_be_recomputed_from_its_votes() -> None:
     assert (release.votes, release.annotators) == (len(votes), 3)
     assert sum(DroppedReason.objects.filter(release=release).values_list("stories", flat=True)) == lost
     card = (release.directory / "README.md").read_text(encoding="utf-8")
-    assert "3 people consented to take part." in card
-    assert "3 completed it, 3 passed." in card
+    assert "3 people consented to take part" in card
+    assert "3 completed it, and 3 of 3" in card
 
 
 def test_what_is_recorded_is_what_is_on_disk(small: Study) -> None:
@@ -112,7 +112,7 @@ def test_the_audit_log_says_who_asked_and_what_came_of_it(small: Study, django_u
 
 def test_the_same_votes_and_the_same_request_give_the_same_bytes(small: Study) -> None:
     release = published(small)
-    facts, stories = queries.release_facts(release), queries.judged_stories(small)
+    facts, stories = queries.release_facts(release), streaming.judged_stories(small)
     again = release.directory.parent / "again"
     with queries.snapshot():
         built = builder.build(again, facts=facts, stories=stories)
@@ -164,7 +164,7 @@ def test_nothing_to_release() -> None:
         request(builders.make_study("unanswered"))
     with pytest.raises(UnknownFilter):
         actions.request_release(
-            study=builders.make_study("x"), by=None, now=timezone.now(), filter_name="two-of-three"
+            study=builders.make_study("x"), by=None, now=timezone.now(), filter_name="no-such"
         )
     assert not Release.objects.exists()
 
@@ -424,7 +424,7 @@ def test_votes_that_arrive_during_a_build_are_in_none_or_all_of_its_files(
 ) -> None:
     study = judged_study("moving", {"a": (YES, YES), "b": (YES,)}, votes_per_story=2)
     release = request(study)
-    stories = queries.judged_stories
+    stories = streaming.judged_stories
 
     def with_a_vote_in_between(of: Study, **options: Any) -> Any:
         stream = iter(stories(of, **options))
@@ -438,7 +438,7 @@ def test_votes_that_arrive_during_a_build_are_in_none_or_all_of_its_files(
         builders.answer_everything(builders.qualified(study))
         connection.close()
 
-    monkeypatch.setattr("publishing.actions.queries.judged_stories", with_a_vote_in_between)
+    monkeypatch.setattr("publishing.actions.streaming.judged_stories", with_a_vote_in_between)
     build(release)
     assert (release.state, release.kept, release.incomplete, release.votes) == ("published", 1, 1, 3)
     monkeypatch.undo()
