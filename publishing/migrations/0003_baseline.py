@@ -8,33 +8,85 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('annotation', '0005_admission'),
-        ('publishing', '0002_data_statement'),
+        ("annotation", "0006_admission"),
+        ("publishing", "0002_data_statement"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='BaselineSample',
+            name="BaselineSample",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('manifest_sha256', models.CharField(help_text='Of the release that was read.', max_length=64)),
-                ('per_scenario', models.PositiveIntegerField()),
-                ('seed', models.BigIntegerField()),
-                ('stories', models.PositiveIntegerField()),
-                ('questions', models.PositiveIntegerField()),
-                ('short', models.JSONField(blank=True, default=dict, help_text='Scenarios with fewer stories than wanted, and how many.')),
-                ('repeated_cores', models.PositiveIntegerField(default=0, help_text='Stories beside another severity of the same core.')),
-                ('drawn_at', models.DateTimeField()),
-                ('drawn_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('release', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='baseline_samples', to='publishing.release')),
-                ('study', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='baseline_sample', to='annotation.study')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "manifest_sha256",
+                    models.CharField(help_text="Of the release that was read.", max_length=64),
+                ),
+                ("per_scenario", models.PositiveIntegerField()),
+                ("seed", models.BigIntegerField()),
+                ("stories", models.PositiveIntegerField()),
+                ("questions", models.PositiveIntegerField()),
+                (
+                    "short",
+                    models.JSONField(
+                        blank=True,
+                        default=dict,
+                        help_text="Scenarios with fewer stories than wanted, and how many.",
+                    ),
+                ),
+                (
+                    "repeated_cores",
+                    models.PositiveIntegerField(
+                        default=0, help_text="Stories beside another severity of the same core."
+                    ),
+                ),
+                ("drawn_at", models.DateTimeField()),
+                (
+                    "drawn_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "release",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="baseline_samples",
+                        to="publishing.release",
+                    ),
+                ),
+                (
+                    "study",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="baseline_sample",
+                        to="annotation.study",
+                    ),
+                ),
             ],
         ),
         pgtrigger.migrations.AddTrigger(
-            model_name='baselinesample',
-            trigger=pgtrigger.compiler.Trigger(name='baseline_sample_is_final', sql=pgtrigger.compiler.UpsertTriggerSql(func="RAISE EXCEPTION 'pgtrigger: Cannot update or delete rows from % table', TG_TABLE_NAME;", hash='155747d06b09d87145c7c5a4e3a6bd6b260b5e0b', operation='UPDATE OR DELETE', pgid='pgtrigger_baseline_sample_is_final_49d4c', table='publishing_baselinesample', when='BEFORE')),
+            model_name="baselinesample",
+            trigger=pgtrigger.compiler.Trigger(
+                name="baseline_sample_is_final",
+                sql=pgtrigger.compiler.UpsertTriggerSql(
+                    func="RAISE EXCEPTION 'pgtrigger: Cannot update or delete rows from % table', TG_TABLE_NAME;",
+                    hash="155747d06b09d87145c7c5a4e3a6bd6b260b5e0b",
+                    operation="UPDATE OR DELETE",
+                    pgid="pgtrigger_baseline_sample_is_final_49d4c",
+                    table="publishing_baselinesample",
+                    when="BEFORE",
+                ),
+            ),
         ),
     ]
