@@ -229,7 +229,7 @@ class EnrollmentAdmin(ReadOnlyAdmin):
         "state_changed_at",
     )
     list_filter = ("study", "state", "environment")
-    actions = ("suspend_selected", "reinstate_selected")
+    actions: tuple[str, ...] = ("suspend_selected", "reinstate_selected")
 
     @admin.action(description=_("Suspend"))
     def suspend_selected(self, request: HttpRequest, queryset: QuerySet[Enrollment]) -> HttpResponse | None:

@@ -22,7 +22,7 @@ admin.site.unregister(Enrollment)
 class LinkedEnrollmentAdmin(EnrollmentAdmin):
     """The people of the back office, whose links can be sent and revoked from this room on."""
 
-    actions = (*EnrollmentAdmin.actions, "send_link_selected", "revoke_link_selected")
+    actions: tuple[str, ...] = (*EnrollmentAdmin.actions, "send_link_selected", "revoke_link_selected")
 
     @admin.action(description=_("Send the personal link by e-mail"))
     def send_link_selected(self, request: HttpRequest, queryset: QuerySet[Enrollment]) -> None:

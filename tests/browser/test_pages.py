@@ -59,16 +59,6 @@ def test_the_pages_of_ones_own(
     assert_good(window)
 
 
-def test_an_address_that_is_none(window: Window, study: Study) -> None:
-    window.page.goto(OWN["place"][0](study))
-    address = window.page.get_by_label("E-mail address")
-    address.evaluate("(input) => (input.type = 'text')")
-    address.fill("nobody at example.org")
-    window.button("Save the address").click()
-    expect(address).to_have_accessible_description("This is not an e-mail address.")
-    assert_good(window)
-
-
 def test_a_visit_that_ran_out(window: Window, study: Study, settings: Any) -> None:
     settings.VISIT_TOKEN_DAYS = -1
     window.page.goto(stories_path(builders.qualified(study)[0]))

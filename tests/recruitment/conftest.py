@@ -11,7 +11,6 @@ from django.core import mail
 from django.core.mail import EmailMessage
 from django.db import transaction
 
-from recruitment import actions
 from tomannot.celery import app
 
 
@@ -22,7 +21,7 @@ def mails(monkeypatch: pytest.MonkeyPatch) -> list[EmailMessage]:
     def run(name: str, args: list[Any]) -> None:
         app.tasks[name](*args)
 
-    monkeypatch.setattr(actions.app, "send_task", run)
+    monkeypatch.setattr(app, "send_task", run)
     outbox: list[EmailMessage] = mail.outbox
     return outbox
 

@@ -1,0 +1,174 @@
+"""Coming by one's link again, and the completion code: with and without JavaScript, on phone and desk."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+from playwright.sync_api import expect
+
+from accounts.models import PlatformIdentity
+from annotation import actions as annotation_actions
+from annotation.models import Enrollment, Study
+from recruitment import actions
+from recruitment.codes import Outcome, completion_code
+from recruitment.links import confirming_link, visit_path
+from tests import builders
+from tests.browser.checks import assert_good
+from tests.browser.conftest import OpenWindow, path_of
+from tests.browser.pages import sign_in
+from tests.browser.test_journey import SIZES
+from tests.browser.windows import Window, stories_path
+
+if TYPE_CHECKING:
+    from playwright.sync_api import ViewportSize
+
+pytestmark = pytest.mark.browser
+by_size = pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
+
+
+def work(person: Enrollment, page: str = "") -> str:
+    return visit_path(actions.arrive_by_link(enrollment=person, now=timezone.now())) + page
+
+
+def with_join_link(study: Study) -> Study:
+    actions.set_join_link(
+        study=study,
+        return_url="https://app.example.org/done?cc={code}",
+        return_hosts=["app.example.org"],
+        by=None,
+        now=timezone.now(),
+    )
+    return study
+
+
+@by_size
+def test_asking_for_ones_link(open_window: OpenWindow, study: Study, size: ViewportSize) -> None:
+    window = open_window(viewport=size)
+    window.page.goto("/")
+    window.page.get_by_role("link", name="Send me my link again").click()
+    expect(window.heading).to_have_text("Send me my link again")
+    assert_good(window)
+
+    address = window.page.get_by_label("E-mail address")
+    address.evaluate("(input) => (input.type = 'text')")
+    address.fill("nobody at example.org")
+    window.button("Send it").click()
+    expect(address).to_have_accessible_description("This is not an e-mail address.")
+    assert_good(window)
+
+    address.fill("nobody@example.org")
+    address.press("Enter")
+    expect(window.heading).to_have_text("Look into your mailbox")
+    assert_good(window)
+
+
+@by_size
+def test_giving_and_confirming_an_address(
+    open_window: OpenWindow, person: Enrollment, size: ViewportSize
+) -> None:
+    window = open_window(viewport=size)
+    window.page.goto(work(person, "you/"))
+    window.page.get_by_role("link", name="Have your link sent to you by e-mail").click()
+    expect(window.heading).to_have_text("Your link by e-mail")
+    assert_good(window)
+    window.page.get_by_label("E-mail address").fill("ada@example.org")
+    window.button("Save the address").click()
+    expect(window.page.get_by_text("not confirmed yet", exact=True)).to_be_visible()
+    assert_good(window)
+
+    link = confirming_link(PlatformIdentity.objects.get()).removeprefix("http://testserver")
+    window.page.goto(link)
+    expect(window.heading).to_have_text("Is this your address?")
+    assert_good(window)
+    window.button("Yes, it is mine").click()
+    expect(window.heading).to_have_text("Your address is confirmed")
+    assert_good(window)
+
+
+def test_links_that_open_nothing(window: Window, person: Enrollment, settings: Any) -> None:
+    addresses = [path_of(person), stories_path(person)]
+    annotation_actions.revoke_link(enrollment=person, by=None, now=timezone.now())
+    for address in addresses:
+        window.page.goto(address)
+        expect(window.heading).to_have_text("This link has been replaced")
+        assert_good(window)
+    window.page.goto(f"/join/{with_join_link(person.study).slug}/")
+    expect(window.heading).to_have_text("We cannot see who you are")
+    assert_good(window)
+    for _ in range(31):
+        window.page.request.get("/join/1.x/")
+    window.page.goto("/join/1.x/")
+    expect(window.heading).to_have_text("Please wait a little")
+    assert_good(window)
+    annotation_actions.forget(annotator=person.annotator, now=timezone.now())
+    window.page.goto(addresses[0])
+    expect(window.heading).to_have_text("You have been forgotten")
+    assert_good(window)
+
+
+@by_size
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no-scripts"])
+def test_the_completion_code(
+    open_window: OpenWindow, person: Enrollment, size: ViewportSize, scripts: bool
+) -> None:
+    with_join_link(person.study)
+    builders.vote(person)
+    window = open_window(
+        viewport=size, java_script_enabled=scripts, permissions=["clipboard-read", "clipboard-write"]
+    )
+    window.page.goto(work(person, "done/"))
+    code = completion_code(person.study.pseudonym_key, person.pk, Outcome.COMPLETED)
+    shown = window.page.get_by_text(code, exact=True)
+    expect(shown).to_be_visible()
+    back = window.page.get_by_role("link", name="Back to the place that invited you")
+    expect(back).to_have_attribute("href", f"https://app.example.org/done?cc={code}")
+    copy = window.page.get_by_role("button", name="Copy the code")
+    if not scripts:
+        expect(copy).to_be_hidden()
+        expect(shown).to_have_css("user-select", "all")
+        return
+    copy.click()
+    expect(window.page.get_by_role("button", name="Copied")).to_be_visible()
+    assert window.page.evaluate("() => navigator.clipboard.readText()") == code
+    assert_good(window)
+
+
+def test_the_code_comes_with_the_page_that_is_swapped_in(window: Window, person: Enrollment) -> None:
+    """The last story's answer brings the end of the session without loading a page."""
+    with_join_link(person.study)
+    for _ in range(3):
+        builders.vote(person)
+    window.page.goto(stories_path(person))
+    window.choose(q1="yes", q2="yes", q3="yes", q4="yes")
+    window.button("Save and continue").click()
+    expect(window.heading).to_have_text("There are no stories left for you")
+    expect(window.page.get_by_role("button", name="Copy the code")).to_be_visible()
+    assert_good(window)
+
+
+def test_a_suspended_person_reads_why(window: Window, person: Enrollment) -> None:
+    reason = "Forty answers came within a minute. Please write to us."
+    annotation_actions.suspend(enrollment=person, by=None, now=timezone.now(), reason=reason)
+    window.page.goto(stories_path(person))
+    expect(window.page.get_by_text(reason)).to_be_visible()
+    assert_good(window)
+
+
+@by_size
+def test_checking_a_code(
+    open_window: OpenWindow, researcher: tuple[str, str], person: Enrollment, size: ViewportSize
+) -> None:
+    study = with_join_link(person.study)
+    window = open_window(viewport=size)
+    sign_in(window, researcher)
+    window.page.goto(reverse("dashboard:joining", args=[study.slug]))
+    expect(window.heading).to_have_text("Join link and codes")
+    window.page.get_by_label("Code", exact=True).fill(
+        completion_code(study.pseudonym_key, person.pk, Outcome.SCREENED_OUT).lower()
+    )
+    window.button("Check it").click()
+    expect(window.page.get_by_role("status")).to_contain_text("screened out")
+    assert_good(window)
