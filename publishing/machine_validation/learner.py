@@ -32,28 +32,20 @@ INPUTS: dict[str, Text] = {
 }
 
 
-class Counts:
-    """How often each n-gram occurs in each choice, shown as one of :data:`INPUTS`.
+def count(questions: Sequence[Question], text: Text) -> tuple[Any, Sequence[str]]:
+    """How often each n-gram occurs in each choice, shown as one of :data:`INPUTS`; and the n-grams.
 
-    Rows 2i and 2i + 1 are the right and the wrong choice of question i. ``terms`` is the number of
-    different n-grams, which may be 0.
+    A sparse matrix; rows 2i and 2i + 1 are the right and the wrong choice of question i, columns are
+    n-grams in the order of the alphabet. None when the texts hold no words.
     """
+    from sklearn.feature_extraction.text import CountVectorizer
 
-    def __init__(self, questions: Sequence[Question], text: Text) -> None:
-        from sklearn.feature_extraction.text import CountVectorizer
-
-        rows = [text(question, choice) for question in questions for choice in question.choices]
-        vectorizer = CountVectorizer(ngram_range=NGRAMS, dtype=np.float64)
-        analyze = vectorizer.build_analyzer()
-        self.names: NDArray[np.object_] = np.array([], dtype=object)
-        self.matrix: Any = None
-        if any(analyze(row) for row in rows):  # the vectorizer refuses texts without a single word
-            self.matrix = vectorizer.fit_transform(rows)
-            self.names = vectorizer.get_feature_names_out()
-
-    @property
-    def terms(self) -> int:
-        return len(self.names)
+    rows = [text(question, choice) for question in questions for choice in question.choices]
+    vectorizer = CountVectorizer(ngram_range=NGRAMS, dtype=np.float64)
+    analyze = vectorizer.build_analyzer()
+    if not any(analyze(row) for row in rows):  # the vectorizer refuses texts without a single word
+        return None, ()
+    return vectorizer.fit_transform(rows), vectorizer.get_feature_names_out()
 
 
 @contextmanager
@@ -66,54 +58,58 @@ def one_thread() -> Iterator[None]:
         yield
 
 
-def ranked_right(counts: Counts, folds: Folds) -> NDArray[np.float64]:
+def ranked_right(counts: Any, folds: Folds) -> NDArray[np.float64]:
     """For each question, whether a model trained on the other folds ranks the right choice first.
 
-    1 for yes, 0 for no, 0.5 when both score the same. Nothing of a fold is known while it is held out:
-    neither its n-grams nor how frequent they are.
+    ``counts`` are those of :func:`count`. 1 for yes, 0 for no, 0.5 when both score the same. Nothing of
+    a fold is known while it is held out: neither its n-grams nor how frequent they are.
     """
     fold_of_row = np.repeat(np.array(folds.fold_of, dtype=np.intp), 2)
     scores = np.zeros(len(fold_of_row))
     for fold in range(folds.count or 0):
         held_out = fold_of_row == fold
-        scores[held_out] = _scores(counts.matrix[~held_out], counts.matrix[held_out])
+        scores[held_out] = _scores(counts, held_out)
     right, wrong = scores[0::2], scores[1::2]
     return np.where(right == wrong, 0.5, (right > wrong).astype(np.float64))
 
 
-def _scores(train: Any, test: Any) -> NDArray[np.float64]:
+def _scores(counts: Any, held_out: NDArray[np.bool_]) -> NDArray[np.float64]:
+    train = counts[~held_out]
     known = np.flatnonzero(train.getnnz(axis=0))
     if not len(known):
-        return np.zeros(test.shape[0])
-    weigher, model = _fit(train[:, known])
-    scores: NDArray[np.float64] = model.decision_function(weigher.transform(test[:, known]))
+        return np.zeros(held_out.sum())
+    train = train[:, known]
+    weigher, model = _fit(train)
+    scores: NDArray[np.float64] = model.decision_function(weigher.transform(counts[held_out][:, known]))
     return scores.round(9)  # the same text may not win over itself by the last bit of a sum
 
 
 def _fit(counts: Any) -> tuple[Any, Any]:
+    """The weights of the n-grams and the model. The counts are overwritten, to save memory."""
     from sklearn.feature_extraction.text import TfidfTransformer
     from sklearn.linear_model import LogisticRegression
 
-    weigher = TfidfTransformer(sublinear_tf=True)
-    weighed = weigher.fit_transform(counts)
+    weigher = TfidfTransformer(sublinear_tf=True).fit(counts)
+    weighed = weigher.transform(counts, copy=False)
     # For sparse text liblinear is several times faster than the default, and its primal form draws nothing.
     model = LogisticRegression(C=C, max_iter=MAX_ITERATIONS, solver="liblinear")
     model.fit(weighed, np.arange(counts.shape[0]) % 2 == 0)
     return weigher, model
 
 
-def strongest_cues(questions: Sequence[Question], counts: Counts) -> list[dict[str, Any]]:
+def strongest_cues(questions: Sequence[Question]) -> list[dict[str, Any]]:
     """The n-grams with the largest weights, either way, in one fit on all rows of the choices.
 
     Only those found in at least two cores: an n-gram of one core says nothing about the others.
     ``right`` and ``wrong`` are the numbers of questions whose right or wrong choice has the n-gram,
     ``questions`` those where either has it.
     """
-    if not counts.terms:
+    counts, names = count(questions, INPUTS["choice_only"])
+    if counts is None:
         return []
-    _, model = _fit(counts.matrix)
+    present = counts.tocsc()
+    _, model = _fit(counts)
     weights = model.coef_[0].round(2)
-    present = counts.matrix.tocsc().astype(bool)
     cues: list[dict[str, Any]] = []
     # Equal weights come in the order of the alphabet: the names are sorted, and so stays their order.
     for term in np.argsort(-np.abs(weights), kind="stable"):
@@ -123,7 +119,7 @@ def strongest_cues(questions: Sequence[Question], counts: Counts) -> list[dict[s
         if len({questions[row // 2].core for row in rows}) >= LEAST_CORES:
             cues.append(
                 {
-                    "text": str(counts.names[term]),
+                    "text": str(names[term]),
                     "weight": float(weights[term]),
                     "points_to": "right" if weights[term] > 0 else "wrong",
                     "questions": len({int(row) // 2 for row in rows}),

@@ -10,12 +10,17 @@ from typing import Any
 
 import numpy as np
 import orjson
+from numpy.typing import NDArray
 
 from publishing.errors import BrokenDirectory
 from publishing.files.rows import STORY_CONFIG, QuestionSet, config_path
 
 MOST_STORIES = 4000
-"""Releases with more stories are looked at through a sample of whole cores, this large at most."""
+MOST_BYTES = 5_000_000
+"""Releases with more stories, or more bytes of story-data, are looked at through a sample of whole cores.
+
+Two-sentence stories take about 1.3 kB. The limit in bytes keeps memory bounded when stories are long.
+"""
 
 MAIN_CHARACTERS = frozenset({"Person X", "Person Y"})
 """Entities that do not make two stories kin: a few first names stand in most of them."""
@@ -53,20 +58,19 @@ class Sample:
         return len(self.stories) == self.total
 
 
-def read_stories(directory: Path, *, most: int | None = None) -> Sample:
-    """The story-data rows of a release: all of them, or whole cores with at most ``most``
-    (:data:`MOST_STORIES`) stories.
+def read_stories(directory: Path) -> Sample:
+    """The story-data rows of a release: all of them, or whole cores up to the limits above.
 
     A core's number is the first eight bytes of the SHA-256 of its id; the cores with the smallest
-    numbers are taken, as many as fit. Reads the file twice and holds 8 bytes per story, besides the
-    sample itself. Raises ``OSError``.
+    numbers are taken, as many as fit. Reads the file twice and holds 32 bytes per story while it chooses,
+    besides the sample itself. Raises ``OSError``.
     """
-    path = directory / config_path(STORY_CONFIG)
-    most = MOST_STORIES if most is None else most
-    with open(path, "rb") as file:
-        numbers = array("Q", (_number(orjson.loads(line)["core_id"]) for line in file))
-        ranked = np.sort(np.frombuffer(numbers, dtype=np.uint64))
-        end = int(ranked[most]) if len(ranked) > most else None
+    numbers, sizes = array("Q"), array("Q")
+    with open(directory / config_path(STORY_CONFIG), "rb") as file:
+        for line in file:
+            numbers.append(_number(orjson.loads(line)["core_id"]))
+            sizes.append(len(line))
+        end = _end_of_sample(np.array(numbers), np.array(sizes))
         file.seek(0)
         stories = {
             place: orjson.loads(line)
@@ -74,6 +78,13 @@ def read_stories(directory: Path, *, most: int | None = None) -> Sample:
             if end is None or numbers[place] < end
         }  # fmt: skip
     return Sample(stories, len(numbers))
+
+
+def _end_of_sample(numbers: NDArray[np.uint64], sizes: NDArray[np.uint64]) -> int | None:
+    """The number of the first core that does not fit, or None when all do."""
+    order = np.argsort(numbers, kind="stable")
+    fits = (np.arange(len(order)) < MOST_STORIES) & (np.cumsum(sizes[order]) <= MOST_BYTES)
+    return None if fits.all() else int(numbers[order][np.argmin(fits)])
 
 
 def read_questions(directory: Path, question_set: QuestionSet, sample: Sample) -> list[Question]:

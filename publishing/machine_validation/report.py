@@ -54,8 +54,8 @@ def hard_questions(directory: Path, layout: Layout) -> dict[str, dict[str, list[
         correct = {"shorter_choice": np.array([rules.shorter_choice(question) for question in questions])}
         folds = groups.folds_by("core_id", questions)
         with learner.one_thread():
-            counts = learner.Counts(questions, learner.INPUTS["choice_only"])
-            if folds.undefined is None and counts.terms:
+            counts, _ = learner.count(questions, learner.INPUTS["choice_only"])
+            if folds.undefined is None and counts is not None:
                 correct["choice_only"] = learner.ranked_right(counts, folds)
         found[question_set.config] = {
             rule: [question.id for question, right in zip(questions, marks, strict=True) if right < 1]
@@ -69,7 +69,7 @@ def _config(questions: Sequence[Question]) -> dict[str, Any]:
     constant = rules.constant_answer(questions)
     undefined = _CONSTANT if constant is not None else None if questions else _NO_QUESTIONS
     score = partial(_score, len(questions), bootstrap, undefined)
-    by_group, cues = _learned(questions, bootstrap, undefined)
+    by_group = _learned(questions, bootstrap, undefined)
     letter, share = rules.position_majority(questions)
     more = np.array([rules.more_overlap(question) for question in questions])
     return {
@@ -85,14 +85,14 @@ def _config(questions: Sequence[Question]) -> dict[str, Any]:
         },
         "overlap": {"more": score(more), "less": score(1 - more)},
         "by_group": by_group,
-        "cues": cues,
+        "cues": [] if undefined else learner.strongest_cues(questions),
     }
 
 
 def _learned(
     questions: Sequence[Question], bootstrap: CoreBootstrap, undefined: str | None
-) -> tuple[dict[str, dict[str, Any]], list[dict[str, Any]]]:
-    """The scores of the learner by grouping and input, and the cues it goes by."""
+) -> dict[str, dict[str, Any]]:
+    """The scores of the learner by grouping and input."""
     folds_of = {grouping: groups.folds_by(grouping, questions) for grouping in groups.GROUPINGS}
     by_group: dict[str, dict[str, Any]] = {
         grouping: {
@@ -102,16 +102,13 @@ def _learned(
         }
         for grouping, folds in folds_of.items()
     }
-    cues: list[dict[str, Any]] = []
     for name, text in learner.INPUTS.items():
-        counts = None if undefined else learner.Counts(questions, text)
-        if counts and name == "choice_only":
-            cues = learner.strongest_cues(questions, counts)
+        counts = None if undefined else learner.count(questions, text)[0]
         for grouping, folds in folds_of.items():
-            why = undefined or (None if counts and counts.terms else _NO_WORDS) or folds.undefined
-            correct = None if why or counts is None else learner.ranked_right(counts, folds)
+            why = undefined or (_NO_WORDS if counts is None else folds.undefined)
+            correct = None if why else learner.ranked_right(counts, folds)
             by_group[grouping][name] = _score(len(questions), bootstrap, why, correct)
-    return by_group, cues
+    return by_group
 
 
 def _score(
@@ -164,5 +161,5 @@ def _design(sample: Sample) -> dict[str, Any]:
         "sample": None
         if sample.is_whole
         else "Whole cores, those with the smallest SHA-256 of core_id, "
-        f"{reading.MOST_STORIES} stories at most.",
+        f"{reading.MOST_STORIES} stories and {reading.MOST_BYTES} bytes of story-data at most.",
     }

@@ -105,7 +105,7 @@ def test_over_many_releases_without_a_cue_the_learner_is_at_chance() -> None:
             Question(made.core, made.core, made.scenario, (), "", "", made.right, made.wrong, "A")
             for made in stories(120, nothing_to_see, seed=seed)
         ]
-        counts = learner.Counts(questions, learner.INPUTS["choice_only"])
+        counts, _ = learner.count(questions, learner.INPUTS["choice_only"])
         accuracies.append(learner.ranked_right(counts, groups.folds_by("core_id", questions)).mean())
     assert 0.46 < mean(accuracies) < 0.54  # one has a standard deviation of 0.057
 
