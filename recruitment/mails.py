@@ -32,7 +32,7 @@ def confirmation_mail(identity: PlatformIdentity, enrollment: Enrollment) -> Ema
 def links_mail(identity: PlatformIdentity, enrollments: Sequence[Enrollment]) -> EmailMessage:
     """A person's links to these studies."""
     with _language_of(identity):
-        subject = ngettext("Your personal link", "Your personal links", len(enrollments))
+        subject = ngettext("Here is your personal link", "Here are your personal links", len(enrollments))
         places = [{"study": one.study, "link": personal_link(one)} for one in enrollments]
         return _mail(identity, subject, "recruitment/mail_links.txt", {"places": places})
 

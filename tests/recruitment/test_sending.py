@@ -191,7 +191,7 @@ def test_all_studies_that_go_on_for_the_person_are_in_one_mail(
     ask()
 
     (mail,) = mails
-    assert mail.subject == "Your personal links"
+    assert mail.subject == "Here are your personal links"
     assert links_in(mail) == [
         personal_link(place).removeprefix("http://testserver") for place in (person, places[0])
     ]
@@ -213,7 +213,7 @@ def test_the_mail_is_in_the_language_in_which_the_address_was_given(
 
     ask()
 
-    assert mails[0].subject == "Ihr persönlicher Link"
+    assert mails[0].subject == "Hier ist Ihr persönlicher Link"
 
 
 def test_people_come_to_the_page_from_where_they_need_it(person: Enrollment) -> None:
