@@ -22,7 +22,7 @@ _LONGEST_LABEL, _LONGEST_TITLE = 52, 44
 
 _STYLE = (
     "@media (prefers-color-scheme: dark) { .ground { fill: #1d2326 } .ink { fill: #e7e4dd } "
-    ".soft { fill: #a9b2b6 } .track { fill: #333b3f } .bar { fill: #74cfc3 } .line { stroke: #e7e4dd } }"
+    ".soft { fill: #a9b2b6 } .track { fill: #333b3f } .bar { fill: #2f8f84 } .line { stroke: #e7e4dd } }"
 )
 
 
@@ -86,7 +86,7 @@ def _bar(bar: Bar, top: int, mark: float | None) -> list[str]:
         _rect("track", base, _BAR, "#e6e2d9"),
     ]
     if bar.share is not None:
-        drawn.append(_rect("bar", base, _length(bar.share), "#0b6b63"))
+        drawn.append(_rect("bar", base, _length(bar.share), "#3f9c92"))
     if bar.bounds is not None:
         low, high = (_MARGIN + _length(bound) for bound in bar.bounds)
         ends = "".join(f"M{end:.1f} {base - 2}v{_THICK + 4}" for end in (low, high))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from publishing.card.figures import AGREEMENT_FIGURE, JOINT, RETENTION_FIGURE, largest
-from publishing.card.markdown import NOTHING, bullets, code, counted, interval, percent, table, text
+from publishing.card.markdown import NOTHING, bullets, code, counted, decimal, interval, percent, table, text
 from publishing.facts import ReleaseFacts, Tally
 from publishing.files.rows import DROPPED_PATH, VOTES_PATH
 from publishing.filters import get_filter
@@ -100,7 +100,7 @@ def agreement(facts: ReleaseFacts, statistics: Mapping[str, Any]) -> list[str]:
 
 def _coefficient(found: Mapping[str, Any], key: str) -> str:
     value = found[key]
-    return NOTHING if value is None else f"{value:.2f}{interval(found['intervals'][key])}"
+    return NOTHING if value is None else f"{decimal(value)}{interval(found['intervals'][key])}"
 
 
 def selection(facts: ReleaseFacts, tally: Tally) -> list[str]:

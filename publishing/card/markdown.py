@@ -72,9 +72,14 @@ def share_of(part: int, whole: int) -> str:
     return f"{counted} ({percent(part / whole)})" if whole else counted
 
 
-def interval(bounds: Sequence[float] | None, *, digits: int = 2) -> str:
+def decimal(value: float) -> str:
+    """Two decimals, and no minus before zero."""
+    return f"{round(value, 2) + 0.0:.2f}"
+
+
+def interval(bounds: Sequence[float] | None) -> str:
     """`` [0.80, 0.88]`` with a space before it, or nothing where there is no interval."""
-    return f" [{bounds[0]:.{digits}f}, {bounds[1]:.{digits}f}]" if bounds else ""
+    return f" [{decimal(bounds[0])}, {decimal(bounds[1])}]" if bounds else ""
 
 
 def counted(number: int, one: str, many: str) -> str:

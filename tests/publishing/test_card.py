@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -23,7 +23,7 @@ from publishing.card import dataset_card
 from publishing.card.changes import Changes
 from publishing.card.charts import Bar, Group, bar_chart
 from publishing.card.figures import figures
-from publishing.card.markdown import listed, one_line, paragraphs
+from publishing.card.markdown import decimal, listed, one_line, paragraphs
 from publishing.errors import BrokenDirectory
 from publishing.facts import People, ReleaseFacts, Statement, Tally
 from publishing.files.rows import THEORY_OF_MIND
@@ -294,6 +294,7 @@ def _shape(tokens: list[Any]) -> Iterator[tuple[str, str]]:
         yield from _shape(token.children or [])
 
 
+@settings(max_examples=30, deadline=None)
 @given(title=SAVABLE, said=SAVABLE, name=SAVABLE)
 def test_no_text_of_people_reshapes_the_card(title: str, said: str, name: str) -> None:
     made, plain = deepcopy(known()), known()
@@ -325,6 +326,7 @@ _PROSE = (
 )  # fmt: skip
 
 
+@settings(max_examples=30, deadline=None)
 @given(title=SAVABLE, label=SAVABLE, figure=SAVABLE)
 def test_no_text_of_people_reshapes_a_chart(title: str, label: str, figure: str) -> None:
     chart = bar_chart(title, [Group(label, (Bar(label, 0.5, figure, (0.4, 0.6)),))], mark=0.5)
@@ -339,6 +341,7 @@ def test_no_text_of_people_reshapes_a_chart(title: str, label: str, figure: str)
 NOT_IN_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
+@settings(max_examples=30, deadline=None)
 @given(card=SAVABLE)
 def test_no_card_brings_markup_into_the_page(card: str) -> None:
     html = NOT_IN_XML.sub("", rendered(card, lambda path: None).html)
@@ -398,6 +401,10 @@ def test_rendering_shows_the_releases_own_pictures_only() -> None:
     assert made.sections == (("card-1", "One"),)
     assert '<h3 id="card-1">One</h3>' in made.html
     assert "<h1" not in made.html
+
+
+def test_a_number_that_rounds_to_zero_has_no_sign() -> None:
+    assert [decimal(value) for value in (-0.004, 0.004, -0.006, 1)] == ["0.00", "0.00", "-0.01", "1.00"]
 
 
 @pytest.mark.parametrize(

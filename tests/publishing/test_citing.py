@@ -8,7 +8,7 @@ import re
 import jsonschema
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 
 from publishing.card.citing import Citation, citation, citation_cff, read_citation, split_name
 from publishing.card.markdown import one_line
@@ -121,6 +121,7 @@ def test_what_is_no_web_address_is_left_out(url: str) -> None:
     assert citation(dataclasses.replace(FACTS, statement=Statement(url=url))).url == ""
 
 
+@settings(max_examples=60, deadline=None)
 @given(title=SAVABLE, said=SAVABLE, name=SAVABLE, other=SAVABLE)
 def test_no_text_of_people_breaks_a_citation(title: str, said: str, name: str, other: str) -> None:
     odd = dataclasses.replace(
