@@ -19,7 +19,7 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
-from bench.machine import load
+from bench.machine import cpu_seconds, load, postmaster
 from bench.world import World, copy_world, fill_up, settle
 
 VOTES_PER_STORY = 3
@@ -66,7 +66,12 @@ class Publishing:
     votes: int
     kept: int
     seconds: float
+    worker_cpu: float
+    """Seconds of user and system time; with those of PostgreSQL, what counts on a machine that others use."""
+    postgres_cpu: float
     copy_seconds: float
+    copy_cpu: float
+    """Of PostgreSQL and of the reader."""
     copy_bytes: int
     release_bytes: int
     peak_mib: int
@@ -77,6 +82,10 @@ class Publishing:
     def times_copy(self) -> float:
         return self.seconds / self.copy_seconds
 
+    @property
+    def times_copy_cpu(self) -> float:
+        return (self.worker_cpu + self.postgres_cpu) / self.copy_cpu
+
 
 def publishing(world: World, *, stories: int, say: Callable[[str], None]) -> Publishing:
     """Fill a copy of the world up to so many stories with all their votes, and publish it."""
@@ -86,11 +95,15 @@ def publishing(world: World, *, stories: int, say: Callable[[str], None]) -> Pub
     vote(url, world)
     before = load()
     copied = Path(os.environ["TOMANNOT_VAR"]) / "copied"
+    server = postmaster(Path(os.environ["TOMANNOT_VAR"]))
     say("raw COPY")
+    postgres, reader = cpu_seconds([server]), time.process_time()
     copy_seconds = copy_out(url, copied)
+    copy_cpu = cpu_seconds([server]) - postgres + time.process_time() - reader
     copy_bytes = copied.stat().st_size
     copied.unlink()
     say("publishing")
+    postgres = cpu_seconds([server])
     done = subprocess.run(
         [sys.executable, "-m", "bench.publisher"],
         env={**os.environ, "DATABASE_URL": url},
@@ -98,9 +111,14 @@ def publishing(world: World, *, stories: int, say: Callable[[str], None]) -> Pub
         timeout=TIME_LIMIT,
         check=True,
     )
-    found = json.loads(done.stdout)
     return Publishing(
-        stories=stories, copy_seconds=copy_seconds, copy_bytes=copy_bytes, load_before=before, **found
+        stories=stories,
+        postgres_cpu=cpu_seconds([server]) - postgres,
+        copy_seconds=copy_seconds,
+        copy_cpu=copy_cpu,
+        copy_bytes=copy_bytes,
+        load_before=before,
+        **json.loads(done.stdout),
     )
 
 

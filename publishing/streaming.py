@@ -57,7 +57,8 @@ def judged_stories(study: Study, *, until: datetime | None = None) -> Iterator[J
     """The study's main stories by id (in byte order), each with its counted votes; a stream.
 
     ``until`` leaves out the votes submitted later: people may still change those. The connection can do
-    nothing else before the stream has ended or been closed. Raises like Django when the database fails.
+    nothing else before the stream has ended or been closed; closed early, it leaves a transaction that
+    can only be rolled back. Raises like Django when the database fails.
     """
     read = _Reader(study)
     with closing(_rows(study, until)) as rows:
@@ -168,8 +169,8 @@ class _Reader:
 
 
 def _answers(text: str) -> tuple[tuple[Choice, ...], Against]:
-    """The choices of a vote, and those of them that count against the story."""
-    parts = [answer.split(_PARTS) for answer in text.split(_ANSWERS) if answer]
+    """The choices of a vote in one fixed order, and those of them that count against the story."""
+    parts = sorted(answer.split(_PARTS) for answer in text.split(_ANSWERS) if answer)
     answers = tuple(Choice(question, row, option) for question, row, option, _ in parts)
     marks = [mark for *_, mark in parts]
     against = (choice for choice, mark in zip(answers, marks, strict=True) if mark == _COUNTS_AGAINST)

@@ -41,12 +41,13 @@ def timestamp(moment: datetime) -> str:
 
 def _refuse_odd_numbers(value: Any) -> None:
     """orjson writes NaN and the infinities as null: a value would be lost without a word."""
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            raise ValueError(f"{value} is not a number that JSON has.")
-    elif isinstance(value, Mapping):
+    if isinstance(value, dict):
         for inner in value.values():
-            _refuse_odd_numbers(inner)
+            if inner is not None and type(inner) is not str:
+                _refuse_odd_numbers(inner)
     elif isinstance(value, list | tuple):
         for inner in value:
-            _refuse_odd_numbers(inner)
+            if inner is not None and type(inner) is not str:
+                _refuse_odd_numbers(inner)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{value} is not a number that JSON has.")
