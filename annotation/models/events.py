@@ -58,6 +58,9 @@ class Event(models.Model):
         RELEASE_REQUESTED = "release_requested", _("release requested")
         RELEASE_PUBLISHED = "release_published", _("release published")
         RELEASE_FAILED = "release_failed", _("release failed")
+        DEPOSIT_REQUESTED = "deposit_requested", _("deposit of a release begun")
+        DEPOSIT_DONE = "deposit_done", _("release deposited")
+        DEPOSIT_FAILED = "deposit_failed", _("deposit of a release failed")
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="events")
     type = models.CharField(max_length=40, choices=Type)
