@@ -1,7 +1,7 @@
 """The work of a vote as bare SQL: ``python -m bench.bare`` (started by the benchmark).
 
-The statements are those that submitting an answer and getting the next story needs, in the product's
-own transactions, without a web server, forms, pages or Django. It is the ceiling on this machine: what
+The statements are those that submitting an answer and getting the next story needs, in one transaction
+as in the product, without a web server, forms, pages or Django. It is the ceiling on this machine: what
 is between it and the product is the product's own cost. One process, one thread and connection per
 annotator. Reads one line of JSON, an :class:`Order`; prints one.
 """
@@ -24,37 +24,42 @@ WHO = """SELECT e.*, s.*, c.* FROM annotation_enrollment e JOIN annotation_study
 LOCK_PERSON = WHO + " FOR NO KEY UPDATE OF e"
 LOCK_ASSIGNMENT = """SELECT a.*, t.* FROM annotation_assignment a JOIN annotation_story t ON t.id = a.story_id
     WHERE a.id = %(assignment)s AND a.enrollment_id = %(person)s FOR NO KEY UPDATE OF a"""
-STORE_VOTE = """INSERT INTO annotation_vote (assignment_id, revision, protocol_version, story_hash,
-        order_position, served_at, first_submitted_at, submitted_at, environment, surplus_reason, language)
-    SELECT a.id, 1, s.protocol_version, t.content_hash,
-        a.order_position, a.served_at, %(now)s, %(now)s, 'live', '', 'en'
-    FROM annotation_assignment a JOIN annotation_story t ON t.id = a.story_id
-        JOIN annotation_study s ON s.id = t.study_id
-    WHERE a.id = %(assignment)s RETURNING id"""
-STORE_ANSWERS = """INSERT INTO annotation_answer (vote_id, question, row, option, counts_against)
-    VALUES (%(vote)s, 'q1', '', 'yes', false), (%(vote)s, 'q2', '', 'yes', false),
-        (%(vote)s, 'q3', '', 'yes', false), (%(vote)s, 'q4', '', 'yes', false) RETURNING id"""
-SETTLE = "UPDATE annotation_assignment SET state = 'submitted' WHERE id = %(assignment)s"
-CREDIT = """UPDATE annotation_enrollment SET stories_submitted = stories_submitted + 1,
-    working_since = coalesce(working_since, %(now)s), last_submitted_at = %(now)s WHERE id = %(person)s"""
-LOG = """INSERT INTO annotation_event (study_id, type, enrollment_id, subject, note, at)
-    SELECT study_id, 'vote_submitted', id, 'vote ' || %(vote)s::text, '', %(now)s
-    FROM annotation_enrollment WHERE id = %(person)s RETURNING id"""
+STORE_VOTE = """WITH vote AS (
+        INSERT INTO annotation_vote (assignment_id, revision, protocol_version, story_hash,
+            order_position, served_at, first_submitted_at, submitted_at, environment, surplus_reason,
+            language)
+        SELECT a.id, 1, s.protocol_version, t.content_hash,
+            a.order_position, a.served_at, %(now)s, %(now)s, 'live', '', 'en'
+        FROM annotation_assignment a JOIN annotation_story t ON t.id = a.story_id
+            JOIN annotation_study s ON s.id = t.study_id
+        WHERE a.id = %(assignment)s RETURNING id),
+    answers AS (
+        INSERT INTO annotation_answer (vote_id, question, row, option, counts_against)
+        SELECT id, question, '', 'yes', false FROM vote, unnest(ARRAY['q1', 'q2', 'q3', 'q4']) question),
+    event AS (
+        INSERT INTO annotation_event (study_id, type, enrollment_id, subject, note, at)
+        SELECT %(study)s, 'vote_submitted', %(person)s, 'vote ' || id, '', %(now)s FROM vote),
+    settled AS (UPDATE annotation_assignment SET state = 'submitted' WHERE id = %(assignment)s),
+    credited AS (UPDATE annotation_enrollment SET stories_submitted = stories_submitted + 1,
+        working_since = coalesce(working_since, %(now)s), last_submitted_at = %(now)s WHERE id = %(person)s)
+    SELECT id FROM vote"""
 RAN_OUT = """SELECT 1 FROM annotation_assignment WHERE state = 'leased' AND lease_expires_at <= %(now)s
     AND enrollment_id <> %(person)s LIMIT 1"""
-HELD = """SELECT a.*, t.* FROM annotation_assignment a JOIN annotation_story t ON t.id = a.story_id
-    WHERE a.enrollment_id = %(person)s AND a.state = 'leased' LIMIT 1 FOR NO KEY UPDATE OF a"""
 CLAIM = """SELECT t.* FROM annotation_story t WHERE t.study_id = %(study)s AND t.has_free_slot
-    AND NOT (t.id IN (SELECT a.story_id FROM annotation_assignment a
-        WHERE a.enrollment_id = %(person)s AND a.state <> 'expired'))
+    AND NOT EXISTS (SELECT FROM annotation_assignment a
+        WHERE a.enrollment_id = %(person)s AND a.story_id = t.id AND a.state <> 'expired' OFFSET 0)
     ORDER BY t.order_key LIMIT 1 FOR NO KEY UPDATE OF t SKIP LOCKED"""
-TAKEN = "SELECT slot, state FROM annotation_assignment WHERE story_id = %(story)s"
-GIVE = """INSERT INTO annotation_assignment (story_id, enrollment_id, state, slot, slots, order_position,
-        served_at, lease_expires_at)
-    SELECT %(story)s, id, 'leased', %(slot)s, %(slots)s, stories_submitted + 1, %(now)s,
-        %(now)s + interval '30 minutes'
-    FROM annotation_enrollment WHERE id = %(person)s RETURNING id"""
-FULL = "UPDATE annotation_story SET has_free_slot = false WHERE id = %(story)s"
+TAKEN = (
+    "SELECT slot FROM annotation_assignment WHERE story_id = %(story)s AND state IN ('leased', 'submitted')"
+)
+GIVE = """WITH given AS (
+        INSERT INTO annotation_assignment (story_id, enrollment_id, state, slot, slots, order_position,
+            served_at, lease_expires_at)
+        SELECT %(story)s, id, 'leased', %(slot)s, %(slots)s, stories_submitted + 1, %(now)s,
+            %(now)s + interval '30 minutes'
+        FROM annotation_enrollment WHERE id = %(person)s RETURNING id),
+    full_now AS (UPDATE annotation_story SET has_free_slot = false WHERE id = %(story)s AND %(was_last)s)
+    SELECT id FROM given"""
 
 SLOTS = 3
 
@@ -83,49 +88,38 @@ class Person:
         self.votes = 0
         self._connection = psycopg.connect(order.url, autocommit=True)
         self._cursor = self._connection.cursor()
-        self._known: dict[str, Any] = {"person": person, "study": order.study}
-        self.has_story = self._claim()
+        self._known: dict[str, Any] = {"person": person, "study": order.study, "now": datetime.now(UTC)}
+        with self._connection.transaction():
+            self.has_story = self._claim()
 
     def work(self, deadline: float) -> None:
         """Answer story after story until the deadline, or until there is none."""
         while self.has_story and time.perf_counter() < deadline:
             self._execute(WHO)
-            self._vote()
+            self._known["now"] = datetime.now(UTC)
+            self._cursor.execute(RAN_OUT, self._known)
+            self._cursor.fetchone()
+            with self._connection.transaction():
+                self._vote()
+                self.has_story = self._claim()
             self.votes += 1
-            self.has_story = self._claim()
         self._connection.close()
 
     def _vote(self) -> None:
-        self._known["now"] = datetime.now(UTC)
-        with self._connection.transaction():
-            self._execute(LOCK_PERSON)
-            self._execute(LOCK_ASSIGNMENT)
-            self._known["vote"] = self._execute(STORE_VOTE)[0]
-            self._execute(STORE_ANSWERS)
-            self._cursor.execute(SETTLE, self._known)
-            self._cursor.execute(CREDIT, self._known)
-            self._execute(LOG)
+        self._execute(LOCK_PERSON)
+        self._execute(LOCK_ASSIGNMENT)
+        self._execute(STORE_VOTE)
 
     def _claim(self) -> bool:
-        self._known["now"] = datetime.now(UTC)
-        self._cursor.execute(RAN_OUT, self._known)
-        self._cursor.fetchone()
-        with self._connection.transaction():
-            self._execute(LOCK_PERSON)
-            self._cursor.execute(HELD, self._known)
-            self._cursor.fetchone()
-            self._cursor.execute(CLAIM, self._known)
-            story = self._cursor.fetchone()
-            if story is None:
-                return False
-            self._known["story"] = story[0]
-            self._cursor.execute(TAKEN, self._known)
-            taken = {slot for slot, state in self._cursor.fetchall() if state in ("leased", "submitted")}
-            slot = min(set(range(1, SLOTS + 1)) - taken)
-            self._known |= {"slot": slot, "slots": SLOTS}
-            self._known["assignment"] = self._execute(GIVE)[0]
-            if len(taken) + 1 == SLOTS:
-                self._cursor.execute(FULL, self._known)
+        self._cursor.execute(CLAIM, self._known)
+        story = self._cursor.fetchone()
+        if story is None:
+            return False
+        self._known["story"] = story[0]
+        taken = {slot for (slot,) in self._cursor.execute(TAKEN, self._known).fetchall()}
+        slot = min(set(range(1, SLOTS + 1)) - taken)
+        self._known |= {"slot": slot, "slots": SLOTS, "was_last": len(taken) + 1 == SLOTS}
+        self._known["assignment"] = self._execute(GIVE)[0]
         return True
 
     def _execute(self, statement: str) -> tuple[Any, ...]:
