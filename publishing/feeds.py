@@ -27,11 +27,11 @@ class ReleaseFeed(Feed):  # type: ignore[type-arg]
         found = Release.objects.published().select_related("study").order_by("-published_at", "-pk")
         return list(found[:NEWEST])
 
-    def item_title(self, item: Release) -> str:  # type: ignore[override]
+    def item_title(self, item: Release) -> str:
         named = gettext("%(title)s, release %(number)s") % {"title": item.study.title, "number": item.number}
         return f"{named} ({gettext('Rehearsal, not data')})" if item.environment == "rehearsal" else named
 
-    def item_description(self, item: Release) -> str:  # type: ignore[override]
+    def item_description(self, item: Release) -> str:
         return ngettext(
             "%(kept)s story kept of %(stories)s, with %(votes)s votes.",
             "%(kept)s stories kept of %(stories)s, with %(votes)s votes.",

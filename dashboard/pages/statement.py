@@ -99,25 +99,26 @@ class StatementForm(forms.Form):
 @study_page(post=Right.CHANGE)
 def statement(request: HttpRequest, study: Study) -> HttpResponse:
     """Show what is stated about the data, and take a new version of it."""
-    said = statement_of(study, at=timezone.now())
-    form = StatementForm(request.POST or None, initial=asdict(said) | {"creators": "\n".join(said.creators)})
+    may_change = Right.CHANGE in rights_in(request.user, study)
+    form = _form(request, study, may_change=may_change)
     if request.method == "POST" and form.is_valid():
         try:
             describe_data(study=study, statement=form.statement(), by=signed_in(request), now=timezone.now())
-            messages.success(
-                request, _("Saved. The next release will say so; earlier ones stay as they are.")
-            )
+            messages.success(request, _("Saved. The next release says so; earlier ones stay as they are."))
             return redirect("dashboard:statement", slug=study.slug)
         except InvalidStatement as error:
             for name, problem in error.problems.items():
                 form.add_error(name, problem)
-    may_change = Right.CHANGE in rights_in(request.user, study)
+    standing = DataStatement.objects.of(study, at=timezone.now())
+    context = {"study": study, "form": form, "may_change": may_change, "standing": standing}
+    return render(request, "dashboard/statement.html", context, status=400 if form.errors else 200)
+
+
+def _form(request: HttpRequest, study: Study, *, may_change: bool) -> StatementForm:
+    """The form with what was posted, or else with what is stated now."""
+    said = statement_of(study, at=timezone.now())
+    initial = asdict(said) | {"creators": "\n".join(said.creators)}
+    form = StatementForm(request.POST if request.method == "POST" else None, initial=initial)
     for field in form.fields.values():
         field.disabled = not may_change
-    context = {
-        "study": study,
-        "form": form,
-        "may_change": may_change,
-        "standing": DataStatement.objects.of(study, at=timezone.now()),
-    }
-    return render(request, "dashboard/statement.html", context, status=400 if form.errors else 200)
+    return form

@@ -17,20 +17,19 @@ from publishing.statement.rules import problems
 
 
 @transaction.atomic
-def describe_data(*, study: Study, statement: Statement, by: User | None, now: datetime) -> DataStatement:
+def describe_data(*, study: Study, statement: Statement, by: User | None, now: datetime) -> bool:
     """A new version of what the study states about its data; releases asked for from now on have it.
 
-    Returns the version that stands when nothing has changed. Raises
+    Says whether there is one: saving what stands already changes nothing. Raises
     :class:`~publishing.errors.InvalidStatement` with everything that is wrong.
     """
     wrong = problems(statement)
     if wrong:
         raise InvalidStatement(wrong)
     study = Study.objects.select_for_update(of=("self",), no_key=True).get(pk=study.pk)
-    standing = DataStatement.objects.of(study, at=now)
-    if standing is not None and standing.statement == statement:
-        return standing
     last = DataStatement.objects.filter(study=study).order_by("-version").first()
+    if statement == (last.statement if last else Statement()):
+        return False
     said = asdict(statement) | {"creators": "\n".join(statement.creators)}
     written = DataStatement.objects.create(
         study=study, version=last.version + 1 if last else 1, written_by=by, written_at=now, **said
@@ -38,4 +37,4 @@ def describe_data(*, study: Study, statement: Statement, by: User | None, now: d
     record_event(
         study=study, type=Event.Type.DATA_DESCRIBED, by=by, now=now, subject=f"statement {written.version}"
     )
-    return written
+    return True

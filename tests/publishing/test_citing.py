@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 
-import jsonschema
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 import yaml
 from hypothesis import given, settings

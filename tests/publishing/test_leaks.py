@@ -108,7 +108,7 @@ def archive_of(release: Release) -> dict[str, bytes]:
     response = Client().get(reverse("publishing:archive", args=[release.study.slug, release.number, "tar"]))
     packed = b"".join(response)
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-        return {"names and owners in the archive": str([vars(member) for member in archive]).encode()}
+        return {"names and owners in the archive": str([member.get_info() for member in archive]).encode()}
 
 
 @pytest.fixture
@@ -143,7 +143,7 @@ def study() -> Study:
 
 
 def test_nothing_says_who_the_people_are(study: Study, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG)
+    caplog.set_level(logging.INFO)
     caplog.clear()
     rita = ensure_researcher(username=RESEARCHER, password="long enough for a test")
     release = actions.request_release(study=study, by=rita, now=timezone.now())
