@@ -280,7 +280,7 @@ class BaselineSample(models.Model):
             "seed": self.seed,
             "stories": self.stories,
             "questions": self.questions,
-            "short": self.short,
+            "short": dict(sorted(self.short.items())),
             "repeated_cores": self.repeated_cores,
         }
 

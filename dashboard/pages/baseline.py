@@ -90,7 +90,7 @@ def _say(request: HttpRequest, study: Study, admission: Admission) -> None:
         _("A draft with %(questions)s questions about %(stories)s stories, drawn with seed %(seed)s.")
         % {"questions": sample.questions, "stories": sample.stories, "seed": sample.seed},
     )
-    for scenario, have in sample.short.items():
+    for scenario, have in sorted(sample.short.items()):
         messages.warning(
             request,
             ngettext(

@@ -159,7 +159,7 @@ def _lines(study: Study, plan: BaselinePlan, admission: Admission) -> list[str]:
     ]
     lines += [
         f"  {name} has {have} stories, fewer than {plan.per_scenario}: all are taken."
-        for name, have in sample.short.items()
+        for name, have in sorted(sample.short.items())
     ]
     if sample.repeated_cores:
         lines.append(f"  {sample.repeated_cores} stories stand beside another severity of the same core.")

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import urllib3
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import Environment
@@ -163,12 +164,13 @@ def _people(study: Study, count: int) -> list[Enrollment]:
     now = timezone.now()
     if study.qualified_through is None:
         return actions.invite(study=study, count=count, by=None, now=now)
-    people = actions.invite_qualified(study=study, by=None, now=now, most=count)
-    if len(people) < count:
-        raise CommandError(
-            f"Of those who qualified in “{study.qualified_through.slug}”, {len(people)} are still to be "
-            f"invited to “{study.slug}”: give at most --annotators {len(people)}."
-        )
+    with transaction.atomic():
+        people = actions.invite_qualified(study=study, by=None, now=now, most=count)
+        if len(people) < count:
+            raise CommandError(
+                f"Of those who qualified in “{study.qualified_through.slug}”, {len(people)} are still to be "
+                f"invited to “{study.slug}”, so nobody was. Give at most --annotators {len(people)}."
+            )
     return people
 
 
