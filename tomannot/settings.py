@@ -227,6 +227,11 @@ IMPORT_MAX_MB: int = env.int("IMPORT_MAX_MB", default=200)
 RELEASES_ROOT = Path(env.str("RELEASES_ROOT", default=str(VAR_DIR / "releases")))
 """Where published release directories live: ``<RELEASES_ROOT>/<study slug>/<number>/``."""
 
+S3_ENDPOINT_URL: str = env.str("S3_ENDPOINT_URL", default="")
+"""An S3-compatible store for deposits. Empty: Amazon's, or what ``AWS_ENDPOINT_URL_S3`` says."""
+HF_ENDPOINT: str = env.str("HF_ENDPOINT", default="https://huggingface.co").rstrip("/")
+"""The Hugging Face Hub that deposits go to."""
+
 VISIT_TOKEN_DAYS: int = env.int("VISIT_TOKEN_DAYS", default=14)
 """How long the address of an annotator's page works before their personal link must be opened again."""
 
