@@ -9,7 +9,7 @@ from annotation.models import Enrollment
 from tests.browser.conftest import OpenWindow
 from tests.browser.journeys import SAVE
 from tests.browser.test_submitting import FORM, at_first_story
-from tests.browser.windows import Window, stories_path
+from tests.browser.windows import DESKTOP, Window, stories_path
 
 pytestmark = pytest.mark.browser
 
@@ -96,4 +96,17 @@ def test_paper_shows_the_instructions_unfolded_and_no_buttons(window: Window, pe
     window.page.emulate_media(media="print")
     window.page.evaluate("() => dispatchEvent(new Event('beforeprint'))")
     expect(window.page.locator("details:not([open])")).to_have_count(0)
-    expect(window.link("Continue")).to_be_hidden()
+    examples = window.page.locator(".example")
+    assert examples.count() == 10, "one for every answer"
+    expect(examples.filter(visible=True)).to_have_count(10)
+    for gone in (".header", ".footer", ".actions"):
+        expect(window.page.locator(gone).filter(visible=True)).to_have_count(0)
+    colours = "() => [document.body, document.querySelector('h1')].map((at) => getComputedStyle(at).color)"
+    assert window.page.evaluate(colours) == ["rgb(0, 0, 0)"] * 2
+
+
+def test_paper_shows_a_story_without_its_keys(open_window: OpenWindow, person: Enrollment) -> None:
+    window = at_first_story(open_window(viewport=DESKTOP), person)
+    window.page.emulate_media(media="print")
+    expect(window.page.locator("kbd, .keys-setting, .header, .skip").filter(visible=True)).to_have_count(0)
+    expect(window.page.locator("#work .parts").filter(visible=True)).to_have_count(3)
