@@ -13,6 +13,7 @@ import pytest
 from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
+from django.utils import timezone
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -44,6 +45,13 @@ def collected_static(request: pytest.FixtureRequest) -> None:
 def own_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """What one test tries too often is not held against the next one."""
     monkeypatch.setattr("accounts.limits.NAMESPACE", f"test-{uuid.uuid4().hex}")
+
+
+@pytest.fixture
+def one_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time stands still, so that no window of a limit ends in the middle of a test."""
+    now = timezone.now()
+    monkeypatch.setattr(timezone, "now", lambda: now)
 
 
 @pytest.fixture(scope="session")

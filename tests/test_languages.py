@@ -23,7 +23,7 @@ from django.utils.translation import trans_real
 from lxml import html
 
 from annotation import actions
-from annotation.models import ConsentText, Story, Study
+from annotation.models import ConsentText, Enrollment, Story, Study
 from publishing.models import Release
 from publishing.queries import release_facts
 from recruitment.links import personal_link
@@ -93,6 +93,7 @@ def data() -> list[str]:
         texts |= {study.title, study.description, study.contact, study.currency, study.slug, study.license}
     for text in ConsentText.objects.all():
         texts |= {" ".join(paragraph.split()) for paragraph in text.text.split("\n")}
+    texts |= set(Enrollment.objects.values_list("suspension_reason", flat=True))
     for story in Story.objects.all():
         texts |= {value for value in story.content.values() if isinstance(value, str)}
         texts |= {story.story_id, *story.content["entities"].values()}
@@ -219,7 +220,7 @@ def test_a_german_journey(testing: tuple[Study, Any]) -> None:
         "Anleitung",
         "Studie verlassen?",
         "Aussteigen und vergessen werden?",
-        "Ihr Platz in dieser Studie",
+        "Ihr Link per E-Mail",
     ]
     shown = "\n".join(text for page in visitor.pages for text in texts_of(page))
     for text in (

@@ -88,6 +88,7 @@ def test_giving_and_confirming_an_address(
     assert_good(window)
 
 
+@pytest.mark.usefixtures("one_moment")
 def test_links_that_open_nothing(window: Window, person: Enrollment, settings: Any) -> None:
     addresses = [path_of(person), stories_path(person)]
     annotation_actions.revoke_link(enrollment=person, by=None, now=timezone.now())

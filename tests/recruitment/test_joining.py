@@ -184,6 +184,7 @@ def test_an_id_is_in_no_log_and_no_event(link: JoinLink, caplog: pytest.LogCaptu
     assert not [event for event in Event.objects.all() if PARTICIPANT in f"{event.subject} {event.note}"]
 
 
+@pytest.mark.usefixtures("one_moment")
 def test_wrong_addresses_are_limited_and_right_ones_never(link: JoinLink) -> None:
     wrong = [come(slug="nothing").page.status_code for _ in range(31)]
     assert wrong == [404] * 30 + [429]
@@ -200,6 +201,7 @@ def test_wrong_addresses_are_limited_and_right_ones_never(link: JoinLink) -> Non
     assert at(person, "stories/").page.status_code == 200
 
 
+@pytest.mark.usefixtures("one_moment")
 def test_clients_are_told_apart_behind_as_many_proxies_as_there_are(link: JoinLink, settings: Any) -> None:
     def statuses(client: str, times: int) -> set[int]:
         headers = {"X-Forwarded-For": client}

@@ -222,7 +222,7 @@ def test_people_come_to_the_page_from_where_they_need_it(person: Enrollment) -> 
         browser.open(url)
         assert "/again/" in browser.document.xpath("//main//a/@href"), url
     own = at(person, "you/")
-    assert f"/work/{token_of(person)}/you/email/" in own.document.xpath("//main//a/@href")
+    assert [link for link in own.document.xpath("//main//a/@href") if link.endswith("/you/email/")]
 
 
 def test_a_site_without_mail_promises_none(
@@ -250,6 +250,7 @@ def test_a_site_without_mail_promises_none(
 # Limits
 
 
+@pytest.mark.usefixtures("one_moment")
 def test_one_address_is_sent_three_mails_an_hour_at_the_most(
     person: Enrollment, mails: list[EmailMessage]
 ) -> None:
@@ -265,11 +266,13 @@ def test_one_address_is_sent_three_mails_an_hour_at_the_most(
     assert ask("somebody.else@example.org").page.status_code == 200
 
 
+@pytest.mark.usefixtures("one_moment")
 def test_an_unknown_address_is_limited_alike(mails: list[EmailMessage]) -> None:
     statuses = [ask("nobody@example.org").page.status_code for _ in range(4)]
     assert statuses == [200, 200, 200, 429]
 
 
+@pytest.mark.usefixtures("one_moment")
 def test_one_client_may_not_try_many_addresses(mails: list[EmailMessage]) -> None:
     statuses = [ask(f"somebody{number}@example.org").page.status_code for number in range(31)]
     assert statuses == [200] * 30 + [429]
