@@ -25,6 +25,7 @@ from publishing.facts import AskedQuestion, People, ReleaseFacts
 from publishing.files import directory, jsonl
 from publishing.files.rows import CountedVote, ReleasedStory
 from publishing.filters import get_filter
+from tests.publishing.test_rows import AWARE, COOKIES, ROW
 
 START = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 SCALES = {
@@ -352,3 +353,13 @@ def front_matter(place: Path) -> dict[str, Any]:
 
 def test_timestamp_is_utc_with_milliseconds() -> None:
     assert jsonl.timestamp(datetime(2026, 1, 2, 3, 4, 5, 6789, tzinfo=UTC)) == "2026-01-02T03:04:05.006Z"
+
+
+def test_the_published_example_row_comes_out_of_a_release(tmp_path: Path) -> None:
+    kept = judged(1, "yyyy", "yyyy", "yyyy")
+    build(tmp_path / "1", [dataclasses.replace(kept, story=COOKIES)])
+    (row,) = rows(tmp_path / "1", "mental-state-qa/test.jsonl")
+    published = AWARE.row(ROW, right_answer_first=row["answerKey"] == "A")
+    assert json.dumps(row) == json.dumps(published)  # the order of the keys too
+    assert row["choices"]["text"][row["choices"]["label"].index(row["answerKey"])] == "No"
+    assert sorted(row["choices"]["text"]) == ["No", "Yes"]
