@@ -8,7 +8,7 @@ vote, come as one text each: few rows, which are cheap to take apart, where mill
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -17,7 +17,8 @@ from typing import Any
 import psycopg
 from django.contrib.postgres.aggregates import StringAgg
 from django.db import connection
-from django.db.models import BigIntegerField, Case, CharField, Expression, F, Func, Q, QuerySet, Value, When
+from django.db.models import BigIntegerField, Case, CharField, F, Func, Q, QuerySet, Value, When
+from django.db.models.expressions import Combinable
 from django.db.models.functions import Concat
 
 from annotation import rules
@@ -53,7 +54,7 @@ ORDER BY story.story_id COLLATE "C"
 """
 
 
-def judged_stories(study: Study, *, until: datetime | None = None) -> Iterator[JudgedStory]:
+def judged_stories(study: Study, *, until: datetime | None = None) -> Generator[JudgedStory]:
     """The study's main stories by id (in byte order), each with its counted votes; a stream.
 
     ``until`` leaves out the votes submitted later: people may still change those. The connection can do
@@ -66,7 +67,7 @@ def judged_stories(study: Study, *, until: datetime | None = None) -> Iterator[J
             yield read.story(row)
 
 
-def _rows(study: Study, until: datetime | None) -> Iterator[tuple[str | None, ...]]:
+def _rows(study: Study, until: datetime | None) -> Generator[tuple[str | None, ...]]:
     stories, story_values = (
         Story.objects.filter(study=study).main().order_by().values_list(*_STORY_COLUMNS)
     ).query.sql_with_params()
@@ -116,7 +117,7 @@ def _counted_votes(study: Study, until: datetime | None) -> QuerySet[Any, Any]:
     return rows
 
 
-def _microseconds(moment: Expression) -> Func:
+def _microseconds(moment: Combinable) -> Func:
     """Since 1970 for a moment, the whole of a duration; exact."""
     template = "(EXTRACT(EPOCH FROM %(expressions)s) * 1000000)::bigint"
     return Func(moment, template=template, output_field=BigIntegerField())

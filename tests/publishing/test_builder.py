@@ -19,12 +19,12 @@ import yaml
 
 from annotation.protocols.base import Choice
 from publishing import builder
-from publishing.builder import JudgedStory
 from publishing.errors import BrokenDirectory, NothingToRelease, TooManyVotes
 from publishing.facts import AskedQuestion, People, ReleaseFacts
 from publishing.files import directory, jsonl
 from publishing.files.rows import CountedVote, ReleasedStory
 from publishing.filters import get_filter
+from publishing.passes import JudgedStory
 from tests.publishing.test_rows import AWARE, COOKIES, ROW
 
 START = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from publishing.builder import JudgedStory
+from publishing.passes import JudgedStory
 from tests.publishing.test_builder import CONFIGS, FILES, build, contents, crowd, judged, rows
 
 VOTES = "annotations/votes.jsonl"
