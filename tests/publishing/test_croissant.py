@@ -67,6 +67,10 @@ def read(place: Path) -> tuple[dict[str, Any], str]:
     return found, done.stderr
 
 
+OLD_RDFLIB_NAME = pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning")
+"""mlcroissant uses it."""
+
+
 def problems(place: Path) -> list[str]:
     """The errors and warnings of mlcroissant about the metadata alone."""
     issues = mlcroissant.Dataset(str(place / "croissant.json")).metadata.ctx.issues
@@ -132,6 +136,7 @@ def test_a_changed_file_is_noticed(tmp_path: Path) -> None:
         read(place)
 
 
+@OLD_RDFLIB_NAME
 def test_what_the_study_says_about_itself(tmp_path: Path) -> None:
     said = Statement(
         creators=("Lovelace, Ada", "The Lab"),
@@ -164,6 +169,7 @@ def test_what_the_study_says_about_itself(tmp_path: Path) -> None:
     assert problems(tmp_path / "1") == []
 
 
+@OLD_RDFLIB_NAME
 def test_what_nobody_said_is_left_out(tmp_path: Path) -> None:
     build(tmp_path / "1", crowd(12), description="", environment="rehearsal")
     found = metadata(tmp_path / "1")
