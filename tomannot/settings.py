@@ -247,6 +247,7 @@ LOGGING = {
     "loggers": {
         "django": {"handlers": ["console"], "level": "INFO", "propagate": False},
         "axes": {"level": "WARNING"},
+        "httpx2": {"level": "WARNING"},  # below that it writes down signed addresses
     },
 }
 

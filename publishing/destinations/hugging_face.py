@@ -15,6 +15,7 @@ from pathlib import Path
 from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
 from huggingface_hub.errors import RepositoryNotFoundError
 from huggingface_hub.hf_api import DatasetInfo, RepoFile
+from huggingface_hub.utils.logging import set_verbosity_error
 from huggingface_hub.utils.tqdm import disable_progress_bars
 
 from publishing.destinations import addresses
@@ -68,6 +69,7 @@ class HuggingFaceDataset(Destination):
 
     def deposit(self, package: Package, say: Say) -> Deposited:
         disable_progress_bars()  # they would be drawn into the log
+        set_verbosity_error()  # its warnings quote signed addresses
         with explained(self.place):
             if self._repository() is None:
                 say(f"Making the {'public' if self.public else 'private'} repository {self.place}.")

@@ -90,12 +90,17 @@ class S3Prefix(Destination):
         return Deposited(self._url(MANIFEST))
 
     @cached_property
+    def _session(self) -> boto3.session.Session:
+        return boto3.session.Session()  # of its own: it reads the environment now
+
+    @cached_property
     def _client(self) -> Any:
-        return boto3.client("s3", endpoint_url=self._endpoint_url)
+        return self._session.client("s3", endpoint_url=self._endpoint_url)
 
     @cached_property
     def _anonymous(self) -> Any:
-        return boto3.client("s3", endpoint_url=self._endpoint_url, config=Config(signature_version=UNSIGNED))
+        unsigned = Config(signature_version=UNSIGNED)
+        return self._session.client("s3", endpoint_url=self._endpoint_url, config=unsigned)
 
     def _key(self, path: str) -> str:
         return f"{self._prefix}/{path}"
@@ -117,17 +122,19 @@ class S3Prefix(Destination):
         )
         for page in pages:
             for entry in page.get("Contents", ()):
-                path = entry["Key"].removeprefix(f"{self._prefix}/")
-                if path not in ours:
-                    raise PlaceOccupied(
-                        f"{self.place}/{path} is there and does not belong to this release. Name a prefix "
-                        "with nothing below it, or remove what is there."
-                    )
-                found[path] = entry["Size"]
+                found[entry["Key"].removeprefix(f"{self._prefix}/")] = entry["Size"]
+            if found.keys() - ours:
+                break
         if MANIFEST in found and self._read(MANIFEST) != package.manifest:
             raise PlaceOccupied(
                 f"Another release stands at {self.place}: its MANIFEST differs. Name a prefix of this "
                 f"release's own, for example {self.place.rpartition('/')[0]}/{package.name}."
+            )
+        foreign = found.keys() - ours
+        if foreign:
+            raise PlaceOccupied(
+                f"{self.place}/{min(foreign)} is there and does not belong to this release. Name a prefix "
+                "with nothing below it, or remove what is there."
             )
         return found
 

@@ -13,6 +13,7 @@ from botocore.exceptions import (
     PartialCredentialsError,
     ResponseStreamingError,
 )
+from botocore.exceptions import ConnectionError as BotocoreConnectionError
 
 from publishing.destinations.base import (
     AccessRefused,
@@ -49,7 +50,7 @@ def explained(place: str) -> Iterator[None]:
             f"There are no credentials for {place}. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
             "AWS_PROFILE, in the environment."
         ) from None
-    except (HTTPClientError, ResponseStreamingError) as error:
+    except (HTTPClientError, BotocoreConnectionError, ResponseStreamingError) as error:
         raise Unreachable(
             f"The store of {place} did not answer or broke off ({type(error).__name__}). Check "
             "S3_ENDPOINT_URL and the network, and run this again: what has arrived is not sent twice."

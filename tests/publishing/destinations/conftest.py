@@ -1,0 +1,88 @@
+"""Places on the loopback address, and made-up releases to bring there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from random import Random
+
+import boto3
+import huggingface_hub.constants
+import pytest
+
+from publishing.destinations.package import Package, package
+from publishing.files.directory import DirectoryWriter
+from tests.publishing.destinations.hub import Hub
+from tests.publishing.destinations.store import Store
+
+_numbers = count(1)
+
+
+@pytest.fixture(scope="session")
+def _store() -> Iterator[Store]:
+    store = Store()
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def store(_store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Store:
+    """A store without faults, and credentials for it in the environment; nothing is tried twice."""
+    for name, value in {
+        "AWS_ACCESS_KEY_ID": "key-of-these-tests",
+        "AWS_SECRET_ACCESS_KEY": "secret-of-these-tests",
+        "AWS_MAX_ATTEMPTS": "1",
+        "AWS_CONFIG_FILE": str(tmp_path / "no-config"),
+        "AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "no-credentials"),
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_REGION": "us-east-1",
+    }.items():
+        monkeypatch.setenv(name, value)
+    _store.faults.clear()
+    _store.garble = False
+    _store.knows_checksums = True
+    return _store
+
+
+@pytest.fixture
+def bucket(store: Store) -> str:
+    """A new bucket."""
+    name = f"bucket-{next(_numbers)}"
+    boto3.client("s3", endpoint_url=store.url).create_bucket(Bucket=name)
+    return name
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    """An empty Hub. Big files come by LFS, which the double speaks."""
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_DISABLE_XET", True)
+    hub = Hub()
+    yield hub
+    hub.close()
+
+
+@pytest.fixture
+def make_package(tmp_path: Path) -> Callable[..., Package]:
+    """Whole directories with some small files and a big one; another number has other bytes."""
+
+    def make(number: int = 1, *, big: int = 9000, earlier: tuple[Package, ...] = ()) -> Package:
+        folder = tmp_path / f"release-{number}-{next(_numbers)}"
+        writer = DirectoryWriter(folder)
+        writer.write("README.md", f"---\nlicense: cc-by-4.0\n---\n# Release {number}\n".encode())
+        writer.write("story-data/test.jsonl", b'{"story_id": "a"}\n' * number)
+        writer.write("empty.jsonl", b"")
+        writer.write("parquet/story-data/test.parquet", Random(number).randbytes(big))
+        if number == 1:
+            writer.write("only-in-the-first.json", b"{}\n")
+        manifest_sha256 = writer.finish()
+        return package(
+            folder,
+            slug="pilot",
+            number=number,
+            rehearsal=False,
+            manifest_sha256=manifest_sha256,
+            earlier=[other.directory for other in earlier],
+        )
+
+    return make

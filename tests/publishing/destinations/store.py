@@ -1,0 +1,66 @@
+"""An S3 store on the loopback address: moto's, with what S3 itself checks, and with faults."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+from collections.abc import Callable, Iterable
+from threading import Thread
+from typing import Any
+
+from moto.moto_server.werkzeug_app import (
+    DomainDispatcherApplication,
+    MotoRequestHandler,
+    create_backend_app,
+)
+from werkzeug.serving import make_server
+
+from tests.publishing.destinations.faults import Faults
+
+CHECKSUM = "HTTP_X_AMZ_CHECKSUM_SHA256"
+BAD_DIGEST = b"<Error><Code>BadDigest</Code><Message>other bytes</Message></Error>"
+
+
+class Store:
+    """The store's server. ``garble`` changes the next body on its way; ``knows_checksums`` may be off."""
+
+    def __init__(self) -> None:
+        self.faults = Faults()
+        self.garble = False
+        self.knows_checksums = True
+        self._moto: Any = DomainDispatcherApplication(create_backend_app)
+        self._server = make_server("127.0.0.1", 0, self._answer, True, request_handler=MotoRequestHandler)
+        self._thread = Thread(target=self._server.serve_forever)
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.port}"
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+    def _answer(self, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
+        after = self.faults.begin(environ["REQUEST_METHOD"], environ["PATH_INFO"])
+        body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+        if body and self.garble:
+            self.garble = False
+            body = bytes([body[0] ^ 1]) + body[1:]
+        if not self.knows_checksums:
+            for name in [name for name in environ if "CHECKSUM" in name]:
+                del environ[name]
+        elif CHECKSUM in environ and environ[CHECKSUM] != _sum(body):
+            start("400 Bad Request", [("Content-Type", "application/xml")])
+            return [BAD_DIGEST]
+        environ["wsgi.input"] = io.BytesIO(body)
+        answer: Iterable[bytes] = self._moto(environ, start)
+        if after:
+            after()
+        return answer
+
+
+def _sum(body: bytes) -> str:
+    return base64.b64encode(hashlib.sha256(body).digest()).decode()
