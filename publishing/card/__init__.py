@@ -9,15 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from publishing.card.changes import Changes, changes
-from publishing.card.citing import rights
-from publishing.card.contents import files, stated, use
-from publishing.card.front_matter import front_matter
-from publishing.card.kept import agreement, retention, selection
-from publishing.card.machine import machine_validation as guessable
+from publishing.card import changes, citing, contents, front_matter, kept, machine, overview, procedure
+from publishing.card.changes import Changes
 from publishing.card.markdown import text
-from publishing.card.overview import overview, warnings
-from publishing.card.procedure import procedure
 from publishing.facts import ReleaseFacts, Tally
 from publishing.files.rows import Layout
 
@@ -38,19 +32,19 @@ def dataset_card(
     changed since the release before, None when there is none or its files are away.
     """
     sections = [
-        front_matter(facts, tally, layout, features),
+        front_matter.front_matter(facts, tally, layout, features),
         f"# {text(facts.title)}",
-        *warnings(facts),
-        *overview(facts, tally),
-        *procedure(facts, tally),
-        *retention(tally, statistics),
-        *agreement(facts, statistics),
-        *selection(facts, tally),
-        *guessable(machine_validation),
-        *changes(facts, previous),
-        *files(layout),
-        *use(layout),
-        *stated(facts.statement),
-        *rights(facts),
+        *overview.warnings(facts),
+        *overview.overview(facts, tally),
+        *procedure.procedure(facts, tally),
+        *kept.retention(tally, statistics),
+        *kept.agreement(facts, statistics),
+        *kept.selection(facts, tally),
+        *machine.machine_validation(machine_validation),
+        *changes.changes(facts, previous),
+        *contents.files(layout),
+        *contents.use(layout),
+        *contents.stated(facts.statement),
+        *citing.rights(facts),
     ]
     return ("\n\n".join(section for section in sections if section) + "\n").encode()

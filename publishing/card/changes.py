@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import heapq
-import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+import orjson
 
 from publishing.card.markdown import bullets, code, counted, text
 from publishing.errors import BrokenDirectory
@@ -17,24 +17,25 @@ from publishing.facts import ReleaseFacts
 from publishing.files.rows import DROPPED_PATH, STORY_CONFIG, config_path
 from publishing.filters import Outcome
 
+Move = tuple[Outcome | None, Outcome | None]
+"""What became of a story then and now; None when it had no verdict: it lacked votes, or was not there."""
+
+_FILES = {Outcome.KEPT: config_path(STORY_CONFIG), Outcome.DROPPED: DROPPED_PATH}
+
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """How a release differs from the one before.
-
-    ``moves`` counts stories by what became of them then and now, for those with a verdict in at least
-    one of the two; None is a story that had none (it lacked votes, or was not there).
-    """
+    """How a release differs from the one before: the stories with a verdict in at least one of them."""
 
     before: Mapping[str, Any]
     """The ``release.json`` of the release before."""
-    moves: Mapping[tuple[Outcome | None, Outcome | None], int]
+    moves: Mapping[Move, int]
 
 
-class _Judged(NamedTuple):
-    story_id: str
-    release: int
-    outcome: Outcome
+_STORY_ID = re.compile(rb'\{"story_id": ?"([^"\\]*)"')
+"""The id as the first key of a row, without anything escaped in it; other rows are read as JSON."""
+_END = b"\xff"
+"""After the last id of a file: greater than every text in UTF-8."""
 
 
 def changes_since(before: Path, now: Path) -> Changes:
@@ -45,42 +46,42 @@ def changes_since(before: Path, now: Path) -> Changes:
     in another order.
     """
     try:
-        description = json.loads((before / "release.json").read_bytes())
-        moves: Counter[tuple[Outcome | None, Outcome | None]] = Counter()
-        judged = heapq.merge(*(_judged(place, release) for release, place in enumerate((before, now))))
-        then_now: list[Outcome | None] = [None, None]
-        story_id = None
-        for entry in chain(judged, [None]):
-            if story_id is not None and (entry is None or entry.story_id != story_id):
-                moves[then_now[0], then_now[1]] += 1
-                then_now = [None, None]
-            if entry is not None:
-                story_id, then_now[entry.release] = entry.story_id, entry.outcome
+        description = orjson.loads((before / "release.json").read_bytes())
+        return Changes(description, _moves(before, now))
     except (FileNotFoundError, ValueError, KeyError) as error:
         raise BrokenDirectory(
             f"{before} cannot be compared with the new release: {error}. Put the files of that release back "
             "as they were, or move its directory away, and ask for the release again."
         ) from error
-    return Changes(description, dict(moves))
 
 
-def _judged(place: Path, release: int) -> Iterator[_Judged]:
-    """The stories with a verdict in a release, by id."""
-    return heapq.merge(
-        _stories(place / config_path(STORY_CONFIG), release, Outcome.KEPT),
-        _stories(place / DROPPED_PATH, release, Outcome.DROPPED),
-    )
+def _moves(before: Path, now: Path) -> dict[Move, int]:
+    """How many stories have each pair of outcomes, then and now."""
+    moves: Counter[Move] = Counter()
+    files = [(side, outcome) for side in (before, now) for outcome in _FILES]
+    streams = [_ids(side / _FILES[outcome]) for side, outcome in files]
+    heads = [next(stream, _END) for stream in streams]
+    while (smallest := min(heads)) != _END:
+        outcomes: list[Outcome | None] = [None, None]
+        for place, head in enumerate(heads):
+            if head == smallest:
+                outcomes[place // len(_FILES)] = files[place][1]
+                heads[place] = next(streams[place], _END)
+        moves[outcomes[0], outcomes[1]] += 1
+    return dict(moves)
 
 
-def _stories(path: Path, release: int, outcome: Outcome) -> Iterator[_Judged]:
-    last = ""
+def _ids(path: Path) -> Iterator[bytes]:
+    """The ids of a file's stories, which have to be in the order of their bytes."""
+    last = b""
     with path.open("rb") as lines:
         for line in lines:
-            story_id = json.loads(line)["story_id"]
+            found = _STORY_ID.match(line)
+            story_id = found[1] if found else orjson.loads(line)["story_id"].encode()
             if story_id < last:
-                raise ValueError(f"{path}: “{story_id}” comes after “{last}”")
+                raise ValueError(f"{path}: “{story_id.decode()}” comes after “{last.decode()}”")
             last = story_id
-            yield _Judged(story_id, release, outcome)
+            yield story_id
 
 
 def changes(facts: ReleaseFacts, found: Changes | None) -> list[str]:
@@ -115,9 +116,7 @@ def changes(facts: ReleaseFacts, found: Changes | None) -> list[str]:
     ]
 
 
-def _of(
-    moves: Mapping[tuple[Outcome | None, Outcome | None], int], *, then: Outcome, now: Outcome, told: str
-) -> str:
+def _of(moves: Mapping[Move, int], *, then: Outcome, now: Outcome, told: str) -> str:
     """How many of a sum had a verdict on both sides."""
     stories = moves.get((then, now), 0)
     return f" ({stories:,} of them {told})" if stories else ""

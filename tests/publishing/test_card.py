@@ -20,14 +20,14 @@ from markdown_it import MarkdownIt
 
 from publishing import machine_validation
 from publishing.card import dataset_card
-from publishing.card.changes import Changes
+from publishing.card.changes import Changes, changes_since
 from publishing.card.charts import Bar, Group, bar_chart
 from publishing.card.figures import figures
 from publishing.card.markdown import decimal, listed, one_line, paragraphs
 from publishing.errors import BrokenDirectory
 from publishing.facts import People, ReleaseFacts, Statement, Tally
 from publishing.files.rows import THEORY_OF_MIND
-from publishing.filters import get_filter
+from publishing.filters import Outcome, get_filter
 from publishing.rendering import rendered
 from publishing.statistics.tally import StatisticsTally
 from tests.publishing.test_builder import FACTS, build, crowd, judged
@@ -240,6 +240,17 @@ def test_changes_are_counted_from_the_release_before(tmp_path: Path) -> None:
         "**The version of the protocol has changed**: `1` before, `2` now.",
     ):
         assert fact in card, fact
+
+
+def test_ids_with_characters_that_json_escapes_are_compared_too(tmp_path: Path) -> None:
+    ids = sorted(('a"b', "a\\b", "ab", "aé", "b"))
+    stories = [
+        judged(number, "yyyy", "yyyy", "yyyy", story_id=story_id) for number, story_id in enumerate(ids)
+    ]
+    build(tmp_path / "1", stories)
+    build(tmp_path / "2", stories[1:], number=2)
+    moves = changes_since(tmp_path / "1", tmp_path / "2").moves
+    assert moves == {(Outcome.KEPT, Outcome.KEPT): 4, (Outcome.KEPT, None): 1}
 
 
 def test_a_release_whose_predecessor_is_away_says_so() -> None:
