@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from publishing.files import jsonl, parquet
 from publishing.files.directory import DirectoryWriter
 from publishing.files.features import Columns, Type, holds, merged, type_of
+from tests.publishing.test_builder import CONFIGS, FILES, build, rows
+from tests.publishing.test_croissant import odd_crowd
 
 PATH = "odd/test.jsonl"
 ODD_ROWS: list[dict[str, Any]] = [
@@ -105,3 +107,16 @@ def test_the_fast_check_of_a_type_says_what_merging_says(first: Any, second: Any
     kind = type_of(first)
     assert not holds(kind, second) or merged(kind, type_of(second)) == kind
     assert holds(merged(kind, type_of(second)), second)
+
+
+def test_every_copy_in_a_release(tmp_path: Path) -> None:
+    place = tmp_path / "1"
+    build(place, odd_crowd())
+    for path in (*(f"{config}/test.jsonl" for config in CONFIGS), "annotations/votes.jsonl"):
+        written = rows(place, path)
+        if path == "story-data/test.jsonl":
+            names = dict.fromkeys(name for row in written for name in row["entities"])
+            written = [{**row, "entities": {**names, **row["entities"]}} for row in written]
+        assert pq.read_table(place / parquet.parquet_path(path)).to_pylist() == written, path
+    copies = {str(copy.relative_to(place)) for copy in (place / "parquet").rglob("*.parquet")}
+    assert copies == {file for file in FILES if file.startswith("parquet/")}
