@@ -4,30 +4,81 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('accounts', '0002_links_by_mail'),
-        ('annotation', '0001_initial'),
+        ("accounts", "0002_links_by_mail"),
+        ("annotation", "0001_initial"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='enrollment',
-            name='link_version',
-            field=models.PositiveIntegerField(default=1, help_text="Only addresses signed with this number open the person's place."),
+            model_name="enrollment",
+            name="link_version",
+            field=models.PositiveIntegerField(
+                default=1, help_text="Only addresses signed with this number open the person's place."
+            ),
         ),
         migrations.AddField(
-            model_name='enrollment',
-            name='suspension_reason',
-            field=models.CharField(blank=True, help_text='Shown to the person while they are suspended.', max_length=300),
+            model_name="enrollment",
+            name="suspension_reason",
+            field=models.CharField(
+                blank=True, help_text="Shown to the person while they are suspended.", max_length=300
+            ),
         ),
         migrations.AlterField(
-            model_name='event',
-            name='type',
-            field=models.CharField(choices=[('study_created', 'study created'), ('study_opened', 'study opened'), ('study_paused', 'study paused'), ('study_closed', 'study closed'), ('study_made_rehearsal', 'study made a rehearsal'), ('consent_text_added', 'consent text added'), ('gate_changed', 'qualification gate changed'), ('stories_imported', 'stories imported'), ('import_refused', 'import refused'), ('annotator_invited', 'annotator invited'), ('consent_given', 'consent given'), ('consent_declined', 'consent declined'), ('enrollment_qualified', 'qualified'), ('enrollment_failed', 'not qualified'), ('enrollment_suspended', 'suspended'), ('enrollment_reinstated', 'reinstated'), ('vote_submitted', 'vote submitted'), ('vote_changed', 'vote changed'), ('answers_frozen', 'answers fixed for publication'), ('answers_thawed', 'answers no longer fixed'), ('enrollment_withdrawn', 'withdrew'), ('link_mailed', 'personal link sent by e-mail'), ('link_revoked', 'personal link revoked'), ('address_given', 'e-mail address given'), ('address_confirmed', 'e-mail address confirmed'), ('address_forgotten', 'e-mail address forgotten'), ('join_link_set', 'join link set'), ('join_link_removed', 'join link removed'), ('identity_erased', 'identity erased'), ('round_created', 'qualification round created'), ('answer_key_set', 'answer key set'), ('attempt_started', 'qualification attempt started'), ('attempt_submitted', 'qualification attempt handed in'), ('visit_arrived', 'visit arrived'), ('release_requested', 'release requested'), ('release_published', 'release published'), ('release_failed', 'release failed')], max_length=40),
+            model_name="event",
+            name="type",
+            field=models.CharField(
+                choices=[
+                    ("study_created", "study created"),
+                    ("study_opened", "study opened"),
+                    ("study_paused", "study paused"),
+                    ("study_closed", "study closed"),
+                    ("study_made_rehearsal", "study made a rehearsal"),
+                    ("consent_text_added", "consent text added"),
+                    ("gate_changed", "qualification gate changed"),
+                    ("stories_imported", "stories imported"),
+                    ("import_refused", "import refused"),
+                    ("annotator_invited", "annotator invited"),
+                    ("consent_given", "consent given"),
+                    ("consent_declined", "consent declined"),
+                    ("enrollment_qualified", "qualified"),
+                    ("enrollment_failed", "not qualified"),
+                    ("enrollment_suspended", "suspended"),
+                    ("enrollment_reinstated", "reinstated"),
+                    ("vote_submitted", "vote submitted"),
+                    ("vote_changed", "vote changed"),
+                    ("answers_frozen", "answers fixed for publication"),
+                    ("answers_thawed", "answers no longer fixed"),
+                    ("enrollment_withdrawn", "withdrew"),
+                    ("link_mailed", "personal link sent by e-mail"),
+                    ("link_revoked", "personal link revoked"),
+                    ("address_given", "e-mail address given"),
+                    ("address_confirmed", "e-mail address confirmed"),
+                    ("address_forgotten", "e-mail address forgotten"),
+                    ("join_link_set", "join link set"),
+                    ("join_link_removed", "join link removed"),
+                    ("identity_erased", "identity erased"),
+                    ("round_created", "qualification round created"),
+                    ("answer_key_set", "answer key set"),
+                    ("attempt_started", "qualification attempt started"),
+                    ("attempt_submitted", "qualification attempt handed in"),
+                    ("visit_arrived", "visit arrived"),
+                    ("release_requested", "release requested"),
+                    ("release_published", "release published"),
+                    ("release_failed", "release failed"),
+                ],
+                max_length=40,
+            ),
         ),
         migrations.AddConstraint(
-            model_name='enrollment',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'suspended'), models.Q(('suspension_reason', ''), _negated=True)), models.Q(models.Q(('state', 'suspended'), _negated=True), ('suspension_reason', '')), _connector='OR'), name='suspended_people_are_told_why'),
+            model_name="enrollment",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("state", "suspended"), models.Q(("suspension_reason", ""), _negated=True)),
+                    models.Q(models.Q(("state", "suspended"), _negated=True), ("suspension_reason", "")),
+                    _connector="OR",
+                ),
+                name="suspended_people_are_told_why",
+            ),
         ),
     ]
