@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Study
 from annotation.rights import Right, rights_in
+from publishing.baseline.results import has_accuracy
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +23,15 @@ class Entry:
     page: str
     label: Promise
     right: Right = Right.LOOK
+    suits: Callable[[Study], bool] = lambda study: True
+    """Whether there is such a page for this study."""
 
 
 ENTRIES = (
     Entry("study", _("Overview")),
     Entry("filters", _("Filters")),
     Entry("statement", _("Data statement")),
+    Entry("accuracy", _("Accuracy"), suits=has_accuracy),
     Entry("joining", _("Join link and codes")),
 )
 
@@ -42,5 +47,5 @@ def menu(request: HttpRequest, study: Study) -> list[dict[str, Any]]:
             "current": here == f"dashboard:{entry.page}",
         }
         for entry in ENTRIES
-        if entry.right in rights
+        if entry.right in rights and entry.suits(study)
     ]

@@ -28,7 +28,6 @@ from annotation.rights import (
 )
 from dashboard import queries
 from publishing.baseline.drawing import can_be_drawn_from
-from publishing.baseline.results import has_accuracy
 from publishing.models import Release
 from publishing.queries import verdict_counts
 from publishing.views import release_list
@@ -124,9 +123,7 @@ def _actions(study: Study, user: User, rights: frozenset[Right]) -> list[dict[st
 
 
 def _baseline_links(study: Study, rights: frozenset[Right]) -> list[dict[str, Any]]:
-    """To the accuracy of people, or to drawing questions for them from the newest release."""
-    if has_accuracy(study):
-        return [{"label": _("Accuracy"), "url": reverse("dashboard:accuracy", args=[study.slug])}]
+    """To drawing questions for people from the newest release."""
     newest = Release.objects.published().filter(study=study).select_related("study").first()
     if Right.CHANGE not in rights or newest is None or not can_be_drawn_from(newest):
         return []

@@ -35,6 +35,26 @@ CHECKS = (
         """),
     ),
     Check(
+        "only_the_admitted_take_part",
+        4,
+        "People who agreed to a study that excludes them, or that is for people qualified in another one.",
+        by_sql("""
+            SELECT e.study_id, e.id AS row
+            FROM annotation_enrollment e
+            JOIN annotation_exclusion x ON x.study_id = e.study_id AND x.annotator_id = e.annotator_id
+            WHERE e.consent_id IS NOT NULL
+            UNION ALL
+            SELECT e.study_id, e.id AS row
+            FROM annotation_enrollment e
+            JOIN annotation_study s ON s.id = e.study_id
+            WHERE s.qualified_through_id IS NOT NULL AND e.consent_id IS NOT NULL
+              AND NOT EXISTS (SELECT FROM annotation_enrollment there
+                              JOIN annotation_event ev ON ev.enrollment_id = there.id
+                              WHERE there.study_id = s.qualified_through_id
+                                AND there.annotator_id = e.annotator_id AND ev.type = 'enrollment_qualified')
+        """),
+    ),
+    Check(
         "nobody_is_served_past_the_cap",
         4,
         "Assignments given to somebody who had reached the study's cap.",

@@ -45,7 +45,7 @@ def draw(request: HttpRequest, study: Study, number: int) -> HttpResponse:
         else:
             _say(request, made, admission)
             return redirect("dashboard:study", slug=made.slug)
-    context = {"release": release, "form": form}
+    context = {"study": study, "release": release, "form": form}
     return render(request, "dashboard/draw_baseline.html", context, status=422 if form.errors else 200)
 
 

@@ -178,6 +178,24 @@ def voter_never_qualified(world: World) -> None:
     )
 
 
+def excluded_person_took_part(world: World) -> None:
+    sql(
+        "INSERT INTO annotation_exclusion (study_id, annotator_id, reason, created_at) "
+        "VALUES (%(study)s, %(annotator)s, 'test', now())",
+        study=world.study.pk,
+        annotator=world.late.annotator_id,
+    )
+
+
+def stranger_to_the_other_study_took_part(world: World) -> None:
+    without("annotation_study", "qualified_through_another_study_or_here")
+    sql(
+        "UPDATE annotation_study SET qualified_through_id = %(other)s WHERE id = %(study)s",
+        other=world.other.pk,
+        study=world.study.pk,
+    )
+
+
 def served_past_the_cap(world: World) -> None:
     sql(
         "UPDATE annotation_assignment SET order_position = 501 WHERE enrollment_id = %(leaver)s",
@@ -369,6 +387,8 @@ BREAKS: list[tuple[Callable[[World], None], str, set[str]]] = [
     (story_not_credited, "every_vote_is_credited", set()),
     (consent_to_another_study, "vote_comes_with_consent", set()),
     (voter_never_qualified, "vote_comes_from_somebody_who_qualified", set()),
+    (excluded_person_took_part, "only_the_admitted_take_part", set()),
+    (stranger_to_the_other_study_took_part, "only_the_admitted_take_part", set()),
     (served_past_the_cap, "nobody_is_served_past_the_cap", set()),
     (one_attempt_too_many, "attempts_stay_within_what_is_allowed", set()),
     (attempt_under_a_foreign_key, "attempt_stays_in_its_study", set()),
