@@ -199,8 +199,8 @@ def test_from_the_release_to_the_accuracy_over_http(release: Release, boss: Clie
 
     page = boss.get(reverse("dashboard:accuracy", args=[study.slug])).content.decode()
     cells = re.sub(r"<[^>]+>|\s+", " ", page)
-    assert re.search(r"Judgment +4 +12 +33 %", cells)
-    assert re.search(r"All questions +20 +36 +56 %", cells)
+    assert re.search(r"Judgment +4 / 12 +33 %", cells)
+    assert re.search(r"All questions +20 / 36 +56 %", cells)
     rows = list(csv.DictReader(io.StringIO(_file(boss, study, "csv"))))
     assert [(row["config"], row["right"], row["votes"]) for row in rows] == [
         ("behavior-qa", "8", "12"),
