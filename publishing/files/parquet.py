@@ -7,7 +7,8 @@ occurs, at whatever depth, holds each value as JSON text, and its field's metada
 declared features have it too.
 
 Equal rows give equal bytes: blocks of the file become row groups at the same places, and nothing about
-the time or the machine is written.
+the time or the machine is written. pyarrow is imported only when a copy is made: web processes do not
+carry it.
 """
 
 from __future__ import annotations
@@ -16,15 +17,14 @@ import json
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO
-
-import pyarrow as pa
-import pyarrow.json as pa_json
-import pyarrow.parquet as pq
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from publishing.files import jsonl
 from publishing.files.directory import DirectoryWriter
 from publishing.files.features import MIXED, UNKNOWN, Type
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 JSON_TEXT = {"encoding": "json"}
 """The metadata of a field whose values are JSON texts."""
@@ -32,7 +32,7 @@ _BLOCK_BYTES = 16 << 20
 """Of JSON, for one row group. No row is as long: an imported line has at most 1 MiB."""
 _BLOCK_ROWS = 2000
 """Rows at a time where some have to become text."""
-_ARROW = {"string": pa.string(), "bool": pa.bool_(), "int64": pa.int64(), "float64": pa.float64()}
+_ARROW = {"string": "string", UNKNOWN: "string", "bool": "bool", "int64": "int64", "float64": "double"}
 
 
 def parquet_path(jsonl_path: str) -> str:
@@ -46,16 +46,21 @@ def write_copy(writer: DirectoryWriter, path: str, columns: Mapping[str, Type]) 
     ``columns`` must hold every value of the file. Raises ``pyarrow.ArrowInvalid`` when a row does not
     fit, and ``OSError``.
     """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     schema = schema_of(columns)
     with writer.open(parquet_path(path)) as file:
         sink = pa.PythonFile(file, mode="w")
         with pq.ParquetWriter(sink, schema, compression="zstd") as copy:
-            for batch in _batches(writer.directory / path, schema):
+            for batch in batches(writer.directory / path, schema):
                 copy.write_batch(batch)
 
 
 def schema_of(columns: Mapping[str, Type]) -> pa.Schema:
     """The types of a copy."""
+    import pyarrow as pa
+
     return pa.schema(
         [
             pa.field(name, pa.string(), metadata=JSON_TEXT) if is_text(kind) else pa.field(name, _arrow(kind))
@@ -74,14 +79,19 @@ def is_text(kind: Type) -> bool:
 
 
 def _arrow(kind: Type) -> pa.DataType:
+    import pyarrow as pa
+
     if isinstance(kind, dict):
         return pa.struct([pa.field(name, _arrow(inner)) for name, inner in kind.items()])
     if isinstance(kind, list):
         return pa.list_(_arrow(kind[0]))
-    return pa.string() if kind == UNKNOWN else _ARROW[kind]
+    return pa.type_for_alias(_ARROW[kind])
 
 
-def _batches(source: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def batches(source: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The rows of a JSON Lines file as a copy of this schema has them. Raises like :func:`write_copy`."""
+    import pyarrow.json as pa_json
+
     texts = [field.name for field in schema if field.metadata]
     with open(source, "rb") as file:
         if texts:
@@ -95,6 +105,8 @@ def _batches(source: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
 
 
 def _batches_with_texts(file: BinaryIO, schema: pa.Schema, texts: list[str]) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
     while lines := list(islice(file, _BLOCK_ROWS)):
         rows: list[dict[str, Any]] = [json.loads(line) for line in lines]
         for row in rows:
