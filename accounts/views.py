@@ -22,7 +22,7 @@ class SignIn(views.LoginView):
 class SignOut(views.LogoutView):
     """Ends the session; only by POST."""
 
-    next_page = reverse_lazy("dashboard:home")
+    next_page = "dashboard:home"
 
 
 class ChangePassword(views.PasswordChangeView):

@@ -116,4 +116,5 @@ def _shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Counts as shares of their row; a row without any is spread evenly."""
     totals = counts.sum(axis=-1, keepdims=True)
     even = np.full_like(counts, 1 / counts.shape[-1])
-    return np.divide(counts, totals, out=even, where=totals > 0)
+    np.divide(counts, totals, out=even, where=totals > 0)
+    return even

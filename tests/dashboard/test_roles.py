@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -76,7 +77,8 @@ def test_a_role_opens_what_its_rights_open_and_nothing_else(
     else:
         client = client_of(member(builders.make_study("other"), Role.OWNER))
         rights = frozenset()
-    for needed, ask in zip(PAGES[page][:2], (client.get, client.post), strict=True):
+    asks: tuple[Callable[[str], Any], ...] = (client.get, client.post)
+    for needed, ask in zip(PAGES[page][:2], asks, strict=True):
         if needed is None:
             continue
         status = ask(address(page)).status_code
@@ -144,10 +146,11 @@ def test_a_role_is_given_once_changed_and_taken_each_time_with_an_event(study: S
 
 def test_the_only_owner_stays(study: Study) -> None:
     owner = member(study, Role.OWNER)
-    for leave in (
+    ways: tuple[Callable[[], object], ...] = (
         lambda: actions.remove_member(study=study, user=owner, by=owner, now=timezone.now()),
         lambda: actions.set_role(study=study, user=owner, role="auditor", by=owner, now=timezone.now()),
-    ):
+    )
+    for leave in ways:
         with pytest.raises(LastOwner, match="only owner"):
             leave()
     second = user("second")

@@ -13,6 +13,7 @@ from annotation.models import Study
 from publishing import comparisons, tasks
 from tests.builders import ALL_YES
 from tests.publishing.support import ALL_NO, Forms, judged_study
+from tomannot.celery import app
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -40,19 +41,20 @@ def forget(study: Study) -> None:
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What is sent to the workers."""
     sent: list[Any] = []
-    monkeypatch.setattr(comparisons.app, "send_task", lambda name, args: sent.append((name, args)))
+    monkeypatch.setattr(app, "send_task", lambda name, args: sent.append((name, args)))
     return sent
 
 
 def test_only_complete_stories_and_counted_votes_are_compared(study: Study) -> None:
     stories = [[against for _, against in votes] for votes in comparisons.complete_stories(study)]
     everything = frozenset(ALL_NO)
+    nobody: frozenset[str] = frozenset()
     assert sorted(sorted(map(sorted, against)) for against in stories) == sorted(
         sorted(map(sorted, against))
         for against in (
-            [frozenset(), frozenset(), frozenset()],
-            [frozenset(), frozenset(), everything],
-            [frozenset(), frozenset({"q3"}), everything],
+            [nobody, nobody, nobody],
+            [nobody, nobody, everything],
+            [nobody, frozenset({"q3"}), everything],
         )
     )
 

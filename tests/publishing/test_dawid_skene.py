@@ -21,7 +21,7 @@ SKILL = (0.95, 0.9, 0.9, 0.85, 0.8, 0.7, 0.55, 0.3)
 
 def answers(classes: int, seed: int, items: int = 40) -> NDArray[np.int64]:
     """Three of eight people per item, some careful and some not; rows of (item, person, answer)."""
-    chance = random.Random(seed)  # noqa: S311
+    chance = random.Random(seed)
     rows = []
     for item in range(items):
         truth = chance.randrange(classes)
