@@ -16,6 +16,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from pytest_django.live_server_helper import LiveServer
 
 from accounts.actions import ensure_researcher
 from accounts.models import User
@@ -349,6 +350,22 @@ def test_inviting_the_qualified_prints_their_old_and_new_links(release: Release)
         call_command("invite", study.slug, "--qualified")
     with pytest.raises(CommandError, match="does not ask"):
         call_command("invite", "pilot", "--qualified")
+
+
+def test_the_simulated_crowd_answers_it(releases_root: Path, live_server: LiveServer, tmp_path: Path) -> None:
+    release = released_study("trial", rehearsal=True)
+    study = opened(drawn(release)[0])
+    truth = tmp_path / "truth.json"
+    truth.write_text(json.dumps({name: {"answer": key} for name, key in keys(study).items()}))
+    crowd = ("simulate", study.slug, "--base-url", live_server.url, "--seed", "1", "--truth", str(truth))
+    with pytest.raises(CommandError, match="at most --annotators 3"):
+        call_command(*crowd, "--annotators", "4")
+    assert not Enrollment.objects.filter(study=study).exists()
+    usual = ("--careful", "1", "--declines", "0", "--leaves", "0", "--comes-late", "0")
+    call_command(*crowd, *usual, "--annotators", "3", stdout=io.StringIO())
+    found = results(study)["all"]
+    assert (found["complete"], found["votes"]) == (12, 36)
+    assert found["accuracy"] > 0.85
 
 
 def test_the_page_draws_after_a_form(release: Release, boss: Client) -> None:
