@@ -28,7 +28,7 @@ from annotation.rights import (
 )
 from dashboard import queries
 from publishing.baseline.drawing import can_be_drawn_from
-from publishing.models import Release
+from publishing.models import Deposit, Release
 from publishing.queries import verdict_counts
 from publishing.views import release_list
 from qualification.queries import funnel
@@ -71,6 +71,7 @@ def study(request: HttpRequest, study: Study) -> HttpResponse:
         "lint": queries.lint_of(study),
         "blockers": actions.blockers(study) if study.state == Study.State.DRAFT else [],
         "releases": release_list(study),
+        "deposits": Deposit.objects.filter(release__study=study).select_related("release"),
         "unpublished": Release.objects.filter(study=study).exclude(state=Release.State.PUBLISHED),
         "actions": _actions(study, user, rights_in(user, study)),
     }

@@ -28,7 +28,7 @@ from publishing.files.rows import layout_for
 from publishing.files.tar import tar_of
 from publishing.files.zip import zip_of
 from publishing.filters import get_filter
-from publishing.models import Release, ReleaseFile
+from publishing.models import Deposit, Release, ReleaseFile
 
 ARCHIVES = {"tar": (tar_of, "application/x-tar"), "zip": (zip_of, "application/zip")}
 CROISSANT_PATH = "croissant.json"
@@ -58,6 +58,7 @@ def release(request: HttpRequest, slug: str, number: int) -> HttpResponse:
         "croissant_url": urls.get(CROISSANT_PATH),
         "citation_url": urls.get(CITATION_PATH),
         "manifest_sha256": found.manifest_sha256,
+        "deposits": Deposit.objects.for_everybody().filter(release=found),
         "card": pages.card_of(found, urls),
         "citation": pages.citation_of(found),
         "load_snippet": load_snippet(layout_for(found.study.protocol_name)),

@@ -84,7 +84,8 @@ class S3Prefix(Destination):
             say(f"{number} of {len(missing)}: {file.path} ({file.size:,} bytes)")
             with explained(self.place):
                 self._upload(package, file)
-        self._verify(package, package.files[-1:] if package.files[-1] in missing else package.files)
+        if missing:
+            self._verify(package, package.files[-1:] if package.files[-1] in missing else package.files)
         if self.public:
             self._check_public(package)
         return Deposited(self._url(MANIFEST))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
+import socket
 from collections.abc import Callable, Iterable
 from threading import Thread
 from typing import Any
@@ -16,7 +17,7 @@ from moto.moto_server.werkzeug_app import (
 )
 from werkzeug.serving import make_server
 
-from tests.publishing.destinations.faults import Faults
+from tests.publishing.destinations.faults import Dropped, Faults
 
 CHECKSUM = "HTTP_X_AMZ_CHECKSUM_SHA256"
 BAD_DIGEST = b"<Error><Code>BadDigest</Code><Message>other bytes</Message></Error>"
@@ -44,6 +45,13 @@ class Store:
         self._server.server_close()
 
     def _answer(self, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
+        try:
+            return self._carried_out(environ, start)
+        except Dropped:
+            environ["werkzeug.socket"].shutdown(socket.SHUT_RDWR)
+            raise
+
+    def _carried_out(self, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
         after = self.faults.begin(environ["REQUEST_METHOD"], environ["PATH_INFO"])
         body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
         if body and self.garble:

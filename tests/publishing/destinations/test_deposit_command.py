@@ -1,0 +1,375 @@
+"""``manage.py deposit_release``: what it records, prints and refuses, and that kills do no harm."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import boto3
+import huggingface_hub.constants
+import pytest
+from django.conf import settings as django_settings
+from django.core.management import CommandError, call_command
+from django.db import DatabaseError, IntegrityError, transaction
+from django.test import Client
+from django.utils import timezone
+
+from annotation import actions as annotation_actions
+from annotation.models import Event, Study
+from publishing import actions
+from publishing.models import Deposit, Release
+from tests import builders
+from tests.publishing.destinations.faults import Matches, drop, method_is
+from tests.publishing.destinations.hub import TOKEN, Hub
+from tests.publishing.destinations.store import Store
+from tests.publishing.support import published
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("releases_root"),
+    pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning"),
+]
+
+CHILD = """
+import json, os, sys
+import django
+django.setup()
+from django.core.management import call_command
+from publishing.management.commands import deposit_release
+for line in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        call_command("deposit_release", *json.loads(line), stdout=sys.stderr, stderr=sys.stderr)
+        os._exit(0)
+    print(child, flush=True)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+"""Starts the command in a process of its own, again and again, without loading everything again."""
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    """Exit code, standard output and standard error of the command run in this process."""
+    out, err = StringIO(), StringIO()
+    try:
+        call_command("deposit_release", *arguments, stdout=out, stderr=err)
+    except CommandError as error:
+        return error.returncode, out.getvalue(), f"{err.getvalue()}{error}"
+    return 0, out.getvalue(), err.getvalue()
+
+
+@pytest.fixture
+def release(small: Study) -> Release:
+    return published(small)
+
+
+@pytest.fixture
+def at_store(store: Store, settings: Any) -> Store:
+    settings.S3_ENDPOINT_URL = store.url
+    return store
+
+
+@pytest.fixture
+def at_hub(hub: Hub, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Hub:
+    settings.HF_ENDPOINT = hub.url
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    return hub
+
+
+def objects(store: Store, bucket: str, prefix: str) -> dict[str, bytes]:
+    client = boto3.client("s3", endpoint_url=store.url)
+    listed = client.list_objects_v2(Bucket=bucket, Prefix=f"{prefix}/").get("Contents", ())
+    keys = [entry["Key"] for entry in listed]
+    return {
+        key.removeprefix(f"{prefix}/"): client.get_object(Bucket=bucket, Key=key)["Body"].read()
+        for key in keys
+    }
+
+
+def on_disk(release: Release) -> dict[str, bytes]:
+    found = release.directory
+    return {str(path.relative_to(found)): path.read_bytes() for path in found.rglob("*") if path.is_file()}
+
+
+def events(release: Release) -> list[str]:
+    found = Event.objects.filter(study=release.study, type__startswith="deposit").order_by("pk")
+    return [event.type for event in found]
+
+
+def test_a_deposit_is_recorded_and_shown_once_everybody_can_read_it(
+    release: Release, at_store: Store, at_hub: Hub, bucket: str, client: Client
+) -> None:
+    place = f"s3://{bucket}/small/1"
+    code, out, err = run("small", "1", "--to", place)
+    assert (code, out) == (0, f"{at_store.url}/{bucket}/small/1/MANIFEST\n"), err
+    assert objects(at_store, bucket, "small/1") == on_disk(release)
+    deposit = Deposit.objects.get()
+    assert (deposit.state, deposit.place, deposit.public) == ("done", place, False)
+    assert deposit.manifest_sha256 == release.manifest_sha256
+    assert events(release) == ["deposit_requested", "deposit_done"]
+    assert run("small", "1", "--to", place)[0] == 0
+    assert events(release) == ["deposit_requested", "deposit_done"]
+
+    code, out, err = run("small", "1", "--to", "huggingface:lab/small", "--public", "--json")
+    assert code == 0, err
+    url = f"{at_hub.url}/datasets/lab/small/tree/v1"
+    assert json.loads(out) == {
+        "study": "small", "number": 1, "kind": "huggingface", "place": "lab/small", "url": url,
+        "public": True, "manifest_sha256": release.manifest_sha256,
+    }  # fmt: skip
+    stored = at_hub.repositories["lab/small"].files("main")
+    assert {path: stored[path] for path in stored if path != ".gitattributes"} == on_disk(release)
+    page = client.get("/releases/small/1/").content.decode()
+    assert url in page
+    assert bucket not in page
+    assert TOKEN not in page
+    assert TOKEN not in json.dumps(list(Deposit.objects.values()) + list(Event.objects.values()), default=str)
+
+
+def test_researchers_see_every_deposit_and_why_it_failed(
+    release: Release, at_store: Store, bucket: str, admin_client: Client
+) -> None:
+    at_store.faults.before(method_is("PUT"), drop, nth=2)
+    code, _, err = run("small", "1", "--to", f"s3://{bucket}/small/1")
+    assert code == 3
+    assert "run this again" in err
+    deposit = Deposit.objects.get()
+    assert deposit.state == "failed"
+    assert deposit.failure in err
+    assert events(release) == ["deposit_requested", "deposit_failed"]
+    page = admin_client.get("/studies/small/").content.decode()
+    assert f"s3://{bucket}/small/1" in page
+    assert "run this again" in page
+    assert run("small", "1", "--to", f"s3://{bucket}/small/1")[0] == 0
+    deposit.refresh_from_db()
+    assert (deposit.state, deposit.failure) == ("done", "")
+
+
+def test_what_is_done_stays_done_while_the_network_is_down_but_not_when_it_was_replaced(
+    release: Release, at_store: Store, bucket: str
+) -> None:
+    place = f"s3://{bucket}/small/1"
+    assert run("small", "1", "--to", place)[0] == 0
+    at_store.faults.before(method_is("GET"), drop)
+    assert run("small", "1", "--to", place)[0] == 3
+    assert Deposit.objects.get().state == "done"
+    client = boto3.client("s3", endpoint_url=at_store.url)
+    client.put_object(Bucket=bucket, Key="small/1/MANIFEST", Body=b"other\n")
+    code, _, err = run("small", "1", "--to", place)
+    assert code == 4
+    assert "Another release stands" in err
+    assert Deposit.objects.get().state == "failed"
+
+
+def test_a_dry_run_lists_everything_and_leaves_no_trace(
+    release: Release, at_store: Store, at_hub: Hub, bucket: str
+) -> None:
+    for place in (f"s3://{bucket}/small/1", "huggingface:lab/small"):
+        code, out, _ = run("small", "1", "--to", place, "--dry-run")
+        assert code == 0
+        for path in on_disk(release):
+            assert f"  {path}\n" in out
+        code, out, _ = run("small", "1", "--to", place, "--dry-run", "--json")
+        assert set(json.loads(out)["upload"]) == on_disk(release).keys()
+    assert objects(at_store, bucket, "small/1") == {}
+    assert at_hub.repositories == {}
+    assert not Deposit.objects.exists()
+    assert events(release) == []
+
+
+def test_a_zip_is_made_where_it_was_asked_for(release: Release, tmp_path: Path) -> None:
+    code, out, err = run("small", "1", "--to", f"zip:{tmp_path}/small-1.zip")
+    assert (code, out) == (0, f"{tmp_path}/small-1.zip\n"), err
+    assert not Deposit.objects.exists()
+
+
+def test_a_rehearsal_leaves_only_as_one(at_hub: Hub, tmp_path: Path) -> None:
+    study = builders.make_study("rehearsed", stories=2, votes_per_story=1, opened=False)
+    annotation_actions.make_rehearsal(study=study, by=None, now=timezone.now())
+    annotation_actions.open_study(study=study, by=None, now=timezone.now())
+    study.refresh_from_db()
+    builders.answer_everything(builders.qualified(study))
+    published(study)
+    code, _, err = run("rehearsed", "1", "--to", "huggingface:lab/rehearsed")
+    assert code == 1
+    assert "Add --rehearsal" in err
+    assert run("rehearsed", "1", "--to", "huggingface:lab/rehearsed", "--rehearsal")[0] == 0
+    assert at_hub.repositories["lab/rehearsed"].messages[-1].startswith("Rehearsal, not data")
+    assert run("rehearsed", "1", "--to", f"zip:{tmp_path}/r.zip", "--rehearsal")[0] == 0
+    fields = json.loads((tmp_path / "r.zenodo.json").read_text(encoding="utf-8"))
+    assert fields["title"].startswith("Rehearsal, not data")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["small", "9", "--to", "s3://bucket/a"], 1, "no release 9"),
+        (["small", "1", "--to", "ftp://bucket/a"], 2, "no place for a release"),
+        (["small", "1", "--to", "s3://bucket"], 2, "a prefix"),
+        (["small", "1", "--to", "s3://bucket/a/../b"], 2, "a prefix"),
+        (["small", "1", "--to", "s3://key:secret@bucket/a"], 2, "name of a bucket"),
+        (["small", "1", "--to", "huggingface:lab"], 2, "owner and the name"),
+        (["small", "1", "--to", "zip:here"], 2, "ends in .zip"),
+        (["small", "1", "--to", "zip:here.zip", "--public"], 2, "--public"),
+        (["small", "1", "--to", "s3://bucket/a", "--rehearsal"], 2, "is no rehearsal"),
+        (["small", "1", "--to", "huggingface:lab/small"], 2, "No Hugging Face token"),
+    ],
+)  # fmt: skip
+def test_refusals(
+    release: Release, monkeypatch: pytest.MonkeyPatch, arguments: list[str], code: int, said: str
+) -> None:
+    monkeypatch.delenv("HF_TOKEN", raising=False)
+    monkeypatch.setattr(sys, "stdin", StringIO())
+    assert (run(*arguments)[0], said in run(*arguments)[2]) == (code, True)
+    assert not Deposit.objects.exists()
+
+
+def test_only_a_whole_published_release_leaves(release: Release, at_store: Store, bucket: str) -> None:
+    waiting = actions.request_release(study=release.study, by=None, now=timezone.now())
+    code, _, err = run("small", str(waiting.number), "--to", f"s3://{bucket}/small/2")
+    assert (code, "Only a published release" in err) == (1, True)
+    with pytest.raises(DatabaseError, match="only a published"), transaction.atomic():
+        Deposit.objects.create(release=waiting, kind="s3", place="s3://b/p", requested_at=timezone.now())
+    (release.directory / "README.md").write_text("changed")
+    code, _, err = run("small", "1", "--to", f"s3://{bucket}/small/1")
+    assert (code, "README.md does not have the SHA-256" in err) == (1, True)
+    assert objects(at_store, bucket, "small/1") == {}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"place": "s3://key@bucket/p"},
+        {"place": "https://bucket/p?X-Amz-Signature=1"},
+        {"kind": "ftp"},
+        {"state": "done"},
+        {"state": "failed"},
+        {
+            "state": "done",
+            "done_at": timezone.now(),
+            "manifest_sha256": "0" * 64,
+            "url": "https://x/?token=1",
+        },
+    ],
+)
+def test_the_database_takes_no_secret_and_no_half_said_state(release: Release, wrong: dict[str, Any]) -> None:
+    row = {"kind": "s3", "place": "s3://bucket/p", "requested_at": timezone.now()} | wrong
+    with pytest.raises(IntegrityError):
+        Deposit.objects.create(release=release, **row)
+
+
+# Kills
+
+
+class Children:
+    """Runs the command in processes that can be killed."""
+
+    def __init__(self, environment: dict[str, str]) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-W", "ignore::DeprecationWarning", "-c", CHILD],
+            env=environment | {"DJANGO_SETTINGS_MODULE": "tomannot.settings"},
+            cwd=django_settings.BASE_DIR,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        )  # fmt: skip
+        self._child = 0
+        self._known = threading.Event()
+
+    def run(self, *arguments: str) -> int:
+        """The exit code; of a killed process, minus the signal."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._known.clear()
+        print(json.dumps(arguments), file=self._process.stdin, flush=True)
+        self._child = int(self._process.stdout.readline())
+        self._known.set()
+        return int(self._process.stdout.readline())
+
+    def kill(self) -> None:
+        """SIGKILL the command that is running: nothing in it is tidied up."""
+        assert self._known.wait(30)
+        os.kill(self._child, signal.SIGKILL)
+        drop()
+
+    def close(self) -> None:
+        self._process.communicate(timeout=30)
+
+
+@pytest.fixture
+def children(
+    child_environment: dict[str, str], releases_root: Path, request: pytest.FixtureRequest
+) -> Iterator[Callable[..., Children]]:
+    started: list[Children] = []
+
+    def start(**more: str) -> Children:
+        environment = {**child_environment, **os.environ, "RELEASES_ROOT": str(releases_root), **more}
+        started.append(Children(environment | {"DATABASE_URL": child_environment["DATABASE_URL"]}))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.close()
+
+
+S3_KILLS: dict[str, tuple[Matches, int, bool]] = {
+    "nothing is there yet": (method_is("PUT"), 1, False),
+    "in the middle": (method_is("PUT"), 9, True),
+    "all is there but MANIFEST": (method_is("PUT", "/MANIFEST"), 1, False),
+    "MANIFEST has come, nobody knows": (method_is("PUT", "/MANIFEST"), 1, True),
+    "it is being compared": (method_is("HEAD", "/README.md"), 1, False),
+}
+HUB_KILLS: dict[str, tuple[Matches, int, bool]] = {
+    "the repository is made": (method_is("POST", "/create"), 1, True),
+    "big files are arriving": (method_is("POST", "/batch"), 1, True),
+    "before the commit": (method_is("POST", "/commit/main"), 1, False),
+    "the commit is there, nobody knows": (method_is("POST", "/commit/main"), 1, True),
+    "before the tag": (lambda method, path: method == "POST" and "/tag/" in path, 1, False),
+    "the tag is there, nobody knows": (lambda method, path: method == "POST" and "/tag/" in path, 1, True),
+}
+
+
+def test_a_kill_at_any_instant_leaves_none_or_all_in_a_bucket_and_running_again_completes_it(
+    release: Release, at_store: Store, bucket: str, children: Callable[..., Children]
+) -> None:
+    child = children(S3_ENDPOINT_URL=at_store.url)
+    whole = on_disk(release)
+    for number, (point, (matches, nth, late)) in enumerate(S3_KILLS.items()):
+        place = f"s3://{bucket}/kill/{number}"
+        at_store.faults.clear()
+        (at_store.faults.after if late else at_store.faults.before)(matches, child.kill, nth=nth)
+        assert child.run("small", "1", "--to", place) == -signal.SIGKILL, point
+        seen = objects(at_store, bucket, f"kill/{number}")
+        assert "MANIFEST" not in seen or seen == whole, point
+        assert Deposit.objects.get(place=place).state == "uploading", point
+        code, _, err = run("small", "1", "--to", place)
+        assert code == 0, f"{point}: {err}"
+        assert objects(at_store, bucket, f"kill/{number}") == whole, point
+        assert Deposit.objects.get(place=place).state == "done", point
+
+
+def test_a_kill_at_any_instant_leaves_none_or_all_on_the_hub_and_running_again_completes_it(
+    release: Release, at_hub: Hub, children: Callable[..., Children]
+) -> None:
+    child = children(HF_ENDPOINT=at_hub.url, HF_HUB_DISABLE_XET="1")
+    assert huggingface_hub.constants.HF_HUB_DISABLE_XET
+    whole = on_disk(release)
+    for number, (point, (matches, nth, late)) in enumerate(HUB_KILLS.items()):
+        name = f"lab/kill-{number}"
+        at_hub.faults.clear()
+        (at_hub.faults.after if late else at_hub.faults.before)(matches, child.kill, nth=nth)
+        assert child.run("small", "1", "--to", f"huggingface:{name}") == -signal.SIGKILL, point
+        seen = at_hub.repositories[name].files("main").keys() - {".gitattributes"}
+        assert not seen or seen == whole.keys(), point
+        code, _, err = run("small", "1", "--to", f"huggingface:{name}")
+        assert code == 0, f"{point}: {err}"
+        repository = at_hub.repositories[name]
+        files = repository.files("v1")
+        assert {path: files[path] for path in files if path != ".gitattributes"} == whole, point
+        assert len(repository.commits) == 2, point
+        assert Deposit.objects.get(place=name).state == "done", point

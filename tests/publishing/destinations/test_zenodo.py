@@ -1,0 +1,108 @@
+"""A zip for Zenodo: the same bytes twice, whole, and metadata beside it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from annotation.models import Study
+from publishing.destinations.base import Damaged, PlaceOccupied
+from publishing.destinations.package import Package
+from publishing.destinations.zenodo import ZenodoZip
+from publishing.files.zip import zip_of
+from publishing.management.commands.deposit_release import _packed
+from tests.publishing.destinations.test_s3 import quiet
+from tests.publishing.support import published
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("releases_root")]
+
+PAGE = "https://study.example.org/releases/small/1/"
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.fixture
+def packed(small: Study) -> Package:
+    return _packed(published(small))
+
+
+def test_the_zip_verifies_loads_and_is_the_same_twice(packed: Package, tmp_path: Path) -> None:
+    first, second = tmp_path / "a" / "small-1.zip", tmp_path / "b" / "small-1.zip"
+    for target in (first, second):
+        ZenodoZip(str(target), page=PAGE).deposit(packed, quiet)
+        assert sorted(entry.name for entry in target.parent.iterdir()) == [
+            "small-1.zenodo.json",
+            "small-1.zip",
+        ]
+    assert sha256(first) == sha256(second)
+    with zipfile.ZipFile(first) as archive:
+        archive.extractall(tmp_path)
+    inside = tmp_path / "small-1"
+    subprocess.run(["sha256sum", "--quiet", "-c", "MANIFEST"], cwd=inside, check=True)
+    load = (
+        "import datasets, sys; rows = datasets.load_dataset(sys.argv[1], 'story-data', split='test'); "
+        "print([row['story_id'] for row in rows])"
+    )
+    cache = str(tmp_path / "cache")
+    offline = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_CACHE": cache, "HF_HOME": cache}
+    done = subprocess.run(
+        [sys.executable, "-c", load, str(inside)],
+        env={**os.environ, **offline}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stdout == "['a', 'c']\n", done.stderr[-2000:]
+
+
+def test_the_metadata_says_what_zenodo_asks_for(packed: Package, tmp_path: Path) -> None:
+    ZenodoZip(str(tmp_path / "small-1.zip"), page=PAGE).deposit(packed, quiet)
+    fields = json.loads((tmp_path / "small-1.zenodo.json").read_text(encoding="utf-8"))
+    assert fields["upload_type"] == "dataset"
+    assert fields["title"] == "A study for tests (release 1)"
+    assert fields["creators"] == [{"name": "The study small"}]
+    assert fields["version"] == "1"
+    assert fields["license"] == "cc-by-4.0"
+    assert fields["related_identifiers"] == [
+        {"identifier": PAGE, "relation": "isIdenticalTo", "resource_type": "dataset"}
+    ]
+    assert "2 stories kept of 4, with all 3 votes by 1 annotators" in fields["description"]
+    assert packed.files[-1].sha256 in fields["description"]
+
+
+def test_a_zip_that_is_there_is_compared_and_never_overwritten(packed: Package, tmp_path: Path) -> None:
+    target = tmp_path / "small-1.zip"
+    place = ZenodoZip(str(target))
+    place.deposit(packed, quiet)
+    assert place.plan(packed).upload == ()
+    whole = target.read_bytes()
+    target.unlink()
+    (tmp_path / ".small-1.zip.part").write_bytes(whole[:1000])  # as a kill leaves it
+    place.deposit(packed, quiet)
+    assert target.read_bytes() == whole
+    assert not (tmp_path / ".small-1.zip.part").exists()
+    target.write_bytes(b"mine")
+    with pytest.raises(PlaceOccupied, match="is not this release"):
+        place.deposit(packed, quiet)
+    assert target.read_bytes() == b"mine"
+    (tmp_path / "small-1.zenodo.json").write_text("{}")
+    with pytest.raises(PlaceOccupied, match=r"small-1\.zenodo\.json is there"):
+        place.deposit(packed, quiet)
+
+
+def test_an_archive_that_does_not_read_back_never_appears(
+    packed: Package, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = packed.directory.with_name("other")
+    other.mkdir()
+    (other / "README.md").write_text("other")
+    monkeypatch.setattr("publishing.destinations.zenodo.zip_of", lambda _, name: zip_of(other, name))
+    with pytest.raises(Damaged, match="does not read back"):
+        ZenodoZip(str(tmp_path / "small-1.zip")).deposit(packed, quiet)
+    assert not list(tmp_path.glob("*.zip*")) + list(tmp_path.glob(".*.part"))
