@@ -9,7 +9,17 @@ import sys
 from tomannot import embedded
 
 SERVERLESS_COMMANDS = frozenset(
-    {"help", "version", "--help", "--version", "-h", "compilemessages", "makemessages", "collectstatic"}
+    {
+        "help",
+        "version",
+        "--help",
+        "--version",
+        "-h",
+        "compilemessages",
+        "makemessages",
+        "collectstatic",
+        "verify_release",
+    }
 )
 """Commands that must work on a machine where no server can run."""
 

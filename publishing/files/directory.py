@@ -117,7 +117,7 @@ def verify(directory: Path) -> tuple[list[FileFacts], str]:
     Raises :class:`~publishing.errors.BrokenDirectory` when MANIFEST is missing or unreadable, when a
     file does not have the hash it says, or when there is a file (or a link) it does not list.
     """
-    expected = _read_manifest(directory)
+    expected = read_manifest(directory)
     present = {
         str((Path(folder) / name).relative_to(directory))
         for folder, folders, names in os.walk(directory)
@@ -137,7 +137,8 @@ def verify(directory: Path) -> tuple[list[FileFacts], str]:
     return files, file_facts(directory, MANIFEST).sha256
 
 
-def _read_manifest(directory: Path) -> dict[str, str]:
+def read_manifest(directory: Path) -> dict[str, str]:
+    """The SHA-256 of every file that MANIFEST lists. Raises :class:`~publishing.errors.BrokenDirectory`."""
     try:
         text = (directory / MANIFEST).read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError):

@@ -1,0 +1,101 @@
+"""Check a release directory, wherever it came from."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from publishing.verifying import CHECKS, Report, check_release
+
+FINDINGS = 1
+USAGE = 2
+
+HELP = """\
+Check a release directory by itself: its hashes, its rows, the verdicts recomputed from the votes, the
+counts and statistics recomputed, its copies and descriptions, and that nothing in it says who voted.
+Needs no database and no server, and changes nothing.
+"""
+EPILOG = """\
+examples:
+  manage.py verify_release var/releases/pilot/1
+  manage.py verify_release ./pilot-1 --no-machine-validation --json
+
+exit codes:
+  0  nothing is wrong
+  1  something is wrong; every finding says where
+  2  wrong arguments, or the directory cannot be read
+"""
+
+
+class Command(BaseCommand):
+    help = HELP
+    requires_system_checks = ()  # they ask for the database
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> Any:
+        return super().create_parser(
+            prog_name,
+            subcommand,
+            epilog=EPILOG,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            **kwargs,
+        )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("directory", metavar="DIR", type=Path, help="the release")
+        parser.add_argument(
+            "--no-machine-validation",
+            action="store_true",
+            help="do not recompute machine_validation.json, which takes seconds",
+        )
+        parser.add_argument("--json", action="store_true", help="print the report as one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        directory: Path = options["directory"]
+        if not directory.is_dir():
+            raise CommandError(f"{directory} is not a directory.", returncode=USAGE)
+        try:
+            report = check_release(directory, with_machine_validation=not options["no_machine_validation"])
+        except OSError as error:
+            raise CommandError(f"{error.filename}: {error.strerror}.", returncode=USAGE) from error
+        self.stdout.write(json.dumps(as_json(report)) if options["json"] else as_text(report))
+        if not report.is_sound:
+            raise CommandError(f"{directory}: {report.findings.total} findings.", returncode=FINDINGS)
+
+
+def as_json(report: Report) -> dict[str, Any]:
+    """The report as one object; ``findings`` are the first of each check and file, ``total`` counts all."""
+    told = report.description.document if report.description else {}
+    return {
+        "directory": str(report.directory),
+        "study": told.get("study"),
+        "number": told.get("number"),
+        "manifest_sha256": report.manifest_sha256,
+        "sound": report.is_sound,
+        "total": report.findings.total,
+        "findings": [
+            {"check": one.check, "file": one.file, "line": one.line, "problem": one.problem}
+            for one in report.shown
+        ],
+        "skipped": sorted(report.findings.skipped),
+        "unchecked": report.findings.unchecked,
+    }
+
+
+def as_text(report: Report) -> str:
+    """One line per check, and under it what it found."""
+    text = []
+    for check in CHECKS:
+        found = report.findings.of(check)
+        shown = [finding for finding in report.shown if finding.check == check]
+        state = "BROKEN" if found else "skipped" if check in report.findings.skipped else "ok"
+        text.append(f"{state:<7} {check}{f': {found}' if found else ''}")
+        text += [f"        {finding}" for finding in shown]
+        if found > len(shown):
+            text.append(f"        … and {found - len(shown)} more")
+    text += [f"note    {note}" for note in report.findings.unchecked]
+    text.append(f"MANIFEST {report.manifest_sha256 or 'is missing'}")
+    return "\n".join(text)

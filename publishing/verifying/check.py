@@ -1,0 +1,121 @@
+"""All checks of a release, in the order in which they build on one another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from publishing.files.directory import MANIFEST, file_facts
+from publishing.files.rows import STORY_CONFIG, VOTES_PATH, config_path
+from publishing.verifying import (
+    copies,
+    decisions,
+    description,
+    figures,
+    hashes,
+    identifiers,
+    metadata,
+    questions,
+)
+from publishing.verifying.decisions import Recount
+from publishing.verifying.description import Description
+from publishing.verifying.findings import Finding, Findings
+from publishing.verifying.schema import CHECK as SCHEMA
+
+CHECKS = (
+    hashes.CHECK,
+    SCHEMA,
+    decisions.CHECK,
+    questions.CHECK,
+    figures.COUNTS,
+    figures.STATISTICS,
+    figures.MACHINE,
+    copies.CHECK,
+    metadata.CROISSANT,
+    metadata.CARD,
+    identifiers.CHECK,
+)
+_RECOMPUTED = (
+    questions.CHECK,
+    figures.COUNTS,
+    figures.STATISTICS,
+    figures.MACHINE,
+    copies.CHECK,
+    metadata.CARD,
+)
+_NOT_COUNTED = (
+    "Rows are not sound, so nothing has been recomputed from them: questions, counts, statistics, machine "
+    "validation, Parquet copies and the card's columns."
+)
+_NOT_DESCRIBED = (
+    "release.json does not say what the other files should hold, so they have not been looked into."
+)
+_BY_STORY = "What counts against a story depends on the story here, so the verdicts have not been recomputed."
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What came of checking a directory. ``description`` is None when ``release.json`` is of no use."""
+
+    directory: Path
+    manifest_sha256: str
+    description: Description | None
+    findings: Findings
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether nothing is wrong. What could not be checked is in ``findings.unchecked``."""
+        return not self.findings.total
+
+    @property
+    def shown(self) -> list[Finding]:
+        return self.findings.shown
+
+
+def check_release(directory: Path, *, with_machine_validation: bool = True) -> Report:
+    """Check every file of a release. Raises ``OSError`` when the directory cannot be read.
+
+    Never stops at the first finding. ``with_machine_validation`` recomputes ``machine_validation.json``,
+    which takes seconds.
+    """
+    findings = Findings()
+    listed = hashes.check(directory, findings)
+    told = description.read(directory, findings) if listed else None
+    if told:
+        hashes.check_files(listed, told.layout, findings)
+        _check_data(directory, told, findings, with_machine_validation)
+        metadata.check_croissant(directory, listed, findings)
+        identifiers.check(directory, findings)
+    else:
+        findings.skip(_NOT_DESCRIBED, *(name for name in CHECKS if name not in (hashes.CHECK, SCHEMA)))
+    manifest = file_facts(directory, MANIFEST).sha256 if (directory / MANIFEST).is_file() else ""
+    return Report(directory, manifest, told, findings)
+
+
+def _check_data(
+    directory: Path, told: Description, findings: Findings, with_machine_validation: bool
+) -> None:
+    found = decisions.recount(directory, told, findings)
+    if found is None:
+        findings.skip(_NOT_COUNTED, *_RECOMPUTED)
+        return
+    if not told.decides_by_itself:
+        findings.skip(_BY_STORY)
+    for question_set in told.layout.question_sets:
+        questions.check(directory, question_set, found.sides[question_set.config], findings)
+    figures.check_counts(told, found, findings)
+    figures.check_statistics(directory, told, found, findings)
+    if with_machine_validation:
+        figures.check_machine_validation(directory, told, findings)
+    else:
+        findings.skip("machine_validation.json has not been recomputed, as asked.", figures.MACHINE)
+    _check_columns(directory, told, found, findings)
+
+
+def _check_columns(directory: Path, told: Description, found: Recount, findings: Findings) -> None:
+    columns = {config_path(config): told.layout.columns(config) for config in told.layout.configs}
+    columns[config_path(STORY_CONFIG)] = found.columns[decisions.KEPT_PATH].types
+    columns[VOTES_PATH] = found.votes.columns()
+    for path, types in columns.items():
+        copies.check(directory, path, types, findings)
+    metadata.check_card(directory, told.layout, columns, findings)

@@ -1,0 +1,61 @@
+"""Do the Parquet copies hold the rows of the JSON Lines files, in their order, with the stated types?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from publishing.files.features import Type
+from publishing.files.parquet import batches, parquet_path, schema_of
+from publishing.verifying.findings import Findings
+
+CHECK = "parquet"
+
+
+def check(directory: Path, path: str, columns: Mapping[str, Type], findings: Findings) -> None:
+    """Compare the copy of the file at ``path`` row by row, a batch at a time."""
+    copy = parquet_path(path)
+    try:
+        with pq.ParquetFile(directory / copy) as file:
+            schema = file.schema_arrow
+            expected = schema_of(columns)
+            if not schema.equals(expected):
+                findings.add(CHECK, copy, _other_types(schema, expected))
+                return
+            row = _first_difference(batches(directory / path, expected), file.iter_batches())
+    except FileNotFoundError:
+        findings.add(CHECK, copy, "The file is missing.")
+    except (pa.ArrowInvalid, OSError) as error:
+        findings.add(CHECK, copy, f"It cannot be compared with {path}: {str(error)[:300]}.")
+    else:
+        if row:
+            findings.add(CHECK, copy, f"Row {row} is not that of {path}.", row)
+
+
+def _other_types(found: pa.Schema, expected: pa.Schema) -> str:
+    if found.names != expected.names:
+        return f"The columns are {', '.join(found.names)}; they should be {', '.join(expected.names)}."
+    odd = [name for name in expected.names if not found.field(name).equals(expected.field(name), True)]
+    return f"The types of {', '.join(odd)} are not those that the rows need."
+
+
+def _first_difference(left: Iterator[pa.RecordBatch], right: Iterator[pa.RecordBatch]) -> int:
+    """The number (from 1) of the first row that differs, 0 if none does. Batches may be of any size."""
+    seen = 0
+    one, other = _next(left), _next(right)
+    while one is not None and other is not None:
+        rows = min(one.num_rows, other.num_rows)
+        a, b = one.slice(0, rows), other.slice(0, rows)
+        if not a.equals(b):
+            return seen + 1 + next(at for at in range(rows) if not a.slice(at, 1).equals(b.slice(at, 1)))
+        seen += rows
+        one = one.slice(rows) if one.num_rows > rows else _next(left)
+        other = other.slice(rows) if other.num_rows > rows else _next(right)
+    return 0 if one is None and other is None else seen + 1
+
+
+def _next(found: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
+    return next((batch for batch in found if batch.num_rows), None)

@@ -1,0 +1,164 @@
+"""Checking a release directory: a sound one has no finding, and every break is found by its own check."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from publishing.files.directory import verify
+from publishing.verifying import check_release
+from publishing.verifying.findings import SHOWN
+from tests.publishing.verifying.breaks import BREAKS, VOTES, Break
+from tests.publishing.verifying.support import (
+    edit_document,
+    edit_rows,
+    items_release,
+    seal,
+    sound_release,
+    write_manifest,
+)
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return sound_release(tmp_path_factory.mktemp("sound") / "1")
+
+
+@pytest.fixture
+def place(sound: Path, tmp_path: Path) -> Path:
+    """A copy of a sound release, to be broken."""
+    return Path(shutil.copytree(sound, tmp_path / "1"))
+
+
+def findings(place: Path) -> list[str]:
+    report = check_release(place, with_machine_validation=False)
+    return [f"{one.check}: {one}" for one in report.shown]
+
+
+def test_a_sound_release_has_no_finding(sound: Path) -> None:
+    report = check_release(sound)
+    assert report.shown == []
+    assert report.is_sound
+    assert report.findings.unchecked == []
+    assert report.findings.skipped == set()
+
+
+@pytest.mark.parametrize("name", ["two-of-three", "majority"])
+def test_releases_by_other_filters_are_judged_by_theirs(tmp_path: Path, name: str) -> None:
+    assert findings(sound_release(tmp_path / "1", filter_name=name)) == []
+
+
+def test_a_release_of_another_protocol_is_checked_as_far_as_its_layout_goes(tmp_path: Path) -> None:
+    report = check_release(items_release(tmp_path / "1"))
+    assert report.shown == []
+    assert "verdicts have not been recomputed" in report.findings.unchecked[0]
+    edit_rows("story-data/test.jsonl", lambda rows: rows[0].update(item="x"))(tmp_path / "1")
+    seal(tmp_path / "1")
+    assert any("item is not an object" in finding for finding in findings(tmp_path / "1"))
+
+
+@pytest.mark.parametrize("broken", BREAKS, ids=lambda broken: broken.name)
+def test_every_break_is_found(place: Path, broken: Break) -> None:
+    broken.damage(place)
+    seal(place)
+    if broken.check != "hashes":
+        verify(place)  # the hashes alone have nothing to say
+    report = check_release(place, with_machine_validation=False)
+    found = [one for one in report.shown if (one.check, one.file) == (broken.check, broken.file)]
+    assert any(broken.words in one.problem for one in found), [str(one) for one in report.shown]
+    if broken.check != "hashes":
+        assert not [one for one in report.shown if one.check == "hashes"]
+
+
+def test_the_line_is_named(place: Path) -> None:
+    edit_rows(VOTES, lambda rows: rows[4].update(q3="perhaps"))(place)
+    seal(place)
+    found = findings(place)
+    assert found[0].startswith(f"schema: {VOTES}:5: ")
+
+
+def test_changed_missing_extra_and_linked_files(place: Path) -> None:
+    (place / "CITATION.cff").write_bytes(b"")
+    (place / "figures" / "agreement.svg").unlink()
+    (place / "extra.txt").write_text("x")
+    (place / "here").symlink_to(place.parent)
+    (place / "README.md").rename(place.parent / "README.md")
+    (place / "README.md").symlink_to(place.parent / "README.md")
+    found = findings(place)
+    for expected in (
+        "hashes: CITATION.cff: The file has not the SHA-256",
+        "hashes: figures/agreement.svg: MANIFEST lists this file, but it is not here",
+        "hashes: extra.txt: The file is here, but MANIFEST does not list it",
+        "hashes: here: This is a link",
+        "hashes: README.md: This is a link",
+    ):
+        assert any(finding.startswith(expected) for finding in found), found
+
+
+def test_croissant_must_have_the_hashes_of_manifest(place: Path) -> None:
+    edit_document("croissant.json", lambda d: d["distribution"][0].update(sha256="0" * 64))(place)
+    write_manifest(place)
+    assert [finding.partition(" of ")[0] for finding in findings(place)] == [
+        "croissant: croissant.json: The SHA-256"
+    ]
+
+
+def test_machine_validation_is_done_again_unless_told_not_to(place: Path) -> None:
+    def better(document: dict[str, dict[str, dict[str, dict[str, float]]]]) -> None:
+        document["configs"]["behavior-qa"]["shorter_choice"]["accuracy"] = 0.5
+
+    edit_document("machine_validation.json", better)(place)
+    seal(place)
+    assert findings(place) == []
+    report = check_release(place)
+    assert [one.check for one in report.shown] == ["machine-validation"]
+    assert report.shown[0].problem.startswith("configs.behavior-qa.shorter_choice.accuracy is 0.5")
+
+
+def test_many_findings_are_counted_and_few_are_shown(place: Path) -> None:
+    edit_rows(VOTES, lambda rows: [row.update(q1="perhaps") for row in rows])(place)
+    seal(place)
+    report = check_release(place, with_machine_validation=False)
+    votes = report.findings.of("schema", VOTES)
+    assert votes == len((place / VOTES).read_bytes().splitlines()) > SHOWN
+    assert len([one for one in report.shown if one.file == VOTES]) == SHOWN
+    assert "statistics" in report.findings.skipped
+
+
+def test_the_command_says_what_it_found(sound: Path, place: Path) -> None:
+    out = StringIO()
+    call_command("verify_release", str(sound), "--json", stdout=out)
+    report = json.loads(out.getvalue())
+    assert (report["sound"], report["findings"], report["study"], report["number"]) == (True, [], "pilot", 1)
+    edit_rows("behavior-qa/test.jsonl", lambda rows: rows.pop())(place)
+    seal(place)
+    out = StringIO()
+    with pytest.raises(CommandError) as refused:
+        call_command("verify_release", str(place), "--no-machine-validation", stdout=out)
+    assert refused.value.returncode == 1
+    assert "BROKEN  questions: 1\n        behavior-qa/test.jsonl: There is no question" in out.getvalue()
+    with pytest.raises(CommandError) as unreadable:
+        call_command("verify_release", str(place / "nowhere"))
+    assert unreadable.value.returncode == 2
+
+
+def test_the_command_needs_no_server(sound: Path, tmp_path: Path) -> None:
+    """Not even the embedded ones: their place stays empty, and the settings name none."""
+    var = tmp_path / "var"
+    kept = {name: value for name, value in os.environ.items() if name in ("PATH", "HOME", "LANG")}
+    done = subprocess.run(
+        [sys.executable, "manage.py", "verify_release", str(sound), "--no-machine-validation"],
+        env=kept | {"TOMANNOT_VAR": str(var)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "ok      decisions" in done.stdout
+    assert not list(var.glob("*postgres*"))
+    assert not list(var.glob("*redis*"))
