@@ -17,8 +17,9 @@ from dashboard.queries import Share
 from publishing import actions, comparisons
 from publishing.comparing import MODEL
 from publishing.errors import PublishingError
+from publishing.facts import Statement
 from publishing.filters import DEFAULT_FILTER, FILTERS
-from publishing.queries import verdict_counts
+from publishing.queries import statement_of, verdict_counts
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -52,7 +53,12 @@ def publish(request: HttpRequest, study: Study) -> HttpResponse:
         except PublishingError as error:
             messages.error(request, str(error))
         return redirect("dashboard:study", slug=study.slug)
-    context = {"study": study, "verdicts": verdict_counts(study), "filters": _choices(study)}
+    context = {
+        "study": study,
+        "verdicts": verdict_counts(study),
+        "filters": _choices(study),
+        "is_described": statement_of(study, at=timezone.now()) != Statement(),
+    }
     return render(request, "dashboard/publish.html", context)
 
 

@@ -86,6 +86,13 @@ def test_who_may_only_look_cannot_write(study: Study) -> None:
     assert client.post(ADDRESS, POSTED).status_code == 403
 
 
+def test_whoever_publishes_without_a_statement_is_told(study: Study, boss: Client) -> None:
+    told = "You have stated nothing about your data yet"
+    assert told in boss.get("/studies/said/publish/").content.decode()
+    boss.post(ADDRESS, POSTED)
+    assert told not in boss.get("/studies/said/publish/").content.decode()
+
+
 def configuration(tmp_path: Path, statement: Any) -> Path:
     path = tmp_path / "study.json"
     content = {"title": "T", "contact": "a@example.org", "consent": "Yes?", "statement": statement}
