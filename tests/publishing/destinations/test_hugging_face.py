@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-import huggingface_hub.utils._http as client_http
 import pytest
 
 from publishing.destinations.base import (
@@ -33,7 +32,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """The client waits for seconds between its tries."""
-    monkeypatch.setattr(client_http.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr("huggingface_hub.utils._http.time.sleep", lambda seconds: None)
 
 
 def place(hub: Hub, *, public: bool = False, token: str = TOKEN) -> HuggingFaceDataset:
@@ -160,10 +159,11 @@ def test_big_files_that_have_arrived_are_not_sent_again(hub: Hub, make_package: 
 
 def test_somebody_else_commits_meanwhile(hub: Hub, make_package: Make) -> None:
     repository = hub.make("lab/pilot", private=True)
-    hub.faults.before(
-        method_is("POST", "/commit/main"),
-        lambda: repository.commit({".gitattributes": GIT_ATTRIBUTES, "mine.txt": b"mine"}, "mine") and None,
-    )
+
+    def meanwhile() -> None:
+        repository.commit({".gitattributes": GIT_ATTRIBUTES, "mine.txt": b"mine"}, "mine")
+
+    hub.faults.before(method_is("POST", "/commit/main"), meanwhile)
     with pytest.raises(Refused, match="Somebody else has changed lab/pilot"):
         place(hub).deposit(make_package(), quiet)
     assert repository.files("main").keys() == {".gitattributes", "mine.txt"}
