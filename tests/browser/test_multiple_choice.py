@@ -10,7 +10,6 @@ from django.urls import reverse
 from playwright.sync_api import expect
 
 from annotation.models import Vote
-from tests.browser import journeys
 from tests.browser.checks import assert_good
 from tests.browser.conftest import OpenWindow
 from tests.browser.pages import sign_in
