@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 JSON_TEXT = {"encoding": "json"}
 """The metadata of a field whose values are JSON texts."""
-_BLOCK_BYTES = 16 << 20
-"""Of JSON, for one row group. No row is as long: an imported line has at most 1 MiB."""
+_BLOCK_BYTES = 8 << 20
+"""Of JSON, for one row group; up to the next end of a row."""
 _BLOCK_ROWS = 2000
 """Rows at a time where some have to become text."""
 _ARROW = {"string": "string", UNKNOWN: "string", "bool": "bool", "int64": "int64", "float64": "double"}
@@ -90,6 +90,7 @@ def _arrow(kind: Type) -> pa.DataType:
 
 def batches(source: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """The rows of a JSON Lines file as a copy of this schema has them. Raises like :func:`write_copy`."""
+    import pyarrow as pa
     import pyarrow.json as pa_json
 
     texts = [field.name for field in schema if field.metadata]
@@ -97,11 +98,13 @@ def batches(source: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         if texts:
             yield from _batches_with_texts(file, schema, texts)
             return
-        yield from pa_json.open_json(
-            file,
-            read_options=pa_json.ReadOptions(use_threads=False, block_size=_BLOCK_BYTES),
-            parse_options=pa_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error"),
-        )
+        parse = pa_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error")
+        # Not open_json, which reads many blocks ahead.
+        while block := file.read(_BLOCK_BYTES):
+            block += file.readline()
+            read = pa_json.ReadOptions(use_threads=False, block_size=len(block))
+            table = pa_json.read_json(pa.BufferReader(block), read_options=read, parse_options=parse)
+            yield from table.combine_chunks().to_batches()
 
 
 def _batches_with_texts(file: BinaryIO, schema: pa.Schema, texts: list[str]) -> Iterator[pa.RecordBatch]:
