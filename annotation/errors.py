@@ -50,6 +50,10 @@ class ImportRefused(AnnotationError):
         super().__init__(f"The import was refused: {total} problem{'' if total == 1 else 's'}.")
 
 
+class PastRefused(AnnotationError):
+    """Votes that were given elsewhere do not fit the study; nothing of them was stored."""
+
+
 class ReasonMissing(AnnotationError):
     """Something was to be done to a person without saying why."""
 

@@ -58,6 +58,7 @@ class Event(models.Model):
         RELEASE_REQUESTED = "release_requested", _("release requested")
         RELEASE_PUBLISHED = "release_published", _("release published")
         RELEASE_FAILED = "release_failed", _("release failed")
+        RELEASE_IMPORTED = "release_imported", _("release imported")
         DEPOSIT_REQUESTED = "deposit_requested", _("deposit of a release begun")
         DEPOSIT_DONE = "deposit_done", _("release deposited")
         DEPOSIT_FAILED = "deposit_failed", _("deposit of a release failed")
