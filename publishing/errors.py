@@ -63,3 +63,7 @@ class NotARelease(PublishingError):
 
 class NotDrawable(PublishingError):
     """No sample can be drawn from the release."""
+
+
+class NotImportable(PublishingError):
+    """A release directory that cannot become a study here."""

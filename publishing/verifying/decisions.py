@@ -82,7 +82,7 @@ def recount(directory: Path, description: Description, findings: Findings) -> Re
     )
     verdict_on = _verdicts(description)
     walk = _side_by_side(
-        _in_order(_votes(directory, found, findings), VOTES_PATH, findings),
+        _in_order(votes_by_story(directory, found.votes, findings), VOTES_PATH, findings),
         _in_order(_stories(directory, KEPT_PATH, description, found, findings), KEPT_PATH, findings),
         _in_order(_stories(directory, DROPPED_PATH, description, found, findings), DROPPED_PATH, findings),
     )
@@ -92,10 +92,12 @@ def recount(directory: Path, description: Description, findings: Findings) -> Re
     return None if unsound else found
 
 
-def _votes(directory: Path, found: Recount, findings: Findings) -> Iterator[Voted]:
+def votes_by_story(directory: Path, reader: schema.VoteReader, findings: Findings) -> Iterator[Voted]:
+    """The votes of a release, story by story. Rows that are not sound are findings, and left out."""
+
     def sound() -> Iterator[tuple[str, int, CountedVote]]:
         for line in lines.read(directory, VOTES_PATH, findings):
-            vote = found.votes.read(line.row)
+            vote = reader.read(line.row)
             if isinstance(vote, str):
                 findings.add(schema.CHECK, VOTES_PATH, vote, line.number)
             else:

@@ -1,0 +1,1 @@
+"""A release as a study again: its stories, or its stories and votes."""
