@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,11 +36,11 @@ class Comparison:
         self._wanted = votes_per_story
         self._kinds: dict[tuple[Against, ...], int] = {}
         self._kind_of = array("l")
-        self._people: dict[int, int] = {}
+        self._people: dict[Hashable, int] = {}
         self._person = array("l")
         self._answer = array("b")
 
-    def see(self, votes: Sequence[tuple[int, Against]]) -> None:
+    def see(self, votes: Sequence[tuple[Hashable, Against]]) -> None:
         """One story with all its votes: who gave each, and the questions it objects to."""
         kind = tuple(sorted((against for _, against in votes), key=sorted))
         self._kind_of.append(self._kinds.setdefault(kind, len(self._kinds)))

@@ -115,7 +115,6 @@ def release_facts(release: Release) -> ReleaseFacts:
     protocol = study.protocol
     with override(settings.LANGUAGE_CODE):  # the same files, whatever language the asker reads
         protocol_title = str(protocol.title)
-        asked = tuple(_asked(question) for question in protocol.questions)
     return ReleaseFacts(
         slug=study.slug,
         title=study.title,
@@ -125,7 +124,7 @@ def release_facts(release: Release) -> ReleaseFacts:
         protocol_name=study.protocol_name,
         protocol_version=study.protocol_version,
         protocol_title=protocol_title,
-        asked=asked,
+        asked=asked_questions(study),
         number=release.number,
         filter_name=release.filter_name,
         votes_per_story=release.votes_per_story,
@@ -147,6 +146,12 @@ def statement_of(study: Study, *, at: datetime) -> Statement:
     """What the researchers had stated about the data at a moment; empty when they had said nothing."""
     written = DataStatement.objects.of(study, at=at)
     return written.statement if written else Statement()
+
+
+def asked_questions(study: Study) -> tuple[AskedQuestion, ...]:
+    """The questions of the study's form, in its order, with titles in the installation's language."""
+    with override(settings.LANGUAGE_CODE):
+        return tuple(_asked(question) for question in study.protocol.questions)
 
 
 def _asked(question: Question) -> AskedQuestion:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from celery.exceptions import SoftTimeLimitExceeded
 from django.utils import timezone
 
-from publishing import actions, comparisons
+from publishing import actions
 from tomannot.celery import task
 
 BUILD_HOURS = 4
-COMPARE_MINUTES = 25
 
 
 @task(time_limit=BUILD_HOURS * 3600)
@@ -29,9 +28,3 @@ def build_release(release_id: int) -> None:
 def resume_releases() -> None:
     """Take up releases whose worker went away."""
     actions.resume_releases(now=timezone.now())
-
-
-@task(time_limit=COMPARE_MINUTES * 60)
-def compare_filters(study_id: int) -> None:
-    """Compare what the filters would keep of a study's stories."""
-    comparisons.make(study_id, now=timezone.now())

@@ -9,12 +9,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.models import Study
 from annotation.rights import Right, signed_in, study_page
+from dashboard.figures import kept
 from dashboard.queries import Share
-from publishing import actions, comparisons
+from publishing import actions
 from publishing.comparing import MODEL
 from publishing.errors import PublishingError
 from publishing.facts import Statement
@@ -22,19 +23,18 @@ from publishing.filters import DEFAULT_FILTER, FILTERS
 from publishing.queries import statement_of, verdict_counts
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@study_page(post=Right.CHANGE)
+@require_safe
+@study_page()
 def filters(request: HttpRequest, study: Study) -> HttpResponse:
-    """What each filter would keep of the votes so far; a POST has it worked out again."""
-    if request.method == "POST":
-        comparisons.ask(study)
-        return redirect("dashboard:filters", slug=study.slug)
-    found = comparisons.latest(study)
+    """What each filter would keep of the votes so far."""
+    found, underway = kept.refreshed(study, now=timezone.now())
+    compared = found.document["filters"] if found and found.document else None
     context = {
         "study": study,
-        "compared": found,
-        "rows": compared_rows(study, found.document) if found and found.document else [],
-        "underway": comparisons.is_underway(study),
+        "figures": found,
+        "underway": underway,
+        "compared": compared,
+        "rows": compared_rows(study, compared) if compared else [],
     }
     return render(request, "dashboard/filters.html", context)
 
@@ -95,9 +95,9 @@ def _by_question(study: Study, dropped: dict[str, int], stories: int) -> list[Sh
 
 def _choices(study: Study) -> list[dict[str, Any]]:
     """The filters a release may be made with, and what each keeps as far as that has been worked out."""
-    found = comparisons.latest(study)
-    document = found.document if found and found.document else {"filters": []}
-    kept = {row["name"]: row["kept"] for row in document["filters"]}
+    found = kept.latest(study)
+    rows = found.document["filters"]["filters"] if found and found.document else []
+    keeps = {row["name"]: row["kept"] for row in rows}
     return [
         {
             "name": rule.name,
@@ -105,7 +105,7 @@ def _choices(study: Study) -> list[dict[str, Any]]:
             "rule": sentence,
             "validates": rule.validates,
             "checked": rule.name == DEFAULT_FILTER,
-            "kept": kept.get(rule.name),
+            "kept": keeps.get(rule.name),
         }
         for rule in FILTERS.values()
         for title, sentence in [rule.shown(study.votes_per_story)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from datetime import timedelta
 
 import pytest
 from django.test import Client
@@ -11,19 +11,17 @@ from django.utils import timezone
 
 from accounts.actions import ensure_researcher
 from annotation.models import Study
-from publishing import comparisons
+from dashboard.figures import work
 from publishing.models import Release
+from tests.dashboard.figures.test_work import FORMS
 from tests.publishing.support import judged_study
-from tests.publishing.test_comparisons import FORMS, forget
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("client")]
 
 
 @pytest.fixture
-def study() -> Iterator[Study]:
-    study = judged_study("compared", FORMS)
-    yield study
-    forget(study)
+def study() -> Study:
+    return judged_study("compared", FORMS)
 
 
 @pytest.fixture
@@ -39,11 +37,10 @@ def words(client: Client, address: str) -> str:
 
 
 def test_the_page_shows_what_each_filter_keeps(study: Study, boss: Client) -> None:
-    assert "have not been compared on this study yet" in words(boss, "/studies/compared/filters/")
-    assert boss.post("/studies/compared/filters/").status_code == 302
     page = boss.get("/studies/compared/filters/").content.decode()
+    assert "A worker is working the figures out" in page
     assert 'hx-trigger="every 2s"' in page
-    comparisons.make(study.pk, now=timezone.now())
+    work.make(study.pk, now=timezone.now() + timedelta(hours=1))
     page = boss.get("/studies/compared/filters/").content.decode()
     assert "hx-trigger" not in page, "the page stops looking once the result is there"
     shown = words(boss, "/studies/compared/filters/")

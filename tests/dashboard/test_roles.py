@@ -28,7 +28,7 @@ OF_ALL_STUDIES = {"studies"}
 PAGES: dict[str, tuple[Right | None, Right | None, tuple[str, ...]]] = {
     "study": (Right.LOOK, None, ()),
     "change_state": (None, Right.CHANGE, ("pause",)),
-    "filters": (Right.LOOK, Right.CHANGE, ()),
+    "filters": (Right.LOOK, None, ()),
     "publish": (Right.PUBLISH, Right.PUBLISH, ()),
 }
 """Per address: the right that reading it needs and that posting to it needs (None: it has no such method),

@@ -1,0 +1,93 @@
+"""The figures of a study as pages get them: kept in the shared cache, worked out again when they are due.
+
+They are figures, not facts: nothing is published by them, and losing them costs a minute of work. So they
+stand in the shared cache and in no table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.core.cache import caches
+
+from annotation.models import Event, Study
+from tomannot.celery import app
+
+FIGURES_TASK = "dashboard.tasks.work_out_figures"
+KEPT_FOR = timedelta(days=7)
+LONGEST = timedelta(minutes=30)
+"""After so long without a result, the work is taken for lost and may be asked for again."""
+REST = 20
+"""Times its own duration that a study's figures rest, so that they cost at most a twentieth of a worker."""
+MARGIN = timedelta(minutes=1)
+"""What happened so shortly before the figures were begun may have been saved too late to be in them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What :func:`dashboard.figures.work.make` has found. ``failure`` says instead why there is nothing."""
+
+    begun_at: datetime
+    took: timedelta
+    document: dict[str, Any] | None
+    failure: str = ""
+
+
+def latest(study: Study) -> Figures | None:
+    """The newest figures of this study, without those of single people; None when there are none."""
+    found: Figures | None = caches["shared"].get(_key(study))
+    return found
+
+
+def people(study: Study) -> list[dict[str, Any]]:
+    """The figures per person, as ``PeopleTally.document`` lists them; empty when there are none."""
+    found: list[dict[str, Any]] | None = caches["shared"].get(_key(study, "people"))
+    return found or []
+
+
+def is_underway(study: Study) -> bool:
+    """Whether figures have been asked for and are not there yet."""
+    return caches["shared"].get(_key(study, "underway")) is not None
+
+
+def refreshed(study: Study, *, now: datetime) -> tuple[Figures | None, bool]:
+    """The newest figures, and whether newer ones are underway; has a worker make them when they are due."""
+    found = latest(study)
+    underway = is_underway(study)
+    if not underway and is_due(found, newest_event_at=_newest_event_at(study), now=now):
+        ask(study)
+        underway = True
+    return found, underway
+
+
+def is_due(found: Figures | None, *, newest_event_at: datetime | None, now: datetime) -> bool:
+    """Whether figures should be made: there are none, or something happened since, and they have rested."""
+    if found is None:
+        return True
+    if newest_event_at is None or newest_event_at < found.begun_at - MARGIN:
+        return False
+    return now >= found.begun_at + found.took * (REST + 1)
+
+
+def ask(study: Study) -> None:
+    """Have a worker make the figures, unless that is underway."""
+    if caches["shared"].add(_key(study, "underway"), True, LONGEST.total_seconds()):
+        app.send_task(FIGURES_TASK, args=[study.pk])
+
+
+def keep(study: Study, made: Figures, people: list[dict[str, Any]]) -> None:
+    """Put new figures in the place of the last ones."""
+    values = {_key(study, "people"): people, _key(study): made}
+    caches["shared"].set_many(values, KEPT_FOR.total_seconds())
+    caches["shared"].delete(_key(study, "underway"))
+
+
+def _newest_event_at(study: Study) -> datetime | None:
+    return Event.objects.filter(study=study).order_by("-at").values_list("at", flat=True).first()
+
+
+def _key(study: Study, what: str = "study") -> str:
+    """Named with the moment the study was made: an id begins anew in a database that is made anew."""
+    return f"figures:{study.pk}:{study.created_at:%Y%m%d%H%M%S%f}:{what}"

@@ -1,0 +1,209 @@
+"""What the votes say about the people who gave them. Pure.
+
+Nothing here judges anybody: whether a figure is worth a look is said by :mod:`dashboard.figures.flags`.
+"""
+
+from __future__ import annotations
+
+import heapq
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from annotation.protocols.base import Choice, field_name
+from dashboard.figures import flags
+from publishing.files.rows import CountedVote
+
+Answers = tuple[tuple[Choice, ...], ...]
+"""The answers of every vote on one story."""
+
+SHOWN = 10
+"""Stories that are named as the evidence of a flag."""
+_REMEMBERED = 4096
+"""Combinations of answers that have been compared; most stories repeat one of few."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """One vote beside the others on its story."""
+
+    agreeing: int
+    pairs: int
+    alone: bool
+
+
+@dataclass(slots=True)
+class _Person:
+    """Counts of one person's votes."""
+
+    seconds: array[float] = field(default_factory=lambda: array("d"))
+    forms: Counter[tuple[Choice, ...]] = field(default_factory=Counter)
+    fastest: list[tuple[float, str]] = field(default_factory=list)
+    """A heap of (minus the seconds, story id), the slowest of the fastest first."""
+    compared: int = 0
+    agreeing: int = 0
+    pairs: int = 0
+    alone: int = 0
+    alone_on: list[str] = field(default_factory=list)
+
+    def see(self, story_id: str, vote: CountedVote) -> None:
+        self.seconds.append(vote.seconds_on_task)
+        self.forms[vote.answers] += 1
+        entry = (-vote.seconds_on_task, story_id)
+        if len(self.fastest) < SHOWN:
+            heapq.heappush(self.fastest, entry)
+        elif entry > self.fastest[0]:
+            heapq.heapreplace(self.fastest, entry)
+
+    def see_compared(self, story_id: str, found: _Compared) -> None:
+        self.compared += 1
+        self.agreeing += found.agreeing
+        self.pairs += found.pairs
+        if found.alone:
+            self.alone += 1
+            if len(self.alone_on) < SHOWN:
+                self.alone_on.append(story_id)
+
+
+class PeopleTally:
+    """Takes the stories of a study one at a time, in any order.
+
+    Memory grows by 8 bytes per vote (for the median of the times), and with people and the different
+    forms that each handed in; not with stories.
+    """
+
+    def __init__(self) -> None:
+        self._people: defaultdict[str, _Person] = defaultdict(_Person)
+        self._beside = lru_cache(maxsize=_REMEMBERED)(_beside_the_others)
+
+    def see(
+        self, story_id: str, votes: Sequence[CountedVote], against: frozenset[Choice], *, complete: bool
+    ) -> None:
+        """One story with its counted votes, the choices that count against it, and whether it has all."""
+        for vote in votes:
+            self._people[vote.annotator].see(story_id, vote)
+        if complete and len(votes) > 1:
+            found = self._beside(tuple([vote.answers for vote in votes]), against)
+            for vote, beside in zip(votes, found, strict=True):
+                self._people[vote.annotator].see_compared(story_id, beside)
+
+    def document(self) -> dict[str, Any]:
+        """Everybody together, and per person by pseudonym, as plain values.
+
+        ``everybody``: ``people``, ``votes``, ``median_seconds`` (over votes). ``people`` lists, by
+        pseudonym: ``votes``; ``median_seconds``; ``options`` (question → option → share of the person's
+        answers to it, 0..1); ``compared`` (votes on complete stories that others voted on too);
+        ``agreement`` (share of the pairs of an answer and another person's answer to the same that agree,
+        over these; None without any); ``alone`` and ``alone_share`` (of these, on how many only this
+        person objected), ``alone_share_others`` (the same share in everybody else's votes); ``same_form``,
+        ``same_share`` (the form they handed in most, and in what share of their votes) and
+        ``same_share_others`` (in what share of everybody else's); ``flags`` (names of
+        :mod:`dashboard.figures.flags`); ``evidence`` (flag → story ids).
+        """
+        totals = _Totals.of(self._people.values())
+        return {
+            "everybody": {
+                "people": len(self._people),
+                "votes": totals.votes,
+                "median_seconds": totals.median_seconds,
+            },
+            "people": [_described(name, self._people[name], totals) for name in sorted(self._people)],
+        }
+
+    def paces(self) -> list[tuple[int, float]]:
+        """Per person, by pseudonym: votes, and the median of their times in seconds."""
+        return [
+            (len(person.seconds), float(np.median(person.seconds)))
+            for _, person in sorted(self._people.items())
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Totals:
+    """Of all people together."""
+
+    votes: int
+    median_seconds: float | None
+    compared: int
+    alone: int
+    forms: Counter[tuple[Choice, ...]]
+
+    @classmethod
+    def of(cls, people: Any) -> _Totals:
+        people = list(people)
+        seconds = np.concatenate([np.empty(0), *(np.frombuffer(person.seconds) for person in people)])
+        return cls(
+            votes=len(seconds),
+            median_seconds=round(float(np.median(seconds)), 1) if len(seconds) else None,
+            compared=sum(person.compared for person in people),
+            alone=sum(person.alone for person in people),
+            forms=sum((person.forms for person in people), Counter[tuple[Choice, ...]]()),
+        )
+
+
+def _described(name: str, person: _Person, totals: _Totals) -> dict[str, Any]:
+    votes = len(person.seconds)
+    # Of two forms handed in equally often the first in order, so that the same votes say the same.
+    form, same = min(person.forms.items(), key=lambda entry: (-entry[1], entry[0]))
+    found: dict[str, Any] = {
+        "pseudonym": name,
+        "votes": votes,
+        "median_seconds": round(float(np.median(person.seconds)), 1),
+        "options": _option_shares(person.forms),
+        "compared": person.compared,
+        "agreement": _share(person.agreeing, person.pairs),
+        "alone": person.alone,
+        "alone_share": _share(person.alone, person.compared),
+        "alone_share_others": _share(totals.alone - person.alone, totals.compared - person.compared),
+        "same_form": {field_name(choice.question, choice.row): choice.option for choice in form},
+        "same_share": _share(same, votes),
+        "same_share_others": _share(totals.forms[form] - same, totals.votes - votes),
+    }
+    raised = flags.raised(found, totals.median_seconds)
+    evidence = {
+        flags.TOO_FAST: [story_id for _, story_id in sorted(person.fastest, reverse=True)],
+        flags.ALWAYS_ALONE: person.alone_on,
+    }
+    return {
+        **found,
+        "flags": raised,
+        "evidence": {flag: stories for flag, stories in evidence.items() if flag in raised},
+    }
+
+
+def _option_shares(forms: Counter[tuple[Choice, ...]]) -> dict[str, dict[str, float]]:
+    """Question → option → share of the answers to the question."""
+    chosen: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for form, votes in forms.items():
+        for choice in form:
+            chosen[choice.question][choice.option] += votes
+    return {
+        question: {option: count / options.total() for option, count in sorted(options.items())}
+        for question, options in sorted(chosen.items())
+    }
+
+
+def _beside_the_others(votes: Answers, against: frozenset[Choice]) -> tuple[_Compared, ...]:
+    objects = [not against.isdisjoint(vote) for vote in votes]
+    given = [{(choice.question, choice.row): choice.option for choice in vote} for vote in votes]
+    found = []
+    for place, own in enumerate(given):
+        others = [other for number, other in enumerate(given) if number != place]
+        shared = [(option, other[what]) for other in others for what, option in own.items() if what in other]
+        found.append(
+            _Compared(
+                agreeing=sum(mine == theirs for mine, theirs in shared),
+                pairs=len(shared),
+                alone=objects[place] and sum(objects) == 1,
+            )
+        )
+    return tuple(found)
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None

@@ -1,0 +1,16 @@
+"""Background work of this room."""
+
+from __future__ import annotations
+
+from django.utils import timezone
+
+from dashboard.figures import work
+from tomannot.celery import task
+
+FIGURES_MINUTES = 25
+
+
+@task(time_limit=FIGURES_MINUTES * 60)
+def work_out_figures(study_id: int) -> None:
+    """Work out the figures over all votes of a study."""
+    work.make(study_id, now=timezone.now())
