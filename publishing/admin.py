@@ -3,7 +3,7 @@ from __future__ import annotations
 from django.contrib import admin
 
 from accounts.back_office import ReadOnlyAdmin, ReadOnlyInline
-from publishing.models import DataStatement, DroppedReason, Release, ReleaseFile
+from publishing.models import DataStatement, Deposit, DroppedReason, Release, ReleaseFile
 
 
 class ReleaseFileInline(ReadOnlyInline):
@@ -28,3 +28,9 @@ class ReleaseAdmin(ReadOnlyAdmin):
 class DataStatementAdmin(ReadOnlyAdmin):
     list_display = ("study", "version", "written_by", "written_at")
     list_filter = ("study",)
+
+
+@admin.register(Deposit)
+class DepositAdmin(ReadOnlyAdmin):
+    list_display = ("release", "kind", "place", "state", "public", "requested_by", "requested_at", "done_at")
+    list_filter = ("state", "kind", "release__study")

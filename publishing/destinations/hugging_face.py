@@ -26,6 +26,7 @@ from publishing.destinations.base import (
     PlaceOccupied,
     Plan,
     Say,
+    Unreachable,
     WrongVisibility,
 )
 from publishing.destinations.hugging_face_faults import explained
@@ -134,8 +135,8 @@ class HuggingFaceDataset(Destination):
     def _committed(self, package: Package, say: Say) -> str:
         """The commit on the main branch that has the release, made now unless it is there."""
         head = self._repository()
-        assert head is not None
-        assert head.sha is not None
+        if head is None or head.sha is None:
+            raise Unreachable(f"The Hub does not show {self.place} yet. Run this again in a minute.")
         plan = self._changes(package, self._tree(head.sha), "")
         if not plan.upload and not plan.remove:
             return head.sha

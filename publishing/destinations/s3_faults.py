@@ -30,6 +30,7 @@ _DENIED = {
 }  # fmt: skip
 _GARBLED = {"BadDigest", "InvalidDigest", "XAmzContentChecksumMismatch", "XAmzContentSHA256Mismatch"}
 _BUSY = {"SlowDown", "ServiceUnavailable", "InternalError", "RequestTimeout", "500", "502", "503", "504"}
+_ELSEWHERE = {"PermanentRedirect", "AuthorizationHeaderMalformed", "301"}
 _RIGHTS = "the rights that docs/releases.md lists"
 
 
@@ -66,6 +67,8 @@ def _answered(place: str, error: ClientError) -> DestinationError:
         return WrongPlace(
             f"There is no bucket for {place}. Make it first, in the region that AWS_REGION names."
         )
+    if code in _ELSEWHERE:
+        return WrongPlace(f"The bucket of {place} is in another region. Set AWS_REGION to that one.")
     if code in _DENIED:
         return AccessRefused(
             f"The store refuses {error.operation_name} at {place} ({code}). The credentials need {_RIGHTS}."
