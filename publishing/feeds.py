@@ -20,7 +20,9 @@ class ReleaseFeed(Feed):  # type: ignore[type-arg]
 
     feed_type = Atom1Feed
     title = gettext_lazy("Releases")
-    subtitle = gettext_lazy("Stories that people have judged, with every vote. A release is numbered and never changes.")
+    subtitle = gettext_lazy(
+        "Stories that people have judged, with every vote. A release is numbered and never changes."
+    )
     link = reverse_lazy("publishing:releases")
 
     def items(self) -> list[Release]:
