@@ -7,7 +7,6 @@ from itertools import count
 from pathlib import Path
 from random import Random
 
-import boto3
 import huggingface_hub.constants
 import pytest
 
@@ -49,7 +48,7 @@ def store(_store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Sto
 def bucket(store: Store) -> str:
     """A new bucket."""
     name = f"bucket-{next(_numbers)}"
-    boto3.client("s3", endpoint_url=store.url).create_bucket(Bucket=name)
+    store.client.create_bucket(Bucket=name)
     return name
 
 

@@ -7,9 +7,11 @@ import hashlib
 import io
 import socket
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from threading import Thread
 from typing import Any
 
+import boto3
 from moto.moto_server.werkzeug_app import (
     DomainDispatcherApplication,
     MotoRequestHandler,
@@ -34,6 +36,17 @@ class Store:
         self._server = make_server("127.0.0.1", 0, self._answer, True, request_handler=MotoRequestHandler)
         self._thread = Thread(target=self._server.serve_forever)
         self._thread.start()
+
+    @cached_property
+    def client(self) -> Any:
+        """A client of the tests' own, past the code under test."""
+        return boto3.client(
+            "s3",
+            endpoint_url=self.url,
+            region_name="us-east-1",
+            aws_access_key_id="a",
+            aws_secret_access_key="b",
+        )
 
     @property
     def url(self) -> str:

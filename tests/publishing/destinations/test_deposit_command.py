@@ -14,7 +14,6 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-import boto3
 import huggingface_hub.constants
 import pytest
 from django.conf import settings as django_settings
@@ -86,8 +85,7 @@ def at_hub(hub: Hub, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Hub:
 
 def objects(store: Store, bucket: str, prefix: str) -> dict[str, str]:
     """The MD5 of every object below a prefix, by path (the ETag of one that came in one piece)."""
-    client = boto3.client("s3", endpoint_url=store.url)
-    listed = client.list_objects_v2(Bucket=bucket, Prefix=f"{prefix}/").get("Contents", ())
+    listed = store.client.list_objects_v2(Bucket=bucket, Prefix=f"{prefix}/").get("Contents", ())
     return {entry["Key"].removeprefix(f"{prefix}/"): entry["ETag"].strip('"') for entry in listed}
 
 
@@ -162,8 +160,7 @@ def test_what_is_done_stays_done_while_the_network_is_down_but_not_when_it_was_r
     at_store.faults.before(method_is("GET"), drop)
     assert run("small", "1", "--to", place)[0] == 3
     assert Deposit.objects.get().state == "done"
-    client = boto3.client("s3", endpoint_url=at_store.url)
-    client.put_object(Bucket=bucket, Key="small/1/MANIFEST", Body=b"other\n")
+    at_store.client.put_object(Bucket=bucket, Key="small/1/MANIFEST", Body=b"other\n")
     code, _, err = run("small", "1", "--to", place)
     assert code == 4
     assert "Another release stands" in err

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import boto3
 import pytest
 
 from publishing.destinations import s3_parts
@@ -31,11 +30,11 @@ def quiet(line: str) -> None:
 
 
 def there(store: Store, bucket: str, prefix: str = "pilot/1/") -> dict[str, bytes]:
-    client = boto3.client("s3", endpoint_url=store.url)
-    listed = client.list_objects_v2(Bucket=bucket, Prefix=prefix).get("Contents", ())
+    listed = store.client.list_objects_v2(Bucket=bucket, Prefix=prefix).get("Contents", ())
+    keys = [entry["Key"] for entry in listed]
     return {
-        entry["Key"].removeprefix(prefix): client.get_object(Bucket=bucket, Key=entry["Key"])["Body"].read()
-        for entry in listed
+        key.removeprefix(prefix): store.client.get_object(Bucket=bucket, Key=key)["Body"].read()
+        for key in keys
     }
 
 
@@ -72,11 +71,10 @@ def test_the_directory_is_there_byte_for_byte_and_manifest_came_last(
 def test_each_object_states_its_hash_and_type(store: Store, bucket: str, make_package: Make) -> None:
     package = make_package()
     place(store, bucket).deposit(package, quiet)
-    client = boto3.client("s3", endpoint_url=store.url)
     for file in package.files:
-        head = client.head_object(Bucket=bucket, Key=f"pilot/1/{file.path}")
+        head = store.client.head_object(Bucket=bucket, Key=f"pilot/1/{file.path}")
         assert head["Metadata"] == {"sha256": file.sha256}
-    head = client.head_object(Bucket=bucket, Key="pilot/1/README.md")
+    head = store.client.head_object(Bucket=bucket, Key="pilot/1/README.md")
     assert head["ContentType"] == "text/markdown; charset=utf-8"
 
 
@@ -133,8 +131,7 @@ def test_another_release_that_stands_there_is_left_alone(
 def test_what_somebody_else_put_there_is_left_alone(
     store: Store, bucket: str, make_package: Make, path: str, said: str
 ) -> None:
-    client = boto3.client("s3", endpoint_url=store.url)
-    client.put_object(Bucket=bucket, Key=f"pilot/1/{path}", Body=b"mine")
+    store.client.put_object(Bucket=bucket, Key=f"pilot/1/{path}", Body=b"mine")
     with pytest.raises(PlaceOccupied, match=said):
         place(store, bucket).deposit(make_package(), quiet)
     assert there(store, bucket) == {path: b"mine"}
@@ -145,9 +142,8 @@ def test_an_object_that_was_changed_or_lost_afterwards_is_mended(
 ) -> None:
     package = make_package()
     place(store, bucket).deposit(package, quiet)
-    client = boto3.client("s3", endpoint_url=store.url)
-    client.put_object(Bucket=bucket, Key="pilot/1/README.md", Body=b"x" * package.files[1].size)
-    client.delete_object(Bucket=bucket, Key="pilot/1/empty.jsonl")
+    store.client.put_object(Bucket=bucket, Key="pilot/1/README.md", Body=b"x" * package.files[1].size)
+    store.client.delete_object(Bucket=bucket, Key="pilot/1/empty.jsonl")
     planned = place(store, bucket).plan(package)
     assert [file.path for file in planned.upload] == ["README.md", "empty.jsonl"]
     place(store, bucket).deposit(package, quiet)
@@ -186,8 +182,7 @@ def test_public_means_that_anybody_can_read_it(store: Store, bucket: str, make_p
     package = make_package()
     with pytest.raises(WrongVisibility, match="s3:GetObject"):
         place(store, bucket, public=True).deposit(package, quiet)
-    client = boto3.client("s3", endpoint_url=store.url)
-    client.put_object_acl(Bucket=bucket, Key="pilot/1/MANIFEST", ACL="public-read")
+    store.client.put_object_acl(Bucket=bucket, Key="pilot/1/MANIFEST", ACL="public-read")
     place(store, bucket, public=True).deposit(package, quiet)
 
 
