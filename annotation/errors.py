@@ -58,6 +58,14 @@ class ReasonMissing(AnnotationError):
     """Something was to be done to a person without saying why."""
 
 
+class NothingToReview(AnnotationError):
+    """No answer fits what was to be drawn for review."""
+
+
+class JudgedMeanwhile(AnnotationError):
+    """Somebody else has decided about a vote since it was shown. Nothing was stored."""
+
+
 class NotTheirs(AnnotationError):
     """An assignment was named that does not belong to the person in front of us."""
 

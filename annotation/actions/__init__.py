@@ -14,9 +14,17 @@ from annotation.actions.enrollments import (
     withdraw,
 )
 from annotation.actions.events import record_event
+from annotation.actions.exclusions import (
+    Readmission,
+    exclude_annotator,
+    exclude_vote,
+    readmit_annotator,
+    readmit_vote,
+)
 from annotation.actions.import_jobs import import_stories, queue_import, resume_imports, run_import
 from annotation.actions.members import remove_member, set_role
 from annotation.actions.mending import change_vote, changing, check_changeable
+from annotation.actions.reviewing import adjudicate, draw_sample, spot_check
 from annotation.actions.serving import (
     Receipt,
     assign_next_story,
@@ -40,9 +48,11 @@ from annotation.actions.studies import (
 )
 
 __all__ = [
+    "Readmission",
     "Receipt",
     "StudySettings",
     "add_consent_text",
+    "adjudicate",
     "admit_through",
     "assign_next_story",
     "blockers",
@@ -52,8 +62,11 @@ __all__ = [
     "close_study",
     "create_study",
     "decline_consent",
+    "draw_sample",
     "enroll",
     "exclude",
+    "exclude_annotator",
+    "exclude_vote",
     "forget",
     "freeze_answers",
     "give_consent",
@@ -64,6 +77,8 @@ __all__ = [
     "open_study",
     "pause_study",
     "queue_import",
+    "readmit_annotator",
+    "readmit_vote",
     "record_event",
     "record_vote",
     "record_vote_and_assign_next",
@@ -76,6 +91,7 @@ __all__ = [
     "set_gate",
     "set_qualified",
     "set_role",
+    "spot_check",
     "standing",
     "suspend",
     "thaw_answers",

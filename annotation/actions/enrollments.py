@@ -12,7 +12,7 @@ from accounts.models import Annotator, User
 from annotation import queries, rules
 from annotation.actions.events import record_event
 from annotation.errors import NotAdmitted, ReasonMissing, WrongState
-from annotation.models import Assignment, ConsentText, Enrollment, Event, Story, Study
+from annotation.models import Assignment, ConsentText, Enrollment, Event, Story, Study, VoteExclusion
 
 LONGEST_REASON = 300
 """Characters of the reason for a suspension."""
@@ -145,8 +145,13 @@ def suspend(*, enrollment: Enrollment, by: User | None, now: datetime, reason: s
 
 @transaction.atomic
 def reinstate(*, enrollment: Enrollment, by: User | None, now: datetime, reason: str) -> Enrollment:
-    """Let a suspended person go on where they were: with the stories, or before the test."""
+    """Let a suspended person go on where they were: with the stories, or before the test.
+
+    Raises :class:`WrongState` for somebody who is not suspended, or whose votes are excluded.
+    """
     enrollment = _lock(enrollment)
+    if VoteExclusion.objects.standing().of_people().filter(enrollment=enrollment).exists():
+        raise WrongState(_("Their votes are excluded. Lift the exclusion; that lets them go on, too."))
     if enrollment.state != Enrollment.State.SUSPENDED:
         raise WrongState(
             _("The person is not suspended but %(state)s.") % {"state": enrollment.get_state_display()}
@@ -188,6 +193,16 @@ def withdraw(*, enrollment: Enrollment, now: datetime) -> Enrollment:
     enrollment = _lock(enrollment)
     if enrollment.state == Enrollment.State.WITHDRAWN:
         return enrollment
+    give_lease_back(enrollment=enrollment)
+    _check_transition(enrollment, Enrollment.State.WITHDRAWN)
+    _move(enrollment, Enrollment.State.WITHDRAWN, now=now)
+    record_event(study=enrollment.study, type=Event.Type.ENROLLMENT_WITHDRAWN, enrollment=enrollment, now=now)
+    return enrollment
+
+
+@transaction.atomic
+def give_lease_back(*, enrollment: Enrollment) -> None:
+    """The story that a person holds goes to others at once. Called with the person's row locked."""
     held = (
         Assignment.objects.select_for_update(of=("self",), no_key=True)
         .filter(enrollment=enrollment, state=Assignment.State.LEASED)
@@ -197,10 +212,6 @@ def withdraw(*, enrollment: Enrollment, now: datetime) -> Enrollment:
         held.state = Assignment.State.EXPIRED
         held.save(update_fields=["state"])
         Story.objects.filter(pk=held.story_id).update(has_free_slot=True)
-    _check_transition(enrollment, Enrollment.State.WITHDRAWN)
-    _move(enrollment, Enrollment.State.WITHDRAWN, now=now)
-    record_event(study=enrollment.study, type=Event.Type.ENROLLMENT_WITHDRAWN, enrollment=enrollment, now=now)
-    return enrollment
 
 
 @transaction.atomic

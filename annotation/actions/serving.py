@@ -14,6 +14,7 @@ from annotation import rules
 from annotation.actions.votes import store_vote
 from annotation.errors import NotTheirs
 from annotation.models import (
+    UNANSWERED,
     Assignment,
     Enrollment,
     Story,
@@ -115,13 +116,18 @@ def record_vote_and_assign_next(
 
 
 def _try_to_assign_after(answered: Assignment, *, now: datetime) -> Assignment | Refusal | None:
-    """The next story of the one who has just answered; None when the database could not find one."""
+    """The next story of the one who has just answered; None when the database could not find one.
+
+    Raises ``DatabaseError`` when the answer is lost with it, as when the connection is.
+    """
     enrollment = answered.enrollment
     refusal = rules.may_be_served(standing(enrollment))
     try:
         with transaction.atomic():
             return Refusal(refusal) if refusal else _find_story(enrollment, now=now)
     except DatabaseError:
+        if transaction.get_rollback():
+            raise  # not even the savepoint could be gone back to, so the answer will not be stored
         logger.exception("No story could be found together with storing an answer; trying again without.")
         return None
 
@@ -158,7 +164,7 @@ def _lock_assignment_of(enrollment: Enrollment, assignment_id: int) -> Assignmen
 def _record(assignment: Assignment, submitted: Mapping[str, str], *, language: str, now: datetime) -> Receipt:
     protocol = assignment.enrollment.study.protocol
     choices = protocol.read_form(protocol.parse(assignment.story.content), submitted)
-    if assignment.state in (Assignment.State.SUBMITTED, Assignment.State.SURPLUS):
+    if assignment.state not in UNANSWERED:
         return _first_receipt(assignment, choices)
     surplus = _settle_slot(assignment)
     vote = store_vote(assignment=assignment, choices=choices, surplus=surplus, language=language, now=now)

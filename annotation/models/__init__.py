@@ -8,12 +8,15 @@ enrollment's lock ever revives; the sweep over expired leases never waits). See 
 from annotation.models.events import Event
 from annotation.models.members import Membership
 from annotation.models.people import Enrollment, Exclusion
+from annotation.models.reviews import Adjudication, ReviewItem, ReviewSample, SpotCheck, VoteExclusion
 from annotation.models.stories import ImportProblem, LintFinding, Story, StoryImport
 from annotation.models.studies import ConsentText, Study
-from annotation.models.votes import LIVING, Answer, Assignment, SurplusReason, Vote
+from annotation.models.votes import LIVING, UNANSWERED, Answer, Assignment, SurplusReason, Vote
 
 __all__ = [
     "LIVING",
+    "UNANSWERED",
+    "Adjudication",
     "Answer",
     "Assignment",
     "ConsentText",
@@ -23,9 +26,13 @@ __all__ = [
     "ImportProblem",
     "LintFinding",
     "Membership",
+    "ReviewItem",
+    "ReviewSample",
+    "SpotCheck",
     "Story",
     "StoryImport",
     "Study",
     "SurplusReason",
     "Vote",
+    "VoteExclusion",
 ]

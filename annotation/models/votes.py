@@ -39,6 +39,8 @@ class Assignment(models.Model):
         SUBMITTED = "submitted", _("answered, counted")
         SURPLUS = "surplus", _("answered, surplus")
         EXPIRED = "expired", _("lease ran out")
+        EXCLUDED = "excluded", _("answered, excluded")
+        DISPLACED = "displaced", _("answered, surplus: the slot was filled while it was excluded")
 
     story = models.ForeignKey(Story, on_delete=models.PROTECT, related_name="assignments")
     enrollment = models.ForeignKey(
@@ -81,6 +83,9 @@ class Assignment(models.Model):
 
 
 LIVING = (Assignment.State.LEASED, Assignment.State.SUBMITTED)
+"""States that hold a slot."""
+UNANSWERED = (Assignment.State.LEASED, Assignment.State.EXPIRED)
+"""States of an assignment that has no vote. Excluded ones keep theirs, and may count again."""
 
 
 class SurplusReason(models.TextChoices):

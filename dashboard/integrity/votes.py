@@ -191,13 +191,13 @@ CHECKS = (
     Check(
         "vote_stands_on_an_answered_assignment",
         2,
-        "Votes whose assignment is not marked as answered, so they are neither counted nor surplus.",
+        "Votes whose assignment is not marked as answered: neither counted, nor surplus, nor excluded.",
         by_sql("""
             SELECT s.study_id, v.id AS row
             FROM annotation_vote v
             JOIN annotation_assignment a ON a.id = v.assignment_id
             JOIN annotation_story s ON s.id = a.story_id
-            WHERE a.state NOT IN ('submitted', 'surplus')
+            WHERE a.state IN ('leased', 'expired')
         """),
     ),
     Check(

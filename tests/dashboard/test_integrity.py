@@ -26,11 +26,12 @@ from tests.dashboard.breaks import (
     story_rewritten,
 )
 from tests.dashboard.link_breaks import LINK_BREAKS
+from tests.dashboard.review_breaks import REVIEW_BREAKS
 from tests.dashboard.worlds import World, build_world
 
 pytestmark = pytest.mark.django_db
 
-WAYS = [pytest.param(*way, id=way[0].__name__) for way in (*BREAKS, *LINK_BREAKS)]
+WAYS = [pytest.param(*way, id=way[0].__name__) for way in (*BREAKS, *LINK_BREAKS, *REVIEW_BREAKS)]
 """Every way to break a promise."""
 
 RELEASES = {
@@ -75,7 +76,9 @@ def test_check_finds_exactly_what_is_broken(
 
 
 def test_every_check_is_proven_to_find_something() -> None:
-    assert {name for _, name, _ in (*BREAKS, *LINK_BREAKS)} | RELEASES == {check.name for check in CHECKS}
+    assert {name for _, name, _ in (*BREAKS, *LINK_BREAKS, *REVIEW_BREAKS)} | RELEASES == {
+        check.name for check in CHECKS
+    }
     assert len({check.name for check in CHECKS}) == len(CHECKS)
 
 

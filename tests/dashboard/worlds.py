@@ -1,16 +1,24 @@
-"""Two studies in full use, for the checks to look at."""
+"""Studies in full use, for the checks to look at."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from django.utils import timezone
 
 from annotation import actions
 from annotation.errors import ImportRefused
-from annotation.models import Enrollment, Story, Study, SurplusReason
+from annotation.models import (
+    Adjudication,
+    Enrollment,
+    ReviewSample,
+    SpotCheck,
+    Story,
+    Study,
+    SurplusReason,
+)
 from qualification import actions as qualification_actions
 from recruitment import actions as recruitment_actions
 from tests import builders
@@ -18,7 +26,7 @@ from tests import builders
 
 @dataclass
 class World:
-    """Two studies in full use: people at every step, votes of every kind."""
+    """Two studies in full use, and one that was reviewed: people at every step, votes of every kind."""
 
     study: Study
     other: Study
@@ -39,11 +47,20 @@ class World:
     testing: Enrollment
     """Is in the middle of the test."""
     invited: Enrollment
+    judged: Story
+    """A story of a third study, whose only vote a spot check rejected."""
+    careless: Enrollment
+    """Gave that vote."""
+    excluded: Enrollment
+    """Is excluded from that study with everything they gave."""
+    readmitted: Enrollment
+    """Was excluded from it, too, and counts again."""
 
 
 def build_world() -> World:
     now = timezone.now() - timedelta(hours=2)
     later = now + timedelta(hours=1)
+    reviewed = _build_reviewed(now=now)
     study = builders.make_study(
         "main", stories=3, qualification={"rows": 2, "attempts_allowed": 2}, votes_per_story=2, now=now
     )
@@ -96,7 +113,32 @@ def build_world() -> World:
     actions.forget(annotator=forgotten.annotator, now=now)
 
     free = Story.objects.get(study=study, assignments=None, role=Story.Role.MAIN)
-    world = World(study, other, full, free, leaver, late, holder, suspended, failed, testing, invited)
+    world = World(
+        study, other, full, free, leaver, late, holder, suspended, failed, testing, invited, *reviewed
+    )
     for value in vars(world).values():
         value.refresh_from_db()
     return world
+
+
+def _build_reviewed(*, now: datetime) -> tuple[Story, Enrollment, Enrollment, Enrollment]:
+    """A study in which votes were looked at: rejected, excluded with their author, readmitted."""
+    study = builders.make_study("reviewed", stories=4, votes_per_story=1, now=now)
+    careless, excluded, readmitted = builders.qualified(study, 3, now=now)
+    for person in (careless, excluded, readmitted):
+        builders.vote(person, now=now)
+    sample = actions.draw_sample(
+        study=study, kind=ReviewSample.Kind.RANDOM, people=5, per_person=1, by=None, now=now, seed=1
+    )
+    item = sample.items.get(vote__assignment__enrollment=careless)
+    actions.spot_check(
+        vote=item.vote, item=item, decision=SpotCheck.Decision.REJECT, reason="careless", by=None, now=now
+    )
+    for person in (excluded, readmitted):
+        actions.exclude_annotator(enrollment=person, reason="random", told="Thank you.", by=None, now=now)
+    actions.readmit_annotator(enrollment=readmitted, reason="a mistake", by=None, now=now)
+    judged = item.vote.assignment.story
+    actions.adjudicate(
+        story=judged, verdict=Adjudication.Verdict.VALID, reason="clear enough", by=None, now=now
+    )
+    return judged, careless, excluded, readmitted

@@ -1,0 +1,200 @@
+"""What researchers decide about votes and stories: rows beside them, which never change them."""
+
+from __future__ import annotations
+
+import pgtrigger
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+from django.utils.translation import gettext_lazy as _
+
+from annotation.models.people import Enrollment
+from annotation.models.stories import Story
+from annotation.models.studies import Study
+from annotation.models.votes import Assignment, Vote
+
+_FINAL = pgtrigger.Update | pgtrigger.Delete
+
+
+class VoteExclusionQuerySet(models.QuerySet["VoteExclusion"]):
+    def standing(self) -> VoteExclusionQuerySet:
+        """Those that nobody has lifted."""
+        return self.filter(lifted_at=None)
+
+    def of_people(self) -> VoteExclusionQuerySet:
+        """Those of everything a person has answered, not of one vote."""
+        return self.filter(assignment=None)
+
+
+class VoteExclusion(models.Model):
+    """Votes that stop counting: all that a person gave in a study, or that of one assignment.
+
+    Lifting it is written beside it; it is never deleted. The assignments' states say what became of
+    the votes. Not to be taken for :class:`Exclusion`, which keeps people out of a study beforehand.
+    """
+
+    enrollment = models.ForeignKey(Enrollment, on_delete=models.PROTECT, related_name="vote_exclusions")
+    assignment = models.ForeignKey(
+        Assignment, on_delete=models.PROTECT, null=True, blank=True, related_name="vote_exclusions"
+    )
+    reason = models.CharField(max_length=300)
+    suspended = models.BooleanField(
+        default=False,
+        help_text=_("Whether the person was suspended with it, and is let on when it is lifted."),
+    )
+    excluded_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    excluded_at = models.DateTimeField()
+    lifted_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    lifted_at = models.DateTimeField(null=True, blank=True)
+    lifted_because = models.CharField(max_length=300, blank=True)
+
+    objects = VoteExclusionQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("pk",)
+        constraints = [
+            models.UniqueConstraint(
+                fields=["enrollment"],
+                condition=Q(assignment=None, lifted_at=None),
+                name="one_standing_exclusion_per_person",
+            ),
+            models.UniqueConstraint(
+                fields=["assignment"], condition=Q(lifted_at=None), name="one_standing_exclusion_per_vote"
+            ),
+            models.CheckConstraint(condition=~Q(reason=""), name="votes_are_excluded_for_a_reason"),
+            models.CheckConstraint(
+                condition=Q(lifted_at=None, lifted_by=None, lifted_because="")
+                | Q(lifted_at__gte=F("excluded_at")) & ~Q(lifted_because=""),
+                name="exclusion_is_lifted_for_a_reason_or_stands",
+            ),
+            models.CheckConstraint(
+                condition=Q(assignment=None) | Q(suspended=False), name="one_vote_suspends_nobody"
+            ),
+        ]
+        triggers = [
+            pgtrigger.Protect(name="vote_exclusion_stays", operation=pgtrigger.Delete),
+            pgtrigger.Protect(
+                name="vote_exclusion_is_lifted_once",
+                operation=pgtrigger.Update,
+                condition=pgtrigger.Q(old__lifted_at__isnull=False),
+            ),
+            pgtrigger.ReadOnly(
+                name="vote_exclusion_is_final",
+                fields=["enrollment", "assignment", "reason", "suspended", "excluded_by", "excluded_at"],
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"exclusion {self.pk}"
+
+
+class ReviewSample(models.Model):
+    """Answers drawn to be looked at by a researcher: so many of so many people, by a seed."""
+
+    class Kind(models.TextChoices):
+        RANDOM = "random", _("at random")
+        FLAGGED = "flagged", _("flagged answers")
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="review_samples")
+    kind = models.CharField(max_length=10, choices=Kind)
+    people = models.PositiveSmallIntegerField(help_text=_("Of how many people at most."))
+    per_person = models.PositiveSmallIntegerField(help_text=_("How many answers of each at most."))
+    seed = models.BigIntegerField()
+    drawn_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    drawn_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("-pk",)
+        triggers = [pgtrigger.Protect(name="review_sample_is_final", operation=_FINAL)]
+
+    def __str__(self) -> str:
+        return f"sample {self.pk}"
+
+
+class ReviewItem(models.Model):
+    """One answer of a sample, at its place in it."""
+
+    class Flag(models.TextChoices):
+        NONE = "", _("drawn at random")
+        QUICK = "quick", _("in less than a third of the person’s usual time")
+        ALONE = "alone", _("the only one against a story with all its votes")
+
+    sample = models.ForeignKey(ReviewSample, on_delete=models.PROTECT, related_name="items", db_index=False)
+    position = models.PositiveIntegerField()
+    vote = models.ForeignKey(Vote, on_delete=models.PROTECT, related_name="review_items")
+    flag = models.CharField(max_length=10, choices=Flag, blank=True, default=Flag.NONE)
+
+    class Meta:
+        ordering = ("sample", "position")
+        constraints = [
+            models.UniqueConstraint(fields=["sample", "position"], name="one_answer_per_place_in_a_sample"),
+            models.UniqueConstraint(fields=["sample", "vote"], name="one_place_per_answer_in_a_sample"),
+        ]
+        triggers = [pgtrigger.Protect(name="review_item_is_final", operation=_FINAL)]
+
+    def __str__(self) -> str:
+        return f"{self.position} of {self.sample_id}"
+
+
+class SpotCheck(models.Model):
+    """What a researcher decided about one vote. A later decision is another row, and stands instead."""
+
+    class Decision(models.TextChoices):
+        ACCEPT = "accept", _("accepted")
+        UNCOUNTED = "uncounted", _("accepted, not counted")
+        REJECT = "reject", _("rejected")
+
+    vote = models.ForeignKey(Vote, on_delete=models.PROTECT, related_name="spot_checks")
+    item = models.ForeignKey(
+        ReviewItem, on_delete=models.PROTECT, null=True, blank=True, related_name="spot_checks"
+    )
+    decision = models.CharField(max_length=10, choices=Decision)
+    reason = models.CharField(max_length=300, blank=True)
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("pk",)
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(decision="accept") | ~Q(reason=""), name="votes_are_taken_out_for_a_reason"
+            ),
+        ]
+        triggers = [pgtrigger.Protect(name="spot_check_is_final", operation=_FINAL)]
+
+    def __str__(self) -> str:
+        return f"spot check {self.pk}"
+
+
+class Adjudication(models.Model):
+    """An expert's decision about a story, beside its votes: counted nowhere, and the newest one stands."""
+
+    class Verdict(models.TextChoices):
+        VALID = "valid", _("valid")
+        INVALID = "invalid", _("not valid")
+
+    story = models.ForeignKey(Story, on_delete=models.PROTECT, related_name="adjudications")
+    verdict = models.CharField(max_length=10, choices=Verdict)
+    reason = models.CharField(max_length=1000)
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("pk",)
+        constraints = [
+            models.CheckConstraint(condition=~Q(reason=""), name="stories_are_adjudicated_for_a_reason"),
+        ]
+        triggers = [pgtrigger.Protect(name="adjudication_is_final", operation=_FINAL)]
+
+    def __str__(self) -> str:
+        return f"adjudication {self.pk}"
