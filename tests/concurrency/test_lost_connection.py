@@ -1,0 +1,62 @@
+"""The connection to the database dies while an answer is being stored."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import DatabaseError, connection
+from django.test import Client
+from django.utils import timezone
+
+from annotation import actions, sql
+from annotation.actions import serving
+from annotation.models import Assignment, Enrollment, Story, Vote
+from tests import builders
+from tests.annotation.pages import HTMX, token_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Assignment:
+    """A story that somebody holds; the first search for the one after it ends the connection."""
+    (person,) = builders.qualified(builders.make_study(stories=2))
+    assignment = builders.claim(person)
+    find = sql.lock_next_story
+    lost: list[Enrollment] = []
+
+    def losing(enrollment: Enrollment) -> Story | None:
+        if not lost:
+            lost.append(enrollment)
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+        return find(enrollment)
+
+    monkeypatch.setattr(serving, "lock_next_story", losing)
+    return assignment
+
+
+def test_an_answer_that_is_lost_with_the_connection_gets_no_receipt(held: Assignment) -> None:
+    with pytest.raises(DatabaseError):
+        actions.record_vote_and_assign_next(
+            assignment_id=held.pk,
+            enrollment=held.enrollment,
+            submitted=builders.ALL_YES,
+            now=timezone.now(),
+        )
+
+    assert not Vote.objects.exists()
+
+
+def test_the_page_does_not_say_saved_and_the_same_form_can_be_sent_again(held: Assignment) -> None:
+    """What a device keeps of an answer goes only when the page names the assignment as stored."""
+    client = Client(raise_request_exception=False)
+    url = f"/work/{token_of(held.enrollment)}/stories/"
+    form = {"assignment": str(held.pk)} | builders.ALL_YES
+
+    lost = client.post(url, form, headers=HTMX)
+    again = client.post(url, form, headers=HTMX)
+
+    assert lost.status_code == 500
+    assert "X-Stored-Assignment" not in lost.headers
+    assert again.headers["X-Stored-Assignment"] == str(held.pk)
+    assert Vote.objects.get().assignment == held
