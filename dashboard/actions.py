@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
 
 from accounts.models import Environment, User
 from annotation import actions as annotation_actions
+from annotation.errors import InvalidStudy
 from annotation.models import Story, Study
 from annotation.protocols import multiple_choice
+from annotation.rights import studies_of
 from dashboard.baseline import Admission, BaselinePlan, Who, admission_for, newest_consent
 from dashboard.configuration import RoundConfiguration, StudyConfiguration, read_configuration
 from publishing.baseline.actions import record_sample
@@ -23,6 +28,7 @@ from publishing.facts import Statement
 from publishing.models import Release
 from publishing.statement.actions import describe_data
 from qualification import actions as qualification_actions
+from recruitment.actions import set_join_link
 
 SAMPLE_STUDY = settings.BASE_DIR / "sample_study" / "study.json"
 """The study that ships with tomannot: stories made for it, a qualification round and its key."""
@@ -30,29 +36,49 @@ SAMPLE_STUDY = settings.BASE_DIR / "sample_study" / "study.json"
 
 @transaction.atomic
 def create_study(*, slug: str, config: StudyConfiguration, by: User | None, now: datetime) -> Study:
-    """A study in state draft with its consent text, qualification round, key, stories and data statement.
+    """A study in state draft with everything its configuration says.
 
     All of it or none: whatever any of the steps refuses (see ``annotation.actions``,
-    ``qualification.actions`` and ``publishing.statement.actions``) undoes the others.
+    ``qualification.actions``, ``publishing.statement.actions`` and ``recruitment.actions``) undoes the
+    others.
     """
     study = annotation_actions.create_study(slug=slug, settings=config.settings, by=by, now=now)
+    if config.rehearsal:
+        study = annotation_actions.make_rehearsal(study=study, by=by, now=now)
     annotation_actions.add_consent_text(study=study, text=config.consent, by=by, now=now)
+    if config.qualified_through:
+        source = _source(config.qualified_through, by)
+        annotation_actions.admit_through(study=study, source=source, by=by, now=now)
     if config.round:
         add_round(study=study, config=config.round, by=by, now=now)
     for path in config.stories:
         annotation_actions.import_stories(study=study, path=path, by=by, now=now)
     if config.statement != Statement():
         describe_data(study=study, statement=config.statement, by=by, now=now)
+    if config.join_link:
+        set_join_link(study=study, **asdict(config.join_link), by=by, now=now)
     study.refresh_from_db()
     return study
+
+
+def _source(slug: str, by: User | None) -> Study:
+    """The study through which people qualify; whoever names it must be allowed to look at it."""
+    visible = studies_of(by) if by else Study.objects.all()
+    found = visible.filter(slug=slug).first()
+    if found is None:
+        raise InvalidStudy(
+            f"qualified_through: there is no study “{slug}” here. Create it first, or leave this out."
+        )
+    return found
 
 
 @transaction.atomic
 def add_round(*, study: Study, config: RoundConfiguration, by: User | None, now: datetime) -> None:
     """A qualification round with its stories and key; the study's gate is open then."""
-    job = annotation_actions.import_stories(
-        study=study, path=config.stories, role=Story.Role.QUALIFICATION, by=by, now=now
-    )
+    with _file_of(config.stories, f"{study.slug}-qualification.jsonl") as path:
+        job = annotation_actions.import_stories(
+            study=study, path=path, role=Story.Role.QUALIFICATION, by=by, now=now
+        )
     round = qualification_actions.create_round(
         study=study,
         story_ids=list(job.stories.order_by("source_line").values_list("story_id", flat=True)),
@@ -65,6 +91,19 @@ def add_round(*, study: Study, config: RoundConfiguration, by: User | None, now:
     qualification_actions.set_answer_key(
         round=round, acceptable=config.acceptable, note=config.note, by=by, now=now
     )
+
+
+@contextmanager
+def _file_of(stories: Path | Sequence[Mapping[str, Any]], name: str) -> Iterator[Path]:
+    """The stories as a file that can be imported, there for as long as the context is."""
+    if isinstance(stories, Path):
+        yield stories
+        return
+    with TemporaryDirectory(prefix="tomannot-stories-") as place:
+        path = Path(place) / name
+        lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in stories)
+        path.write_text("".join(lines), encoding="utf-8", errors="surrogatepass")
+        yield path
 
 
 @transaction.atomic
@@ -111,11 +150,7 @@ def draw_baseline(
         )
     if plan.round:
         add_round(study=study, config=plan.round, by=by, now=now)
-    with TemporaryDirectory(prefix="tomannot-sample-") as place:
-        path = Path(place) / f"{source.slug}-{release.number}-sample.jsonl"
-        path.write_text(
-            "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in drawn.questions), encoding="utf-8"
-        )
+    with _file_of(drawn.questions, f"{source.slug}-{release.number}-sample.jsonl") as path:
         annotation_actions.import_stories(study=study, path=path, by=by, now=now)
     record_sample(
         study=study,

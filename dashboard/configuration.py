@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,13 @@ from django.core.validators import validate_email
 from annotation.actions import StudySettings
 from publishing.facts import Statement
 from publishing.statement.rules import problems as statement_problems
+from recruitment.joining import InvalidJoinLink, check_settings
 
 
 class InvalidConfiguration(Exception):
     """A configuration that cannot be used; ``problems`` says everything that is wrong with it."""
 
-    def __init__(self, file: Path, problems: list[str]) -> None:
+    def __init__(self, file: Path | str, problems: list[str]) -> None:
         self.problems = problems
         super().__init__("\n".join(f"{file}: {problem}" for problem in problems))
 
@@ -31,7 +32,8 @@ class InvalidConfiguration(Exception):
 class RoundConfiguration:
     """A qualification round: its stories and the answers that are accepted."""
 
-    stories: Path
+    stories: Path | Sequence[Mapping[str, Any]]
+    """A story file, or the rows of one."""
     acceptable: Mapping[str, Mapping[str, list[str]]]
     title: str = ""
     attempts: int = 1
@@ -40,21 +42,40 @@ class RoundConfiguration:
 
 
 @dataclass(frozen=True, slots=True)
+class JoinLinkConfiguration:
+    """The settings of a study's join link. Without a ``source``, ids are the study's own."""
+
+    parameter: str = "participant"
+    source: str = ""
+    return_url: str = ""
+    return_hosts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class StudyConfiguration:
-    """Everything that a configuration file says about a study."""
+    """Everything that a configuration file says about a study.
+
+    ``qualified_through`` is the slug of a study: only people qualified there may take part.
+    """
 
     settings: StudySettings
     consent: str
     round: RoundConfiguration | None = None
     stories: list[Path] = field(default_factory=list)
     statement: Statement = field(default_factory=Statement)
+    join_link: JoinLinkConfiguration | None = None
+    qualified_through: str = ""
+    rehearsal: bool = False
 
 
 _STUDY_FIELDS = {
     "slug", "title", "description", "protocol", "votes_per_story", "story_cap", "lease_minutes",
     "change_hours", "pay_rate", "currency", "contact", "license", "serving_seed", "consent", "stories",
-    "qualification", "statement", "truth",
+    "qualification", "qualification_required", "qualified_through", "join_link", "statement", "rehearsal",
+    "truth",
 }  # fmt: skip
+_JOIN_LINK_FIELDS = {item.name for item in fields(JoinLinkConfiguration)}
+_KEY_FIELDS = {"stories", "notes", "note"}
 _STATEMENT_FIELDS = {item.name for item in fields(Statement)}
 _ROUND_FIELDS = {"title", "attempts", "stories", "key", "pays_on_fail"}
 
@@ -64,7 +85,15 @@ def read_configuration(path: Path) -> StudyConfiguration:
 
     Raises :class:`InvalidConfiguration` with everything that is wrong.
     """
-    return _Reader(path).read()
+    return _Reader(str(path), path.parent).read(_read_bytes(path, "The configuration"))
+
+
+def parse_configuration(content: bytes, *, name: str) -> StudyConfiguration:
+    """The study that the content of a file describes, which must hold everything itself: no path in it.
+
+    Raises :class:`InvalidConfiguration` with everything that is wrong.
+    """
+    return _Reader(name, None).read(content)
 
 
 def read_round(path: Path) -> RoundConfiguration:
@@ -72,7 +101,7 @@ def read_round(path: Path) -> RoundConfiguration:
 
     Raises :class:`InvalidConfiguration` with everything that is wrong.
     """
-    return _Reader(path).read_round()
+    return _Reader(str(path), path.parent).read_round(_read_bytes(path, "The qualification round"))
 
 
 def _is_email(address: str) -> bool:
@@ -83,13 +112,23 @@ def _is_email(address: str) -> bool:
     return True
 
 
+def _read_bytes(path: Path, what: str) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InvalidConfiguration(path, [f"{what} cannot be read: {error.strerror}."]) from error
+
+
 class _Reader:
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    """Reads one file. Paths in it are relative to ``folder``; without a folder there may be none."""
+
+    def __init__(self, name: str, folder: Path | None) -> None:
+        self._name = name
+        self._folder = folder
         self._problems: list[str] = []
 
-    def read(self) -> StudyConfiguration:
-        data = self._object(self._path, "The configuration")
+    def read(self, content: bytes) -> StudyConfiguration:
+        data = self._object(content, self._name, "The configuration")
         self._unknown(data, _STUDY_FIELDS, "")
         pay_rate = self._money(data)
         title = self._text(data, "title", required=True)
@@ -102,33 +141,92 @@ class _Reader:
         consent = self._text(data, "consent", required=True)
         round_ = self._round(data.get("qualification"))
         statement = self._statement(data.get("statement", {}))
-        stories = data.get("stories", [])
-        files = [self._path.parent / name for name in ([stories] if isinstance(stories, str) else stories)]
-        self._problems += [f"stories: there is no file {file}." for file in files if not file.is_file()]
+        join_link = self._join_link(data.get("join_link"))
+        files = self._story_files(data.get("stories", []))
+        required = self._flag(data, "qualification_required", round_ is not None)
+        if round_ and not required:
+            self._problems.append("qualification_required: is false, but there is a qualification round.")
+        through = self._text(data, "qualified_through")
+        if through and required:
+            self._problems.append(
+                "qualified_through: cannot stand beside a qualification of the study's own. Remove one."
+            )
+        texts = {
+            name: self._text(data, name) or default
+            for name, default in (("description", ""), ("protocol", "validity"), ("license", "CC-BY-4.0"))
+        }
+        rehearsal = self._flag(data, "rehearsal", False)
         numbers = {
             name: self._number(data, name, default)
             for name, default in (("votes_per_story", 3), ("story_cap", 500), ("lease_minutes", 30))
         } | {"change_hours": self._number(data, "change_hours", 24, least=0)}
         if self._problems:
-            raise InvalidConfiguration(self._path, self._problems)
+            raise InvalidConfiguration(self._name, self._problems)
         return StudyConfiguration(
             settings=StudySettings(
                 title=title,
                 contact=contact,
-                description=self._text(data, "description"),
-                protocol=self._text(data, "protocol") or "validity",
                 pay_rate=pay_rate,
                 currency=currency,
-                license=self._text(data, "license") or "CC-BY-4.0",
-                qualification_required=round_ is not None,
+                qualification_required=required,
                 serving_seed=data.get("serving_seed"),
+                **texts,
                 **numbers,
             ),
             consent=consent,
             round=round_,
             stories=files,
             statement=statement,
+            join_link=join_link,
+            qualified_through=through,
+            rehearsal=rehearsal,
         )
+
+    def _story_files(self, stories: Any) -> list[Path]:
+        names = [stories] if isinstance(stories, str) else stories
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            self._problems.append("stories: must be the name of a file, or a list of names.")
+            return []
+        found = [self._path("stories", name) for name in names]
+        return [path for path in found if path]
+
+    def _path(self, where: str, named: str) -> Path | None:
+        """A file named relative to the folder; None when there is none."""
+        if self._folder is None:
+            self._problems.append(
+                f"{where}: names the file {named}, which is not here. Leave it out and import it afterwards, "
+                "or use manage.py create_study."
+                if where == "stories"
+                else f"{where}: names the file {named}, which is not here. Give its content in its place."
+            )
+            return None
+        path = self._folder / named
+        if not path.is_file():
+            self._problems.append(f"{where}: there is no file {path}.")
+            return None
+        return path
+
+    def _join_link(self, data: Any) -> JoinLinkConfiguration | None:
+        if data is None:
+            return None
+        if not isinstance(data, dict):
+            self._problems.append("join_link: must be an object.")
+            return None
+        self._unknown(data, _JOIN_LINK_FIELDS, "join_link.")
+        said = {
+            name: self._text(data, name, where="join_link.") for name in ("parameter", "source", "return_url")
+        }
+        link = JoinLinkConfiguration(
+            parameter=said["parameter"] or "participant",
+            source=said["source"],
+            return_url=said["return_url"],
+            return_hosts=tuple(self._texts(data, "return_hosts", "join_link.", "hosts")),
+        )
+        try:
+            check_settings(**asdict(link) | {"source": link.source or "own"})
+        except InvalidJoinLink as error:
+            self._problems.append(f"join_link.{error}")
+        return link
 
     def _statement(self, data: Any) -> Statement:
         """What the researchers state about their data."""
@@ -136,20 +234,17 @@ class _Reader:
             self._problems.append("statement: must be an object.")
             return Statement()
         self._unknown(data, _STATEMENT_FIELDS, "statement.")
-        creators = data.get("creators", [])
-        if not isinstance(creators, list) or not all(isinstance(name, str) for name in creators):
-            self._problems.append("statement.creators: must be a list of names.")
-            creators = []
+        creators = self._texts(data, "creators", "statement.", "names")
         said = {name: self._text(data, name, where="statement.") for name in _STATEMENT_FIELDS - {"creators"}}
         statement = Statement(creators=tuple(creators), **said)
         wrong = statement_problems(statement)
         self._problems += [f"statement.{name}: {problem}" for name, problem in wrong.items()]
         return statement
 
-    def read_round(self) -> RoundConfiguration:
-        found = self._round(self._object(self._path, "The qualification round"))
+    def read_round(self, content: bytes) -> RoundConfiguration:
+        found = self._round(self._object(content, self._name, "The qualification round"))
         if self._problems or found is None:
-            raise InvalidConfiguration(self._path, self._problems)
+            raise InvalidConfiguration(self._name, self._problems)
         return found
 
     def _round(self, data: Any) -> RoundConfiguration | None:
@@ -159,44 +254,90 @@ class _Reader:
             self._problems.append("qualification: must be an object with stories and key.")
             return None
         self._unknown(data, _ROUND_FIELDS, "qualification.")
-        stories = self._file(data, "stories")
-        key_path = self._file(data, "key")
-        if stories is None or key_path is None:
+        stories = self._round_stories(data.get("stories", ""))
+        key = self._key(data.get("key", ""))
+        if stories is None or key is None:
             return None
-        key = self._object(key_path, "The answer key")
-        notes = key.get("notes") or {}
+        notes = [key.get("note", ""), *(f"{story_id}: {note}" for story_id, note in key["notes"].items())]
         return RoundConfiguration(
             stories=stories,
-            acceptable=key.get("stories") or {},
-            title=self._text(data, "title"),
+            acceptable=key["stories"],
+            title=self._text(data, "title", where="qualification."),
             attempts=self._number(data, "attempts", 1, where="qualification."),
-            pays_on_fail=bool(data.get("pays_on_fail", True)),
-            note="\n".join(f"{story_id}: {note}" for story_id, note in notes.items()),
+            pays_on_fail=self._flag(data, "pays_on_fail", True, where="qualification."),
+            note="\n".join(filter(None, notes)),
         )
 
-    def _file(self, data: Mapping[str, Any], name: str) -> Path | None:
-        """A file of the qualification round, named relative to the configuration."""
-        named = self._text(data, name, required=True, where="qualification.")
-        path = self._path.parent / named
-        if named and not path.is_file():
-            self._problems.append(f"qualification.{name}: there is no file {path}.")
-        return path if named and path.is_file() else None
+    def _round_stories(self, given: Any) -> Path | Sequence[Mapping[str, Any]] | None:
+        """The file of the round's stories, or their rows where they are given themselves."""
+        if isinstance(given, list) and given and all(isinstance(row, dict) for row in given):
+            return given
+        if isinstance(given, str) and given.strip():
+            return self._path("qualification.stories", given.strip())
+        self._problems.append(
+            "qualification.stories: must be the name of a story file, or a list of its rows."
+            if given
+            else "qualification.stories: is missing."
+        )
+        return None
 
-    def _object(self, path: Path, what: str) -> dict[str, Any]:
+    def _key(self, given: Any) -> dict[str, Any] | None:
+        """The answer key with ``stories`` and ``notes``, from its file or as it stands here."""
+        if isinstance(given, str):
+            if not given.strip():
+                self._problems.append("qualification.key: is missing.")
+                return None
+            path = self._path("qualification.key", given.strip())
+            if path is None:
+                return None
+            key = self._object(_read_bytes(path, "The answer key"), path, "The answer key")
+        elif isinstance(given, dict):
+            key = given
+        else:
+            self._problems.append("qualification.key: must be an answer key, or the name of its file.")
+            return None
+        self._unknown(key, _KEY_FIELDS, "qualification.key.")
+        return {
+            "stories": self._acceptable(key.get("stories", {})),
+            "notes": self._notes(key.get("notes", {})),
+            "note": self._text(key, "note", where="qualification.key."),
+        }
+
+    def _acceptable(self, given: Any) -> dict[str, dict[str, list[str]]]:
+        where = "qualification.key.stories"
+        if not isinstance(given, dict):
+            self._problems.append(f"{where}: must be an object with an entry for each story.")
+            return {}
+        for story_id, answers in given.items():
+            if not isinstance(answers, dict) or not all(
+                isinstance(accepted, list) and all(isinstance(option, str) for option in accepted)
+                for accepted in answers.values()
+            ):
+                self._problems.append(f'{where}.{story_id}: must be like {{"q1": ["yes", "possibly"]}}.')
+                return {}
+        return given
+
+    def _notes(self, given: Any) -> dict[str, str]:
+        if isinstance(given, dict) and all(isinstance(note, str) for note in given.values()):
+            return given
+        self._problems.append("qualification.key.notes: must be an object with a text for each story.")
+        return {}
+
+    def _object(self, content: bytes, name: Path | str, what: str) -> dict[str, Any]:
         try:
-            data = json.loads(path.read_bytes().decode("utf-8"))
-        except OSError as error:
-            raise InvalidConfiguration(path, [f"{what} cannot be read: {error.strerror}."]) from error
+            data = json.loads(content.decode("utf-8"))
         except UnicodeDecodeError as error:
             raise InvalidConfiguration(
-                path, [f"{what} is not UTF-8 at byte {error.start}. Save it as UTF-8."]
+                name, [f"{what} is not UTF-8 at byte {error.start}. Save it as UTF-8."]
             ) from error
         except json.JSONDecodeError as error:
             raise InvalidConfiguration(
-                path, [f"{what} is not JSON at line {error.lineno}, column {error.colno}: {error.msg}."]
+                name, [f"{what} is not JSON at line {error.lineno}, column {error.colno}: {error.msg}."]
             ) from error
+        except RecursionError as error:
+            raise InvalidConfiguration(name, [f"{what} is nested too deeply."]) from error
         if not isinstance(data, dict):
-            raise InvalidConfiguration(path, [f"{what} must be a JSON object."])
+            raise InvalidConfiguration(name, [f"{what} must be a JSON object."])
         return data
 
     def _unknown(self, data: Mapping[str, Any], known: set[str], where: str) -> None:
@@ -214,6 +355,20 @@ class _Reader:
         else:
             return value.strip()
         return ""
+
+    def _texts(self, data: Mapping[str, Any], name: str, where: str, what: str) -> list[str]:
+        value = data.get(name, [])
+        if isinstance(value, list) and all(isinstance(text, str) for text in value):
+            return value
+        self._problems.append(f"{where}{name}: must be a list of {what}.")
+        return []
+
+    def _flag(self, data: Mapping[str, Any], name: str, default: bool, *, where: str = "") -> bool:
+        value = data.get(name, default)
+        if isinstance(value, bool):
+            return value
+        self._problems.append(f"{where}{name}: must be true or false, not {value!r}.")
+        return default
 
     def _number(
         self, data: Mapping[str, Any], name: str, default: int, *, least: int = 1, where: str = ""

@@ -17,7 +17,7 @@ from annotation import actions as annotation_actions
 from annotation.models import Enrollment, Event, Study
 from recruitment import mails, queries
 from recruitment.errors import CannotJoin, InvalidAddress, NoAddress, NoMail
-from recruitment.joining import check_settings, person_of
+from recruitment.joining import check_settings, own_source, person_of
 from recruitment.models import JoinLink, Visit
 from tomannot.celery import app
 
@@ -86,7 +86,7 @@ def set_join_link(
 
     Raises ``recruitment.joining.InvalidJoinLink``.
     """
-    source = source or study.slug.lower().replace("_", "-")
+    source = source or own_source(study.slug)
     check_settings(parameter=parameter, source=source, return_url=return_url, return_hosts=return_hosts)
     link, _made = JoinLink.objects.update_or_create(
         study=study,

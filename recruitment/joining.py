@@ -22,6 +22,11 @@ class InvalidJoinLink(Exception):
     """A join link's settings cannot be used; the message says which and how to mend it."""
 
 
+def own_source(slug: str) -> str:
+    """The source of ids that are a study's own."""
+    return slug.lower().replace("_", "-")
+
+
 def read_participant(value: str | None) -> str | None:
     """The id of a participant from an address, or None when there is none that could be one."""
     value = (value or "").strip()

@@ -24,7 +24,13 @@ from annotation.importing.rows import SourceRow
 from annotation.protocols import get_protocol
 from annotation.protocols.base import IncompleteForm, Protocol
 from annotation.protocols.validity.scenarios import SCENARIOS
-from dashboard.configuration import _ROUND_FIELDS, _STATEMENT_FIELDS, _STUDY_FIELDS, read_configuration
+from dashboard.configuration import (
+    _JOIN_LINK_FIELDS,
+    _ROUND_FIELDS,
+    _STATEMENT_FIELDS,
+    _STUDY_FIELDS,
+    read_configuration,
+)
 from publishing.provenance import REVISION_VARIABLE
 from tomannot.embedded import PROJECT
 
@@ -135,6 +141,7 @@ def test_the_guide_to_the_configuration_has_its_fields() -> None:
     assert set(FIRST_CELL.findall(section(text, "Fields"))) == _STUDY_FIELDS
     assert set(FIRST_CELL.findall(section(text, "`qualification`"))) == _ROUND_FIELDS
     assert set(FIRST_CELL.findall(section(text, "`statement`"))) == _STATEMENT_FIELDS
+    assert set(FIRST_CELL.findall(section(text, "`join_link`"))) == _JOIN_LINK_FIELDS
 
 
 def test_the_example_configuration_can_be_used(tmp_path: Path) -> None:

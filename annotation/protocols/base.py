@@ -186,6 +186,22 @@ class Protocol(abc.ABC):
     def read(self, rows: Iterable[SourceRow]) -> Iterator[StoryRow | Problem]:
         """Stories (or what is wrong with them) from the rows of an import file, as a stream."""
 
+    def source_row(self, story: StoryRow) -> dict[str, Any]:
+        """The row of an import file from which :meth:`read` makes this story again."""
+        row = {
+            "story_id": story.story_id,
+            "core_id": story.core_id,
+            "scenario_name": story.scenario_name,
+            "story_prompt_example": story.story_prompt_example or None,
+            "severity_original": story.severity_original,
+            "story_generator_model": story.story_generator_model,
+            **story.content,
+        }
+        for name in ("harmfulness_predicted", "unethicality_predicted"):
+            if getattr(story, name):
+                row[name] = list(getattr(story, name))
+        return row
+
     def summary(self, item: Any) -> tuple[Part, ...]:
         """The parts by which a person recognises an item they answered; the first two unless overridden."""
         return self.parts(item)[:2]

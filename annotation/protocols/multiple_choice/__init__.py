@@ -64,6 +64,18 @@ class MultipleChoiceProtocol(Protocol):
         """Items, or what is wrong with them, from the rows of a question set."""
         return read_rows(rows)
 
+    def source_row(self, story: StoryRow) -> dict[str, Any]:
+        """The row of a question set from which :meth:`read` makes this item again."""
+        row = {
+            "id": story.story_id,
+            "core_id": story.core_id,
+            "scenario_name": story.scenario_name,
+            "severity_original": story.severity_original,
+            "story_generator_model": story.story_generator_model or None,
+            **story.content,
+        }
+        return {name: value for name, value in row.items() if value is not None}
+
     def lint(self, story: StoryRow) -> Sequence[Finding]:
         """Warnings about how the choices of one item are written."""
         return lint_item(story)

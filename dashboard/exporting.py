@@ -1,0 +1,105 @@
+"""A study's whole configuration as one object, from which ``create_study`` makes the same study again."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from accounts.models import Environment
+from annotation.importing.rows import StoryRow
+from annotation.models import Story, Study
+from annotation.protocols.base import field_name
+from dashboard.baseline import newest_consent
+from publishing.queries import statement_of
+from qualification.models import AcceptableOption, AnswerKey, Round
+from recruitment.joining import own_source
+from recruitment.models import JoinLink
+
+
+def configuration_of(study: Study, *, now: datetime) -> dict[str, Any]:
+    """Everything that was decided about a study, in the form of docs/studies.md, without any path.
+
+    It holds the answer key, so it is for people who may change the study. It does not hold the slug,
+    the stories people judge, or anything about people. Reading it needs the study's protocol to be
+    installed.
+    """
+    document: dict[str, Any] = {
+        "title": study.title,
+        "contact": study.contact,
+        "description": study.description,
+        "protocol": study.protocol_name,
+        "votes_per_story": study.votes_per_story,
+        "story_cap": study.story_cap,
+        "lease_minutes": study.lease_minutes,
+        "change_hours": study.change_hours,
+        "pay_rate": None if study.pay_rate is None else str(study.pay_rate),
+        "currency": study.currency,
+        "license": study.license,
+        "serving_seed": study.serving_seed,
+        "qualification_required": study.gate != Study.Gate.NOT_REQUIRED,
+        "consent": newest_consent(study),
+    }
+    if study.qualified_through:
+        document["qualified_through"] = study.qualified_through.slug
+    if study.environment == Environment.REHEARSAL:
+        document["rehearsal"] = True
+    round = Round.objects.current_of(study) if document["qualification_required"] else None
+    optional = {
+        "qualification": _round(round) if round else None,
+        "statement": {name: said for name, said in asdict(statement_of(study, at=now)).items() if said},
+        "join_link": _join_link(study),
+    }
+    return document | {name: value for name, value in optional.items() if value}
+
+
+def _round(round: Round) -> dict[str, Any]:
+    key = round.keys.order_by("-version")[0]
+    entries = round.round_stories.select_related("story__study").order_by("position")
+    return {
+        "title": round.title,
+        "attempts": round.attempts_allowed,
+        "pays_on_fail": round.pays_on_fail,
+        "stories": [_source_row(entry.story) for entry in entries],
+        "key": _key(key),
+    }
+
+
+def _source_row(story: Story) -> dict[str, Any]:
+    row = StoryRow(
+        file="",
+        line=0,
+        story_id=story.story_id,
+        core_id=story.core_id,
+        scenario_name=story.scenario_name,
+        story_prompt_example=story.story_prompt_example,
+        severity_original=story.severity_original,
+        story_generator_model=story.story_generator_model,
+        content=story.content,
+        harmfulness_predicted=tuple(story.harmfulness_predicted),
+        unethicality_predicted=tuple(story.unethicality_predicted),
+    )
+    return story.study.protocol.source_row(row)
+
+
+def _key(key: AnswerKey) -> dict[str, Any]:
+    stories: dict[str, dict[str, list[str]]] = {}
+    options = AcceptableOption.objects.filter(key=key).select_related("round_story__story")
+    for accepted in options.order_by("round_story__position", "question", "row", "option"):
+        answers = stories.setdefault(accepted.round_story.story.story_id, {})
+        answers.setdefault(field_name(accepted.question, accepted.row), []).append(accepted.option)
+    return {"stories": stories} | ({"note": key.note} if key.note else {})
+
+
+def _join_link(study: Study) -> dict[str, Any] | None:
+    """The settings of the join link; a source that is the study's own is left to the study made of it."""
+    link = JoinLink.objects.filter(study=study).first()
+    if link is None:
+        return None
+    own = link.source == own_source(study.slug)
+    return {
+        "parameter": link.parameter,
+        **({} if own else {"source": link.source}),
+        "return_url": link.return_url,
+        "return_hosts": link.return_hosts,
+    }
