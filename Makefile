@@ -24,7 +24,7 @@ demo: ## a running tomannot with a sample study; Ctrl-C stops all of it
 test: ## the tests; ARGS="-k word" for some of them
 	@bash scripts/setup.sh dev
 	@bash scripts/setup.sh browser
-	@$(RUN)/python -m pytest $(ARGS)
+	@$(RUN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile $(ARGS)
 
 bench: ## how fast it is here, a few minutes (docs/benchmarks.md); ARGS=--quick for the short version
 	@bash scripts/setup.sh base

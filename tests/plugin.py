@@ -2,7 +2,7 @@
 
 Without DATABASE_URL and REDIS_URL the embedded servers of ``var/test`` are used (fsync off). Several
 test runs may use them at the same time: each takes a free slot (a lock file), and with it a test
-database and a Redis database of its own.
+database and a Redis database of its own, and so does each worker of a run on several cores.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from tomannot import embedded
 from tomannot.embedded.locks import FileLock
 
 SLOTS = 16  # a Redis has that many databases
+OWN_DATABASE, OWN_REDIS = "TOMANNOT_TEST_DATABASES", "TOMANNOT_TEST_REDIS"
+"""In the environment: where the embedded server is that this run (or the one whose worker this is) provides."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -33,25 +35,34 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     os.environ["PUBLIC_URL"] = "http://testserver"
     os.environ["EMAIL_URL"] = "memorymail://"
     if embedded.are_needed():
-        _provide_servers(early_config)
+        _provide_servers()
+    _take_what_is_ours(early_config)
 
 
 def _say(line: str) -> None:
     sys.stderr.write(f"tests: {line}\n")
 
 
-def _provide_servers(config: pytest.Config) -> None:
-    var = (Path(os.environ.get("TOMANNOT_VAR") or embedded.PROJECT / "var") / "test").resolve()
-    own_redis = not os.environ.get("REDIS_URL")
-    own_database = not os.environ.get("DATABASE_URL")
+def _provide_servers() -> None:
+    var = str((Path(os.environ.get("TOMANNOT_VAR") or embedded.PROJECT / "var") / "test").resolve())
+    for server, own in (("DATABASE_URL", OWN_DATABASE), ("REDIS_URL", OWN_REDIS)):
+        if not os.environ.get(server):
+            os.environ[own] = var
     try:
-        embedded.provide(var, fsync=False, progress=_say)
+        embedded.provide(Path(var), fsync=False, progress=_say)
     except embedded.EmbeddedServerError as error:
         raise pytest.UsageError(str(error)) from error
-    number = _take_slot(var, config)
-    if own_database:
+
+
+def _take_what_is_ours(config: pytest.Config) -> None:
+    """A database and a Redis database that no other process has, on the servers that are embedded."""
+    var = os.environ.get(OWN_DATABASE) or os.environ.get(OWN_REDIS)
+    if not var:
+        return
+    number = _take_slot(Path(var), config)
+    if OWN_DATABASE in os.environ:
         os.environ["TEST_DATABASE_NAME"] = f"test_tomannot_{number}"
-    if own_redis:
+    if OWN_REDIS in os.environ:
         os.environ["REDIS_URL"] = os.environ["REDIS_URL"].rpartition("/")[0] + f"/{number}"
         _empty_redis()
 
