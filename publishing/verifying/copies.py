@@ -25,7 +25,7 @@ def check(directory: Path, path: str, columns: Mapping[str, Type], findings: Fin
             if not schema.equals(expected):
                 findings.add(CHECK, copy, _other_types(schema, expected))
                 return
-            row = _first_difference(batches(directory / path, expected), file.iter_batches())
+            row = _first_difference(batches(directory / path, expected), _rows(file))
     except FileNotFoundError:
         findings.add(CHECK, copy, "The file is missing.")
     except (pa.ArrowInvalid, OSError) as error:
@@ -55,6 +55,12 @@ def _first_difference(left: Iterator[pa.RecordBatch], right: Iterator[pa.RecordB
         one = one.slice(rows) if one.num_rows > rows else _next(left)
         other = other.slice(rows) if other.num_rows > rows else _next(right)
     return 0 if one is None and other is None else seen + 1
+
+
+def _rows(file: pq.ParquetFile) -> Iterator[pa.RecordBatch]:
+    """One row group at a time: a reader of the whole file would hold several."""
+    for group in range(file.num_row_groups):
+        yield from file.read_row_group(group, use_threads=False).to_batches()
 
 
 def _next(found: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
