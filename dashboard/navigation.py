@@ -29,6 +29,7 @@ class Entry:
 
 ENTRIES = (
     Entry("study", _("Overview")),
+    Entry("quality", _("Quality")),
     Entry("filters", _("Filters")),
     Entry("statement", _("Data statement")),
     Entry("accuracy", _("Accuracy"), suits=has_accuracy),

@@ -5,13 +5,16 @@ from __future__ import annotations
 from django.urls import path
 
 from dashboard import views
-from dashboard.pages import baseline, filters, joining, statement
+from dashboard.pages import baseline, filters, joining, quality, statement
 
 app_name = "dashboard"
 urlpatterns = [
     path("", views.home, name="home"),
     path("studies/", views.studies, name="studies"),
     path("studies/<slug:slug>/", views.study, name="study"),
+    path("studies/<slug:slug>/quality/", quality.quality, name="quality"),
+    path("studies/<slug:slug>/quality/<slug:table>.csv", quality.quality_file, name="quality_file"),
+    path("studies/<slug:slug>/people/<slug:pseudonym>/", quality.person, name="person"),
     path("studies/<slug:slug>/filters/", filters.filters, name="filters"),
     path("studies/<slug:slug>/publish/", filters.publish, name="publish"),
     path("studies/<slug:slug>/joining/", joining.joining, name="joining"),

@@ -18,18 +18,21 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
+from django.utils.translation import gettext_noop
 from numpy.typing import ArrayLike, NDArray
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-NO_PAIR = "Nothing has two votes, so there is nothing to compare."
-UNEQUAL_VOTES = "Fleiss' kappa needs the same number of votes everywhere, and here the numbers differ."
-ONE_CATEGORY_CHOSEN = (
+NO_PAIR = gettext_noop("Nothing has two votes, so there is nothing to compare.")
+UNEQUAL_VOTES = gettext_noop(
+    "Fleiss' kappa needs the same number of votes everywhere, and here the numbers differ."
+)
+ONE_CATEGORY_CHOSEN = gettext_noop(
     "Every vote chose the same category: chance alone would agree fully, so agreement cannot be set "
     "against it."
 )
-ONE_CATEGORY_OFFERED = "The scale has fewer than two categories, so votes cannot differ."
+ONE_CATEGORY_OFFERED = gettext_noop("The scale has fewer than two categories, so votes cannot differ.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,13 +18,16 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from django.utils.translation import gettext_noop
 
 from publishing.statistics.agreement import ESTIMATES, Floats, Integers, Sums, sums_of
 
 _ENTRIES = 1 << 21
 """Patterns × resamples held at a time: 16 MB of numbers."""
 
-NO_VARIATION = "Every resample gives the same value, so resampling says nothing about how sure it is."
+NO_VARIATION = gettext_noop(
+    "Every resample gives the same value, so resampling says nothing about how sure it is."
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from django.utils.translation import gettext_noop
 
 from publishing.statistics.agreement import ESTIMATES, Coefficient, Integers, coefficient, sums_of
 from publishing.statistics.bootstrap import Bootstrap, Interval, intervals
@@ -22,7 +23,7 @@ Pattern = tuple[Unit, ...]
 """The units of one question about one story, sorted: one, or one per row of a table."""
 
 DIGITS = 10
-NO_STORY = "No story has all its votes on this."
+NO_STORY = gettext_noop("No story has all its votes on this.")
 
 
 @dataclass(frozen=True, slots=True)

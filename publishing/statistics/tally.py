@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from django.utils.translation import gettext_noop
+
 from annotation.protocols.base import Choice
 from publishing.facts import AskedQuestion
 from publishing.files.rows import CountedVote, ReleasedStory
@@ -23,7 +25,7 @@ _REMEMBERED = 4096
 """Combinations of answers whose patterns are at hand; most stories repeat one of few."""
 _LETTERS = ("x", "y", "z")
 VALIDITY = ("valid", "invalid")
-DEPENDS_ON_THE_STORY = (
+DEPENDS_ON_THE_STORY = gettext_noop(
     "What counts against a story depends on the story here, so a vote has no verdict that can be told "
     "from the questions alone."
 )

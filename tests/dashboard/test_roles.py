@@ -12,9 +12,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import User
-from annotation import actions
+from annotation import actions, rules
 from annotation.errors import LastOwner
-from annotation.models import Event, Membership, Study
+from annotation.models import Enrollment, Event, Membership, Study
 from annotation.rights import RIGHTS, Right, rights_in, studies_of
 from dashboard.urls import urlpatterns
 from tests import builders
@@ -25,9 +25,14 @@ Role = Membership.Role
 PUBLIC = {"home"}
 OF_ALL_STUDIES = {"studies"}
 
+PSEUDONYM = "the pseudonym of the only person in the study"
+
 PAGES: dict[str, tuple[Right | None, Right | None, tuple[str, ...]]] = {
     "study": (Right.LOOK, None, ()),
     "change_state": (None, Right.CHANGE, ("pause",)),
+    "quality": (Right.LOOK, None, ()),
+    "quality_file": (Right.LOOK, None, ("people",)),
+    "person": (Right.LOOK, None, (PSEUDONYM,)),
     "filters": (Right.LOOK, None, ()),
     "publish": (Right.PUBLISH, Right.PUBLISH, ()),
 }
@@ -59,7 +64,10 @@ def client_of(someone: User) -> Client:
 
 
 def address(page: str) -> str:
-    return reverse(f"dashboard:{page}", args=["main", *PAGES[page][2]])
+    person = Enrollment.objects.select_related("study").get(study__slug="main")
+    pseudonym = rules.pseudonym(person.study.pseudonym_key, person.annotator_id)
+    rest = (pseudonym if argument == PSEUDONYM else argument for argument in PAGES[page][2])
+    return reverse(f"dashboard:{page}", args=["main", *rest])
 
 
 def test_the_table_names_every_address() -> None:

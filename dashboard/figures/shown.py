@@ -1,0 +1,117 @@
+"""The figures as tables: the same rows for pages and for CSV files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from annotation.models import Study
+from dashboard.figures import flags
+
+COEFFICIENTS = ("percent", "fleiss_kappa", "krippendorff_alpha", "gwet_ac1")
+
+
+def agreement_rows(study: Study, document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Per question, and last for whole votes: each coefficient with its interval, or why there is none."""
+    statistics = document["statistics"]
+    titles = {question.key: str(question.title) for question in study.protocol.questions}
+    found = [(key, titles.get(key, key), entry) for key, entry in statistics["agreement"].items()]
+    found.append(
+        ("validity", _("All answers: for or against the story"), statistics["agreement_on_validity"])
+    )
+    return [
+        {
+            "key": key,
+            "title": title,
+            "stories": entry["stories"],
+            "categories": entry["categories"],
+            "cells": [_coefficient(name, entry) for name in COEFFICIENTS],
+        }
+        for key, title, entry in found
+    ]
+
+
+def _coefficient(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+    undefined = entry["undefined"].get(name, "") or entry["undefined_intervals"].get(name, "")
+    return {
+        "name": name,
+        "value": entry[name],
+        "interval": entry["intervals"][name],
+        "undefined": _(undefined) if undefined else "",
+    }
+
+
+def retention_rows(by_name: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Per scenario or generator model: how its stories fared, and the kept share of the complete ones."""
+    return [
+        {
+            "name": name,
+            **{what: fared[what] for what in ("generated", "kept", "dropped", "incomplete")},
+            "complete": fared["kept"] + fared["dropped"],
+            "retention": fared["kept"] / (fared["kept"] + fared["dropped"])
+            if fared["kept"] + fared["dropped"]
+            else None,
+            **{f"unique_{letter}": fared[f"unique_{letter}"] for letter in "xyz"},
+        }
+        for name, fared in by_name.items()
+    ]
+
+
+def people_rows(
+    study: Study, document: Mapping[str, Any], people: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Per person their figures, with pay and explained flags; those with most flags first, then by votes."""
+    shown = [person_row(study, document["everybody"]["median_seconds"], person) for person in people]
+    return sorted(shown, key=lambda row: (-len(row["flagged"]), -row["votes"], row["pseudonym"]))
+
+
+def person_row(study: Study, median_seconds: float | None, person: Mapping[str, Any]) -> dict[str, Any]:
+    """One person's figures as pages show them."""
+    return {
+        **person,
+        "questions": [
+            {
+                "title": str(question.title),
+                "options": [
+                    {"label": option_label(question, option), "share": share}
+                    for option, share in _in_order(question, person["options"].get(question.key, {}))
+                ],
+            }
+            for question in study.protocol.questions
+        ],
+        "pay": hourly_pay(study.pay_rate, median_seconds, person["median_seconds"]),
+        "flagged": [
+            {
+                "name": name,
+                "title": flags.title(name),
+                "why": flags.explained(name, person, median_seconds),
+                "evidence": person["evidence"].get(name, []),
+            }
+            for name in person["flags"]
+        ],
+    }
+
+
+def hourly_pay(target: Decimal | None, median_seconds: float | None, own_seconds: float) -> Decimal | None:
+    """What a person earns per hour if every story is paid alike, so that the median pace earns the target.
+
+    target × (median time of all votes) / (the person's median time), to the cent; None if not paid, or
+    when there is no time to compare.
+    """
+    if target is None or not median_seconds or not own_seconds:
+        return None
+    return (target * Decimal(str(median_seconds)) / Decimal(str(own_seconds))).quantize(Decimal("0.01"))
+
+
+def option_label(question: Any, option: str) -> str:
+    """The option in the words of the form; its key where options are the item's own."""
+    return next((str(known.label) for known in question.options if known.key == option), option)
+
+
+def _in_order(question: Any, shares: Mapping[str, float]) -> list[tuple[str, float]]:
+    """All options the form offers, also those never chosen; then others that were."""
+    offered = [option.key for option in question.options]
+    return [(key, shares.get(key, 0.0)) for key in (*offered, *sorted(set(shares).difference(offered)))]
