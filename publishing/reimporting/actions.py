@@ -43,8 +43,8 @@ def checked(directory: Path) -> tuple[Report, Description]:
     if not report.is_sound or report.description is None:
         first = report.shown[0]
         raise NotImportable(
-            f"{directory} is not sound ({report.findings.total} findings; the first: {first}). "
-            "manage.py verify_release says everything."
+            f"{directory} is not sound. manage.py verify_release finds {report.findings.total} in all; the "
+            f"first is {first}"
         )
     return report, report.description
 

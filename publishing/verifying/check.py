@@ -35,6 +35,7 @@ CHECKS = (
     metadata.CARD,
     identifiers.CHECK,
 )
+_ALWAYS = (hashes.CHECK, SCHEMA, identifiers.CHECK)
 _RECOMPUTED = (
     questions.CHECK,
     figures.COUNTS,
@@ -85,9 +86,9 @@ def check_release(directory: Path, *, with_machine_validation: bool = True) -> R
         hashes.check_files(listed, told.layout, findings)
         _check_data(directory, told, findings, with_machine_validation)
         metadata.check_croissant(directory, listed, findings)
-        identifiers.check(directory, findings)
     else:
-        findings.skip(_NOT_DESCRIBED, *(name for name in CHECKS if name not in (hashes.CHECK, SCHEMA)))
+        findings.skip(_NOT_DESCRIBED, *(name for name in CHECKS if name not in _ALWAYS))
+    identifiers.check(directory, findings)
     manifest = file_facts(directory, MANIFEST).sha256 if (directory / MANIFEST).is_file() else ""
     return Report(directory, manifest, told, findings)
 

@@ -24,7 +24,7 @@ _COUNTS = [
 ]  # fmt: skip
 OLD = (
     "The release names no questions: an older version of tomannot made it, before releases recorded "
-    "their rule. Nothing can be recomputed from it; its hashes have been checked."
+    "their rule. Nothing can be recomputed from it, so only its hashes and identifiers have been checked."
 )
 
 

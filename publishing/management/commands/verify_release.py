@@ -63,7 +63,10 @@ class Command(BaseCommand):
             raise CommandError(f"{error.filename}: {error.strerror}.", returncode=USAGE) from error
         self.stdout.write(json.dumps(as_json(report)) if options["json"] else as_text(report))
         if not report.is_sound:
-            raise CommandError(f"{directory}: {report.findings.total} findings.", returncode=FINDINGS)
+            found = report.findings.total
+            raise CommandError(
+                f"{directory}: {found} finding{'' if found == 1 else 's'}.", returncode=FINDINGS
+            )
 
 
 def as_json(report: Report) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from publishing.files.directory import verify
-from publishing.verifying import check_release
+from publishing.verifying import CHECKS, check_release
 from publishing.verifying.findings import SHOWN
 from tests.publishing.verifying.breaks import BREAKS, VOTES, Break
 from tests.publishing.verifying.support import (
@@ -83,6 +83,19 @@ def test_the_line_is_named(place: Path) -> None:
     seal(place)
     found = findings(place)
     assert found[0].startswith(f"schema: {VOTES}:5: ")
+
+
+def test_a_release_from_before_questions_were_recorded_is_told_plainly(place: Path) -> None:
+    def age(document: dict[str, object]) -> None:
+        del document["questions"]
+        document["title"] = "by ann@example.org"
+
+    edit_document("release.json", age)(place)
+    seal(place)
+    report = check_release(place)
+    assert [one.check for one in report.shown] == ["schema", "identifiers"]
+    assert "older version of tomannot" in report.shown[0].problem
+    assert report.findings.skipped == {*CHECKS} - {"hashes", "schema", "identifiers"}
 
 
 def test_changed_missing_extra_and_linked_files(place: Path) -> None:
