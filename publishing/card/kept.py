@@ -115,7 +115,7 @@ def selection(facts: ReleaseFacts, tally: Tally) -> list[str]:
     incomplete = tally.counts()["incomplete"]
     unjudged = (
         f" {counted(incomplete, 'story lacks', 'stories lack')} votes and could not be judged yet; nothing "
-        "here says whether they are valid."
+        "here speaks for or against what lacks votes."
         if incomplete
         else ""
     )

@@ -8,7 +8,10 @@ from typing import Any
 from publishing.card.figures import GUESSES, MACHINE_FIGURE, varied_configs
 from publishing.card.markdown import NOTHING, bullets, code, listed, percent, table, text
 
-_HELD_OUT = {"entities": "stories that share a person or thing", "scenario": "stories of one scenario"}
+_HELD_OUT = {
+    "entities": "stories that share an entity other than the persons X and Y",
+    "scenario": "stories of one scenario",
+}
 """Other ways of keeping like stories together, beside those of one core."""
 
 
