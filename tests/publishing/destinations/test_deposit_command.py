@@ -183,6 +183,26 @@ def test_a_dry_run_lists_everything_and_leaves_no_trace(
     assert events(release) == []
 
 
+def test_the_token_is_asked_for_where_somebody_sits(
+    release: Release, at_hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Terminal(StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.delenv("HF_TOKEN")
+    monkeypatch.setattr(sys, "stdin", Terminal())
+    monkeypatch.setattr("getpass.getpass", lambda prompt: f"{TOKEN}\n")
+    code, out, err = run("small", "1", "--to", "huggingface:lab/small")
+    assert code == 0, err
+    assert TOKEN not in out + err
+    monkeypatch.setattr("getpass.getpass", lambda prompt: "hf_wrong")
+    code, out, err = run("small", "1", "--to", "huggingface:lab/small")
+    assert (code, "refuses this token" in err) == (1, True)
+    assert "hf_wrong" not in out + err
+    assert Deposit.objects.get().state == "done"
+
+
 def test_a_zip_is_made_where_it_was_asked_for(release: Release, tmp_path: Path) -> None:
     code, out, err = run("small", "1", "--to", f"zip:{tmp_path}/small-1.zip")
     assert (code, out) == (0, f"{tmp_path}/small-1.zip\n"), err
