@@ -137,7 +137,7 @@ def _wrong(document: Mapping[str, Any]) -> list[str]:
 def _wrong_filter(described: Any) -> list[str]:
     if not isinstance(described, dict) or not isinstance(described.get("parameters"), dict):
         return ["filter should have a name, a rule and parameters."]
-    if described.get("name") not in FILTERS:
+    if not isinstance(described.get("name"), str) or described["name"] not in FILTERS:
         return [f"filter: {described.get('name')} is none of {', '.join(sorted(FILTERS))}."]
     votes = described["parameters"].get("votes_per_story")
     if not is_count(votes) or votes < 1:
