@@ -19,6 +19,10 @@ class AddressTaken(Exception):
     """The e-mail address is known for another annotator."""
 
 
+class NameTaken(Exception):
+    """Another account has this name, whichever its letters' case."""
+
+
 class Erased(Exception):
     """The annotator asked to be forgotten, so nothing about them is remembered any more."""
 
@@ -31,6 +35,18 @@ def ensure_researcher(*, username: str, password: str) -> User:
     user.set_password(password)
     user.save()
     return user
+
+
+@transaction.atomic
+def create_member_account(*, username: str, password: str, email: str, now: datetime) -> User:
+    """An account without any right of its own, not even to the back office. Raises :class:`NameTaken`."""
+    if User.objects.filter(username__iexact=username).exists():
+        raise NameTaken
+    try:
+        with transaction.atomic():
+            return User.objects.create_user(username, email, password, date_joined=now)
+    except IntegrityError as error:
+        raise NameTaken from error
 
 
 @transaction.atomic

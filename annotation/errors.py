@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext as _
 
 from annotation.importing.problems import Problem
 from annotation.rules import NoChange, Reason
+
+if TYPE_CHECKING:
+    from annotation.models import Invitation
 
 
 class AnnotationError(Exception):
@@ -24,6 +28,22 @@ class InvalidStudy(AnnotationError):
 
 class LastOwner(AnnotationError):
     """A study always has an owner; this would leave it without."""
+
+
+class AlreadyMember(AnnotationError):
+    """The person belongs to the study already; their role is changed in its list of people."""
+
+
+class InvalidInvitation(AnnotationError):
+    """Nobody can be invited with this; the message says why."""
+
+
+class InvitationClosed(AnnotationError):
+    """The invitation opens nothing any more: accepted, taken back, or too old (``standing``)."""
+
+    def __init__(self, standing: Invitation.Standing) -> None:
+        self.standing = standing
+        super().__init__(f"The invitation is {standing.value}.")
 
 
 class WrongState(AnnotationError):

@@ -1,9 +1,11 @@
-"""The signed addresses by which an annotator is known. No cookie is involved anywhere.
+"""The signed addresses by which people are let in. For annotators no cookie is involved anywhere.
 
 A *personal link* opens a person's place in a study; it does not expire and can be sent again. Opening
 it gives a *visit token*, which stands in the path of every page and form of that visit and runs out
 after ``VISIT_TOKEN_DAYS``. Both sign an enrollment and the version of its link, so that revoking the
 link ends them all; neither carries anything about the person.
+
+An *invitation link* gives a researcher a role in a study; its row says until when, and it works once.
 """
 
 from __future__ import annotations
@@ -41,6 +43,14 @@ class VisitClaim:
     enrollment_id: int
     visit_id: int
     link_version: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class InvitationClaim:
+    """What an invitation link says: which invitation, and the number that only its link and row know."""
+
+    invitation_id: int
+    nonce: str
 
 
 def personal_token(claim: LinkClaim) -> str:
@@ -87,6 +97,24 @@ def read_address_token(token: str) -> int:
         raise ExpiredToken from error
     except (signing.BadSignature, ValueError) as error:
         raise InvalidToken from error
+
+
+def invitation_token(claim: InvitationClaim) -> str:
+    """The token in the link that invites a researcher into a study."""
+    return _invitation().sign(f"{claim.invitation_id}-{claim.nonce}")
+
+
+def read_invitation_token(token: str) -> InvitationClaim:
+    """What the token of an invitation link claims. Raises :class:`InvalidToken`."""
+    try:
+        invitation_id, nonce = _invitation().unsign(token).split("-")
+        return InvitationClaim(int(invitation_id), nonce)
+    except (signing.BadSignature, ValueError) as error:
+        raise InvalidToken from error
+
+
+def _invitation() -> signing.Signer:
+    return signing.Signer(salt="tomannot.invitation", sep=".")
 
 
 def _personal() -> signing.Signer:

@@ -22,7 +22,13 @@ from annotation.actions.exclusions import (
     readmit_vote,
 )
 from annotation.actions.import_jobs import import_stories, queue_import, resume_imports, run_import
-from annotation.actions.members import remove_member, set_role
+from annotation.actions.invitations import (
+    accept_as_newcomer,
+    accept_invitation,
+    invite_member,
+    record_mailed,
+)
+from annotation.actions.members import remove_member, revoke_invitation, set_role
 from annotation.actions.mending import change_vote, changing, check_changeable
 from annotation.actions.reviewing import adjudicate, draw_sample, spot_check
 from annotation.actions.serving import (
@@ -51,6 +57,8 @@ __all__ = [
     "Readmission",
     "Receipt",
     "StudySettings",
+    "accept_as_newcomer",
+    "accept_invitation",
     "add_consent_text",
     "adjudicate",
     "admit_through",
@@ -72,6 +80,7 @@ __all__ = [
     "give_consent",
     "import_stories",
     "invite",
+    "invite_member",
     "invite_qualified",
     "make_rehearsal",
     "open_study",
@@ -80,12 +89,14 @@ __all__ = [
     "readmit_annotator",
     "readmit_vote",
     "record_event",
+    "record_mailed",
     "record_vote",
     "record_vote_and_assign_next",
     "reinstate",
     "release_expired_leases",
     "remove_member",
     "resume_imports",
+    "revoke_invitation",
     "revoke_link",
     "run_import",
     "set_gate",

@@ -32,7 +32,7 @@ def enroll(*, study: Study, annotator: Annotator, now: datetime, by: User | None
             type=Event.Type.ANNOTATOR_INVITED,
             by=by,
             now=now,
-            subject=f"annotator {annotator.pk}",
+            enrollment=enrollment,
         )
     return enrollment
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from annotation.actions.events import record_event
 from annotation.errors import LastOwner
-from annotation.models import Event, Membership, Study
+from annotation.models import Event, Invitation, Membership, Study
 
 
 @transaction.atomic
@@ -21,12 +21,13 @@ def set_role(*, study: Study, user: User, role: str, by: User | None, now: datet
     and ``ValueError`` for a role that does not exist.
     """
     role = Membership.Role(role)
-    _lock(study)
+    lock_people(study)
     found = Membership.objects.filter(study=study, user=user).first()
     if found and found.role == role:
         return found
     if found:
         _leave_an_owner(found)
+        _revoke_what_they_offered(found, by=by, now=now)
         found.role = role
         found.save(update_fields=["role"])
     else:
@@ -41,13 +42,16 @@ def set_role(*, study: Study, user: User, role: str, by: User | None, now: datet
 def remove_member(*, study: Study, user: User, by: User | None, now: datetime) -> None:
     """Take somebody out of a study; what they did stays. Does nothing for who is not in it.
 
-    Raises :class:`LastOwner` for the only owner.
+    The invitations they made and nobody has accepted are taken back, also when an owner gets another
+    role: nobody comes in by the word of somebody who has no say any more. Raises :class:`LastOwner` for
+    the only owner.
     """
-    _lock(study)
+    lock_people(study)
     found = Membership.objects.filter(study=study, user=user).first()
     if found is None:
         return
     _leave_an_owner(found)
+    _revoke_what_they_offered(found, by=by, now=now)
     note = found.role
     found.delete()
     record_event(
@@ -55,9 +59,39 @@ def remove_member(*, study: Study, user: User, by: User | None, now: datetime) -
     )
 
 
-def _lock(study: Study) -> None:
-    """Two owners who remove each other at once would leave nobody."""
+@transaction.atomic
+def revoke_invitation(*, invitation: Invitation, by: User | None, now: datetime) -> None:
+    """Make the link of an invitation worthless. Does nothing for one that was accepted or taken back."""
+    lock_people(invitation.study)
+    invitation.refresh_from_db()
+    if invitation.standing(now) in (Invitation.Standing.ACCEPTED, Invitation.Standing.REVOKED):
+        return
+    invitation.revoked_at = now
+    invitation.save(update_fields=["revoked_at"])
+    record_event(
+        study=invitation.study,
+        type=Event.Type.INVITATION_REVOKED,
+        by=by,
+        now=now,
+        subject=f"invitation {invitation.pk}",
+        note=invitation.role,
+    )
+
+
+def lock_people(study: Study) -> None:
+    """Hold the study against every other change of its members and invitations.
+
+    Two owners who remove each other at once would leave nobody; two who accept one invitation would
+    both come in.
+    """
     Study.objects.select_for_update(of=("self",), no_key=True).get(pk=study.pk)
+
+
+def _revoke_what_they_offered(membership: Membership, *, by: User | None, now: datetime) -> None:
+    if membership.role == Membership.Role.OWNER:
+        offered = Invitation.objects.open().filter(study=membership.study_id, invited_by=membership.user_id)
+        for invitation in offered.select_related("study"):
+            revoke_invitation(invitation=invitation, by=by, now=now)
 
 
 def _leave_an_owner(membership: Membership) -> None:

@@ -77,7 +77,7 @@ def enroll_past_people(
         Event(study=study, type=kind, actor=actor, enrollment=person, subject=subject, note=note, at=now)
         for person in enrollments
         for kind, actor, subject in (
-            (Event.Type.ANNOTATOR_INVITED, by, f"annotator {person.annotator_id}"),
+            (Event.Type.ANNOTATOR_INVITED, by, ""),
             (Event.Type.CONSENT_GIVEN, None, f"consent {consent.version}"),
             (Event.Type.ENROLLMENT_QUALIFIED, None, ""),
         )

@@ -6,7 +6,7 @@ enrollment's lock ever revives; the sweep over expired leases never waits). See 
 """
 
 from annotation.models.events import Event
-from annotation.models.members import Membership
+from annotation.models.members import Invitation, Membership
 from annotation.models.people import Enrollment, Exclusion
 from annotation.models.reviews import Adjudication, ReviewItem, ReviewSample, SpotCheck, VoteExclusion
 from annotation.models.stories import ImportProblem, LintFinding, Story, StoryImport
@@ -24,6 +24,7 @@ __all__ = [
     "Event",
     "Exclusion",
     "ImportProblem",
+    "Invitation",
     "LintFinding",
     "Membership",
     "ReviewItem",

@@ -22,6 +22,9 @@ class Event(models.Model):
         STUDY_REHEARSAL = "study_made_rehearsal", _("study made a rehearsal")
         ROLE_GIVEN = "role_given", _("role given")
         ROLE_TAKEN = "role_taken", _("role taken")
+        MEMBER_INVITED = "member_invited", _("colleague invited")
+        INVITATION_ACCEPTED = "invitation_accepted", _("invitation accepted")
+        INVITATION_REVOKED = "invitation_revoked", _("invitation taken back")
         CONSENT_TEXT_ADDED = "consent_text_added", _("consent text added")
         GATE_CHANGED = "gate_changed", _("qualification gate changed")
         ADMISSION_SETTLED = "admission_settled", _("who may take part settled")
@@ -70,13 +73,18 @@ class Event(models.Model):
         DEPOSIT_DONE = "deposit_done", _("release deposited")
         DEPOSIT_FAILED = "deposit_failed", _("deposit of a release failed")
 
-    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="events")
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="events", db_index=False)
     type = models.CharField(max_length=40, choices=Type)
     actor = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        db_index=False,
     )
     enrollment = models.ForeignKey(
-        Enrollment, on_delete=models.PROTECT, null=True, blank=True, related_name="events"
+        Enrollment, on_delete=models.PROTECT, null=True, blank=True, related_name="events", db_index=False
     )
     subject = models.CharField(max_length=100, blank=True)
     note = models.TextField(blank=True)
@@ -84,6 +92,18 @@ class Event(models.Model):
 
     class Meta:
         ordering = ("-pk",)
+        # The log is read from its end, a page at a time, whatever it is filtered by. Votes have no actor,
+        # so that the index of actors stays small.
+        indexes = [
+            models.Index(fields=["study", "at", "id"], name="events_of_study"),
+            models.Index(fields=["study", "type", "at", "id"], name="events_of_type"),
+            models.Index(fields=["enrollment", "at", "id"], name="events_of_enrollment"),
+            models.Index(
+                fields=["actor", "study", "at", "id"],
+                condition=models.Q(actor__isnull=False),
+                name="events_of_actor",
+            ),
+        ]
         triggers = [
             pgtrigger.Protect(name="event_is_final", operation=pgtrigger.Update | pgtrigger.Delete),
         ]

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import enum
+from datetime import datetime
+
 from django.conf import settings
 from django.db import models
+from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models.studies import Study
@@ -38,3 +42,81 @@ class Membership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user}: {self.get_role_display()} of {self.study}"
+
+
+class InvitationQuerySet(models.QuerySet["Invitation"]):
+    def open(self) -> InvitationQuerySet:
+        """Those that nobody has accepted or taken back, whether or not their time is over."""
+        return self.filter(accepted_at=None, revoked_at=None)
+
+
+class Invitation(models.Model):
+    """A role in a study, offered by e-mail. Whoever opens its link first takes it, once."""
+
+    class Standing(enum.Enum):
+        """Whether the link opens anything, and why not."""
+
+        OPEN = "open"
+        ACCEPTED = "accepted"
+        REVOKED = "revoked"
+        EXPIRED = "expired"
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="invitations")
+    address = models.EmailField(max_length=200)
+    role = models.CharField(max_length=10, choices=Membership.Role)
+    nonce = models.CharField(
+        max_length=32, editable=False, help_text=_("Stands in the link, signed; with it the link is rebuilt.")
+    )
+    invited_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    invited_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    mailed_at = models.DateTimeField(
+        null=True, blank=True, help_text=_("When the mail server took the mail; empty where none was sent.")
+    )
+    accepted_at = models.DateTimeField(null=True, blank=True)
+    accepted_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    objects = InvitationQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("study", "invited_at", "pk")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["study", "address"],
+                condition=Q(accepted_at=None, revoked_at=None),
+                name="one_open_invitation_per_address_and_study",
+            ),
+            models.CheckConstraint(
+                condition=Q(role__in=["owner", "researcher", "reviewer", "auditor"]),
+                name="invitation_has_a_known_role",
+            ),
+            models.CheckConstraint(
+                condition=~Q(address="") & ~Q(nonce=""), name="invitation_has_an_address_and_a_nonce"
+            ),
+            models.CheckConstraint(
+                condition=Q(expires_at__gt=F("invited_at")), name="invitation_expires_after_it_is_made"
+            ),
+            models.CheckConstraint(
+                condition=Q(accepted_at=None, accepted_by=None)
+                | Q(accepted_at__isnull=False, accepted_by__isnull=False),
+                name="accepted_invitation_says_by_whom",
+            ),
+            models.CheckConstraint(
+                condition=Q(accepted_at=None) | Q(revoked_at=None),
+                name="invitation_is_not_accepted_and_revoked",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"invitation {self.pk} to {self.study}"
+
+    def standing(self, now: datetime) -> Standing:
+        """What the invitation is good for at this moment."""
+        if self.accepted_at:
+            return self.Standing.ACCEPTED
+        if self.revoked_at:
+            return self.Standing.REVOKED
+        return self.Standing.OPEN if now < self.expires_at else self.Standing.EXPIRED
