@@ -90,6 +90,10 @@ class NotTheirs(AnnotationError):
     """An assignment was named that does not belong to the person in front of us."""
 
 
+class LeaseOver(AnnotationError):
+    """A lease was to be ended that had ended before."""
+
+
 class NotAdmitted(AnnotationError):
     """The study is not for this person; ``reason`` says why. Nothing was stored."""
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from django.urls import path
 
 from dashboard import views
-from dashboard.pages import baseline, filters, joining, quality, statement
+from dashboard.pages import baseline, filters, joining, overview, quality, statement
 
 app_name = "dashboard"
 urlpatterns = [
     path("", views.home, name="home"),
     path("studies/", views.studies, name="studies"),
-    path("studies/<slug:slug>/", views.study, name="study"),
+    path("studies/<slug:slug>/", overview.study, name="study"),
+    path("studies/<slug:slug>/leases/<int:number>/release/", overview.release_lease, name="release_lease"),
     path("studies/<slug:slug>/quality/", quality.quality, name="quality"),
     path("studies/<slug:slug>/quality/<slug:table>.csv", quality.quality_file, name="quality_file"),
     path("studies/<slug:slug>/people/<slug:pseudonym>/", quality.person, name="person"),
@@ -22,5 +23,5 @@ urlpatterns = [
     path("studies/<slug:slug>/accuracy/", baseline.accuracy, name="accuracy"),
     path("studies/<slug:slug>/accuracy.<str:kind>", baseline.accuracy_file, name="accuracy_file"),
     path("studies/<slug:slug>/releases/<int:number>/baseline/", baseline.draw, name="draw_baseline"),
-    path("studies/<slug:slug>/<str:move>/", views.change_state, name="change_state"),
+    path("studies/<slug:slug>/<str:move>/", overview.change_state, name="change_state"),
 ]

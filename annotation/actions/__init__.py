@@ -28,6 +28,7 @@ from annotation.actions.invitations import (
     invite_member,
     record_mailed,
 )
+from annotation.actions.leases import release_lease
 from annotation.actions.members import remove_member, revoke_invitation, set_role
 from annotation.actions.mending import change_vote, changing, check_changeable
 from annotation.actions.reviewing import adjudicate, draw_sample, spot_check
@@ -94,6 +95,7 @@ __all__ = [
     "record_vote_and_assign_next",
     "reinstate",
     "release_expired_leases",
+    "release_lease",
     "remove_member",
     "resume_imports",
     "revoke_invitation",

@@ -39,6 +39,7 @@ class Event(models.Model):
         ENROLLMENT_FAILED = "enrollment_failed", _("not qualified")
         ENROLLMENT_SUSPENDED = "enrollment_suspended", _("suspended")
         ENROLLMENT_REINSTATED = "enrollment_reinstated", _("reinstated")
+        LEASE_RELEASED = "lease_released", _("story given back by a researcher")
         VOTE_SUBMITTED = "vote_submitted", _("vote submitted")
         VOTE_CHANGED = "vote_changed", _("vote changed")
         ANNOTATOR_EXCLUDED = "annotator_excluded", _("somebody’s votes excluded")

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db.models import Count
 
-from annotation.models import Story, Study
+from annotation.models import Story, Study, SurplusReason, Vote
 from dashboard.figures import forecast, kept
 from dashboard.figures.kept import Figures
 from dashboard.figures.people import PeopleTally
@@ -41,6 +41,7 @@ def make(study_id: int, *, now: datetime) -> Figures:
         with snapshot(), closing(judged_stories(study)) as stories:
             document, people = figures(study, stories, now=now)
             document["lint"] = _lint(study)
+            document["votes"]["surplus"] = _surplus(study)
     except TooManyVotes as error:
         failure = str(error)
     made = Figures(now, timedelta(seconds=time.monotonic() - begun), document, failure)
@@ -133,3 +134,9 @@ def _lint(study: Study) -> dict[str, int]:
         .order_by("-stories", "lint_findings__code")
     )
     return {row["lint_findings__code"]: row["stories"] for row in found}
+
+
+def _surplus(study: Study) -> int:
+    """Votes on main stories that do not count; one that was changed is one."""
+    given = Vote.objects.of_study(study).filter(revision=1)
+    return given.exclude(surplus_reason=SurplusReason.NONE).count()

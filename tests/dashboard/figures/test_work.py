@@ -55,7 +55,7 @@ def test_only_counted_votes_are_looked_at_and_only_complete_stories_compared() -
         "incomplete": 1,
         "dropped_by_question": {"q1": 2, "q2": 2, "q3": 2, "q4": 2},
     }
-    assert document["votes"] == {"counted": 11, "wanted": 12}
+    assert document["votes"] == {"counted": 11, "wanted": 12, "surplus": 1}
     keeps = {row["name"]: row["kept"] for row in document["filters"]["filters"]}
     assert (keeps["all-agree"], keeps["two-of-three"], keeps["majority"]) == (1, 2, 2)
     people = kept.people(study)
@@ -125,6 +125,6 @@ def test_a_study_without_votes_or_stories_has_figures() -> None:
     assert document["seconds_per_vote"] is None
     assert document["finish"] == {"none": "done"}
     document = made(builders.make_study("new", stories=2))
-    assert document["votes"] == {"counted": 0, "wanted": 6}
+    assert document["votes"] == {"counted": 0, "wanted": 6, "surplus": 0}
     assert document["finish"] == {"none": "no_votes"}
     assert document["everybody"] == {"people": 0, "votes": 0, "median_seconds": None}

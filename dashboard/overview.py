@@ -1,0 +1,132 @@
+"""What the overview of a study shows now. Reads of people, leases and the log; never of all votes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from django.db.models import Count, Exists, OuterRef, Q
+from django.utils.translation import gettext as _
+
+from annotation import rules
+from annotation.models import Assignment, Enrollment, Event, Study
+from dashboard.queries import Share
+from qualification.queries import Funnel
+from recruitment.models import Visit
+
+LEASES_SHOWN = 50
+
+
+def people_of(study: Study, funnel: Funnel) -> list[Share]:
+    """From invitation to the first vote: how many people came how far, as shares of the invited.
+
+    The steps of the test are there where the study asks for one.
+    """
+    enrollments = Enrollment.objects.filter(study=study, environment=study.environment)
+    counts = enrollments.aggregate(
+        invited=Count("pk"),
+        agreed=Count("pk", filter=Q(consented_at__isnull=False)),
+        active=Count("pk", filter=Q(stories_submitted__gt=0)),
+    )
+    came = enrollments.filter(Exists(Visit.objects.filter(enrollment=OuterRef("pk")))).count()
+    steps = [
+        (_("Invited"), counts["invited"]),
+        (_("Came by their link"), came),
+        (_("Agreed to take part"), counts["agreed"]),
+    ]
+    if study.gate != Study.Gate.NOT_REQUIRED:
+        steps += [
+            (_("Began the test"), funnel.started),
+            (_("Handed the test in"), funnel.submitted),
+            (_("Passed the test"), funnel.passed),
+        ]
+    steps.append((_("Answered a story"), counts["active"]))
+    invited = counts["invited"]
+    return [Share(label, value, value / invited if invited else 0.0) for label, value in steps]
+
+
+def failures_of(study: Study, funnel: Funnel) -> list[Share]:
+    """Per test story and question: how many handed-in tests were failed on it."""
+    protocol = study.protocol
+    return [
+        Share(
+            f"{failure.story_id}: {protocol.question(failure.question).title}",
+            failure.not_accepted,
+            failure.share,
+        )
+        for failure in funnel.failures
+    ]
+
+
+def answers_in_the_last_hour(study: Study, *, now: datetime) -> int:
+    """How many answers came, counted or not; a changed answer came when it was first given.
+
+    The log has one event for each, with an index by time.
+    """
+    return Event.objects.filter(
+        study=study, type=Event.Type.VOTE_SUBMITTED, at__gt=now - timedelta(hours=1)
+    ).count()
+
+
+def leases_of(study: Study, *, now: datetime) -> dict[str, Any]:
+    """Who holds a story now, the lease that ends first first: the first 50, and whether there are more."""
+    held = (
+        Assignment.objects.filter(enrollment__study=study, state=Assignment.State.LEASED)
+        .select_related("story", "enrollment")
+        .order_by("lease_expires_at", "pk")[: LEASES_SHOWN + 1]
+    )
+    rows = [
+        {
+            "number": assignment.pk,
+            "pseudonym": rules.pseudonym(study.pseudonym_key, assignment.enrollment.annotator_id),
+            "story_id": assignment.story.story_id,
+            "served_at": assignment.served_at,
+            "lease_expires_at": assignment.lease_expires_at,
+            "ran_out": assignment.lease_expires_at <= now,
+        }
+        for assignment in held
+    ]
+    return {"rows": rows[:LEASES_SHOWN], "more": len(rows) > LEASES_SHOWN}
+
+
+def droppers_of(study: Study, verdicts: Mapping[str, Any]) -> list[Share]:
+    """Per question of the protocol: how many of the complete stories have an answer against them."""
+    complete = verdicts["kept"] + verdicts["dropped"]
+    dropped = verdicts["dropped_by_question"]
+    return [
+        Share(
+            str(question.title),
+            dropped.get(question.key, 0),
+            dropped.get(question.key, 0) / complete if complete else 0.0,
+        )
+        for question in study.protocol.questions
+    ]
+
+
+def lint_of(study: Study, document: Mapping[str, Any]) -> list[Share]:
+    """Per kind of lint warning: how many main stories it was raised for."""
+    labels, stories = study.protocol.finding_labels, document["verdicts"]["stories"]
+    return [
+        Share(str(labels.get(code, code.replace("_", " "))), count, count / stories if stories else 0.0)
+        for code, count in document["lint"].items()
+    ]
+
+
+def cost_of(study: Study, document: Mapping[str, Any]) -> dict[str, Decimal | None] | None:
+    """What the counted votes come to, and all votes wanted with a range; None if not paid or no votes.
+
+    Votes × time per vote (:func:`dashboard.figures.forecast.seconds_per_vote`) × pay rate. No platform's
+    fee, no test and no surplus vote is in it.
+    """
+    pace = document["seconds_per_vote"]
+    if study.pay_rate is None or pace is None:
+        return None
+    votes = document["votes"]
+    return {
+        "so_far": rules.estimated_pay(votes["counted"], pace["mean"], study.pay_rate),
+        "whole": rules.estimated_pay(votes["wanted"], pace["mean"], study.pay_rate),
+        "low": rules.estimated_pay(votes["wanted"], pace["low"], study.pay_rate),
+        "high": rules.estimated_pay(votes["wanted"], pace["high"], study.pay_rate),
+    }

@@ -1,0 +1,145 @@
+"""The overview of a study: how it stands now, and what can be done with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.cache import patch_vary_headers
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.models import User
+from annotation import actions
+from annotation.errors import AnnotationError
+from annotation.models import Study
+from annotation.rights import CHANGE_ALL, Right, rights_in, signed_in, study_page
+from dashboard import overview
+from dashboard.figures import kept
+from dashboard.pages.quality import story_address
+from publishing.baseline.drawing import can_be_drawn_from
+from publishing.models import Deposit, Release
+from publishing.views import release_list
+from qualification.queries import funnel, tested
+
+MOVES = {"open": actions.open_study, "pause": actions.pause_study, "close": actions.close_study}
+
+
+@require_safe
+@study_page()
+def study(request: HttpRequest, study: Study) -> HttpResponse:
+    """How a study stands. htmx asks for the part that moves and gets it alone."""
+    context = _now(request, study)
+    if getattr(request, "htmx", False):
+        response = render(request, "dashboard/_now.html", context)
+    else:
+        rights = rights_in(request.user, study)
+        context |= {
+            "qualification_fails": overview.failures_of(study, funnel(study)),
+            "blockers": actions.blockers(study) if study.state == Study.State.DRAFT else [],
+            "releases": release_list(study),
+            "deposits": Deposit.objects.filter(release__study=study).select_related("release"),
+            "unpublished": Release.objects.filter(study=study).exclude(state=Release.State.PUBLISHED),
+            "actions": _actions(study, signed_in(request), rights),
+        }
+        response = render(request, "dashboard/study.html", context)
+    patch_vary_headers(response, ["HX-Request"])
+    return response
+
+
+@require_POST
+@study_page(Right.CHANGE)
+def release_lease(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """Give the story that somebody holds to others at once."""
+    try:
+        actions.release_lease(study=study, assignment_id=number, by=signed_in(request), now=timezone.now())
+        messages.success(request, _("The story goes to somebody else."))
+    except AnnotationError as error:
+        messages.error(request, str(error))
+    return redirect("dashboard:study", slug=study.slug)
+
+
+def _now(request: HttpRequest, study: Study) -> dict[str, Any]:
+    """What moves: the figures as far as they are worked out, people, answers, leases."""
+    now = timezone.now()
+    found, underway = kept.refreshed(study, now=now)
+    people, document = tested(study), found.document if found else None
+    leases = overview.leases_of(study, now=now)
+    for row in leases["rows"]:
+        row["address"] = story_address(study, row["story_id"])
+    context = {
+        "study": study,
+        "figures": found,
+        "underway": underway,
+        "document": document,
+        "tested": people,
+        "people": overview.people_of(study, people),
+        "per_hour": overview.answers_in_the_last_hour(study, now=now),
+        "leases": leases,
+        "may_release": Right.CHANGE in rights_in(request.user, study),
+    }
+    if document:
+        context |= {
+            "droppers": overview.droppers_of(study, document["verdicts"]),
+            "lint": overview.lint_of(study, document),
+            "cost": overview.cost_of(study, document),
+        }
+    return context
+
+
+@require_POST
+@study_page(Right.CHANGE)
+def change_state(request: HttpRequest, study: Study, move: str) -> HttpResponse:
+    """Open, pause or close a study."""
+    if move not in MOVES:
+        raise Http404
+    try:
+        MOVES[move](study=study, by=signed_in(request), now=timezone.now())
+    except AnnotationError as error:
+        messages.error(request, str(error))
+    return redirect("dashboard:study", slug=study.slug)
+
+
+def _actions(study: Study, user: User, rights: frozenset[Right]) -> list[dict[str, Any]]:
+    """What the reader can do with a study in its state, the likeliest first."""
+    possible = {
+        Study.State.DRAFT: [("open", _("Open the study"))],
+        Study.State.OPEN: [("pause", _("Pause")), ("close", _("Close the study"))],
+        Study.State.PAUSED: [("open", _("Open again")), ("close", _("Close the study"))],
+        Study.State.CLOSED: [("open", _("Open again"))],
+    }[Study.State(study.state)]
+    buttons: list[dict[str, Any]] = []
+    if study.state != Study.State.DRAFT and Right.PUBLISH in rights:
+        publish_url = reverse("dashboard:publish", args=[study.slug])
+        buttons.append({"label": _("Publish a release"), "url": publish_url})
+    if Right.CHANGE in rights:
+        buttons += [
+            {
+                "label": label,
+                "url": reverse("dashboard:change_state", args=[study.slug, move]),
+                "method": "post",
+            }
+            for move, label in possible
+        ]
+    if study.state != Study.State.DRAFT:
+        filters_url = reverse("dashboard:filters", args=[study.slug])
+        buttons.append({"label": _("Compare filters"), "url": filters_url})
+    buttons += _baseline_links(study, rights)
+    if user.is_staff and user.has_perm(CHANGE_ALL):
+        imports = reverse("admin:annotation_study_import_file", args=[study.pk])
+        row = reverse("admin:annotation_study_change", args=[study.pk])
+        buttons += [{"label": _("Import stories"), "url": imports}, {"label": _("Back office"), "url": row}]
+    return buttons
+
+
+def _baseline_links(study: Study, rights: frozenset[Right]) -> list[dict[str, Any]]:
+    """To drawing questions for people from the newest release."""
+    newest = Release.objects.published().filter(study=study).select_related("study").first()
+    if Right.CHANGE not in rights or newest is None or not can_be_drawn_from(newest):
+        return []
+    address = reverse("dashboard:draw_baseline", args=[study.slug, newest.number])
+    return [{"label": _("Questions for people"), "url": address}]

@@ -1,0 +1,147 @@
+"""The overview of a study: what it counts, that it costs the same whatever the size, and its moving part."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.actions import ensure_researcher
+from annotation import actions
+from annotation.models import Assignment, Study
+from dashboard import overview
+from dashboard.figures import work
+from tests import builders
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("client")]
+
+ADDRESS = "/studies/main/"
+HTMX = {"HX-Request": "true"}
+
+
+@pytest.fixture
+def study() -> Study:
+    """Two people have answered everything, one of five failed the test, one holds a story."""
+    early = timezone.now() - timedelta(hours=5)
+    study = builders.make_study("main", stories=3, qualification=1, pay_rate=Decimal("18.00"), now=early)
+    *_, failing = builders.invite(study, 2, now=early)
+    builders.take_test(builders.consent(failing, now=early), builders.answers(q3="no"), now=early)
+    first, second, third = builders.qualified(study, 3, now=early)
+    for hours, person in enumerate((first, second)):
+        for number in range(3):
+            now = early + timedelta(hours=hours, minutes=number)
+            assignment = builders.claim(person, now=now)
+            actions.record_vote(
+                assignment_id=assignment.pk,
+                enrollment=person,
+                submitted=builders.ALL_YES,
+                now=now + timedelta(seconds=20),
+            )
+    builders.claim(third)
+    return study
+
+
+@pytest.fixture
+def boss(study: Study) -> Client:
+    client = Client()
+    client.force_login(ensure_researcher(username="boss", password="a long enough password"))
+    return client
+
+
+def words(page: bytes) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", page.decode()).split())
+
+
+def test_it_says_how_far_people_come_what_it_costs_and_who_holds_a_story(study: Study, boss: Client) -> None:
+    work.make(study.pk, now=timezone.now())
+    shown = words(boss.get(ADDRESS).content)
+    assert "3 of 4 people who handed the test in passed it (75 %). In the published procedure it was" in shown
+    assert "Invited 5 100 %" in shown
+    assert "Answered a story 2 40 %" in shown
+    assert "counted votes of 9 6" in shown
+    assert "The counted votes come to 0.60 USD, all of them to 0.90 USD." in shown, "20 s at 18 an hour"
+    assert "At this pace the last vote comes about" in shown
+    assert "story_0000" in shown.partition("Who holds a story now")[2]
+
+
+def test_without_a_test_its_steps_are_left_out(boss: Client) -> None:
+    builders.make_study("untested", stories=1)
+    shown = words(boss.get("/studies/untested/").content)
+    assert "Answered a story" in shown
+    assert "Passed the test" not in shown
+    assert "A worker is working the figures out" in shown
+
+
+def test_htmx_gets_the_part_that_moves_and_it_is_that_of_the_page(
+    study: Study, boss: Client, one_moment: None
+) -> None:
+    work.make(study.pk, now=timezone.now() + timedelta(hours=1))
+    page = boss.get(ADDRESS)
+    part = boss.get(ADDRESS, headers=HTMX)
+    assert "HX-Request" in page["Vary"]
+
+    def plain(text: str) -> str:
+        return re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", text).strip()
+
+    assert plain(part.content.decode()).startswith('<div id="now"')
+    assert plain(part.content.decode()) in plain(page.content.decode())
+
+
+def test_the_number_of_queries_does_not_grow(
+    study: Study, boss: Client, django_assert_max_num_queries: Any
+) -> None:
+    def asked(headers: dict[str, str]) -> int:
+        with django_assert_max_num_queries(100) as seen:
+            boss.get(ADDRESS, headers=headers)
+        return len(seen.captured_queries)
+
+    work.make(study.pk, now=timezone.now() + timedelta(hours=1))
+    before = asked(HTMX), asked({})
+    builders.import_rows(study, [builders.story_row(number) for number in range(20, 40)])
+    for person in builders.qualified(study, 4):
+        builders.vote(person)
+        builders.claim(person)
+    work.make(study.pk, now=timezone.now() + timedelta(hours=1))
+    assert (asked(HTMX), asked({})) == before
+    assert before[0] <= 10
+    with django_assert_max_num_queries(100) as seen:
+        boss.get(ADDRESS)
+    assert not [query for query in seen.captured_queries if "annotation_vote" in query["sql"]], (
+        "no page reads votes"
+    )
+
+
+def test_a_story_is_released_by_a_button(study: Study, boss: Client) -> None:
+    held = Assignment.objects.get(state="leased")
+    address = reverse("dashboard:release_lease", args=["main", held.pk])
+    assert f'action="{address}"' in boss.get(ADDRESS).content.decode()
+    shown = words(boss.post(address, follow=True).content)
+    assert "The story goes to somebody else." in shown
+    assert "Nobody just now." in shown
+    assert "Nobody holds this story any more" in words(boss.post(address, follow=True).content)
+
+
+def test_answers_of_the_last_hour_are_counted_once(study: Study) -> None:
+    now = timezone.now()
+    assert overview.answers_in_the_last_hour(study, now=now) == 0
+    person = builders.qualified(study)[0]
+    given = builders.vote(person, now=now).vote
+    actions.change_vote(
+        assignment_id=given.assignment_id, enrollment=person, submitted=builders.answers(q1="no"), now=now
+    )
+    assert overview.answers_in_the_last_hour(study, now=now + timedelta(minutes=59)) == 1
+    assert overview.answers_in_the_last_hour(study, now=now + timedelta(minutes=61)) == 0
+
+
+def test_many_leases_are_cut_and_it_says_so(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(overview, "LEASES_SHOWN", 1)
+    assert not overview.leases_of(study, now=timezone.now())["more"]
+    builders.claim(builders.qualified(study)[0])
+    found = overview.leases_of(study, now=timezone.now())
+    assert (len(found["rows"]), found["more"]) == (1, True)
