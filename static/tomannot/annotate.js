@@ -51,7 +51,8 @@
   const panel = one(".panel");
   let before;
   const openInstructions = (target) => {
-    before = { focus: document.activeElement, top: scrollY };
+    const focus = document.activeElement;
+    before = { focus, top: scrollY, placed: focus === placed };
     const examples = all("details", panel)[all("[data-question]").indexOf(target.closest("[data-question]"))];
     if (examples) examples.open = true;
     panel.open = true;
@@ -63,13 +64,14 @@
     panel.open = false;
     if (inside && before) {
       document.activeElement.blur();
-      const back = before.focus;
-      placed = back.matches("input, button") ? back : null;
-      back.focus({ preventScroll: true });
+      placed = before.placed ? before.focus : null;
+      before.focus.focus({ preventScroll: true });
       scrollTo(0, before.top);
     } else if (inside) one("summary", panel).focus();
     before = null;
   };
+  // Closed by mouse, nobody is led back any more.
+  panel?.addEventListener("toggle", () => panel.open || (before = null));
 
   const BACK = document.documentElement.dir === "rtl" ? "ArrowRight" : "ArrowLeft";
   const STEPS = { Backspace: -1, ArrowUp: -1, ArrowDown: 1, ArrowLeft: 1, ArrowRight: 1, [BACK]: -1 };
@@ -83,13 +85,15 @@
     if (!keys?.checked || target.closest("textarea, select, [contenteditable], input:not([type=radio])")) return;
     const rows = all("[data-row]", form);
     const missing = rows.filter((row) => !one("input:checked", row));
-    const row = target.closest("[data-row]") ?? missing[0];
+    const question = target.closest("[data-question]");
+    const own = question ? all("[data-row]", question) : missing;
+    const row = target.closest("[data-row]") ?? own.find((one) => missing.includes(one)) ?? own[0];
 
     if (key === "?" && panel) {
       event.preventDefault();
       panel.open ? closeInstructions() : openInstructions(target);
-    } else if (event.shiftKey || target.closest(".panel")) {
-      return; // capitals and selections are not ours, and the instructions are for reading
+    } else if (target.closest(".panel") || (event.shiftKey && (key in STEPS || key === "Enter"))) {
+      return; // the instructions are for reading, and selections are not ours; some keyboards shift for digits
     } else if (key === "Enter") {
       // On a radio, a button or a link the browser itself does the right thing.
       if (target.closest("input, button, a, summary")) return;

@@ -190,6 +190,25 @@ def test_instructions_opened_by_mouse_close_by_key_and_keep_the_focus(at_work: W
     expect(summary).to_be_focused()
 
 
+def test_after_the_instructions_arrows_still_choose_for_people_who_tab(at_work: Window) -> None:
+    at_work.radio("q1", "yes").focus()
+    press(at_work, "Space", "?", "Escape")
+    expect(at_work.radio("q1", "yes")).to_be_focused()
+    press(at_work, "ArrowRight")
+    assert chosen(at_work) == ["q1-possibly"]
+
+
+def test_a_place_that_was_left_by_mouse_is_not_gone_back_to(at_work: Window) -> None:
+    panel, summary = at_work.page.locator(INSTRUCTIONS), at_work.page.locator(f"{INSTRUCTIONS} > summary")
+    press(at_work, "1", "?")
+    summary.click()
+    expect(panel).not_to_have_attribute("open", "")
+    summary.click()
+    expect(panel).to_have_attribute("open", "")
+    press(at_work, "Escape")
+    expect(summary).to_be_focused()
+
+
 def test_the_next_story_has_its_instructions_closed(at_work: Window) -> None:
     press(at_work, "1", "1", "1", "1", "?")
     at_work.button("Save and continue").click()
@@ -225,7 +244,8 @@ def test_keys_with_modifiers_are_the_browsers(at_work: Window, modifier: str) ->
           const held = { ctrlKey: "Control", altKey: "Alt", metaKey: "Meta", shiftKey: "Shift" };
           const flags = {};
           for (const [flag, key] of Object.entries(held)) flags[flag] = key === modifier;
-          window.taken = ["1", "Backspace", "ArrowLeft", "ArrowRight", "Enter"].filter((key) =>
+          const digits = modifier === "Shift" ? [] : ["1"]; // on some keyboards Shift is how a digit is typed
+          window.taken = [...digits, "Backspace", "ArrowLeft", "ArrowRight", "Enter"].filter((key) =>
             !document.activeElement.dispatchEvent(
               new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...flags })));
         }""",
@@ -233,6 +253,25 @@ def test_keys_with_modifiers_are_the_browsers(at_work: Window, modifier: str) ->
     )
     assert at_work.page.evaluate("window.taken") == []
     assert chosen(at_work) == ["q1-yes"]
+
+
+def test_a_digit_that_needs_shift_is_a_digit(at_work: Window) -> None:
+    """As on French and Czech keyboards."""
+    at_work.page.evaluate(
+        """() => document.activeElement.dispatchEvent(
+          new KeyboardEvent("keydown", { key: "2", shiftKey: true, bubbles: true, cancelable: true }))"""
+    )
+    assert chosen(at_work) == ["q1-possibly"]
+
+
+def test_a_digit_answers_the_question_whose_explanation_has_the_focus(at_work: Window) -> None:
+    help_of_third = at_work.page.locator("[data-question]").nth(2).locator(".help summary")
+    help_of_third.focus()
+    press(at_work, "2")
+    assert chosen(at_work) == ["q3-no"]
+    help_of_third.focus()
+    press(at_work, "1")
+    assert chosen(at_work) == ["q3-yes"]
 
 
 @pytest.mark.parametrize("field", ["<input>", "<textarea></textarea>", "<p contenteditable>x</p>"])
