@@ -150,12 +150,10 @@ def test_an_object_that_was_changed_or_lost_afterwards_is_mended(
     assert there(store, bucket) == in_directory(package)
 
 
-@pytest.mark.parametrize("knows_checksums", [True, False])
 def test_a_big_file_goes_on_with_the_part_it_had_come_to(
-    store: Store, bucket: str, make_package: Make, monkeypatch: pytest.MonkeyPatch, knows_checksums: bool
+    store: Store, bucket: str, make_package: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(s3_parts, "_SMALLEST_PART", 5 * MIB)
-    store.knows_checksums = knows_checksums
     package = make_package(big=11 * MIB)
     big = "parquet/story-data/test.parquet"
     store.faults.before(method_is("PUT", big), drop, nth=3)
