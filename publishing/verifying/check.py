@@ -85,7 +85,7 @@ def check_release(directory: Path, *, with_machine_validation: bool = True) -> R
     if told:
         hashes.check_files(listed, told.layout, findings)
         _check_data(directory, told, findings, with_machine_validation)
-        metadata.check_croissant(directory, listed, findings)
+        metadata.check_croissant(directory, listed, told.layout, findings)
     else:
         findings.skip(_NOT_DESCRIBED, *(name for name in CHECKS if name not in _ALWAYS))
     identifiers.check(directory, findings)

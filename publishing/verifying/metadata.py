@@ -11,7 +11,7 @@ import yaml
 from publishing.files.croissant import CROISSANT_PATH
 from publishing.files.directory import MANIFEST
 from publishing.files.features import Type, declared
-from publishing.files.rows import Layout, config_path
+from publishing.files.rows import DROPPED_PATH, Layout, config_path
 from publishing.verifying.description import read_document
 from publishing.verifying.findings import Findings
 
@@ -70,8 +70,8 @@ def _wrong_header(
         yield "dataset_info does not declare the columns that the files have."
 
 
-def check_croissant(directory: Path, listed: Mapping[str, str], findings: Findings) -> None:
-    """The distribution of ``croissant.json`` is every file but itself and MANIFEST, with its hash."""
+def check_croissant(directory: Path, listed: Mapping[str, str], layout: Layout, findings: Findings) -> None:
+    """``croissant.json`` has every file but itself and MANIFEST, with its hash, and every kind of rows."""
     document = read_document(directory, CROISSANT_PATH, findings)
     if document is None:
         return
@@ -87,7 +87,15 @@ def check_croissant(directory: Path, listed: Mapping[str, str], findings: Findin
             findings.add(CROISSANT, CROISSANT_PATH, f"The SHA-256 of {path} is not that of MANIFEST.")
         if (directory / path).is_file() and stated.get("contentSize") != _size(directory, path):
             findings.add(CROISSANT, CROISSANT_PATH, f"The size of {path} is not that of the file.")
-    known = {one.get("@id") for one in objects}
+    dropped = directory / DROPPED_PATH
+    kinds = [*layout.configs, "votes"]
+    if dropped.is_file() and dropped.stat().st_size:
+        kinds.append("dropped-stories")
+    records = document.get("recordSet")
+    found = [one.get("@id") for one in records if isinstance(one, dict)] if isinstance(records, list) else []
+    if found != kinds:
+        findings.add(CROISSANT, CROISSANT_PATH, f"The record sets should be {', '.join(kinds)}.")
+    known = {str(one.get("@id")) for one in objects}
     for name in sorted(_sources(document.get("recordSet")) - known):
         findings.add(CROISSANT, CROISSANT_PATH, f"A field is read from {name}, which is not in distribution.")
 

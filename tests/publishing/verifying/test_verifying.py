@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import shutil
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
+from publishing.files import jsonl
 from publishing.files.directory import verify
 from publishing.verifying import CHECKS, check_release
 from publishing.verifying.findings import SHOWN
@@ -114,6 +116,25 @@ def test_changed_missing_extra_and_linked_files(place: Path) -> None:
         "hashes: README.md: This is a link",
     ):
         assert any(finding.startswith(expected) for finding in found), found
+
+
+@pytest.mark.parametrize("path", ["release.json", "statistics.json", "croissant.json"])
+def test_a_document_of_another_shape_is_a_finding_and_never_a_fault(place: Path, path: str) -> None:
+    """Every value of a document, and the first in each of these, as something it never is."""
+    whole = json.loads((place / path).read_bytes())
+    odd_values: tuple[object, ...] = (None, [[]])
+    places: list[tuple[str, ...]] = [(key,) for key in whole]
+    places += [(key, next(iter(whole[key]))) for key in whole if isinstance(whole[key], dict)]
+    if path == "croissant.json":
+        places = [("distribution",), ("recordSet",)]
+    for where in places:
+        for odd in odd_values:
+            document = copy.deepcopy(whole)
+            inside = document[where[0]] if where[1:] else document
+            inside[where[-1]] = odd
+            (place / path).write_bytes(jsonl.document(document))
+            write_manifest(place)
+            assert findings(place), where
 
 
 def test_croissant_must_have_the_hashes_of_manifest(place: Path) -> None:
