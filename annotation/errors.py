@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext as _
@@ -23,7 +23,14 @@ class StudyExists(AnnotationError):
 
 
 class InvalidStudy(AnnotationError):
-    """The study's configuration cannot be used; the message names the field."""
+    """The study's configuration cannot be used; the message names the field.
+
+    ``problems`` says what is wrong by field, where a field is to blame.
+    """
+
+    def __init__(self, message: str = "", problems: Mapping[str, str] | None = None) -> None:
+        self.problems = dict(problems or {})
+        super().__init__(message or "; ".join(f"{name}: {text}" for name, text in self.problems.items()))
 
 
 class LastOwner(AnnotationError):

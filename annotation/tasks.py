@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from celery import Task
 from django.utils import timezone
 
 from annotation import actions
 from annotation.errors import ImportRefused
+from annotation.importing.progress import tell_progress
 from tomannot.celery import task
 
 
-@task(time_limit=3600, bind=True)
-def run_import(self: Task[..., str], story_import_id: int) -> str:
+@task(time_limit=3600)
+def run_import(story_import_id: int) -> str:
     """Import a queued file, telling how far it has come. Returns the state the import ended in."""
     try:
         job = actions.run_import(
             story_import_id=story_import_id,
             now=timezone.now(),
-            progress=lambda read: self.update_state(state="PROGRESS", meta={"stories_read": read}),
+            progress=lambda read: tell_progress(story_import_id, read),
         )
     except ImportRefused:
         return "refused"  # the reasons are stored with the import, where the researcher reads them
@@ -28,6 +28,12 @@ def run_import(self: Task[..., str], story_import_id: int) -> str:
 def resume_imports() -> int:
     """Have a worker take up imports whose worker or message went away; returns how many."""
     return actions.resume_imports(now=timezone.now())
+
+
+@task(time_limit=50)
+def sweep_import_files() -> int:
+    """Delete uploaded story files about which all is decided; returns how many."""
+    return actions.sweep_import_files(now=timezone.now())
 
 
 @task(time_limit=50)

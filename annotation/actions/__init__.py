@@ -21,7 +21,15 @@ from annotation.actions.exclusions import (
     readmit_annotator,
     readmit_vote,
 )
-from annotation.actions.import_jobs import import_stories, queue_import, resume_imports, run_import
+from annotation.actions.import_jobs import (
+    cancel_import,
+    import_checked,
+    import_stories,
+    queue_import,
+    resume_imports,
+    run_import,
+    sweep_import_files,
+)
 from annotation.actions.invitations import (
     accept_as_newcomer,
     accept_invitation,
@@ -40,6 +48,7 @@ from annotation.actions.serving import (
     release_expired_leases,
     standing,
 )
+from annotation.actions.settings import change_study
 from annotation.actions.studies import (
     StudySettings,
     add_consent_text,
@@ -65,6 +74,8 @@ __all__ = [
     "admit_through",
     "assign_next_story",
     "blockers",
+    "cancel_import",
+    "change_study",
     "change_vote",
     "changing",
     "check_changeable",
@@ -79,6 +90,7 @@ __all__ = [
     "forget",
     "freeze_answers",
     "give_consent",
+    "import_checked",
     "import_stories",
     "invite",
     "invite_member",
@@ -107,6 +119,7 @@ __all__ = [
     "spot_check",
     "standing",
     "suspend",
+    "sweep_import_files",
     "thaw_answers",
     "withdraw",
 ]

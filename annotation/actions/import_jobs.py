@@ -1,5 +1,8 @@
 """From the request to import a file to its end, whatever happens to the worker in between.
 
+A file may be checked first (``dry_run``): its record says what would come of it, and the file is kept
+until somebody has it imported or cancels, at most for :data:`DECIDE_WITHIN`.
+
 An import that was asked for ends imported, checked or refused with its reasons, also when the broker
 was away, a message came twice or the worker was killed: one session at a time works on it (see
 ``annotation.locks``), and the sweep has a worker take up what nobody works on. It is begun three
@@ -8,6 +11,7 @@ times at the most.
 
 from __future__ import annotations
 
+import contextlib
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -15,12 +19,13 @@ from celery.exceptions import SoftTimeLimitExceeded
 from django.core.files import File
 from django.db import InterfaceError, OperationalError, transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from accounts.models import User
 from annotation import locks
 from annotation.actions.events import record_event
 from annotation.actions.importing import Progress, store_file
-from annotation.errors import ImportRefused
+from annotation.errors import ImportRefused, WrongState
 from annotation.importing.problems import Problem
 from annotation.models import Event, ImportProblem, Story, StoryImport, Study
 from tomannot.celery import app
@@ -29,7 +34,12 @@ IMPORT_TASK = "annotation.tasks.run_import"
 STALLED_AFTER = timedelta(minutes=1)
 """How long an import may wait for a worker before the sweep asks again."""
 MOST_TRIES = 3
+DECIDE_WITHIN = timedelta(days=1)
+"""How long a checked file is kept for somebody to decide about it."""
 UNFINISHED = (StoryImport.State.QUEUED, StoryImport.State.RUNNING)
+DECIDED = (StoryImport.State.IMPORTED, StoryImport.State.REFUSED, StoryImport.State.CANCELLED)
+KEPT_AFTER = timedelta(hours=1)
+"""How long the file of a decided import stays; what is left of it then are its name and hash."""
 
 
 def import_stories(
@@ -90,6 +100,87 @@ def enqueue_import(*, story_import_id: int) -> None:
     If the broker cannot be reached this is logged and nothing is lost: the sweep asks again.
     """
     transaction.on_commit(lambda: app.send_task(IMPORT_TASK, args=[story_import_id]), robust=True)
+
+
+@transaction.atomic
+def import_checked(*, story_import: StoryImport, by: User | None, now: datetime) -> StoryImport:
+    """Have a worker import a file that was checked and is kept. Asking twice is once.
+
+    Raises :class:`WrongState` for an import that was cancelled or refused, or whose file is gone.
+    """
+    job = _lock(story_import)
+    if (job.state in UNFINISHED and not job.dry_run) or job.state == StoryImport.State.IMPORTED:
+        return job
+    if job.state != StoryImport.State.CHECKED or not job.file:
+        raise WrongState(
+            _("“%(file)s” cannot be imported: it is %(state)s. Upload it again.")
+            % {"file": job.file_name, "state": job.get_state_display()}
+        )
+    job.state = StoryImport.State.QUEUED
+    job.dry_run = False
+    job.requested_by, job.requested_at, job.finished_at = by, now, None
+    job.tries = job.rows_read = job.stories_added = job.stories_unchanged = job.findings = 0
+    job.findings_by_code = {}
+    job.save()
+    enqueue_import(story_import_id=job.pk)
+    return job
+
+
+@transaction.atomic
+def cancel_import(*, story_import: StoryImport, by: User | None, now: datetime) -> StoryImport:
+    """Drop a file that was checked. Nothing of it is stored; its record stays.
+
+    Raises :class:`WrongState` once somebody has it imported, and while it is being checked.
+    """
+    job = _lock(story_import)
+    if job.state == StoryImport.State.CANCELLED:
+        return job
+    if job.state != StoryImport.State.CHECKED:
+        raise WrongState(
+            _("“%(file)s” cannot be cancelled: it is %(state)s.")
+            % {"file": job.file_name, "state": job.get_state_display()}
+        )
+    job.state = StoryImport.State.CANCELLED
+    job.save(update_fields=["state"])
+    record_event(
+        study=job.study,
+        type=Event.Type.IMPORT_CANCELLED,
+        by=by,
+        now=now,
+        subject=f"import {job.pk}",
+        note=job.file_name,
+    )
+    transaction.on_commit(lambda: _drop_file(job), robust=True)
+    return job
+
+
+def sweep_import_files(*, now: datetime) -> int:
+    """Cancel what nobody decided about in time, and delete the files of all that is decided.
+
+    Returns how many files. Safe to repeat: a file is deleted before its record forgets it.
+    """
+    late = StoryImport.objects.filter(state=StoryImport.State.CHECKED, finished_at__lte=now - DECIDE_WITHIN)
+    for job in late.exclude(file=""):
+        with contextlib.suppress(WrongState):  # somebody has decided just now
+            cancel_import(story_import=job, by=None, now=now)
+    decided = StoryImport.objects.filter(state__in=DECIDED, finished_at__lte=now - KEPT_AFTER).exclude(
+        file=""
+    )
+    dropped = [_drop_file(job) for job in decided]
+    return len(dropped)
+
+
+def _drop_file(job: StoryImport) -> None:
+    job.file.storage.delete(job.file.name)
+    StoryImport.objects.filter(pk=job.pk).update(file="")
+
+
+def _lock(story_import: StoryImport) -> StoryImport:
+    return (
+        StoryImport.objects.select_for_update(of=("self",), no_key=True)
+        .select_related("study")
+        .get(pk=story_import.pk)
+    )
 
 
 def resume_imports(*, now: datetime) -> int:
@@ -179,20 +270,24 @@ def _begin(job: StoryImport) -> None:
 def _refuse(job: StoryImport, refusal: ImportRefused) -> None:
     job.state = StoryImport.State.REFUSED
     job.stories_added = job.findings = 0
+    job.findings_by_code = {}
     job.problems_found = refusal.total
     job.finished_at = timezone.now()
     job.save()
     ImportProblem.objects.filter(story_import=job).delete()
     ImportProblem.objects.bulk_create(
-        ImportProblem(
-            story_import=job,
-            line=problem.line,
-            column=problem.column,
-            field=problem.field[:100],
-            message=problem.message,
-            remedy=problem.remedy,
-        )
-        for problem in refusal.problems
+        (
+            ImportProblem(
+                story_import=job,
+                line=problem.line,
+                column=problem.column,
+                field=problem.field[:100],
+                message=problem.message,
+                remedy=problem.remedy,
+            )
+            for problem in refusal.problems
+        ),
+        batch_size=1000,
     )
     record_event(
         study=job.study,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.utils import timezone
 
@@ -24,8 +24,11 @@ from annotation.models import Event, LintFinding, Story, StoryImport, Study
 from annotation.protocols.base import Finding, Protocol
 
 BATCH = 1000
-PROBLEMS_KEPT = 1000
+PROBLEMS_KEPT = 10_000
 """How many problems of one file are stored and shown; all of them are counted."""
+
+EXAMPLES_KEPT = 5
+"""How many warnings of each kind the record of an import shows."""
 
 MOST_ROWS = 2_000_000
 """How many rows one file may have: what is remembered of each takes some 500 bytes of memory."""
@@ -67,6 +70,7 @@ def store_file(*, job: StoryImport, path: Path, now: datetime, progress: Progres
         job.stories_unchanged += unchanged
         if problems.total == 0:
             job.findings += _store_batch(job, study, new, lint)
+            job.findings_by_code = lint.found
             job.stories_added += len(new)
         job.rows_read += len(batch)
         progress(job.rows_read)
@@ -172,11 +176,15 @@ def _bounded(
 
 
 class _Linter:
-    """The protocol's warnings about a story, and whether it nearly repeats another one of the study."""
+    """The protocol's warnings about a story, and whether it nearly repeats another one of the study.
+
+    ``found`` has for each kind of warning how many there were, and the first of them.
+    """
 
     def __init__(self, job: StoryImport, protocol: Protocol) -> None:
         self._job = job
         self._protocol = protocol
+        self.found: dict[str, dict[str, Any]] = {}
 
     def __call__(self, row: StoryRow) -> list[Finding]:
         findings = list(self._protocol.lint(row))
@@ -185,7 +193,22 @@ class _Linter:
             findings.append(
                 Finding("near_duplicate", "story", f"Nearly the same text as {', '.join(similar[:3])}.")
             )
+        for finding in findings:
+            self._remember(row, finding)
         return findings
+
+    def _remember(self, row: StoryRow, finding: Finding) -> None:
+        kind = self.found.setdefault(finding.code, {"count": 0, "examples": []})
+        kind["count"] += 1
+        if len(kind["examples"]) < EXAMPLES_KEPT:
+            kind["examples"].append(
+                {
+                    "line": row.line,
+                    "story_id": row.story_id,
+                    "field": finding.field,
+                    "message": finding.message,
+                }
+            )
 
     @cached_property
     def _seen(self) -> NearDuplicates:

@@ -51,7 +51,7 @@ def create_study(*, slug: str, settings: StudySettings, by: User | None, now: da
     try:
         protocol = get_protocol(settings.protocol)
     except UnknownProtocol as error:
-        raise InvalidStudy(f"protocol: {error}") from error
+        raise InvalidStudy(problems={"protocol": str(error)}) from error
     study = Study(
         slug=slug,
         title=settings.title,
@@ -74,9 +74,7 @@ def create_study(*, slug: str, settings: StudySettings, by: User | None, now: da
     try:
         study.full_clean()
     except ValidationError as error:
-        raise InvalidStudy(
-            "; ".join(f"{name}: {' '.join(texts)}" for name, texts in error.message_dict.items())
-        ) from error
+        raise InvalidStudy(problems=problems_of(error)) from error
     study.save()
     record_event(study=study, type=Event.Type.STUDY_CREATED, by=by, now=now)
     if by:
@@ -89,7 +87,7 @@ def add_consent_text(*, study: Study, text: str, by: User | None, now: datetime)
     """A new version of what people agree to; those who agreed to an older one are asked again."""
     if not text.strip():
         raise InvalidStudy("consent: The consent text is empty.")
-    study = _lock(study)
+    study = lock(study)
     study.consent_version += 1
     study.save(update_fields=["consent_version"])
     consent = ConsentText.objects.create(
@@ -104,7 +102,7 @@ def add_consent_text(*, study: Study, text: str, by: User | None, now: datetime)
 @transaction.atomic
 def set_gate(*, study: Study, gate: Study.Gate, by: User | None, now: datetime) -> Study:
     """Say whether people must qualify and whether there is a round for it. Called by qualification."""
-    study = _lock(study)
+    study = lock(study)
     if study.gate != gate:
         if study.state == Study.State.OPEN:
             raise WrongState("An open study's qualification cannot be changed. Pause the study first.")
@@ -126,7 +124,7 @@ def blockers(study: Study) -> list[str]:
 @transaction.atomic
 def open_study(*, study: Study, by: User | None, now: datetime) -> Study:
     """Let people in. Raises :class:`StudyNotReady` with everything that is still missing."""
-    study = _lock(study)
+    study = lock(study)
     _check_transition(study, Study.State.OPEN)
     missing = blockers(study)
     if missing:
@@ -138,7 +136,7 @@ def open_study(*, study: Study, by: User | None, now: datetime) -> Study:
 @transaction.atomic
 def pause_study(*, study: Study, by: User | None, now: datetime) -> Study:
     """Give out no more stories for now. People who hold one may still finish it."""
-    study = _lock(study)
+    study = lock(study)
     _check_transition(study, Study.State.PAUSED)
     return _move(study, Study.State.PAUSED, Event.Type.STUDY_PAUSED, by=by, now=now)
 
@@ -146,7 +144,7 @@ def pause_study(*, study: Study, by: User | None, now: datetime) -> Study:
 @transaction.atomic
 def close_study(*, study: Study, by: User | None, now: datetime) -> Study:
     """Give out no more stories. People who hold one may still finish it, and it counts."""
-    study = _lock(study)
+    study = lock(study)
     _check_transition(study, Study.State.CLOSED)
     return _move(study, Study.State.CLOSED, Event.Type.STUDY_CLOSED, by=by, now=now)
 
@@ -158,7 +156,7 @@ def freeze_answers(*, study: Study, now: datetime) -> Study:
     All of them, also one that bears a later time than ``now``, from a machine whose clock is ahead.
     Returns the study with the moment up to which its answers are fixed.
     """
-    study = _lock(study)
+    study = lock(study)
     locks.hold_answers(study.pk)
     later = Vote.objects.filter(submitted_at__gt=now, assignment__story__study=study)
     newest = later.aggregate(newest=Max("submitted_at"))["newest"]
@@ -172,7 +170,7 @@ def freeze_answers(*, study: Study, now: datetime) -> Study:
 @transaction.atomic
 def thaw_answers(*, study: Study, until: datetime | None, now: datetime) -> Study:
     """Nothing came of a publication: only the answers saved ``until`` then (None: none) stay fixed."""
-    study = _lock(study)
+    study = lock(study)
     locks.hold_answers(study.pk)
     study.answers_frozen_at = until
     study.save(update_fields=["answers_frozen_at"])
@@ -188,7 +186,7 @@ def make_rehearsal(*, study: Study, by: User | None, now: datetime) -> Study:
     hold no human judgements. Raises :class:`WrongState` once somebody has consented in the live study:
     simulated answers must never stand beside real ones.
     """
-    study = _lock(study)
+    study = lock(study)
     if study.environment == Environment.REHEARSAL:
         return study
     if Enrollment.objects.filter(study=study).exclude(state=Enrollment.State.INVITED).exists():
@@ -208,7 +206,13 @@ def make_rehearsal(*, study: Study, by: User | None, now: datetime) -> Study:
     return study
 
 
-def _lock(study: Study) -> Study:
+def problems_of(error: ValidationError) -> dict[str, str]:
+    """What a model's validation found, by field."""
+    return {name: " ".join(texts) for name, texts in error.message_dict.items()}
+
+
+def lock(study: Study) -> Study:
+    """The study as it is now, held until the end of the transaction."""
     return Study.objects.select_for_update(of=("self",), no_key=True).get(pk=study.pk)
 
 

@@ -22,6 +22,7 @@ class StoryImport(models.Model):
         IMPORTED = "imported", _("imported")
         CHECKED = "checked", _("checked, nothing saved (dry run)")
         REFUSED = "refused", _("refused")
+        CANCELLED = "cancelled", _("cancelled, nothing saved")
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="imports")
     role = models.CharField(max_length=20)
@@ -35,6 +36,11 @@ class StoryImport(models.Model):
     stories_added = models.PositiveIntegerField(default=0)
     stories_unchanged = models.PositiveIntegerField(default=0)
     findings = models.PositiveIntegerField(default=0)
+    findings_by_code = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text=_("Per kind of warning: how many, and the first of them."),
+    )
     problems_found = models.PositiveIntegerField(default=0)
     requested_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"

@@ -17,6 +17,8 @@ from django.utils import timezone
 from accounts.models import User
 from annotation import actions, tasks
 from annotation.actions import import_jobs, importing
+from annotation.errors import WrongState
+from annotation.importing.progress import progress_of
 from annotation.models import Event, Story, StoryImport, Study
 from tests import builders
 from tomannot.celery import app
@@ -211,3 +213,81 @@ def test_a_command_that_was_interrupted_is_not_left_running(
 
 def test_the_sweep_task_frees_leases(study: Study) -> None:
     assert tasks.release_expired_leases.apply().get() == 0
+
+
+def check(study: Study, rows: list[dict[str, Any]]) -> StoryImport:
+    job = actions.queue_import(study=study, file=upload(rows), by=None, now=timezone.now(), dry_run=True)
+    tasks.run_import.apply(args=[job.pk]).get()
+    job.refresh_from_db()
+    return job
+
+
+def test_a_checked_file_is_imported_on_demand_and_only_once(
+    study: Study, sent: list[tuple[str, list[int]]], django_capture_on_commit_callbacks: Any
+) -> None:
+    job = check(study, rows(1, 2))
+    assert (job.state, job.stories_added, Story.objects.count()) == ("checked", 2, 0)
+    with django_capture_on_commit_callbacks(execute=True):
+        actions.import_checked(story_import=job, by=None, now=timezone.now())
+        actions.import_checked(story_import=job, by=None, now=timezone.now())
+    assert sent == [("annotation.tasks.run_import", [job.pk])]
+    assert tasks.run_import.apply(args=[job.pk]).get() == "imported"
+    job = actions.import_checked(story_import=job, by=None, now=timezone.now())
+    assert (job.state, job.stories_added, job.dry_run, Story.objects.count()) == ("imported", 2, False, 2)
+
+
+def test_a_checked_file_is_cancelled(
+    study: Study, sent: list[tuple[str, list[int]]], django_capture_on_commit_callbacks: Any
+) -> None:
+    job = check(study, rows(1))
+    kept = Path(job.file.path)
+    with django_capture_on_commit_callbacks(execute=True):
+        actions.cancel_import(story_import=job, by=None, now=timezone.now())
+    assert not kept.exists()
+    assert Event.objects.get(type=Event.Type.IMPORT_CANCELLED).note == "my stories.jsonl"
+    with pytest.raises(WrongState, match="Upload it again"):
+        actions.import_checked(story_import=job, by=None, now=timezone.now())
+    actions.cancel_import(story_import=job, by=None, now=timezone.now())
+    assert Event.objects.filter(type=Event.Type.IMPORT_CANCELLED).count() == 1
+
+
+def test_what_is_imported_is_not_cancelled(study: Study, sent: list[tuple[str, list[int]]]) -> None:
+    job = queue(study, rows(1))
+    tasks.run_import.apply(args=[job.pk]).get()
+    with pytest.raises(WrongState, match="it is imported"):
+        actions.cancel_import(story_import=job, by=None, now=timezone.now())
+
+
+def test_files_are_kept_until_it_is_decided_about_them(
+    study: Study, sent: list[tuple[str, list[int]]], django_capture_on_commit_callbacks: Any
+) -> None:
+    undecided, imported, refused = check(study, rows(1)), queue(study, rows(2)), queue(study, [{}])
+    for job in (imported, refused):
+        tasks.run_import.apply(args=[job.pk]).get()
+    paths = [Path(job.file.path) for job in (undecided, imported, refused)]
+    now = timezone.now()
+    assert actions.sweep_import_files(now=now) == 0
+    assert actions.sweep_import_files(now=now + timedelta(hours=2)) == 2
+    assert [path.exists() for path in paths] == [True, False, False]
+    with django_capture_on_commit_callbacks(execute=True):
+        actions.sweep_import_files(now=now + timedelta(hours=25))
+    undecided.refresh_from_db()
+    assert (undecided.state, undecided.file.name, paths[0].exists()) == ("cancelled", "", False)
+    assert app.conf.beat_schedule["sweep-import-files"]["task"] == tasks.sweep_import_files.name
+
+
+def test_a_check_says_what_the_lint_found(study: Study, sent: list[tuple[str, list[int]]]) -> None:
+    alike = [builders.story_row(1), builders.story_row(1) | {"story_id": "b_sev1", "core_id": "b"}]
+    job = check(study, alike)
+    found = job.findings_by_code["near_duplicate"]
+    assert found["count"] == 1
+    assert found["examples"][0]["line"] == 2
+    assert "story_00001_sev1" in found["examples"][0]["message"]
+    assert sum(kind["count"] for kind in job.findings_by_code.values()) == job.findings
+
+
+def test_a_worker_tells_how_far_it_has_come(study: Study, sent: list[tuple[str, list[int]]]) -> None:
+    job = queue(study, rows(1, 2, 3))
+    assert progress_of(job.pk) == 0
+    tasks.run_import.apply(args=[job.pk]).get()
+    assert progress_of(job.pk) == 3

@@ -1,0 +1,54 @@
+"""Which settings of a study can still be changed, and why the others cannot. Pure functions."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from django.utils.translation import gettext as _
+
+SETTINGS = (
+    "title",
+    "description",
+    "contact",
+    "protocol",
+    "votes_per_story",
+    "story_cap",
+    "lease_minutes",
+    "change_hours",
+    "pay_rate",
+    "currency",
+    "license",
+    "serving_seed",
+)
+"""What a researcher decides about a study, by the names of ``StudySettings``."""
+
+
+def fixed_settings(*, state: str, has_stories: bool) -> dict[str, str]:
+    """The settings that cannot be changed any more, each with the reason.
+
+    A draft is free, but for what its stories were read and placed by. Once a study has been opened,
+    what people agreed to and what decides about stories stays.
+    """
+    fixed = {}
+    if has_stories:
+        fixed["protocol"] = _("The stories that are here were read by this protocol.")
+        fixed["serving_seed"] = _("The stories that are here have their places by this seed.")
+    if state != "draft":
+        opened = _("The study has been opened, and people know it by this form.")
+        fixed["protocol"] = fixed.get("protocol", opened)
+        fixed["serving_seed"] = fixed.get("serving_seed", opened)
+        fixed["votes_per_story"] = _(
+            "The study has been opened: every story must be decided by the same number of votes."
+        )
+        fixed["currency"] = _("The study has been opened: people agreed to be paid in it.")
+        fixed["license"] = _("The study has been opened: people agreed to this licence.")
+    return fixed
+
+
+def pay_problem(*, state: str, before: Decimal | None, after: Decimal | None) -> str:
+    """Why the pay cannot become this; nothing: it can. After the opening it can only be raised."""
+    if state == "draft" or before is None or (after is not None and after >= before):
+        return ""
+    return _("The study has been opened: people agreed to %(rate)s per hour, so it can only be raised.") % {
+        "rate": before
+    }
