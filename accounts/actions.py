@@ -6,8 +6,9 @@ from datetime import datetime
 
 from django.db import IntegrityError, transaction
 from django.db.models import Q
+from django.utils.crypto import salted_hmac
 
-from accounts.models import Annotator, PlatformIdentity, User
+from accounts.models import Annotator, ForgottenIdentity, PlatformIdentity, User
 
 EMAIL = PlatformIdentity.Platform.EMAIL
 CLAIMED = ~Q(platform=EMAIL) | Q(confirmed_at__isnull=False)
@@ -25,6 +26,10 @@ class NameTaken(Exception):
 
 class Erased(Exception):
     """The annotator asked to be forgotten, so nothing about them is remembered any more."""
+
+
+class AskedToBeForgotten(Exception):
+    """Somebody comes back who asked to be forgotten. They get no second place, so nobody votes twice."""
 
 
 @transaction.atomic
@@ -56,7 +61,8 @@ def recognise(
     """The annotator whom a platform knows by this id, made if there is none: same id, same person.
 
     For ``Platform.EMAIL`` the address counts as confirmed, so only whoever vouches for it may call this.
-    Two calls at once give one annotator: the unique constraint refuses the second row.
+    Two calls at once give one annotator: the unique constraint refuses the second row. Raises
+    :class:`AskedToBeForgotten` for an id that was somebody's who has been forgotten.
     """
     for _attempt in range(RECOGNISE_ATTEMPTS):
         known = PlatformIdentity.objects.filter(
@@ -75,6 +81,9 @@ def recognise(
                         created_at=now,
                         confirmed_at=now if platform == EMAIL else None,
                     )
+                    # Looked at after the row was made: from here on nobody erases this id unseen.
+                    if is_forgotten(platform=platform, environment=environment, person=person):
+                        raise AskedToBeForgotten("Somebody with this id asked to be forgotten.")
                     return annotator
             except IntegrityError:
                 continue  # somebody else was first; read theirs
@@ -135,10 +144,32 @@ def confirm_email(*, identity_id: int, now: datetime) -> PlatformIdentity:
 
 @transaction.atomic
 def erase_identities(*, annotator: Annotator, now: datetime) -> None:
-    """Remove every row that says who the annotator is, and remember that they asked for it."""
+    """Remove every row that says who the annotator is, and remember that they asked for it.
+
+    Of each id that was known to be theirs a keyed hash stays (:class:`accounts.models.ForgottenIdentity`);
+    of an address that was only claimed nothing does, since it may be somebody else's.
+    """
     annotator = _lock(annotator)
-    PlatformIdentity.objects.filter(annotator=annotator).delete()
+    identities = PlatformIdentity.objects.filter(annotator=annotator)
+    ForgottenIdentity.objects.bulk_create(
+        (
+            ForgottenIdentity(digest=_digest(one.platform, one.environment, one.person), day=now.date())
+            for one in identities.filter(CLAIMED)
+        ),
+        ignore_conflicts=True,
+    )
+    identities.delete()
     Annotator.objects.filter(pk=annotator.pk, erased_at=None).update(erased_at=now)
+
+
+def is_forgotten(*, platform: str, environment: str, person: str) -> bool:
+    """Whether somebody with this id asked to be forgotten."""
+    return ForgottenIdentity.objects.filter(pk=_digest(platform, environment, person)).exists()
+
+
+def _digest(platform: str, environment: str, person: str) -> str:
+    value = f"{platform}:{environment}:{person}"
+    return salted_hmac("tomannot.forgotten", value, algorithm="sha256").hexdigest()
 
 
 def _lock(annotator: Annotator) -> Annotator:

@@ -7,7 +7,7 @@ from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from accounts.back_office import ReadOnlyAdmin
-from accounts.models import Annotator, PlatformIdentity, User
+from accounts.models import Annotator, ForgottenIdentity, PlatformIdentity, User
 
 admin.site.unregister(Group)
 
@@ -28,3 +28,9 @@ class AnnotatorAdmin(ReadOnlyAdmin):
 class PlatformIdentityAdmin(ReadOnlyAdmin):
     list_display = ("id", "annotator", "platform", "environment", "created_at")
     list_filter = ("platform", "environment")
+
+
+@admin.register(ForgottenIdentity)
+class ForgottenIdentityAdmin(ReadOnlyAdmin):
+    list_display = ("day",)
+    list_display_links = None

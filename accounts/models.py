@@ -32,6 +32,23 @@ class Annotator(models.Model):
         return f"annotator {self.pk}"
 
 
+class ForgottenIdentity(models.Model):
+    """An id of somebody who asked to be forgotten, as a keyed hash that says neither whose nor which it was.
+
+    By it they are known if they come back, so that nobody votes twice on a story. There is a day and no
+    time, and no number that counts up: nothing here leads to the moment at which somebody was erased.
+    """
+
+    digest = models.CharField(max_length=64, primary_key=True)
+    day = models.DateField()
+
+    class Meta:
+        verbose_name_plural = "forgotten identities"
+
+    def __str__(self) -> str:
+        return f"forgotten on {self.day}"
+
+
 class PlatformIdentity(models.Model):
     """An annotator's id on a crowd platform. The only table that says so; erasing a person empties it."""
 

@@ -83,7 +83,8 @@ class LinkProblem(enum.Enum):
         _("You have been forgotten"),
         _(
             "You have left, and everything that said who you are has been erased, as you asked. "
-            "This link opens nothing any more. Thank you for the time you gave."
+            "So that nobody answers a story twice, your place cannot be opened again. "
+            "Thank you for the time you gave."
         ),
     )
 

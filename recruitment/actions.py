@@ -11,12 +11,12 @@ from django.core.validators import validate_email
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from accounts.actions import confirm_email, recognise, set_email
+from accounts.actions import AskedToBeForgotten, confirm_email, recognise, set_email
 from accounts.models import PlatformIdentity, User
 from annotation import actions as annotation_actions
 from annotation.models import Enrollment, Event, Study
 from recruitment import mails, queries
-from recruitment.errors import CannotJoin, InvalidAddress, NoAddress, NoMail
+from recruitment.errors import CannotInvite, CannotJoin, InvalidAddress, NoAddress, NoMail
 from recruitment.joining import check_settings, own_source, person_of
 from recruitment.models import JoinLink, Visit
 from tomannot.celery import app
@@ -55,7 +55,8 @@ def join(*, link: JoinLink, participant: str, now: datetime) -> Enrollment:
     """The place of a platform's participant in the study, made if they have none.
 
     The same id from the same source is the same person, with the same place, also when it arrives twice
-    at once. Raises :class:`CannotJoin` for somebody new to a study that is not open.
+    at once. Raises :class:`CannotJoin` for somebody new to a study that is not open, and
+    ``accounts.actions.AskedToBeForgotten`` for somebody who has been forgotten.
     """
     annotator = recognise(
         platform=PlatformIdentity.Platform.LINK,
@@ -179,19 +180,26 @@ def invite_by_mail(
     """Invite the people with these addresses, and send each their link.
 
     Whoever gives an address here vouches for it, so it counts as confirmed, and somebody known by it
-    stays the same person. Raises :class:`NoMail` and :class:`InvalidAddress`; then nobody is invited.
+    stays the same person. Raises :class:`NoMail`, :class:`InvalidAddress` and :class:`CannotInvite` (somebody
+    asked to be forgotten); then nobody is invited.
     """
     if not settings.SENDS_MAIL:
         raise NoMail(_("This site sends no mail: EMAIL_URL is not set."))
     enrollments = []
     for address in [_checked(one) for one in dict.fromkeys(one.strip().lower() for one in addresses)]:
-        annotator = recognise(
-            platform=PlatformIdentity.Platform.EMAIL,
-            environment=study.environment,
-            person=address,
-            language=language,
-            now=now,
-        )
+        try:
+            annotator = recognise(
+                platform=PlatformIdentity.Platform.EMAIL,
+                environment=study.environment,
+                person=address,
+                language=language,
+                now=now,
+            )
+        except AskedToBeForgotten as error:
+            raise CannotInvite(
+                _("“%(value)s” asked to be forgotten, and cannot be invited again. Nobody was invited.")
+                % {"value": address}
+            ) from error
         enrollment = annotation_actions.enroll(study=study, annotator=annotator, now=now, by=by)
         identity = queries.address_of(enrollment)
         assert identity is not None  # recognised by it, and locked

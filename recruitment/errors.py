@@ -19,6 +19,10 @@ class InvalidAddress(RecruitmentError):
     """Something is not an e-mail address; the message names it."""
 
 
+class CannotInvite(RecruitmentError):
+    """Somebody among those to be invited must not be; the message names them."""
+
+
 class CannotJoin(RecruitmentError):
     """Nobody new is let in by this join link now; the study's state says why."""
 

@@ -14,11 +14,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods
 
-from accounts.actions import AddressTaken, Erased
+from accounts.actions import AddressTaken, AskedToBeForgotten, Erased
 from accounts.limits import ASKED_BY_CLIENT, ASKED_FOR_ADDRESS, client_of, retry_at
 from accounts.models import PlatformIdentity
 from annotation.access import (
+    LinkProblem,
     annotator_page,
+    link_problem,
     page_url,
     revoked_link,
     too_many,
@@ -85,6 +87,8 @@ def join(request: HttpRequest, slug: str) -> HttpResponse:
         enrollment = actions.join(link=link, participant=participant, now=timezone.now())
     except CannotJoin:
         return _closed(request, link.study)
+    except AskedToBeForgotten:
+        return link_problem(request, LinkProblem.FORGOTTEN)
     return redirect(personal_path(enrollment))
 
 

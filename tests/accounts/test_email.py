@@ -10,7 +10,15 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from accounts.actions import AddressTaken, Erased, confirm_email, erase_identities, set_email
+from accounts.actions import (
+    AddressTaken,
+    AskedToBeForgotten,
+    Erased,
+    confirm_email,
+    erase_identities,
+    recognise,
+    set_email,
+)
 from accounts.models import Annotator, Environment, PlatformIdentity
 from annotation.models import Enrollment, Event
 from publishing import actions as publishing_actions
@@ -147,6 +155,19 @@ def test_nothing_is_remembered_of_somebody_who_was_forgotten() -> None:
 
     assert not person.identities.exists()
     give(somebody(), ADDRESS)
+
+
+def test_an_address_that_was_only_claimed_does_not_keep_its_owner_out() -> None:
+    claiming, owner = somebody(), "owner@example.org"
+    give(claiming, owner)
+    proved = somebody()
+    confirm(give(proved, ADDRESS))
+    for person in (claiming, proved):
+        erase_identities(annotator=person, now=NOW)
+
+    recognise(platform=PlatformIdentity.Platform.EMAIL, environment="live", person=owner, now=NOW)
+    with pytest.raises(AskedToBeForgotten):
+        recognise(platform=PlatformIdentity.Platform.EMAIL, environment="live", person=ADDRESS, now=NOW)
 
 
 def test_erasing_twice_keeps_the_first_date() -> None:

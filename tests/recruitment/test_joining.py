@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import re
@@ -13,7 +14,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
-from accounts.models import Annotator, PlatformIdentity
+from accounts.models import Annotator, ForgottenIdentity, PlatformIdentity
 from annotation import actions as annotation_actions
 from annotation.models import Enrollment, Event, Study
 from recruitment import actions
@@ -157,14 +158,37 @@ def test_looking_ahead_lets_nobody_in(link: JoinLink) -> None:
     assert not Annotator.objects.exists()
 
 
-def test_somebody_forgotten_is_somebody_new(link: JoinLink) -> None:
-    person = joined(link)
+def test_somebody_forgotten_gets_no_second_place_and_no_second_vote(link: JoinLink) -> None:
+    person = builders.consent(joined(link))
+    builders.vote(person)
     annotation_actions.forget(annotator=person.annotator, now=timezone.now())
 
-    again = joined(link)
+    for slug in ("study", "elsewhere"):
+        if slug == "elsewhere":  # the same list of ids in another study
+            make_join_link(builders.make_study(slug), source=link.source)
+        browser = come(slug=slug)
+        assert (browser.page.status_code, browser.heading) == (410, "You have been forgotten")
+        assert "your place cannot be opened again" in browser.document.text_content()
 
-    assert again != person
-    assert PlatformIdentity.objects.get().annotator == again.annotator
+    assert Enrollment.objects.get() == person
+    assert not PlatformIdentity.objects.exists()
+    assert Annotator.objects.count() == 1
+    assert joined(link, "another").pk != person.pk
+
+
+def test_of_somebody_forgotten_only_a_mark_stays_that_nobody_can_read(link: JoinLink, settings: Any) -> None:
+    person = joined(link)
+    moment = timezone.now()
+    annotation_actions.forget(annotator=person.annotator, now=moment)
+
+    mark = ForgottenIdentity.objects.get()
+    plain = f"link:live:{link.source}/{PARTICIPANT}"
+    assert mark.digest != hashlib.sha256(plain.encode()).hexdigest()
+    assert (len(mark.digest), mark.day) == (64, moment.date())
+    assert {field.name for field in ForgottenIdentity._meta.get_fields()} == {"digest", "day"}
+
+    settings.SECRET_KEY = "another key"
+    assert joined(link).pk != person.pk, "the mark says nothing without the key"
 
 
 def test_an_id_is_in_no_log_and_no_event(link: JoinLink, caplog: pytest.LogCaptureFixture) -> None:

@@ -323,6 +323,18 @@ def test_an_invitation_that_cannot_be_sent_invites_nobody(
     assert not mails
 
 
+def test_somebody_who_was_forgotten_is_not_invited_again(study: Study, mails: list[EmailMessage]) -> None:
+    (person,) = actions.invite_by_mail(study=study, addresses=[ADDRESS], by=None, now=timezone.now())
+    annotation_actions.forget(annotator=person.annotator, now=timezone.now())
+    mails.clear()
+
+    with pytest.raises(CommandError, match=f"“{ADDRESS}” asked to be forgotten"):
+        call_command("invite", "study", email=[ADDRESS, "good@example.org"])
+
+    assert Enrollment.objects.get() == person
+    assert not mails
+
+
 def test_inviting_by_mail_needs_mail(study: Study, settings: Any) -> None:
     settings.SENDS_MAIL = False
     with pytest.raises(CommandError, match="EMAIL_URL"):
