@@ -36,6 +36,13 @@ def arguments() -> argparse.Namespace:
         metavar="STORIES",
         help="measure publishing a release of so many stories, and nothing else",
     )
+    parser.add_argument(
+        "--pages",
+        type=int,
+        default=0,
+        metavar="STORIES",
+        help="measure the researchers' pages on a study of so many stories, and nothing else",
+    )
     parser.add_argument("--port", type=int, default=8900, help="the first of the two ports to use")
     parser.add_argument(
         "--server", default="", metavar="OPTIONS", help="more options for granian, to try them out"
@@ -50,6 +57,8 @@ def arguments() -> argparse.Namespace:
     chosen = parser.parse_args()
     if chosen.screen and not 1 <= chosen.screen <= 500:
         parser.error("--screen must be between 1 and 500.")
+    if chosen.pages and not 100 <= chosen.pages <= 2_000_000:
+        parser.error("--pages must be between 100 and 2000000.")
     if chosen.release and not 100 <= chosen.release <= 2_000_000:
         parser.error("--release must be between 100 and 2000000.")
     if not 0 < chosen.seconds <= 120:
@@ -92,11 +101,12 @@ def main() -> None:
     import django
 
     django.setup()
-    from bench.run import run, run_release, run_screen
+    from bench.run import run, run_pages, run_release, run_screen
     from bench.screen import NoBrowser
 
     try:
-        measure = run_release if chosen.release else run_screen if chosen.screen else run
+        parts = ((chosen.release, run_release), (chosen.pages, run_pages), (chosen.screen, run_screen))
+        measure = next((part for size, part in parts if size), run)
         report, fine = measure(chosen, results=results, say=say)
     except NoBrowser as error:
         sys.exit(f"bench: {error}")

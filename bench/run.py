@@ -17,9 +17,10 @@ from django.utils import timezone
 from bench import measure
 from bench.http import WARM_UP_REQUESTS
 from bench.machine import describe
+from bench.pages import DATABASE, pages
 from bench.release import publishing
 from bench.screen import WARM_UP, screen
-from bench.table import release_table, screen_table, table
+from bench.table import pages_table, release_table, screen_table, table
 from bench.world import copy_world, empty_database, fill_up, make_world, server_url
 from publishing.provenance import code_version
 from tomannot import web
@@ -109,6 +110,24 @@ def run_release(chosen: argparse.Namespace, *, results: Path, say: Callable[[str
     file = results / f"{now:%Y-%m-%d-%H%M%S}-release.json"
     file.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
     return release_table(facts) + f"\n{file}\n", True
+
+
+def run_pages(chosen: argparse.Namespace, *, results: Path, say: Callable[[str], None]) -> tuple[str, bool]:
+    """Measure the researchers' pages alone; the table as text. Writes a JSON file beside it."""
+    empty_database("tomannot")
+    world = make_world(stories=RELEASE_SAMPLE, people=RELEASE_PEOPLE)
+    found = pages(world, stories=chosen.pages, say=say)
+    now = timezone.now()
+    facts = {
+        "date": now.isoformat(timespec="seconds"),
+        "code": code_version(),
+        "machine": describe(),
+        "postgres": settings_of(server_url(DATABASE)),
+        "pages": dataclasses.asdict(found),
+    }
+    file = results / f"{now:%Y-%m-%d-%H%M%S}-pages.json"
+    file.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+    return pages_table(facts) + f"\n{file}\n", True
 
 
 def run_screen(chosen: argparse.Namespace, *, results: Path, say: Callable[[str], None]) -> tuple[str, bool]:

@@ -23,6 +23,26 @@ def screen_table(facts: Facts) -> str:
     return "\n".join([*_machine(facts), "", *_screen(facts["screen"])]) + "\n"
 
 
+def pages_table(facts: Facts) -> str:
+    """What the researchers' pages take, as Markdown."""
+    return "\n".join([*_machine(facts), "", *_pages(facts["pages"])]) + "\n"
+
+
+def _pages(found: Facts) -> Iterator[str]:
+    yield f"| {found['stories']:,} stories, {found['votes']:,} votes | |"
+    yield "|---|---:|"
+    yield f"| the figures, seconds | {found['seconds']:.1f} |"
+    cpu = f"{found['worker_cpu']:.1f} worker + {found['postgres_cpu']:.1f} PostgreSQL"
+    yield f"| CPU seconds | {cpu} |"
+    yield f"| peak memory of the worker, MiB | {found['peak_mib']:,} |"
+    yield f"| load average before | {found['load_before']} |"
+    yield ""
+    yield "| page | p50 ms | p95 ms | queries |"
+    yield "|---|---:|---:|---:|"
+    for name, page in found["pages"].items():
+        yield f"| {name} | {page['p50_ms']:.1f} | {page['p95_ms']:.1f} | {page['queries']} |"
+
+
 def _screen(found: Facts) -> Iterator[str]:
     readable, request = found["readable"], found["request"]
     yield f"| {readable['requests']} submissions in Chromium | p50 ms | p95 ms | max ms |"

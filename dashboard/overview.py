@@ -13,13 +13,13 @@ from django.utils.translation import gettext as _
 from annotation import rules
 from annotation.models import Assignment, Enrollment, Event, Study
 from dashboard.queries import Share
-from qualification.queries import Funnel
+from qualification.queries import Funnel, Tested
 from recruitment.models import Visit
 
 LEASES_SHOWN = 50
 
 
-def people_of(study: Study, funnel: Funnel) -> list[Share]:
+def people_of(study: Study, people: Tested) -> list[Share]:
     """From invitation to the first vote: how many people came how far, as shares of the invited.
 
     The steps of the test are there where the study asks for one.
@@ -38,9 +38,9 @@ def people_of(study: Study, funnel: Funnel) -> list[Share]:
     ]
     if study.gate != Study.Gate.NOT_REQUIRED:
         steps += [
-            (_("Began the test"), funnel.started),
-            (_("Handed the test in"), funnel.submitted),
-            (_("Passed the test"), funnel.passed),
+            (_("Began the test"), people.started),
+            (_("Handed the test in"), people.submitted),
+            (_("Passed the test"), people.passed),
         ]
     steps.append((_("Answered a story"), counts["active"]))
     invited = counts["invited"]

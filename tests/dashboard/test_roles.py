@@ -30,7 +30,7 @@ PSEUDONYM = "the pseudonym of the only person in the study"
 PAGES: dict[str, tuple[Right | None, Right | None, tuple[str, ...]]] = {
     "study": (Right.LOOK, None, ()),
     "change_state": (None, Right.CHANGE, ("pause",)),
-    "release_lease": (None, Right.CHANGE, (1,)),
+    "release_lease": (None, Right.CHANGE, ("1",)),
     "quality": (Right.LOOK, None, ()),
     "quality_file": (Right.LOOK, None, ("people",)),
     "person": (Right.LOOK, None, (PSEUDONYM,)),

@@ -1,0 +1,75 @@
+"""The process that makes the figures of the big study and asks for its pages: ``python -m bench.figurer``."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+
+import django
+
+django.setup()
+
+from django.db import connection  # noqa: E402
+from django.test import Client  # noqa: E402
+from django.test.utils import CaptureQueriesContext  # noqa: E402
+from django.utils import timezone  # noqa: E402
+
+from accounts.models import User  # noqa: E402
+from annotation.models import Study  # noqa: E402
+from bench.measure import Times  # noqa: E402
+from dashboard.figures import kept, work  # noqa: E402
+
+REQUESTS = 30
+HTMX = {"HX-Request": "true"}
+
+
+def main() -> None:
+    """Make the figures of the only study, ask for each page, say on standard output how it went."""
+    study = Study.objects.get()
+    begun, used = time.perf_counter(), time.process_time()
+    made = work.make(study.pk, now=timezone.now())
+    seconds, worker_cpu = time.perf_counter() - begun, time.process_time() - used
+    if made.document is None:
+        sys.exit(f"bench: there are no figures: {made.failure}")
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    peak = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:"))
+    root = f"/studies/{study.slug}/"
+    person = kept.people(study)[0]["pseudonym"]
+    pages = {
+        "overview": (root, {}),
+        "moving part": (root, HTMX),
+        "quality": (f"{root}quality/", {}),
+        "a person": (f"{root}people/{person}/", {}),
+        "filters": (f"{root}filters/", {}),
+    }
+    found = {
+        "votes": made.document["votes"]["counted"],
+        "seconds": seconds,
+        "worker_cpu": worker_cpu,
+        "peak_mib": round(peak / 1024),
+        "pages": {name: _page(*page) for name, page in pages.items()},
+    }
+    sys.stdout.write(json.dumps(found))
+
+
+def _page(address: str, headers: dict[str, str]) -> dict[str, float]:
+    """How long one page takes in this process, without a web server, and how many queries it makes."""
+    client = Client(SERVER_NAME="127.0.0.1", headers=headers)
+    client.force_login(User.objects.get_or_create(username="bench", is_superuser=True, is_staff=True)[0])
+    took = []
+    for _ in range(REQUESTS + 1):
+        begun = time.perf_counter()
+        response = client.get(address)
+        took.append(time.perf_counter() - begun)
+        if response.status_code != 200:
+            sys.exit(f"bench: {address} answered {response.status_code}.")
+    with CaptureQueriesContext(connection) as queries:
+        client.get(address)
+    times = Times.of(took[1:])
+    return {"p50_ms": times.p50_ms, "p95_ms": times.p95_ms, "queries": len(queries)}
+
+
+if __name__ == "__main__":
+    main()
