@@ -14,8 +14,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 
@@ -66,7 +66,7 @@ class LinkProblem(enum.Enum):
         410,
         _("This page has been open for too long"),
         _(
-            "Please open your personal link again, the one you were sent. "
+            "Please open your personal link again, or the study at the place that invited you. "
             "Everything you have saved is still there."
         ),
     )
@@ -106,12 +106,27 @@ def revoked_link(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 
 
 def link_problem(request: HttpRequest, problem: LinkProblem) -> HttpResponse:
-    """The page for an address that opens nothing (404) or nothing any more (410)."""
+    """The page for an address that opens nothing (404) or nothing any more (410).
+
+    It also says what became of a form that was sent there.
+    """
     status, heading, text = problem.value
     context: dict[str, Any] = {"heading": heading, "text": text}
+    if request.POST:
+        context["text"] = f"{text}\n\n{_lost(request, problem)}"
     if settings.SENDS_MAIL and problem is not LinkProblem.FORGOTTEN:
         context["actions"] = [{"label": _("Send me my link again"), "url": reverse("link:again")}]
     return render(request, "pages/message.html", context, status=status)
+
+
+def _lost(request: HttpRequest, problem: LinkProblem) -> str:
+    """What became of the form; only answers to stories are sent by htmx, and they are kept as drafts."""
+    if request.headers.get("HX-Request") and problem is not LinkProblem.FORGOTTEN:
+        return gettext(
+            "The answers you have just sent are not saved. They are kept on this device, and are sent by "
+            "themselves when you open your newest link here."
+        )
+    return gettext("What you have just sent was not saved.")
 
 
 def too_many(request: HttpRequest, later: datetime) -> HttpResponse:

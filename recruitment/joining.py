@@ -116,3 +116,10 @@ def way_back(
         return None
     address = return_url.format(code=quote(code, safe=""), participant=quote(participant or "", safe=""))
     return address if urlsplit(address).netloc in return_hosts else None
+
+
+def way_out(return_url: str, return_hosts: Collection[str], *, participant: str | None) -> str | None:
+    """The address that leads back for somebody who has no code; None when it cannot do without one too."""
+    if "{code}" in return_url:
+        return None
+    return way_back(return_url, return_hosts, code="", participant=participant)

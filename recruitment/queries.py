@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from accounts.models import PlatformIdentity
 from annotation.models import Enrollment, Study
 from recruitment.codes import Outcome, completion_code, find_code, outcome_of
-from recruitment.joining import participant_of, way_back
+from recruitment.joining import participant_of, way_back, way_out
 from recruitment.models import JoinLink
 
 EMAIL = PlatformIdentity.Platform.EMAIL
@@ -21,6 +21,13 @@ class Completion:
     """What somebody takes back to the platform: a code, and the address there if it is known."""
 
     code: str
+    return_url: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class WayOut:
+    """How somebody without a code gets back to the platform: its address if that can be known."""
+
     return_url: str | None
 
 
@@ -63,9 +70,9 @@ def living_enrollments(identity: PlatformIdentity) -> list[Enrollment]:
 
 
 def completion_of(enrollment: Enrollment) -> Completion | None:
-    """The person's code and way back now; None in a study without a join link."""
+    """The person's code and way back now; None in a study without a join link, and for nothing done."""
     link = JoinLink.objects.filter(study=enrollment.study_id).first()
-    if link is None:
+    if link is None or not _has_worked(enrollment):
         return None
     outcome = outcome_of(enrollment.stories_submitted)
     code = completion_code(enrollment.study.pseudonym_key, enrollment.pk, outcome)
@@ -73,6 +80,25 @@ def completion_of(enrollment: Enrollment) -> Completion | None:
         link.return_url, link.return_hosts, code=code, participant=_participant(enrollment, link.source)
     )
     return Completion(code, back)
+
+
+def way_out_of(enrollment: Enrollment) -> WayOut | None:
+    """The way back to the platform without a code; None in a study without a join link."""
+    link = JoinLink.objects.filter(study=enrollment.study_id).first()
+    return way_out_by(link, participant=_participant(enrollment, link.source)) if link else None
+
+
+def way_out_by(link: JoinLink, *, participant: str | None) -> WayOut:
+    """The same for somebody who came by this link, with the id they came with if there was one."""
+    return WayOut(way_out(link.return_url, link.return_hosts, participant=participant))
+
+
+def _has_worked(enrollment: Enrollment) -> bool:
+    """Whether the person has answered a story, or done a whole test."""
+    tested = enrollment.state == Enrollment.State.FAILED or (
+        enrollment.state == Enrollment.State.QUALIFIED and enrollment.study.gate != Study.Gate.NOT_REQUIRED
+    )
+    return tested or enrollment.stories_submitted > 0
 
 
 def check_code(study: Study, text: str, *, participant: str = "") -> CheckedCode | None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.forms import EmailField
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
@@ -53,7 +56,7 @@ def arrive(request: HttpRequest, token: str) -> HttpResponse:
     if enrollment.link_version != claim.link_version:
         return revoked_link(request, enrollment)
     if enrollment.state in ON_THE_WAY and enrollment.study.state in REASON_OF_CLOSED_DOOR:
-        return _closed(request, enrollment.study)
+        return _closed(request, enrollment.study, queries.way_out_of(enrollment))
     if request.method == "POST":
         return redirect(visit_path(actions.arrive_by_link(enrollment=enrollment, now=timezone.now())))
     context = {
@@ -81,12 +84,13 @@ def join(request: HttpRequest, slug: str) -> HttpResponse:
                 "Go back to that place and open the link there again. If that does not help, write to the "
                 "people who run the study."
             ),
+            "way_out": queries.way_out_by(link, participant=None),
         }
-        return render(request, "pages/message.html", said, status=400)
+        return render(request, "recruitment/no_way_in.html", said, status=400)
     try:
         enrollment = actions.join(link=link, participant=participant, now=timezone.now())
     except CannotJoin:
-        return _closed(request, link.study)
+        return _closed(request, link.study, queries.way_out_by(link, participant=participant))
     except AskedToBeForgotten:
         return link_problem(request, LinkProblem.FORGOTTEN)
     return redirect(personal_path(enrollment))
@@ -134,7 +138,14 @@ def confirm(request: HttpRequest, token: str) -> HttpResponse:
     except PlatformIdentity.DoesNotExist:
         return _unconfirmed(request, _("The address has been changed or removed since this mail was sent."))
     except AddressTaken:
-        return _unconfirmed(request, _("This address is used for another place here already."))
+        return _unconfirmed(
+            request,
+            _(
+                "This address is used for another place here already. If that place is yours as well, have "
+                "its link sent to you and go on there; otherwise give another address on “Your place”."
+            ),
+            [{"label": _("Send me my link again"), "url": reverse("link:again")}],
+        )
     return render(request, "recruitment/confirm.html", {"confirmed": confirmed, "form_action": request.path})
 
 
@@ -181,12 +192,12 @@ def _forgotten(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     return message(request, enrollment, _("You have been forgotten"), text, status=409)
 
 
-def _unconfirmed(request: HttpRequest, text: str) -> HttpResponse:
-    said = {"heading": _("The address was not confirmed"), "text": text}
+def _unconfirmed(request: HttpRequest, text: str, ways_on: Sequence[dict[str, str]] = ()) -> HttpResponse:
+    said = {"heading": _("The address was not confirmed"), "text": text, "actions": ways_on}
     return render(request, "pages/message.html", said, status=410)
 
 
-def _closed(request: HttpRequest, study: Study) -> HttpResponse:
+def _closed(request: HttpRequest, study: Study, way_out: queries.WayOut | None) -> HttpResponse:
     closed = refusal_page(Refusal(REASON_OF_CLOSED_DOOR[study.state]))
-    said = {"study": study, "heading": closed.title, "text": closed.text}
-    return render(request, "pages/message.html", said)
+    said = {"study": study, "heading": closed.title, "text": closed.text, "way_out": way_out}
+    return render(request, "recruitment/no_way_in.html", said)

@@ -114,12 +114,15 @@ def stories(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     try:
         if not request.htmx:  # type: ignore[attr-defined]
             receipt = actions.record_vote(**form)
-            return redirect(f"{request.path}?receipt={receipt.vote.pk}")
+            differs = "&differs=1" if receipt.differs else ""
+            return redirect(f"{request.path}?receipt={receipt.vote.pk}{differs}")
         receipt, outcome = actions.record_vote_and_assign_next(**form)
     except IncompleteForm as incomplete:
         return _story_again(request, enrollment, incomplete)
     except NotTheirs as error:
-        return message(request, enrollment, _("Nothing was saved"), str(error), status=404)
+        unknown = message(request, enrollment, _("Nothing was saved"), str(error), status=404)
+        unknown["X-Unknown-Assignment"] = str(form["assignment_id"])
+        return unknown
     enrollment = receipt.vote.assignment.enrollment
     response = _served(request, enrollment, outcome, receipt_context(receipt.vote, differs=receipt.differs))
     response["X-Stored-Assignment"] = str(receipt.vote.assignment_id)
@@ -129,7 +132,9 @@ def stories(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 @require_safe
 @annotator_page
 def done(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
-    """Thanks, and how to come back."""
+    """Thanks, and how to come back. Whoever has not come as far as the stories is brought on."""
+    if enrollment.state in rules.ON_THE_WAY:
+        return redirect(page_url(request, "annotation:home"))
     context = {
         "progress": progress(enrollment),
         "work": queries.work_so_far(enrollment),
@@ -144,9 +149,10 @@ def _served(
     outcome: Assignment | Refusal,
     receipt: dict[str, Any] | None,
 ) -> HttpResponse:
-    """The story the person has been given, or why they have none."""
+    """The story the person has been given, or why they have none, as they stand by now."""
     if isinstance(outcome, Assignment):
         return _story(request, enrollment, outcome, receipt=receipt)
+    enrollment.refresh_from_db(fields=["state", "suspension_reason", "stories_submitted"])
     if outcome.reason in PAGE_OF_REASON:
         url = page_url(request, PAGE_OF_REASON[outcome.reason])
         return HttpResponseClientRedirect(url) if request.htmx else redirect(url)  # type: ignore[attr-defined]
@@ -196,9 +202,8 @@ def _story(
 
 def _not_for_them(request: HttpRequest, enrollment: Enrollment, reason: Reason) -> HttpResponse:
     """A plain page for somebody whom the study is not for."""
-    refusal = refusal_page(Refusal(reason))
-    context = {"heading": refusal.title, "text": f"{refusal.text}\n\n{refusal.next}"}
-    return page(request, enrollment, "pages/message.html", context, status=403)
+    context = {"refusal": refusal_page(Refusal(reason))}
+    return page(request, enrollment, "annotation/not_for_them.html", context, status=403)
 
 
 def _waiting(
@@ -225,4 +230,4 @@ def _receipt_named_in(request: HttpRequest, enrollment: Enrollment) -> dict[str,
     vote = Vote.objects.filter(
         pk=number(request.GET.get("receipt")), assignment__enrollment=enrollment
     ).first()
-    return receipt_context(vote) if vote else None
+    return receipt_context(vote, differs=request.GET.get("differs") == "1") if vote else None

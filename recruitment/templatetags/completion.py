@@ -1,4 +1,4 @@
-"""What the pages at the end of a session show of this room. They stand in rooms below this one."""
+"""What the pages about a person's part show of this room. They stand in rooms below this one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any
 from django import template
 
 from annotation.models import Enrollment
-from recruitment.queries import completion_of
+from recruitment.links import personal_link
+from recruitment.models import JoinLink
+from recruitment.queries import completion_of, way_out_of
 
 register = template.Library()
 
@@ -16,3 +18,17 @@ register = template.Library()
 def completion(enrollment: Enrollment) -> dict[str, Any]:
     """The person's completion code and the way back to the platform, in studies that have them."""
     return {"completion": completion_of(enrollment)}
+
+
+@register.inclusion_tag("recruitment/_completion.html")
+def way_out(enrollment: Enrollment) -> dict[str, Any]:
+    """The same where the way ends or waits: somebody without a code is told how to get back, too."""
+    found = completion_of(enrollment)
+    return {"completion": found, "way_out": None if found else way_out_of(enrollment)}
+
+
+@register.inclusion_tag("recruitment/_personal_link.html")
+def own_link(enrollment: Enrollment) -> dict[str, Any]:
+    """The person's own link to the study, to be copied or kept."""
+    joins = JoinLink.objects.filter(study=enrollment.study_id).exists()
+    return {"link": personal_link(enrollment), "joins": joins}

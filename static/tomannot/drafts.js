@@ -5,7 +5,7 @@
   "use strict";
 
   const RETRY = [5, 10, 20, 40, 60]; // seconds between tries while the network is away
-  const STORED = "X-Stored-Assignment";
+  const SETTLED = ["X-Stored-Assignment", "X-Unknown-Assignment"];
   const KEEP = 14 * 24 * 3600 * 1000; // a visit's address works that long
   const { stories } = document.currentScript.dataset; // the only address that takes a story's answers
   const person = location.pathname.match(/\/work\/(\d+)-/)?.[1];
@@ -35,8 +35,9 @@
     return drafts;
   };
 
-  // The server's word for it, or its word that it knows no such assignment of this person's.
-  const isStored = (header, status, name) => header === name || status === 404;
+  // The server's word that it has it, or that it knows no such assignment of this person's. A status alone
+  // says neither: a link that works no more, or something between us and the server, may answer 404 as well.
+  const isSettled = (header, name) => SETTLED.some((said) => header(said) === name);
 
   const keep = (element, sent) => {
     const values = Object.fromEntries([...new FormData(element)].filter(([name]) => name !== "assignment"));
@@ -64,7 +65,7 @@
       const body = new URLSearchParams({ ...draft.values, assignment: name });
       try {
         const reply = await fetch(stories, { method: "POST", body, headers: { "HX-Request": "true" } });
-        if (isStored(reply.headers.get(STORED), reply.status, name)) store(name, null);
+        if (isSettled((said) => reply.headers.get(said), name)) store(name, null);
       } catch {
         return; // still no network: the next arrival tries again
       }
@@ -91,12 +92,12 @@
   document.addEventListener("htmx:afterRequest", ({ detail }) => {
     const target = detail.requestConfig.elt; // by now it may have been swapped out
     if (!target.matches("[data-answers]")) return;
-    const { status } = detail.xhr;
-    if (isStored(detail.xhr.getResponseHeader(STORED), status, lease(target))) {
+    const { xhr } = detail;
+    if (isSettled((said) => xhr.getResponseHeader(said), lease(target))) {
       clearTimeout(timer);
       tries = 0;
       store(lease(target), null);
-    } else if (status === 0 || status === 429 || status >= 500) wait();
+    } else if (xhr.status === 0 || xhr.status === 429 || xhr.status >= 500) wait();
   });
   addEventListener("online", again);
   document.addEventListener("htmx:afterSwap", restore);

@@ -208,6 +208,8 @@ def test_a_forged_token_opens_nothing(page: str) -> None:
         browser.open(f"/work/{token}/{page}")
         assert browser.page.status_code == 404
         assert browser.heading == "This link does not work"
+        browser.open(f"/work/{token}/stories/", builders.ALL_YES | {"assignment": "1"})
+        assert "X-Unknown-Assignment" not in browser.page.headers, "the device keeps its answers"
 
 
 def test_a_token_that_ran_out_says_so(settings: Any) -> None:
@@ -221,6 +223,32 @@ def test_a_token_that_ran_out_says_so(settings: Any) -> None:
     assert not Assignment.objects.exists()
 
 
+@pytest.mark.parametrize("htmx", [True, False], ids=["scripts", "no scripts"])
+@pytest.mark.parametrize("problem", ["replaced", "too long", "does not work"])
+def test_answers_sent_over_a_link_that_opens_nothing_are_said_to_be_unsaved(
+    problem: str, htmx: bool, settings: Any
+) -> None:
+    (person,) = builders.qualified(builders.make_study())
+    browser = at(person, "stories/")
+    form = dict(browser.document.forms[0].form_values()) | builders.ALL_YES
+    if problem == "replaced":
+        actions.revoke_link(enrollment=person, by=None, now=timezone.now())
+    elif problem == "too long":
+        settings.VISIT_TOKEN_DAYS = -1
+    else:
+        settings.SECRET_KEY = "another key"
+
+    browser.open(browser.url, form, htmx=htmx)
+
+    assert problem in browser.heading
+    said = browser.document.text_content()
+    assert ("They are kept on this device" in said) is htmx
+    assert ("What you have just sent was not saved." in said) is not htmx
+    assert not Vote.objects.exists()
+    browser.open(browser.url)
+    assert "just sent" not in browser.document.text_content()
+
+
 def test_somebody_elses_story_cannot_be_answered_with_ones_own_token() -> None:
     one, two = builders.qualified(builders.make_study(), 2)
     theirs = builders.claim(one)
@@ -229,7 +257,38 @@ def test_somebody_elses_story_cannot_be_answered_with_ones_own_token() -> None:
     browser.open(f"/work/{token_of(two)}/stories/", builders.ALL_YES | {"assignment": str(theirs.pk)})
 
     assert browser.page.status_code == 404
+    assert browser.page.headers["X-Unknown-Assignment"] == str(theirs.pk), "so the device lets go of it"
     assert not Vote.objects.exists()
+
+
+@pytest.mark.parametrize("htmx", [True, False], ids=["scripts", "no scripts"])
+def test_whoever_answers_a_story_again_otherwise_is_told_that_the_first_answers_stand(htmx: bool) -> None:
+    (person,) = builders.qualified(builders.make_study())
+    browser = at(person, "stories/")
+    url, form = browser.url, dict(browser.document.forms[0].form_values())
+    browser.open(url, form | builders.ALL_YES, htmx=htmx)
+    assert b"your first answers were kept" not in browser.page.content
+    browser.open(url, form | builders.ALL_YES, htmx=htmx)
+    assert b"your first answers were kept" not in browser.page.content
+
+    browser.open(url, form | builders.answers(q1="no"), htmx=htmx)
+
+    assert b"your first answers were kept" in browser.page.content
+
+
+def test_the_reason_of_a_suspension_is_shown_though_it_came_at_the_last_moment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (person,) = builders.qualified(builders.make_study())
+    search = actions.assign_next_story
+
+    def suspended_meanwhile(**arguments: Any) -> Any:
+        actions.suspend(enrollment=person, by=None, now=timezone.now(), reason="Far too fast.")
+        return search(**arguments)
+
+    monkeypatch.setattr(actions, "assign_next_story", suspended_meanwhile)
+
+    assert b"Far too fast." in at(person, "stories/").page.content
 
 
 def test_a_person_of_another_study_reads_nothing_of_this_one() -> None:

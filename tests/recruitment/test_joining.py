@@ -290,7 +290,7 @@ ENDS: dict[str, tuple[Callable[[Study], Enrollment], dict[str, Any], Outcome]] =
     "cap reached": (_all_done, {"story_cap": 1}, Outcome.COMPLETED),
     "withdrawn": (_withdrawn, {}, Outcome.COMPLETED),
     "closed": (_closed, {}, Outcome.COMPLETED),
-    "nothing free": (_nothing_free, {}, Outcome.SCREENED_OUT),
+    "nothing free": (_nothing_free, {"qualification": 1}, Outcome.SCREENED_OUT),
     "failed": (_failed, {"qualification": 1}, Outcome.SCREENED_OUT),
 }
 
