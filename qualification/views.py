@@ -78,9 +78,7 @@ def story(request: HttpRequest, enrollment: Enrollment, position: int) -> HttpRe
         return _story(
             request, enrollment, attempt, entry, answered=request.POST.dict(), errors=incomplete.errors
         )
-    except AlreadyHandedIn:
-        return redirect(page_url(request, "qualification:result"))
-    except NotTheirTurn:
+    except (AlreadyHandedIn, NotTheirTurn):
         enrollment.refresh_from_db(fields=["state"])
         return _not_any_more(request, enrollment)
     if request.META["QUERY_STRING"] == BACK:
@@ -143,11 +141,15 @@ def _current(enrollment: Enrollment) -> Attempt | None:
 def _not_any_more(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """For somebody who is in no test: what became of answers they have just sent, else where they belong."""
     home = page_url(request, "annotation:home")
-    if request.method != "POST" or enrollment.state not in OUT:
+    if request.method != "POST":
         return redirect(home)
+    if enrollment.state in OUT:
+        text = _("Your part in the study was paused or has ended meanwhile. What you saved before is kept.")
+    else:
+        text = _("You are not in this test any more; it may have been handed in from another window.")
     context = {
         "heading": _("These answers were not saved"),
-        "text": _("Your part in the study was paused or has ended meanwhile. What you saved before is kept."),
+        "text": text,
         "actions": [{"url": home, "label": _("See how it stands")}],
     }
     return page(request, enrollment, "pages/message.html", context, status=409)

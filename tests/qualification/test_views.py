@@ -187,6 +187,19 @@ def test_answers_to_the_test_sent_afterwards_are_refused_in_words(
     assert browser.heading == heading
 
 
+def test_answers_sent_after_handing_in_from_another_window_are_refused_in_words(study: Study) -> None:
+    window = in_the_test(study)
+    last = window.url
+    person = Enrollment.objects.get()
+    builders.take_test(person, builders.ALL_YES)
+
+    sent = window.open(last, builders.answers(q3="no"))
+
+    assert sent.status_code == 409
+    assert window.heading == "These answers were not saved"
+    assert b"handed in from another window" in sent.content
+
+
 def test_a_paused_study_starts_no_test(study: Study) -> None:
     browser = at(consented(study))
     annotation_actions.pause_study(study=study, by=None, now=timezone.now())
