@@ -14,7 +14,7 @@ from annotation import actions as annotation_actions
 from annotation.models import Enrollment, Study
 from recruitment import actions
 from recruitment.codes import Outcome, completion_code
-from recruitment.links import confirming_link, visit_path
+from recruitment.links import confirming_link, personal_link, visit_path
 from tests import builders
 from tests.browser.checks import assert_good
 from tests.browser.conftest import OpenWindow, path_of
@@ -57,6 +57,7 @@ def test_asking_for_ones_link(open_window: OpenWindow, study: Study, size: Viewp
     address.fill("nobody at example.org")
     window.button("Send it").click()
     expect(address).to_have_accessible_description("This is not an e-mail address.")
+    expect(address).to_be_focused()
     assert_good(window)
 
     address.fill("nobody@example.org")
@@ -74,7 +75,13 @@ def test_giving_and_confirming_an_address(
     window.page.get_by_role("link", name="Have your link sent to you by e-mail").click()
     expect(window.heading).to_have_text("Your link by e-mail")
     assert_good(window)
-    window.page.get_by_label("E-mail address").fill("ada@example.org")
+    address = window.page.get_by_label("E-mail address")
+    address.evaluate("(input) => (input.type = 'text')")
+    address.fill("ada at example.org")
+    window.button("Save the address").click()
+    expect(address).to_have_accessible_description("This is not an e-mail address.")
+    expect(address).to_be_focused()
+    address.fill("ada@example.org")
     window.button("Save the address").click()
     expect(window.page.get_by_text("not confirmed yet", exact=True)).to_be_visible()
     assert_good(window)
@@ -134,6 +141,19 @@ def test_the_completion_code(
     copy.click()
     expect(window.page.get_by_role("button", name="Copied")).to_be_visible()
     assert window.page.evaluate("() => navigator.clipboard.readText()") == code
+    assert_good(window)
+    expect(copy).to_be_visible(timeout=10_000)  # it says again what it does
+
+
+def test_where_copying_is_forbidden_the_text_is_selected(window: Window, person: Enrollment) -> None:
+    window.page.goto(work(person, "you/"))
+    window.page.evaluate(
+        "() => (navigator.clipboard.writeText = () => Promise.reject(new Error('forbidden')))"
+    )
+    window.button("Copy the link").click()
+    window.page.wait_for_function("() => getSelection().toString() !== ''")
+    assert window.page.evaluate("() => getSelection().toString().trim()") == personal_link(person)
+    expect(window.button("Copy the link")).to_be_visible()
     assert_good(window)
 
 
