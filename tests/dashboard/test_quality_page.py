@@ -38,8 +38,7 @@ def work_through(person: Enrollment, forms: Any, *, seconds: int) -> None:
         actions.record_vote(assignment_id=outcome.pk, enrollment=person, submitted=forms(number), now=now)
 
 
-@pytest.fixture
-def study() -> Study:
+def looked_at() -> Study:
     """Two thorough people and one who is fast and objects alone to every third story."""
     rows = [
         builders.story_row(
@@ -57,6 +56,11 @@ def study() -> Study:
     work_through(fast, lambda number: answers(q3="no") if number % 3 == 0 else ALL_YES, seconds=5)
     work.make(study.pk, now=timezone.now())
     return study
+
+
+@pytest.fixture
+def study() -> Study:
+    return looked_at()
 
 
 @pytest.fixture
