@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from django.utils.translation import gettext, gettext_noop
+from django.utils import translation
+from django.utils.translation import gettext_noop
 
 from annotation.protocols.base import Choice
 from publishing.errors import TooManyVotes, UnknownFilter
@@ -88,8 +89,10 @@ class StoryFilter:
 
     def shown(self, votes_per_story: int) -> tuple[str, str]:
         """Title and rule in the reader's language."""
-        rule = gettext(self.rule).format(votes=votes_per_story, enough=self.enough(votes_per_story))
-        return gettext(self.title), rule
+        rule = translation.gettext(self.rule).format(
+            votes=votes_per_story, enough=self.enough(votes_per_story)
+        )
+        return translation.gettext(self.title), rule
 
     def parameters(self, votes_per_story: int) -> dict[str, int | str]:
         """What ``release.json`` records beside the name: enough to apply the rule again."""

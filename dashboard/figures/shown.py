@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
+from django.utils import translation
 from django.utils.translation import gettext as _
 
 from annotation.models import Study
@@ -40,7 +41,7 @@ def _coefficient(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
         "name": name,
         "value": entry[name],
         "interval": entry["intervals"][name],
-        "undefined": _(undefined) if undefined else "",
+        "undefined": translation.gettext(undefined) if undefined else "",
     }
 
 
