@@ -29,6 +29,7 @@ class Entry:
 
 ENTRIES = (
     Entry("study", _("Overview")),
+    Entry("members", _("People")),
     Entry("quality", _("Quality")),
     Entry("filters", _("Filters")),
     Entry("statement", _("Data statement")),

@@ -5,17 +5,25 @@ from __future__ import annotations
 from django.urls import path
 
 from dashboard import views
-from dashboard.pages import baseline, filters, joining, overview, quality, statement
+from dashboard.pages import baseline, filters, invitation, joining, members, overview, quality, statement
 
 app_name = "dashboard"
 urlpatterns = [
     path("", views.home, name="home"),
+    path("invited/<str:token>/", invitation.invited, name="invited"),
     path("studies/", views.studies, name="studies"),
     path("studies/<slug:slug>/", overview.study, name="study"),
     path("studies/<slug:slug>/leases/<int:number>/release/", overview.release_lease, name="release_lease"),
     path("studies/<slug:slug>/quality/", quality.quality, name="quality"),
     path("studies/<slug:slug>/quality/<slug:table>.csv", quality.quality_file, name="quality_file"),
     path("studies/<slug:slug>/people/<slug:pseudonym>/", quality.person, name="person"),
+    path("studies/<slug:slug>/members/", members.members, name="members"),
+    path("studies/<slug:slug>/members/<int:user_id>/", members.member, name="member"),
+    path(
+        "studies/<slug:slug>/invitations/<int:number>/revoke/",
+        members.revoke_invitation,
+        name="revoke_invitation",
+    ),
     path("studies/<slug:slug>/filters/", filters.filters, name="filters"),
     path("studies/<slug:slug>/publish/", filters.publish, name="publish"),
     path("studies/<slug:slug>/joining/", joining.joining, name="joining"),

@@ -21,7 +21,7 @@ def personal_path(enrollment: Enrollment) -> str:
 
 def personal_link(enrollment: Enrollment) -> str:
     """A person's own link to a study, absolute. It can be sent again until it is revoked."""
-    return _absolute(personal_path(enrollment))
+    return absolute(personal_path(enrollment))
 
 
 def visit_path(visit: Visit) -> str:
@@ -32,14 +32,15 @@ def visit_path(visit: Visit) -> str:
 
 def confirming_link(identity: PlatformIdentity) -> str:
     """The address that says: this e-mail address is mine."""
-    return _absolute(reverse("link:confirm", kwargs={"token": address_token(identity.pk)}))
+    return absolute(reverse("link:confirm", kwargs={"token": address_token(identity.pk)}))
 
 
 def join_address(link: JoinLink) -> str:
     """The address that a platform is given, up to where it adds the participant's id."""
-    return _absolute(reverse("recruitment:join", kwargs={"slug": link.study.slug})) + f"?{link.parameter}="
+    return absolute(reverse("recruitment:join", kwargs={"slug": link.study.slug})) + f"?{link.parameter}="
 
 
-def _absolute(path: str) -> str:
+def absolute(path: str) -> str:
+    """A path of this site as the address that people are sent."""
     public = urlsplit(settings.PUBLIC_URL)
     return f"{public.scheme}://{public.netloc}{path}"

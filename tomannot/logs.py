@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import re
 
-_TOKEN = re.compile(r"/(work|join|confirm)/[^/\s\"'?]+")
+_TOKEN = re.compile(r"/(work|join|confirm|invited)/[^/\s\"'?]+")
 _IDS = re.compile(r"(/join/\*\*\*/?)\?[^\s\"']+")
 
 
 def mask_tokens(text: str) -> str:
-    """The text with the token of every annotator address, and what follows ``?``, as ``***``."""
+    """The text with the token of every address that lets somebody in, and what follows ``?``, as ``***``."""
     return _IDS.sub(r"\1?***", _TOKEN.sub(r"/\1/***", text))
 
 

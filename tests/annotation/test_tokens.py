@@ -97,6 +97,7 @@ def test_a_visit_runs_out_and_a_personal_link_does_not(
         ("/app/work/7.a.b", "/app/work/***"),
         ("Not Found: /work/nonsense", "Not Found: /work/***"),
         ("GET /confirm/7.ab.cd/", "GET /confirm/***/"),
+        ("GET /sign-in/?next=/invited/7-ab.cd/", "GET /sign-in/?next=/invited/***/"),
         ("GET /join/my-study/?PROLIFIC_PID=5f3a9c HTTP/1.1", "GET /join/***/?*** HTTP/1.1"),
         ("Bad Request: /join/my-study?p=5f3a9c", "Bad Request: /join/***?***"),
         ("/studies/work/", "/studies/work/"),
