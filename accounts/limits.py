@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -23,6 +24,9 @@ NAMESPACE = "limits"
 """With what the names of all counters begin."""
 IPV6_PREFIX = 64
 """Bits of an IPv6 address that stand for one client: whoever has one address has all of these."""
+
+_WITH_PORT = re.compile(r"^\[([0-9A-Fa-f:.]+)\](?::\d+)?$|^(\d+\.\d+\.\d+\.\d+):\d+$")
+"""An address as some proxies write it into ``X-Forwarded-For``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,12 @@ ASKED_BY_CLIENT = Limit("asked-by-client", 30, timedelta(hours=1))
 
 ASKED_FOR_ADDRESS = Limit("asked-for-address", 3, timedelta(hours=1))
 """Per e-mail address: mails that somebody may have us send there."""
+
+ASKED_BY_PLACE = Limit("asked-by-place", 5, timedelta(hours=1))
+"""Per person in a study: addresses given, each of which is sent a mail."""
+
+NEW_PLACES = Limit("new-places", 500, timedelta(hours=1))
+"""Per client: places made by a join link. Whoever has one is not counted. Generous for the same reason."""
 
 
 def retry_at(limit: Limit, whom: str, *, now: datetime) -> datetime | None:
@@ -75,6 +85,7 @@ def client_of(request: HttpRequest) -> str:
     if settings.PROXIES:
         hops = request.headers.get("X-Forwarded-For", "").split(",")
         address = str(hops[-min(settings.PROXIES, len(hops))]).strip() or address
+    address = _WITH_PORT.sub(r"\1\2", address)
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
@@ -82,3 +93,12 @@ def client_of(request: HttpRequest) -> str:
     if parsed.version == 4:
         return str(parsed)
     return str(ipaddress.ip_network(f"{parsed}/{IPV6_PREFIX}", strict=False))
+
+
+def address_of_client(request: HttpRequest) -> str | None:
+    """The same as one address, for django-axes, which stores it as such; None when there is none."""
+    address = client_of(request).partition("/")[0]
+    try:
+        return str(ipaddress.ip_address(address))
+    except ValueError:
+        return None

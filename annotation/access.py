@@ -14,6 +14,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.functional import Promise
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
@@ -25,6 +26,8 @@ from annotation.sql import get_person
 from annotation.tokens import ExpiredToken, InvalidToken, read_visit_token
 
 P = ParamSpec("P")
+Text = str | Promise
+FROM_YOUR_NETWORK = _("Too many tries came from your network.")
 AnnotatorView = Callable[Concatenate[HttpRequest, Enrollment, P], HttpResponse]
 
 
@@ -129,15 +132,14 @@ def _lost(request: HttpRequest, problem: LinkProblem) -> str:
     return gettext("What you have just sent was not saved.")
 
 
-def too_many(request: HttpRequest, later: datetime) -> HttpResponse:
-    """The page for somebody who tries too often (429); it says when to try again."""
+def too_many(request: HttpRequest, later: datetime, *, what: Text = FROM_YOUR_NETWORK) -> HttpResponse:
+    """The page for somebody who tries too often (429): of what there was too much, and when to try again."""
     seconds = max(1, math.ceil((later - timezone.now()).total_seconds()))
     minutes = math.ceil(seconds / 60)
-    text = ngettext(
-        "Too many tries came from your network. Please try again in %(minutes)s minute.",
-        "Too many tries came from your network. Please try again in %(minutes)s minutes.",
-        minutes,
+    when = ngettext(
+        "Please try again in %(minutes)s minute.", "Please try again in %(minutes)s minutes.", minutes
     ) % {"minutes": minutes}
+    text = f"{what} {when}"
     context = {"heading": _("Please wait a little"), "text": text}
     response = render(request, "pages/message.html", context, status=429)
     response["Retry-After"] = str(seconds)

@@ -96,7 +96,7 @@ def _join_link(study: Study) -> dict[str, Any] | None:
     link = JoinLink.objects.filter(study=study).first()
     if link is None:
         return None
-    own = link.source == own_source(study.slug)
+    own = link.source == own_source(study.pk)
     return {
         "parameter": link.parameter,
         **({} if own else {"source": link.source}),

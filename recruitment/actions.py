@@ -17,7 +17,7 @@ from annotation import actions as annotation_actions
 from annotation.models import Enrollment, Event, Study
 from recruitment import mails, queries
 from recruitment.errors import CannotInvite, CannotJoin, InvalidAddress, NoAddress, NoMail
-from recruitment.joining import check_settings, own_source, person_of
+from recruitment.joining import InvalidJoinLink, check_settings, own_source, person_of
 from recruitment.models import JoinLink, Visit
 from tomannot.celery import app
 
@@ -76,19 +76,34 @@ def join(*, link: JoinLink, participant: str, now: datetime) -> Enrollment:
 def set_join_link(
     *,
     study: Study,
-    parameter: str = "participant",
-    source: str = "",
-    return_url: str = "",
-    return_hosts: Sequence[str] = (),
+    parameter: str | None = None,
+    source: str | None = None,
+    return_url: str | None = None,
+    return_hosts: Sequence[str] | None = None,
     by: User | None,
     now: datetime,
 ) -> JoinLink:
-    """Give the study its join link, or change it. Without a source, ids are this study's own.
+    """Give the study its join link, or change it; what is None stays as it is.
 
-    Raises ``recruitment.joining.InvalidJoinLink``.
+    With no source, or an empty one, ids are this study's own. Raises
+    ``recruitment.joining.InvalidJoinLink``, also for another source once people have come by the old one:
+    each of them would be somebody new.
     """
-    source = source or own_source(study.slug)
+    had = JoinLink.objects.select_for_update(of=("self",)).filter(study=study).first()
+    now_so = had or JoinLink(parameter="participant", source=own_source(study.pk))
+    parameter = now_so.parameter if parameter is None else parameter
+    source = now_so.source if source is None else source or own_source(study.pk)
+    return_url = now_so.return_url if return_url is None else return_url
+    return_hosts = now_so.return_hosts if return_hosts is None else return_hosts
     check_settings(parameter=parameter, source=source, return_url=return_url, return_hosts=return_hosts)
+    if had and had.source != source and queries.came_by(had).exists():
+        raise InvalidJoinLink(
+            _(
+                "source: people have come with ids of “%(old)s”. With ids of “%(new)s” each of them would be "
+                "somebody new, and could vote twice. Leave the source as it is."
+            )
+            % {"old": had.source, "new": source}
+        )
     link, _made = JoinLink.objects.update_or_create(
         study=study,
         defaults={

@@ -22,9 +22,9 @@ class InvalidJoinLink(Exception):
     """A join link's settings cannot be used; the message says which and how to mend it."""
 
 
-def own_source(slug: str) -> str:
-    """The source of ids that are a study's own."""
-    return slug.lower().replace("_", "-")
+def own_source(study_id: int) -> str:
+    """The source of ids that are a study's own. By its number, since two slugs may come to the same name."""
+    return f"study-{study_id}"
 
 
 def read_participant(value: str | None) -> str | None:
@@ -67,7 +67,7 @@ def check_settings(*, parameter: str, source: str, return_url: str, return_hosts
             % {"value": source}
         )
     for host in return_hosts:
-        if not HOST.fullmatch(host):
+        if not HOST.fullmatch(host.lower()):
             raise InvalidJoinLink(
                 _("return host: “%(value)s” is not a host like app.example.org.") % {"value": host}
             )
@@ -93,12 +93,12 @@ def _check_return_url(return_url: str, return_hosts: Collection[str]) -> None:
             _("return address: %(name)s is no placeholder. There are {code} and {participant}.")
             % {"name": f"{{{min(names - PLACEHOLDERS)}}}"}
         )
-    if parts.scheme != "https" or not HOST.fullmatch(parts.netloc):
+    if parts.scheme != "https" or not HOST.fullmatch(parts.netloc.lower()):
         raise InvalidJoinLink(
             _("return address: “%(value)s” must begin with https:// and a host, without a placeholder in it.")
             % {"value": return_url}
         )
-    if parts.netloc not in return_hosts:
+    if not _is_allowed(parts.netloc, return_hosts):
         raise InvalidJoinLink(
             _("return address: the host %(host)s is not among the allowed ones. Allow it by name.")
             % {"host": parts.netloc}
@@ -115,7 +115,7 @@ def way_back(
     if not return_url or ("{participant}" in return_url and participant is None):
         return None
     address = return_url.format(code=quote(code, safe=""), participant=quote(participant or "", safe=""))
-    return address if urlsplit(address).netloc in return_hosts else None
+    return address if _is_allowed(urlsplit(address).netloc, return_hosts) else None
 
 
 def way_out(return_url: str, return_hosts: Collection[str], *, participant: str | None) -> str | None:
@@ -123,3 +123,8 @@ def way_out(return_url: str, return_hosts: Collection[str], *, participant: str 
     if "{code}" in return_url:
         return None
     return way_back(return_url, return_hosts, code="", participant=participant)
+
+
+def _is_allowed(host: str, hosts: Collection[str]) -> bool:
+    """Whether a host is named among these; in hosts, capitals mean nothing (RFC 3986, 3.2.2)."""
+    return host.lower() in {one.lower() for one in hosts}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 
 from accounts.models import PlatformIdentity
 from annotation.models import Enrollment, Study
 from recruitment.codes import Outcome, completion_code, find_code, outcome_of
-from recruitment.joining import participant_of, way_back, way_out
+from recruitment.joining import participant_of, person_of, way_back, way_out
 from recruitment.models import JoinLink
 
 EMAIL = PlatformIdentity.Platform.EMAIL
@@ -49,6 +49,26 @@ def address_of(enrollment: Enrollment) -> PlatformIdentity | None:
     return PlatformIdentity.objects.filter(
         annotator=enrollment.annotator_id, platform=EMAIL, environment=enrollment.environment
     ).first()
+
+
+def came_by(link: JoinLink) -> QuerySet[Enrollment]:
+    """The places in the study of people whose ids are from this link's source."""
+    return Enrollment.objects.filter(
+        study=link.study_id,
+        annotator__identities__platform=LINK,
+        annotator__identities__environment=F("environment"),
+        annotator__identities__person__startswith=person_of(link.source, ""),
+    )
+
+
+def has_place(link: JoinLink, participant: str) -> bool:
+    """Whether a platform's participant has a place in the link's study already."""
+    return Enrollment.objects.filter(
+        study=link.study_id,
+        annotator__identities__platform=LINK,
+        annotator__identities__environment=F("environment"),
+        annotator__identities__person=person_of(link.source, participant),
+    ).exists()
 
 
 def owners_of(address: str) -> QuerySet[PlatformIdentity]:

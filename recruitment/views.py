@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -18,7 +19,14 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods
 
 from accounts.actions import AddressTaken, AskedToBeForgotten, Erased
-from accounts.limits import ASKED_BY_CLIENT, ASKED_FOR_ADDRESS, client_of, retry_at
+from accounts.limits import (
+    ASKED_BY_CLIENT,
+    ASKED_BY_PLACE,
+    ASKED_FOR_ADDRESS,
+    NEW_PLACES,
+    client_of,
+    retry_at,
+)
 from accounts.models import PlatformIdentity
 from annotation.access import (
     LinkProblem,
@@ -87,8 +95,12 @@ def join(request: HttpRequest, slug: str) -> HttpResponse:
             "way_out": queries.way_out_by(link, participant=None),
         }
         return render(request, "recruitment/no_way_in.html", said, status=400)
+    now = timezone.now()
+    is_new = link.study.state == Study.State.OPEN and not queries.has_place(link, participant)
+    if is_new and (later := retry_at(NEW_PLACES, client_of(request), now=now)):
+        return too_many(request, later)
     try:
-        enrollment = actions.join(link=link, participant=participant, now=timezone.now())
+        enrollment = actions.join(link=link, participant=participant, now=now)
     except CannotJoin:
         return _closed(request, link.study, queries.way_out_by(link, participant=participant))
     except AskedToBeForgotten:
@@ -112,12 +124,11 @@ def again(request: HttpRequest) -> HttpResponse:
         context = {"email": given, "email_error": _("This is not an e-mail address.")}
         return render(request, "recruitment/again.html", context, status=422)
     now = timezone.now()
-    later = retry_at(ASKED_BY_CLIENT, client_of(request), now=now) or retry_at(
-        ASKED_FOR_ADDRESS, address.lower(), now=now
-    )
-    if later:
+    if later := retry_at(ASKED_BY_CLIENT, client_of(request), now=now):
         return too_many(request, later)
-    actions.ask_for_links(address=address)
+    # Somebody else may have used this address up; its owner is told the same and has the earlier mails.
+    if not retry_at(ASKED_FOR_ADDRESS, address.lower(), now=now):
+        actions.ask_for_links(address=address)
     return render(request, "recruitment/again.html", {"asked": True})
 
 
@@ -165,13 +176,24 @@ def address(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     except ValidationError:
         return _address(request, enrollment, given, _("This is not an e-mail address."))
     now = timezone.now()
-    if cleaned and (later := retry_at(ASKED_FOR_ADDRESS, cleaned.lower(), now=now)):
-        return too_many(request, later)
+    if cleaned and (later := _mails_too_often(request, enrollment, cleaned.lower())):
+        return too_many(request, later, what=_("Too many mails were asked for."))
     try:
         actions.give_address(enrollment=enrollment, address=cleaned, language=get_language() or "", now=now)
     except Erased:
         return _forgotten(request, enrollment)
     return redirect(page_url(request, "link:address"))
+
+
+def _mails_too_often(request: HttpRequest, enrollment: Enrollment, address: str) -> datetime | None:
+    """When the next mail may be asked for, if that is not now."""
+    counted = [
+        (ASKED_BY_PLACE, str(enrollment.pk)),
+        (ASKED_BY_CLIENT, client_of(request)),
+        (ASKED_FOR_ADDRESS, address),
+    ]
+    now = timezone.now()
+    return next((later for limit, whom in counted if (later := retry_at(limit, whom, now=now))), None)
 
 
 def _address(request: HttpRequest, enrollment: Enrollment, given: str = "", error: str = "") -> HttpResponse:

@@ -189,6 +189,7 @@ AUTH_PASSWORD_VALIDATORS = [
 AXES_FAILURE_LIMIT = 8
 AXES_COOLOFF_TIME = 1  # hours
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_CLIENT_IP_CALLABLE = "accounts.limits.address_of_client"
 AXES_LOCKOUT_CALLABLE = "accounts.views.locked_out"
 LOGIN_URL = reverse_lazy("accounts:sign_in")
 LOGIN_REDIRECT_URL = reverse_lazy("dashboard:studies")

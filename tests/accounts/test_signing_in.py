@@ -17,9 +17,7 @@ PASSWORD = "correct horse battery staple"
 
 @pytest.fixture
 def ada(settings: Any) -> User:
-    settings.PASSWORD_HASHERS = [
-        "django.contrib.auth.hashers.MD5PasswordHasher"
-    ]
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     return User.objects.create_user("ada", password=PASSWORD)
 
 
@@ -62,6 +60,20 @@ def test_guessing_locks_the_name_even_for_the_right_password(ada: User) -> None:
         "Too many wrong passwords"
         in client.post("/sign-in/", {"username": "ada", "password": PASSWORD}).content.decode()
     )
+
+
+def test_somebody_elses_guesses_behind_the_same_proxy_lock_nobody_out(ada: User, settings: Any) -> None:
+    settings.PROXIES = 1
+
+    def tries(client: str, password: str) -> int:
+        form = {"username": "ada", "password": password}
+        return Client().post("/sign-in/", form, headers={"X-Forwarded-For": client}).status_code
+
+    assert [tries("203.0.113.1", f"guess {number}") for number in range(9)][-1] == 429
+    assert tries("203.0.113.1", PASSWORD) == 429
+    assert tries("203.0.113.2", PASSWORD) == 302
+    assert [tries("2001:db8::1", f"guess {number}") for number in range(9)][-1] == 429
+    assert tries("2001:db8::ffff", PASSWORD) == 429, "one client has a whole network"
 
 
 def test_signing_out_takes_a_post_and_ends_the_session(ada: User) -> None:

@@ -88,7 +88,7 @@ def test_ids_of_a_studys_own_stay_its_own() -> None:
     study = builders.make_study("own_ids", stories=1)
     set_join_link(study=study, by=None, now=timezone.now())
     again = made_of(exported(study), "again")
-    assert JoinLink.objects.get(study=again).source == "again"
+    assert JoinLink.objects.get(study=again).source == f"study-{again.pk}"
 
 
 def test_a_round_of_questions_comes_back_too() -> None:

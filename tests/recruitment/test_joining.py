@@ -7,6 +7,7 @@ import json
 import logging
 import re
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
+from accounts.limits import Limit
 from accounts.models import Annotator, ForgottenIdentity, PlatformIdentity
 from annotation import actions as annotation_actions
 from annotation.models import Enrollment, Event, Study
@@ -71,7 +73,7 @@ def test_a_participant_arrives_under_an_address_that_does_not_say_who_they_are(l
     visit = Visit.objects.get()
     assert (visit.platform, visit.enrollment) == ("link", Enrollment.objects.get())
     identity = PlatformIdentity.objects.get()
-    assert (identity.platform, identity.person) == ("link", f"study/{PARTICIPANT}")
+    assert (identity.platform, identity.person) == ("link", f"study-{link.study_id}/{PARTICIPANT}")
     assert not [page for page in browser.pages[1:] if PARTICIPANT.encode() in page.content]
 
 
@@ -235,6 +237,9 @@ def test_clients_are_told_apart_behind_as_many_proxies_as_there_are(link: JoinLi
     assert statuses("made-up, 203.0.113.1", 31) == {404, 429}
     assert statuses("other, 203.0.113.1", 1) == {429}, "what a client writes itself is not believed"
     assert statuses("203.0.113.2", 1) == {404}
+    assert statuses("203.0.113.1:4711", 1) == {429}, "some proxies write the port, too"
+    assert statuses("[2001:db8:1::1]:443", 31) == {404, 429}
+    assert statuses("2001:db8:1::1", 1) == {429}
     assert statuses("2001:db8::1", 31) == {404, 429}
     assert statuses("2001:db8::ffff", 1) == {429}, "one client has a whole network"
     assert statuses("2001:db8:0:1::1", 1) == {404}
@@ -383,13 +388,58 @@ def test_the_command_makes_changes_and_removes_a_join_link(capsys: pytest.Captur
         "--return-host", "app.example.org",
     )  # fmt: skip
     link = JoinLink.objects.get()
-    assert (link.parameter, link.source, link.return_hosts) == ("PID", "my-study", ["app.example.org"])
+    assert (link.parameter, link.source, link.return_hosts) == (
+        "PID", f"study-{link.study_id}", ["app.example.org"]
+    )  # fmt: skip
     call_command("join_link", "my_Study", remove=True)
 
     assert not JoinLink.objects.exists()
     assert [event.type for event in Event.objects.order_by("pk")][-3:] == [
         "join_link_set", "join_link_set", "join_link_removed",
     ]  # fmt: skip
+
+
+def test_settings_that_are_not_named_stay_and_everybody_stays_who_they_are() -> None:
+    study = builders.make_study()
+    call_command("join_link", "study", "--source", "prolific", "--parameter", "PID")
+    before = joined(JoinLink.objects.get())
+
+    call_command(
+        "join_link", "study", "--return-url", WAY_BACK["return_url"], "--return-host", "App.Example.org"
+    )  # fmt: skip
+    call_command("join_link", "study", "--parameter", "PROLIFIC_PID")
+
+    link = JoinLink.objects.get(study=study)
+    assert (link.parameter, link.source, link.return_url) == (
+        "PROLIFIC_PID", "prolific", WAY_BACK["return_url"]
+    )  # fmt: skip
+    assert joined(link) == before
+    with pytest.raises(CommandError, match="each of them would be somebody new"):
+        call_command("join_link", "study", "--source", "sona")
+    assert JoinLink.objects.get().source == "prolific"
+
+
+def test_the_source_may_change_until_somebody_has_come() -> None:
+    study = builders.make_study()
+    make_join_link(study, source="prolific")
+    assert make_join_link(study, source="sona").source == "sona"
+
+
+def test_studies_without_a_source_never_share_their_ids() -> None:
+    links = [make_join_link(builders.make_study(slug)) for slug in ("my_study", "My-Study", "-study")]
+    assert len({joined(link).annotator_id for link in links}) == 3
+
+
+@pytest.mark.usefixtures("one_moment")
+def test_one_client_cannot_make_places_without_end_and_everybody_with_one_is_let_in(
+    link: JoinLink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recruitment.views.NEW_PLACES", Limit("new-places", 2, timedelta(hours=1)))
+
+    statuses = [come(f"participant{number}").page.status_code for number in (1, 2, 3, 1, 2)]
+
+    assert statuses == [200, 200, 429, 200, 200]
+    assert Enrollment.objects.count() == 2
 
 
 def test_the_command_refuses_a_way_back_to_a_host_that_is_not_allowed() -> None:

@@ -18,8 +18,8 @@ class Command(BaseCommand):
 The platform puts the participant's id at the end of the link. The same id is the same person. At the
 end people see a completion code of their own, and with --return-url a button that leads back.
 
-Running it again changes the settings. Ids of one --source are the same people in every study that names
-it; without one, ids belong to this study alone.
+Running it again changes the settings that are named, and no others. Ids of one --source are the same
+people in every study that names it; without one, ids belong to this study alone.
 
 examples:
   manage.py join_link my-study
@@ -34,21 +34,22 @@ exit codes: 0 done · 1 no such study, or a setting that cannot be used · 2 wro
         parser.add_argument("slug", metavar="SLUG", help="the study")
         parser.add_argument(
             "--parameter",
-            default="participant",
             metavar="NAME",
             help="under which name the id comes (default participant)",
         )
-        parser.add_argument("--source", default="", metavar="NAME", help="whose ids they are")
+        parser.add_argument(
+            "--source",
+            metavar="NAME",
+            help="whose ids they are; not to be changed once people have come",
+        )
         parser.add_argument(
             "--return-url",
-            default="",
             metavar="URL",
             help="the way back, with {code}, {participant}",
         )
         parser.add_argument(
             "--return-host",
             action="append",
-            default=[],
             metavar="HOST",
             help="a host to which people may be sent; repeatable",
         )
