@@ -20,7 +20,7 @@ from publishing.comparing import MODEL
 from publishing.errors import PublishingError
 from publishing.facts import Statement
 from publishing.filters import DEFAULT_FILTER, FILTERS
-from publishing.queries import statement_of, verdict_counts
+from publishing.queries import statement_of
 
 
 @require_safe
@@ -53,10 +53,13 @@ def publish(request: HttpRequest, study: Study) -> HttpResponse:
         except PublishingError as error:
             messages.error(request, str(error))
         return redirect("dashboard:study", slug=study.slug)
+    found, underway = kept.refreshed(study, now=timezone.now())
     context = {
         "study": study,
-        "verdicts": verdict_counts(study),
-        "filters": _choices(study),
+        "figures": found,
+        "underway": underway,
+        "verdicts": found.document["verdicts"] if found and found.document else None,
+        "filters": _choices(study, found),
         "is_described": statement_of(study, at=timezone.now()) != Statement(),
     }
     return render(request, "dashboard/publish.html", context)
@@ -93,11 +96,10 @@ def _by_question(study: Study, dropped: dict[str, int], stories: int) -> list[Sh
     ]
 
 
-def _choices(study: Study) -> list[dict[str, Any]]:
+def _choices(study: Study, found: kept.Figures | None) -> list[dict[str, Any]]:
     """The filters a release may be made with, and what each keeps as far as that has been worked out."""
-    found = kept.latest(study)
     rows = found.document["filters"]["filters"] if found and found.document else []
-    keeps = {row["name"]: row["kept"] for row in rows}
+    by_name = {row["name"]: row for row in rows}
     return [
         {
             "name": rule.name,
@@ -105,7 +107,8 @@ def _choices(study: Study) -> list[dict[str, Any]]:
             "rule": sentence,
             "validates": rule.validates,
             "checked": rule.name == DEFAULT_FILTER,
-            "kept": keeps.get(rule.name),
+            "kept": by_name.get(rule.name, {}).get("kept"),
+            "dropped": by_name.get(rule.name, {}).get("dropped"),
         }
         for rule in FILTERS.values()
         for title, sentence in [rule.shown(study.votes_per_story)]

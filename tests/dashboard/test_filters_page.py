@@ -51,7 +51,10 @@ def test_the_page_shows_what_each_filter_keeps(study: Study, boss: Client) -> No
 
 
 def test_the_chosen_filter_is_recorded(study: Study, boss: Client) -> None:
+    assert "A worker is working the figures out" in words(boss, "/studies/compared/publish/")
+    work.make(study.pk, now=timezone.now())
     shown = words(boss, "/studies/compared/publish/")
+    assert "It would keep 2 stories now and drop 1" in shown, "two of three"
     assert "1 story lacks votes and stays out" in shown
     assert "It would keep 1 story now and drop 2" in shown
     boss.post("/studies/compared/publish/", {"filter": "majority"})
