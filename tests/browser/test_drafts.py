@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import expect
 
+from annotation import actions
 from annotation.models import Enrollment, Vote
 from tests.browser.journeys import SAVE, stored_forms
 from tests.browser.test_submitting import FORM, at_first_story, on_story
-from tests.browser.windows import Window
+from tests.browser.windows import Window, stories_path
 from tests.builders import ALL_YES
 
 if TYPE_CHECKING:
@@ -163,6 +165,34 @@ def test_an_answer_that_is_no_receipt_keeps_the_draft_and_says_so(
     at_work.button(SAVE).click()
     on_story(at_work, 2)
     assert stored_forms(person) == [FORM]
+
+
+def test_answers_sent_over_a_replaced_link_arrive_by_the_new_one(at_work: Window, person: Enrollment) -> None:
+    at_work.choose(**FORM)
+    actions.revoke_link(enrollment=person, by=None, now=timezone.now())
+    at_work.button(SAVE).click()
+    expect(at_work.heading).to_have_text("This link has been replaced")
+    expect(at_work.page.get_by_text("They are kept on this device")).to_be_visible()
+    assert drafts(at_work) == 1
+
+    person.refresh_from_db()
+    at_work.page.goto(stories_path(person))
+    on_story(at_work, 1)
+    expect_chosen(at_work, FORM)
+    at_work.button(SAVE).click()
+    on_story(at_work, 2)
+    assert stored_forms(person) == [FORM]
+    assert drafts(at_work) == 0
+
+
+def test_what_the_server_knows_nothing_of_is_let_go(at_work: Window) -> None:
+    lease = at_work.page.locator("[name=assignment]")
+    lease.evaluate("(input) => (input.value = '999999')")
+    at_work.choose(**FORM)
+    assert drafts(at_work) == 1
+    at_work.button(SAVE).click()
+    expect(at_work.heading).to_have_text("Nothing was saved")
+    assert drafts(at_work) == 0
 
 
 def test_the_draft_goes_with_the_receipt(at_work: Window, person: Enrollment) -> None:
