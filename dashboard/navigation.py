@@ -30,7 +30,9 @@ class Entry:
 ENTRIES = (
     Entry("study", _("Overview")),
     Entry("members", _("People")),
+    Entry("stories", _("Stories")),
     Entry("quality", _("Quality")),
+    Entry("review", _("Review")),
     Entry("filters", _("Filters")),
     Entry("statement", _("Data statement")),
     Entry("accuracy", _("Accuracy"), suits=has_accuracy),

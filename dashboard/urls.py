@@ -5,7 +5,19 @@ from __future__ import annotations
 from django.urls import path
 
 from dashboard import views
-from dashboard.pages import baseline, filters, invitation, joining, members, overview, quality, statement
+from dashboard.pages import (
+    baseline,
+    exclusion,
+    filters,
+    invitation,
+    joining,
+    members,
+    overview,
+    quality,
+    review,
+    statement,
+    stories,
+)
 
 app_name = "dashboard"
 urlpatterns = [
@@ -24,6 +36,12 @@ urlpatterns = [
         members.revoke_invitation,
         name="revoke_invitation",
     ),
+    path("studies/<slug:slug>/people/<slug:pseudonym>/exclude/", exclusion.exclude, name="exclude"),
+    path("studies/<slug:slug>/stories/", stories.stories, name="stories"),
+    path("studies/<slug:slug>/stories/<path:story_id>/", stories.story, name="story"),
+    path("studies/<slug:slug>/review/", review.review, name="review"),
+    path("studies/<slug:slug>/review/<int:number>/", review.sample, name="review_sample"),
+    path("studies/<slug:slug>/review/<int:number>/<int:position>/", review.item, name="review_item"),
     path("studies/<slug:slug>/filters/", filters.filters, name="filters"),
     path("studies/<slug:slug>/publish/", filters.publish, name="publish"),
     path("studies/<slug:slug>/joining/", joining.joining, name="joining"),

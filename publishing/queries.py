@@ -12,10 +12,10 @@ from typing import Any
 from django.conf import settings
 from django.contrib.postgres.aggregates import ArrayAgg
 from django.db import connection, transaction
-from django.db.models import Count, FilteredRelation, Q, QuerySet, Value
+from django.db.models import Case, Count, F, FilteredRelation, Q, QuerySet, Value, When
 from django.utils.translation import override
 
-from annotation.models import Event, Story, Study, SurplusReason, Vote
+from annotation.models import Assignment, Event, Story, Study, SurplusReason, Vote
 from annotation.protocols.base import Question
 from publishing.errors import TooManyVotes
 from publishing.facts import AskedQuestion, People, ReleaseFacts, Statement
@@ -188,19 +188,21 @@ def people(release: Release) -> People:
 
 
 def surplus_votes(release: Release) -> dict[str, int]:
-    """How many votes came too late or from the wrong person to count, by reason, up to the release.
+    """How many votes are stored and do not count, by reason, up to the release.
 
-    A vote that was changed afterwards is one vote.
+    They came too late or from the wrong person (``SurplusReason``), or the researchers took them out
+    (``excluded``), some of them until somebody else had filled the slot (``displaced``). A vote that was
+    changed afterwards is one vote.
     """
-    votes = Vote.objects.of_study(release.study).exclude(surplus_reason=SurplusReason.NONE)
-    counted = (
-        votes.filter(
-            revision=1,
-            environment=release.environment,
-            submitted_at__lte=release.answers_until or release.requested_at,
-        )
-        .values("surplus_reason")
-        .annotate(votes=Count("pk"))
-        .order_by("surplus_reason")
+    out = [Assignment.State.EXCLUDED, Assignment.State.DISPLACED]
+    votes = Vote.objects.of_study(release.study).filter(
+        ~Q(surplus_reason=SurplusReason.NONE) | Q(assignment__state__in=out),
+        revision=1,
+        environment=release.environment,
+        submitted_at__lte=release.answers_until or release.requested_at,
     )
-    return {row["surplus_reason"]: row["votes"] for row in counted}
+    reason = Case(
+        When(surplus_reason=SurplusReason.NONE, then=F("assignment__state")), default=F("surplus_reason")
+    )
+    counted = votes.annotate(reason=reason).values("reason").annotate(votes=Count("pk")).order_by("reason")
+    return {row["reason"]: row["votes"] for row in counted}

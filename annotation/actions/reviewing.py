@@ -168,7 +168,7 @@ def _candidates(study: Study, people: list[int], *, look_for_flags: bool) -> lis
         .exclude(assignment__votes__spot_checks__isnull=False)
     )
     alone: set[int] = set()
-    if look_for_flags:
+    if look_for_flags and study.votes_per_story > 1:
         standing_alone = votes.filter(
             Exists(against.filter(vote=OuterRef("pk"))),
             ~Exists(others.filter(Exists(against.filter(vote=OuterRef("pk"))))),

@@ -12,10 +12,12 @@ MOST_NAMED = 8
 
 LANGUAGES = {"en": "English", "de": "German"}
 SURPLUS = {
+    "displaced": "excluded by the researchers, and readmitted when their place was taken",
+    "excluded": "excluded by the researchers",
     "late": "their time had run out and their place was taken",
     "not_qualified": "from somebody no longer qualified",
 }
-"""The reasons for which votes do not count (``annotation.models.SurplusReason``), as the card has them."""
+"""The reasons for which votes do not count (``publishing.queries.surplus_votes``), as the card has them."""
 
 
 def procedure(facts: ReleaseFacts, tally: Tally) -> list[str]:
@@ -103,7 +105,7 @@ def _surplus(facts: ReleaseFacts) -> str:
         for reason, number in sorted(facts.surplus.items())
     ]
     if not reasons:
-        return "No vote came too late, or from somebody no longer qualified."
+        return "No vote came too late, or from somebody no longer qualified, and none was excluded."
     return (
         f"{counted(sum(facts.surplus.values()), 'surplus vote is', 'surplus votes are')} stored and credited "
         f"but not counted and not in this release: {listed(reasons)}."

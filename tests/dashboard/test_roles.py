@@ -14,7 +14,7 @@ from django.utils import timezone
 from accounts.models import User
 from annotation import actions, rules
 from annotation.errors import LastOwner
-from annotation.models import Enrollment, Event, Membership, Study
+from annotation.models import Enrollment, Event, Membership, ReviewSample, Study
 from annotation.rights import RIGHTS, Right, rights_in, studies_of
 from dashboard.urls import urlpatterns
 from tests import builders
@@ -26,6 +26,8 @@ PUBLIC = {"home", "invited"}
 OF_ALL_STUDIES = {"studies"}
 
 PSEUDONYM = "the pseudonym of the only person in the study"
+STORY = "the id of a story that they answered"
+SAMPLE = "the number of the only sample drawn for review"
 
 PAGES: dict[str, tuple[Right | None, Right | None, tuple[str, ...]]] = {
     "study": (Right.LOOK, None, ()),
@@ -37,6 +39,12 @@ PAGES: dict[str, tuple[Right | None, Right | None, tuple[str, ...]]] = {
     "members": (Right.LOOK, Right.MANAGE, ()),
     "member": (None, Right.MANAGE, ("1",)),
     "revoke_invitation": (None, Right.MANAGE, ("1",)),
+    "exclude": (Right.CHANGE, Right.CHANGE, (PSEUDONYM,)),
+    "stories": (Right.LOOK, None, ()),
+    "story": (Right.LOOK, Right.REVIEW, (STORY,)),
+    "review": (Right.LOOK, Right.REVIEW, ()),
+    "review_sample": (Right.LOOK, None, (SAMPLE,)),
+    "review_item": (Right.LOOK, Right.REVIEW, (SAMPLE, "1")),
     "filters": (Right.LOOK, None, ()),
     "publish": (Right.PUBLISH, Right.PUBLISH, ()),
 }
@@ -48,6 +56,9 @@ and what follows the study's slug in its arguments."""
 def study() -> Study:
     study = builders.make_study("main", votes_per_story=1)
     builders.vote(builders.qualified(study)[0])
+    actions.draw_sample(
+        study=study, kind=ReviewSample.Kind.RANDOM, people=1, per_person=1, by=None, now=timezone.now()
+    )
     return study
 
 
@@ -69,8 +80,12 @@ def client_of(someone: User) -> Client:
 
 def address(page: str) -> str:
     person = Enrollment.objects.select_related("study").get(study__slug="main")
-    pseudonym = rules.pseudonym(person.study.pseudonym_key, person.annotator_id)
-    rest = (pseudonym if argument == PSEUDONYM else argument for argument in PAGES[page][2])
+    stands_for = {
+        PSEUDONYM: rules.pseudonym(person.study.pseudonym_key, person.annotator_id),
+        STORY: person.assignments.get().story.story_id,
+        SAMPLE: str(person.study.review_samples.get().pk),
+    }
+    rest = (stands_for.get(argument, argument) for argument in PAGES[page][2])
     return reverse(f"dashboard:{page}", args=["main", *rest])
 
 

@@ -1,0 +1,124 @@
+"""The stories of a study: the list, and the page of one with its votes, its verdict and its history."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods, require_safe
+
+from annotation import actions
+from annotation.actions.reviewing import LONGEST_STATEMENT
+from annotation.errors import AnnotationError
+from annotation.models import Adjudication, Story, Study
+from annotation.rights import Right, rights_in, signed_in, study_page
+from dashboard.figures import kept
+from dashboard.stories import ANY, Search, about, story_page
+from publishing.filters import Outcome
+
+OUTCOMES = {
+    Outcome.KEPT: gettext_lazy("kept"),
+    Outcome.DROPPED: gettext_lazy("dropped"),
+    Outcome.INCOMPLETE: gettext_lazy("incomplete"),
+}
+
+
+class SearchForm(forms.Form):
+    """What to look for in the list."""
+
+    start = forms.CharField(label=gettext_lazy("From this id on"), required=False, max_length=100)
+    scenario = forms.CharField(label=gettext_lazy("Scenario"), required=False, max_length=100)
+    lint = forms.ChoiceField(label=gettext_lazy("Lint finding"), required=False)
+    verdict = forms.ChoiceField(label=gettext_lazy("Verdict so far"), required=False)
+    after = forms.CharField(required=False, max_length=100, widget=forms.HiddenInput)
+
+    def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        labels = study.protocol.finding_labels.items()
+        _choose(self.fields["lint"], [("", _("all stories")), (ANY, _("any finding")), *labels])
+        _choose(self.fields["verdict"], [("", _("all stories")), *OUTCOMES.items()])
+        for name in ("start", "scenario", "lint", "verdict"):
+            self.fields[name].widget.attrs["class"] = "text"
+        self.fields["scenario"].widget.attrs["list"] = "scenarios"
+
+    def search(self) -> Search:
+        """What is looked for; what makes no sense is left out."""
+        self.is_valid()
+        return Search(**self.cleaned_data)
+
+
+def _choose(field: forms.Field, choices: list[tuple[Any, Any]]) -> None:
+    assert isinstance(field, forms.ChoiceField)
+    field.choices = choices
+
+
+@require_safe
+@study_page()
+def stories(request: HttpRequest, study: Study) -> HttpResponse:
+    """A page of the list; an id that is there leads to its story at once."""
+    form = SearchForm(study, request.GET)
+    search = form.search()
+    if search.start and not (search.filters or search.after):
+        found = Story.objects.filter(study=study, story_id=search.start).first()
+        if found:
+            return redirect("dashboard:story", slug=study.slug, story_id=found.story_id)
+    page = story_page(study, search)
+    wanted = {name: value for name, value in form.cleaned_data.items() if value and name != "after"}
+    figures = kept.latest(study)
+    document = figures.document if figures else None
+    context = {
+        "study": study,
+        "form": form,
+        "page": page,
+        "rows": [(row, OUTCOMES[row.verdict.outcome]) for row in page.rows],
+        "next": "?" + urlencode(wanted | {"after": page.next}) if page.next else "",
+        "is_first": not search.after,
+        "scenarios": sorted(document["statistics"]["by_scenario"]) if document else [],
+    }
+    return render(request, "dashboard/stories.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@study_page(post=Right.REVIEW)
+def story(request: HttpRequest, study: Study, story_id: str) -> HttpResponse:
+    """Everything about one story; a POST writes an expert's decision beside its votes."""
+    found = get_object_or_404(Story.objects.select_related("story_import"), study=study, story_id=story_id)
+    found.study = study
+    if request.method == "POST":
+        return _adjudicate(request, found)
+    context = about(study, found) | {
+        "study": study,
+        "story": found,
+        "outcomes": OUTCOMES,
+        "may_review": Right.REVIEW in rights_in(request.user, study) and found.role == Story.Role.MAIN,
+        "may_change": Right.CHANGE in rights_in(request.user, study),
+        "choices": Adjudication.Verdict.choices,
+        "longest": LONGEST_STATEMENT,
+    }
+    for row in context["verdicts"]:
+        row["outcome"] = OUTCOMES[row["verdict"].outcome]
+    return render(request, "dashboard/story.html", context)
+
+
+def _adjudicate(request: HttpRequest, story: Story) -> HttpResponse:
+    try:
+        actions.adjudicate(
+            story=story,
+            verdict=Adjudication.Verdict(request.POST.get("verdict", "")),
+            reason=request.POST.get("reason", ""),
+            by=signed_in(request),
+            now=timezone.now(),
+        )
+        messages.success(request, _("Saved beside the votes. It changes no count and no release."))
+    except ValueError:
+        messages.error(request, _("Choose whether the story is valid. Nothing was saved."))
+    except AnnotationError as error:
+        messages.error(request, str(error))
+    return redirect("dashboard:story", slug=story.study.slug, story_id=story.story_id)

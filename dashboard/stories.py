@@ -1,0 +1,270 @@
+"""What the researchers' pages about stories read: a page of the list, and everything about one story.
+
+With a million stories no page may look at all of them. The list goes by the stories' ids, from the last
+one of the page before. A filter looks at so many stories from there and says so when that is all it did.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from annotation import rules
+from annotation.models import (
+    LIVING,
+    Adjudication,
+    Answer,
+    Assignment,
+    Event,
+    LintFinding,
+    SpotCheck,
+    Story,
+    Study,
+    Vote,
+    VoteExclusion,
+)
+from annotation.protocols.base import Choice
+from annotation.queries import choices_in_words
+from publishing.filters import DEFAULT_FILTER, FILTERS, StoryFilter, Verdict
+
+PAGE = 50
+"""Stories on one page of the list."""
+LOOKED_AT = 20_000
+"""Stories that one page looks through for a scenario or a lint finding."""
+JUDGED = 1_000
+"""Stories that one page judges when it looks for a verdict."""
+ANY = "any"
+
+Ballots = dict[int, dict[int, list[tuple[Choice, bool]]]]
+"""Per story and counted vote: its choices, and whether each counts against the story."""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What is looked for. ``start``: the first id that may be shown; ``after``: the last one shown before."""
+
+    start: str = ""
+    after: str = ""
+    scenario: str = ""
+    lint: str = ""
+    """A code, or ``any``."""
+    verdict: str = ""
+    """An outcome (``publishing.filters.Outcome``) under the all-agree rule, of the votes so far."""
+
+    @property
+    def filters(self) -> bool:
+        """Whether stories are passed over."""
+        return bool(self.scenario or self.lint or self.verdict)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedStory:
+    """A line of the list."""
+
+    story: Story
+    votes: int
+    verdict: Verdict
+    findings: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoryPage:
+    """A page of the list. ``next`` is the id after which the next page begins; empty at the end.
+
+    ``looked_through`` says how many stories were looked at when that is why the page ends.
+    """
+
+    rows: list[ListedStory]
+    next: str
+    looked_through: int = 0
+
+
+def story_page(study: Study, search: Search) -> StoryPage:
+    """The main stories of the study that fit, by id; a constant number of queries."""
+    stories = Story.objects.filter(study=study).main().order_by("story_id")
+    stories = stories.filter(story_id__gt=search.after) if search.after else stories
+    stories = stories.filter(story_id__gte=search.start) if search.start else stories
+    stories = stories.defer("harmfulness_predicted", "unethicality_predicted", "content")
+    window = (JUDGED if search.verdict else LOOKED_AT) if search.filters else 0
+    end = _end_of(stories, window) if window else ""
+    fitting = _fitting(stories.filter(story_id__lte=end) if end else stories, search)
+    found = list(fitting if search.verdict else fitting[: PAGE + 1])
+    rows = _listed(study, found)
+    if search.verdict:
+        rows = [row for row in rows if row.verdict.outcome == search.verdict]
+    if len(rows) > PAGE:
+        return StoryPage(rows[:PAGE], rows[PAGE - 1].story.story_id)
+    return StoryPage(rows, end, window if end else 0)
+
+
+def _end_of(stories: QuerySet[Story], window: int) -> str:
+    """The id at which a window over the stories ends; empty when there are no more than that."""
+    ids = stories.values_list("story_id", flat=True)
+    return next(iter(ids[window - 1 : window]), "") if ids[window : window + 1] else ""
+
+
+def _fitting(stories: QuerySet[Story], search: Search) -> QuerySet[Story]:
+    if search.scenario:
+        stories = stories.filter(scenario_name=search.scenario)
+    if search.lint:
+        findings = LintFinding.objects.filter(story=OuterRef("pk"))
+        stories = stories.filter(
+            Exists(findings if search.lint == ANY else findings.filter(code=search.lint))
+        )
+    return stories
+
+
+def _listed(study: Study, stories: list[Story]) -> list[ListedStory]:
+    numbers = [story.pk for story in stories]
+    cast = ballots(numbers)
+    findings: dict[int, int] = defaultdict(int)
+    for story in LintFinding.objects.filter(story__in=numbers).values_list("story", flat=True):
+        findings[story] += 1
+    rule = FILTERS[DEFAULT_FILTER]
+    return [
+        ListedStory(story, len(cast[story.pk]), judge(study, rule, cast[story.pk]), findings[story.pk])
+        for story in stories
+    ]
+
+
+def ballots(stories: Iterable[int]) -> Ballots:
+    """The counted votes on these stories, in one query."""
+    cast: Ballots = defaultdict(dict)
+    rows = (
+        Vote.objects.counted()
+        .filter(assignment__story__in=list(stories))
+        .order_by("pk", "answers__question", "answers__row")
+        .values_list(
+            "assignment__story",
+            "pk",
+            "answers__question",
+            "answers__row",
+            "answers__option",
+            "answers__counts_against",
+        )
+    )
+    for story, vote, question, row, option, against in rows:
+        cast[story].setdefault(vote, []).append((Choice(question, row, option), against))
+    return cast
+
+
+def judge(study: Study, rule: StoryFilter, votes: dict[int, list[tuple[Choice, bool]]]) -> Verdict:
+    """What a filter says of a story's counted votes. Raises ``TooManyVotes`` like the filter."""
+    against = {choice for given in votes.values() for choice, counts in given if counts}
+    return rule(
+        [[choice for choice, _ in given] for given in votes.values()],
+        votes_per_story=study.votes_per_story,
+        counts_against=against.__contains__,
+    )
+
+
+def about(study: Study, story: Story) -> dict[str, Any]:
+    """Everything about one story, for its page; a constant number of queries."""
+    protocol = study.protocol
+    assignments = list(
+        Assignment.objects.filter(story=story).select_related("enrollment").order_by("served_at", "pk")
+    )
+    votes = _votes(assignments, story, study)
+    cast = ballots([story.pk])[story.pk]
+    exclusions = list(
+        VoteExclusion.objects.filter(enrollment__in=[a.enrollment_id for a in assignments])
+        .filter(Q(assignment=None) | Q(assignment__in=assignments))
+        .select_related("excluded_by", "lifted_by")
+    )
+    checks = list(SpotCheck.objects.filter(vote__in=votes).select_related("by"))
+    return {
+        "parts": protocol.parts(protocol.parse(story.content)),
+        "findings": list(story.lint_findings.all()),
+        "people": [
+            _person(study, assignment, votes, exclusions, checks)
+            for assignment in assignments
+        ],
+        "verdicts": [
+            {"title": rule.shown(study.votes_per_story)[0], "verdict": judge(study, rule, cast),
+             "is_default": rule.name == DEFAULT_FILTER}
+            for rule in FILTERS.values()
+        ],
+        "reasons": _reasons(study, cast),
+        "living": sum(assignment.state in LIVING for assignment in assignments),
+        "adjudications": list(Adjudication.objects.filter(story=story).select_related("by").order_by("-pk")),
+        "history": _history(study, assignments, votes, exclusions, checks),
+    }  # fmt: skip
+
+
+def _votes(assignments: list[Assignment], story: Story, study: Study) -> list[Vote]:
+    """All revisions of the votes on the story, each with what it needs to be shown."""
+    votes = list(Vote.objects.filter(assignment__in=assignments).order_by("assignment", "revision"))
+    answers: dict[int, list[Answer]] = defaultdict(list)
+    for answer in Answer.objects.filter(vote__in=votes):
+        answers[answer.vote_id].append(answer)
+    by_number = {assignment.pk: assignment for assignment in assignments}
+    for assignment in assignments:
+        assignment.story = story
+    for vote in votes:
+        vote.assignment = by_number[vote.assignment_id]
+        vote._prefetched_objects_cache = {"answers": answers[vote.pk]}  # type: ignore[attr-defined]
+    return votes
+
+
+def _person(
+    study: Study,
+    assignment: Assignment,
+    votes: list[Vote],
+    exclusions: list[VoteExclusion],
+    checks: list[SpotCheck],
+) -> dict[str, Any]:
+    """One person's part in a story: the lease, every revision, and what was decided about it."""
+    own = [vote for vote in votes if vote.assignment_id == assignment.pk]
+    numbers = {vote.pk for vote in own}
+    return {
+        "pseudonym": rules.pseudonym(study.pseudonym_key, assignment.enrollment.annotator_id),
+        "assignment": assignment,
+        "holds": assignment.state in LIVING,
+        "leased": assignment.state == Assignment.State.LEASED,
+        "revisions": [{"vote": vote, "words": choices_in_words(study.protocol, vote)} for vote in own],
+        "exclusions": [
+            exclusion
+            for exclusion in exclusions
+            if exclusion.assignment_id == assignment.pk
+            or (
+                exclusion.assignment_id is None
+                and exclusion.enrollment_id == assignment.enrollment_id
+                and own
+            )
+        ],
+        "checks": [check for check in checks if check.vote_id in numbers],
+    }
+
+
+def _reasons(study: Study, cast: dict[int, list[tuple[Choice, bool]]]) -> list[dict[str, Any]]:
+    """Per question that somebody answered against the story: how many did."""
+    against: dict[str, set[int]] = defaultdict(set)
+    for vote, given in cast.items():
+        for choice, counts in given:
+            if counts:
+                against[choice.question].add(vote)
+    return [
+        {"title": question.title, "votes": len(against[question.key])}
+        for question in study.protocol.questions
+        if against[question.key]
+    ]
+
+
+def _history(
+    study: Study,
+    assignments: list[Assignment],
+    votes: list[Vote],
+    exclusions: list[VoteExclusion],
+    checks: list[SpotCheck],
+) -> list[Event]:
+    """What the log says about the votes on a story, found through the people who had it; the newest first."""
+    subjects = [f"vote {vote.pk}" for vote in votes]
+    subjects += [f"exclusion {exclusion.pk}" for exclusion in exclusions]
+    subjects += [f"spot check {check.pk}" for check in checks]
+    people = [assignment.enrollment_id for assignment in assignments]
+    events = Event.objects.filter(study=study, enrollment__in=people, subject__in=subjects)
+    return list(events.select_related("actor").order_by("-pk"))

@@ -1,0 +1,129 @@
+"""The pages on which people's work is judged: blind until judged, then with everything."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from accounts.models import User
+from annotation import actions, rules
+from annotation.models import Assignment, Enrollment, Membership, ReviewSample, SpotCheck, Vote
+from tests import builders
+
+pytestmark = pytest.mark.django_db
+
+
+def pseudonym(person: Enrollment) -> str:
+    return rules.pseudonym(person.study.pseudonym_key, person.annotator_id)
+
+
+@pytest.fixture
+def person() -> Enrollment:
+    (person,) = builders.qualified(builders.make_study("main", stories=3, votes_per_story=1))
+    builders.vote(person)
+    builders.vote(person, builders.answers(q3="no"))
+    return person
+
+
+@pytest.fixture
+def researcher(client: Client, person: Enrollment) -> Client:
+    user = User.objects.create_user("rosa", password=None)
+    actions.set_role(
+        study=person.study, user=user, role=Membership.Role.RESEARCHER, by=None, now=timezone.now()
+    )
+    client.force_login(user)
+    return client
+
+
+def text(client: Client, address: str) -> str:
+    response = client.get(address, follow=True)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def test_an_answer_is_judged_blind_and_then_shown_with_its_author(
+    researcher: Client, person: Enrollment
+) -> None:
+    response = researcher.post("/studies/main/review/", {"kind": "random", "people": 5, "per_person": 2})
+    sample = ReviewSample.objects.get()
+    assert response["Location"] == f"/studies/main/review/{sample.pk}/"
+    first = sample.items.all()[0]
+    page = text(researcher, response["Location"])
+    assert "Answer 1 of 2" in page
+    assert first.vote.assignment.story.content["key_information"] in page
+    for hidden in (pseudonym(person), first.vote.assignment.story.story_id):
+        assert hidden not in page
+
+    here = f"/studies/main/review/{sample.pk}/1/"
+    researcher.post(here, {"decision": "reject", "reason": "careless", "seen": "0"})
+
+    page = text(researcher, here)
+    assert pseudonym(person) in page
+    assert first.vote.assignment.story.story_id in page
+    assert "careless" in page
+    assert "Answer 2 of 2" in text(researcher, f"/studies/main/review/{sample.pk}/")
+    researcher.post(f"/studies/main/review/{sample.pk}/2/", {"decision": "accept", "seen": "0"})
+    done = text(researcher, f"/studies/main/review/{sample.pk}/")
+    assert "not judged yet" not in done
+    assert done.count(pseudonym(person)) >= 2
+    assert Vote.objects.counted().count() == 1
+
+
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [
+        ({"decision": "reject", "reason": "", "seen": "0"}, "Give the reason"),
+        ({"decision": "maybe", "reason": "x", "seen": "0"}, "not complete"),
+        ({"decision": "accept", "reason": "x"}, "not complete"),
+        ({"decision": "accept", "reason": "x", "seen": "77"}, "judged this answer meanwhile"),
+    ],
+)
+def test_what_is_not_complete_is_not_stored(
+    researcher: Client, person: Enrollment, form: dict[str, str], said: str
+) -> None:
+    sample = actions.draw_sample(
+        study=person.study,
+        kind=ReviewSample.Kind.RANDOM,
+        people=1,
+        per_person=1,
+        by=None,
+        now=timezone.now(),
+    )
+    response = researcher.post(f"/studies/main/review/{sample.pk}/1/", form, follow=True)
+    assert said in response.content.decode()
+    assert not SpotCheck.objects.exists()
+
+
+def test_sizes_and_samples_that_do_not_exist_are_refused(researcher: Client, person: Enrollment) -> None:
+    form = {"kind": "random", "people": 51, "per_person": 0}
+    assert researcher.post("/studies/main/review/", form).status_code == 400
+    form = {"kind": "flagged", "people": 5, "per_person": 5}
+    assert (
+        "There is no answer to review"
+        in researcher.post("/studies/main/review/", form, follow=True).content.decode()
+    )
+    assert researcher.get("/studies/main/review/4711/").status_code == 404
+
+
+def test_somebody_is_excluded_and_readmitted_on_their_page(researcher: Client, person: Enrollment) -> None:
+    here = f"/studies/main/people/{pseudonym(person)}/exclude/"
+    assert "2 votes stop counting" in text(researcher, here)
+    assert "Give the reason" in researcher.post(here, {"told": "Thank you."}, follow=True).content.decode()
+
+    researcher.post(here, {"do": "exclude", "reason": "answers at random", "told": "Thank you."})
+    page = text(researcher, here)
+    assert "answers at random" in page
+    assert "2 votes do not count" in page
+    person.refresh_from_db()
+    assert person.suspension_reason == "Thank you."
+    builders.vote(builders.qualified(person.study)[0])
+
+    done = researcher.post(here, {"do": "readmit", "reason": "a mistake"}, follow=True).content.decode()
+    assert "1 vote counts again" in done
+    assert "The slot of 1 had been filled" in done
+    assert set(Assignment.objects.filter(enrollment=person).values_list("state", flat=True)) == {
+        "submitted",
+        "displaced",
+    }
+    assert researcher.get("/studies/main/people/annotator-0/exclude/").status_code == 404

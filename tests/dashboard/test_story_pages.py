@@ -1,0 +1,174 @@
+"""The list of stories and the page of one: what they show, and that they cost the same at any size."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from pytest_django.fixtures import DjangoAssertNumQueries
+
+from accounts.models import User
+from annotation import actions, rules
+from annotation.models import Adjudication, Enrollment, Membership, SpotCheck, Story, Study
+from dashboard import stories
+from dashboard.stories import Search, story_page
+from publishing.queries import verdict_counts
+from tests import builders
+
+pytestmark = pytest.mark.django_db
+
+ODD, EVEN = "hidden_body_part_feature", "inside_reuse_labeled_containers"
+QUERIES_OF_THE_LIST = 11
+QUERIES_OF_A_STORY = 19
+
+
+@pytest.fixture
+def study() -> Study:
+    """Kept, dropped and incomplete stories."""
+    rows = [builders.story_row(n, scenario_name=ODD if n % 2 else EVEN) for n in range(8)]
+    study = builders.make_study("main", stories=rows, votes_per_story=2)
+    for person, form in zip(
+        builders.qualified(study, 2), (builders.ALL_YES, builders.answers(q2="no")), strict=True
+    ):
+        for number in range(5):
+            builders.vote(person, form if number < 3 else builders.ALL_YES)
+    return study
+
+
+@pytest.fixture
+def researcher(client: Client, study: Study) -> Client:
+    user = User.objects.create_user("rosa", password=None)
+    actions.set_role(study=study, user=user, role=Membership.Role.RESEARCHER, by=None, now=timezone.now())
+    client.force_login(user)
+    return client
+
+
+def ids(study: Study, **search: str) -> list[str]:
+    return [row.story.story_id for row in story_page(study, Search(**search)).rows]
+
+
+def everything(study: Study, **search: str) -> list[str]:
+    """All pages of the list, one after the other."""
+    found: list[str] = []
+    after = ""
+    while True:
+        page = story_page(study, Search(**search | {"after": after}))
+        found += [row.story.story_id for row in page.rows]
+        if not page.next:
+            return found
+        after = page.next
+
+
+def test_the_verdicts_are_those_of_the_filter(study: Study) -> None:
+    counts = verdict_counts(study)
+    for outcome in ("kept", "dropped", "incomplete"):
+        assert len(ids(study, verdict=outcome)) == getattr(counts, outcome) > 0
+
+
+@pytest.mark.parametrize("window", [1, 3, 8, 100])
+@pytest.mark.parametrize("page", [1, 3, 50])
+def test_every_story_is_on_one_page_whatever_is_looked_for(
+    study: Study, page: int, window: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stories, "PAGE", page)
+    monkeypatch.setattr(stories, "LOOKED_AT", window)
+    monkeypatch.setattr(stories, "JUDGED", window)
+    known = list(Story.objects.order_by("story_id"))
+    assert everything(study) == [story.story_id for story in known]
+    assert everything(study, scenario=ODD) == [s.story_id for s in known if s.scenario_name == ODD]
+    assert everything(study, start=known[3].story_id) == [story.story_id for story in known[3:]]
+    judged = [everything(study, verdict=outcome) for outcome in ("kept", "dropped", "incomplete")]
+    assert sorted(story_id for found in judged for story_id in found) == [story.story_id for story in known]
+
+
+def test_stories_with_findings_are_found(study: Study) -> None:
+    story = Story.objects.order_by("story_id")[2]
+    story.lint_findings.all().delete()
+    before = ids(study, lint="any")
+    story.lint_findings.create(code="made_up", message="Look at this.")
+    assert ids(study, lint="made_up") == [story.story_id]
+    assert set(ids(study, lint="any")) == {*before, story.story_id}
+
+
+def test_an_id_leads_to_its_story_and_the_rest_of_one_to_the_place(researcher: Client, study: Study) -> None:
+    known = Story.objects.order_by("story_id")[3]
+    found = researcher.get("/studies/main/stories/", {"start": known.story_id})
+    assert found["Location"] == f"/studies/main/stories/{known.story_id}/"
+    page = researcher.get("/studies/main/stories/", {"start": known.story_id[:-5]}).content.decode()
+    assert known.story_id in page
+    assert researcher.get("/studies/main/stories/", {"verdict": "nonsense", "lint": "x"}).status_code == 200
+
+
+def test_the_page_of_a_story_shows_everything_about_it(researcher: Client, study: Study) -> None:
+    (story_id,) = ids(study, verdict="dropped")[:1]
+    story = Story.objects.get(story_id=story_id)
+    first, second = Enrollment.objects.filter(assignments__story=story).order_by("pk")
+    now = timezone.now()
+    vote = story.assignments.get(enrollment=first).votes.get()
+    actions.change_vote(
+        assignment_id=vote.assignment_id, enrollment=first, submitted=builders.answers(q1="possibly"), now=now
+    )
+    actions.spot_check(
+        vote=vote, decision=SpotCheck.Decision.REJECT, reason="careless words", by=None, now=now
+    )
+    actions.exclude_annotator(enrollment=second, reason="all alike", told="Thank you.", by=None, now=now)
+    builders.claim(builders.qualified(study)[0])
+    here = f"/studies/main/stories/{story_id}/"
+    researcher.post(here, {"verdict": "valid", "reason": "Clear to an expert."})
+
+    page = re.sub(r"\s+", " ", researcher.get(here).content.decode())
+
+    for person in (first, second):
+        assert rules.pseudonym(study.pseudonym_key, person.annotator_id) in page
+    for said in (
+        story.content["key_information"],
+        story.story_import.file_name,
+        story.content_hash,
+        "0 of 2 votes",
+        "Revision 1",
+        "Revision 2",
+        "Answered, excluded",
+        "careless words",
+        "all alike",
+        "Clear to an expert.",
+        "Vote submitted",
+        "Vote changed",
+        "Vote reviewed",
+        "Somebody’s votes excluded",
+    ):
+        assert said in page, said
+
+
+def test_a_decision_without_a_reason_or_a_verdict_is_not_stored(researcher: Client, study: Study) -> None:
+    here = f"/studies/main/stories/{ids(study)[0]}/"
+    for form in ({"verdict": "valid", "reason": ""}, {"verdict": "perhaps", "reason": "x"}):
+        assert "notice--bad" in researcher.post(here, form, follow=True).content.decode()
+    assert not Adjudication.objects.exists()
+    assert researcher.get("/studies/main/stories/none/").status_code == 404
+
+
+@pytest.mark.parametrize("search", [{}, {"scenario": ODD}, {"lint": "any"}, {"verdict": "kept"}])
+def test_the_list_costs_the_same_however_long_it_is(
+    researcher: Client,
+    study: Study,
+    search: dict[str, str],
+    django_assert_max_num_queries: DjangoAssertNumQueries,
+) -> None:
+    def ask() -> Any:
+        with django_assert_max_num_queries(QUERIES_OF_THE_LIST):
+            return researcher.get("/studies/main/stories/", search)
+
+    ask()
+    builders.import_rows(study, [builders.story_row(n, scenario_name=ODD) for n in range(20, 90)])
+    assert ask().status_code == 200
+
+
+def test_the_page_of_a_story_costs_the_same_however_many_voted(
+    researcher: Client, study: Study, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    for story_id in (ids(study, verdict="kept")[0], ids(study, verdict="incomplete")[-1]):
+        with django_assert_max_num_queries(QUERIES_OF_A_STORY):
+            researcher.get(f"/studies/main/stories/{story_id}/")

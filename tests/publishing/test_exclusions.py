@@ -1,0 +1,68 @@
+"""Excluded votes and releases: what is published stays, and the next release says how it is now."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.utils import timezone
+
+from annotation import actions
+from annotation.models import Vote
+from publishing.models import Release
+from publishing.queries import surplus_votes
+from tests import builders
+from tests.publishing.support import published
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def files(release: Release) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(release.directory)): path.read_bytes()
+        for path in release.directory.rglob("*")
+        if path.is_file()
+    }
+
+
+def kept(release: Release) -> list[str]:
+    text = (release.directory / "story-data" / "test.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line)["story_id"] for line in text.splitlines()]
+
+
+def test_a_published_release_stays_and_the_next_one_has_the_new_verdicts() -> None:
+    study = builders.make_study("main", stories=2, votes_per_story=1)
+    careless, careful = builders.qualified(study, 2)
+    builders.vote(careless, builders.answers(q2="no"))
+    builders.vote(careful)
+    first = published(study)
+    before = files(first)
+    assert len(kept(first)) == 1
+
+    actions.exclude_annotator(
+        enrollment=careless, reason="random", told="Thank you.", by=None, now=timezone.now()
+    )
+    second = published(study)
+    assert (second.kept, second.dropped, second.incomplete) == (1, 0, 1)
+    builders.vote(careful)
+    third = published(study)
+
+    assert len(kept(third)) == 2
+    assert files(first) == before
+    assert surplus_votes(third) == {"excluded": 1}
+    card = (third.directory / "README.md").read_text(encoding="utf-8")
+    assert "1 (excluded by the researchers)" in card
+    ((only,),) = {tuple(Vote.objects.counted().values_list("assignment__enrollment").distinct())}
+    assert only == (careful.pk,)
+
+
+def test_a_vote_that_lost_its_slot_while_excluded_is_named_as_surplus() -> None:
+    study = builders.make_study("main", stories=1, votes_per_story=1)
+    excluded, other = builders.qualified(study, 2)
+    builders.vote(excluded)
+    actions.exclude_annotator(
+        enrollment=excluded, reason="random", told="Thank you.", by=None, now=timezone.now()
+    )
+    builders.vote(other)
+    actions.readmit_annotator(enrollment=excluded, reason="a mistake", by=None, now=timezone.now())
+    assert surplus_votes(published(study)) == {"displaced": 1}
