@@ -9,10 +9,12 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
+from accounts.actions import set_email
+from accounts.models import PlatformIdentity
 from annotation import actions
 from annotation.models import Enrollment, Event, Study
 from annotation.tokens import LinkClaim, VisitClaim, personal_token, read_visit_token
-from recruitment.links import personal_link
+from recruitment.links import confirming_link, personal_link
 from recruitment.models import Visit
 from tests import builders
 from tests.annotation.pages import Browser, arrive
@@ -47,6 +49,21 @@ def test_starting_makes_a_visit_and_a_token_that_names_it(person: Enrollment) ->
     assert (visit.enrollment, visit.platform, visit.environment) == (person, "link", "live")
     assert read_visit_token(browser.url.split("/")[2]) == VisitClaim(person.pk, visit.pk)
     assert Event.objects.filter(type=Event.Type.VISIT_ARRIVED, subject=f"visit {visit.pk}").exists()
+
+
+def test_an_address_of_another_place_is_refused_with_what_to_do(person: Enrollment) -> None:
+    moment = timezone.now()
+    (other,) = builders.invite(builders.make_study("another"))
+    for holder in (person, other):
+        set_email(annotator=holder.annotator, address="ada@example.org", environment="live", now=moment)
+    first, second = PlatformIdentity.objects.order_by("pk")
+    browser = Browser()
+    for claim in (first, second):
+        browser.open(confirming_link(claim), {})
+
+    assert browser.heading == "The address was not confirmed"
+    assert "have its link sent to you and go on there" in browser.document.text_content()
+    assert browser.document.xpath("//main//a/@href") == ["/again/"]
 
 
 def test_the_link_brings_people_back_to_where_they_stopped(person: Enrollment) -> None:
