@@ -2,7 +2,7 @@
 
 Nothing here touches a vote. The assignment's state says whether its vote counts; while it does not, its
 slot is free and served to others. Locks go in the order of docs/adr/0003: the person, then stories, and
-these in the order of their ids. See docs/adr/0019.
+these in the order of their ids. See docs/adr/0022.
 """
 
 from __future__ import annotations
