@@ -22,6 +22,7 @@ from django.utils import timezone, translation
 from django.utils.translation import trans_real
 from lxml import html
 
+from accounts.models import User
 from annotation import actions
 from annotation.models import ConsentText, Enrollment, Story, Study
 from publishing.models import Release
@@ -36,8 +37,11 @@ from tests.test_translations import CATALOGUES, entries
 STATES = REFUSALS | OWN
 SPOKEN = ("aria-label", "alt", "title", "placeholder")
 """Attributes that people read or hear."""
-NOT_WORDS = re.compile(r"\b(tomannot|UTC|SHA-256|all-agree)\b")
-DATA = "//script|//style|//pre|//*[contains(@class, 'hash')]|//a[contains(@href, '/files/')]"
+NOT_WORDS = re.compile(r"\b(tomannot|UTC|SHA-256|all-agree|Croissant|CITATION\.cff)\b")
+DATA = (
+    "//script|//style|//pre|//output|//*[contains(@class, 'hash')]|//a[contains(@href, '/files/')]"
+    "|//body//*[@lang='en']"  # a card and a citation are English in every language, and the page says so
+)
 BRACKETED = re.compile(r"⟦[^⟦⟧]*⟧")
 
 
@@ -87,12 +91,13 @@ def browser(language: str) -> Browser:
 
 
 def data() -> list[str]:
-    """Every text of studies and stories, which stays as it is, the longest first."""
+    """Every text of studies and stories and every user's name, which stay as they are, the longest first."""
     texts: set[str] = set()
     for study in Study.objects.all():
         texts |= {study.title, study.description, study.contact, study.currency, study.slug, study.license}
     for text in ConsentText.objects.all():
         texts |= {" ".join(paragraph.split()) for paragraph in text.text.split("\n")}
+    texts |= set(User.objects.values_list("username", flat=True))
     texts |= set(Enrollment.objects.values_list("suspension_reason", flat=True))
     for story in Story.objects.all():
         texts |= {value for value in story.content.values() if isinstance(value, str)}
