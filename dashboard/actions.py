@@ -11,27 +11,26 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from django.conf import settings
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from accounts.models import Environment, User
 from annotation import actions as annotation_actions
-from annotation.errors import InvalidStudy
+from annotation.errors import InvalidStudy, WrongState
 from annotation.models import Story, Study
 from annotation.protocols import multiple_choice
 from annotation.rights import studies_of
 from dashboard.baseline import Admission, BaselinePlan, Who, admission_for, newest_consent
 from dashboard.configuration import RoundConfiguration, StudyConfiguration, read_configuration
+from dashboard.samples import SAMPLE_STUDY, sample_consent
 from publishing.baseline.actions import record_sample
 from publishing.baseline.drawing import draw
 from publishing.facts import Statement
 from publishing.models import Release
 from publishing.statement.actions import describe_data
 from qualification import actions as qualification_actions
+from qualification.models import Round
 from recruitment.actions import set_join_link
-
-SAMPLE_STUDY = settings.BASE_DIR / "sample_study" / "study.json"
-"""The study that ships with tomannot: stories made for it, a qualification round and its key."""
 
 
 @transaction.atomic
@@ -91,6 +90,38 @@ def add_round(*, study: Study, config: RoundConfiguration, by: User | None, now:
     qualification_actions.set_answer_key(
         round=round, acceptable=config.acceptable, note=config.note, by=by, now=now
     )
+
+
+def sample_round() -> RoundConfiguration:
+    """Our own test: five sample stories with their answer key."""
+    round = read_configuration(SAMPLE_STUDY).round
+    if round is None:
+        raise InvalidStudy("The sample study that ships with tomannot has no qualification round.")
+    return round
+
+
+@transaction.atomic
+def choose_test(*, study: Study, test: str, by: User | None, now: datetime) -> Study:
+    """Decide what people do before they are given stories: ``none``, ``own`` or ``sample``.
+
+    ``own`` asks for a test: the study's newest one, or one still to be added. ``sample`` adds ours.
+    Raises :class:`WrongState` while the study is open and for one that takes people from another study,
+    and :class:`InvalidStudy` for another word.
+    """
+    if study.qualified_through_id and test != "none":
+        raise WrongState(_("The study takes people who are qualified in another one, so it has no test."))
+    if test == "sample":
+        annotation_actions.set_gate(study=study, gate=Study.Gate.MISSING, by=by, now=now)
+        add_round(study=study, config=sample_round(), by=by, now=now)
+    elif test in ("none", "own"):
+        has_round = Round.objects.current_of(study) is not None
+        asked = Study.Gate.READY if has_round else Study.Gate.MISSING
+        gate = Study.Gate.NOT_REQUIRED if test == "none" else asked
+        annotation_actions.set_gate(study=study, gate=gate, by=by, now=now)
+    else:
+        raise InvalidStudy(problems={"test": f"“{test}” is none of none, own and sample."})
+    study.refresh_from_db()
+    return study
 
 
 @contextmanager
@@ -169,7 +200,7 @@ def default_configuration(*, title: str, contact: str) -> StudyConfiguration:
     """A study by the published procedure: our own consent text and five test stories, no stories yet."""
     sample = read_configuration(SAMPLE_STUDY)
     chosen = annotation_actions.StudySettings(title=title, contact=contact)
-    consent = (SAMPLE_STUDY.parent / "consent.txt").read_text(encoding="utf-8").replace("{contact}", contact)
+    consent = sample_consent().replace("{contact}", contact)
     return replace(sample, settings=chosen, stories=[], consent=consent, statement=Statement())
 
 

@@ -29,6 +29,7 @@ class Entry:
 
 ENTRIES = (
     Entry("study", _("Overview")),
+    Entry("set_up", _("Set-up")),
     Entry("members", _("People")),
     Entry("stories", _("Stories")),
     Entry("quality", _("Quality")),

@@ -21,6 +21,10 @@ from annotation.models import ConsentText, Enrollment, Event, Membership, Story,
 from annotation.protocols import UnknownProtocol, get_protocol
 
 
+RESERVED_SLUGS = frozenset({"new"})
+"""Short names that stand for something else in the addresses of pages."""
+
+
 @dataclass(frozen=True, slots=True)
 class StudySettings:
     """What a researcher decides about a study. The defaults are those of the published procedure."""
@@ -46,6 +50,8 @@ def create_study(*, slug: str, settings: StudySettings, by: User | None, now: da
 
     Raises :class:`StudyExists` for a slug in use and :class:`InvalidStudy` for values that cannot be.
     """
+    if slug in RESERVED_SLUGS:
+        raise InvalidStudy(problems={"slug": f"“{slug}” stands for a page. Choose another slug."})
     if Study.objects.filter(slug=slug).exists():
         raise StudyExists(f"There is a study “{slug}” already. Choose another slug.")
     try:

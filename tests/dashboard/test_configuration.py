@@ -15,9 +15,10 @@ from annotation import actions as annotation_actions
 from annotation.errors import InvalidStudy
 from annotation.models import Story, Study
 from annotation.rights import rights_in
-from dashboard.actions import SAMPLE_STUDY, create_study, load_sample_study
+from dashboard.actions import create_study, load_sample_study
 from dashboard.configuration import InvalidConfiguration, parse_configuration, read_configuration
 from dashboard.exporting import configuration_of
+from dashboard.samples import SAMPLE_STUDY
 from qualification.models import Round
 from recruitment.actions import set_join_link
 from recruitment.models import JoinLink

@@ -24,13 +24,24 @@ pytestmark = pytest.mark.django_db
 Role = Membership.Role
 PUBLIC = {"home", "invited"}
 OF_ALL_STUDIES = {"studies"}
+FOR_MAKERS = {"new_study", "preview_new", "study_from_file", "clone"}
+"""Who may make studies opens them, see test_creating; a clone needs the right to change its original, too."""
 
 PSEUDONYM = "the pseudonym of the only person in the study"
+IMPORT = "the number of the only import"
 STORY = "the id of a story that they answered"
 SAMPLE = "the number of the only sample drawn for review"
 
 PAGES: dict[str, tuple[Right | None, Right | None, tuple[str, ...]]] = {
     "study": (Right.LOOK, None, ()),
+    "set_up": (Right.LOOK, Right.CHANGE, ()),
+    "new_consent": (None, Right.CHANGE, ()),
+    "choose_test": (None, Right.CHANGE, ()),
+    "preview": (Right.LOOK, None, ()),
+    "configuration": (Right.CHANGE, None, ()),
+    "import_stories": (Right.LOOK, Right.CHANGE, ()),
+    "import_report": (Right.LOOK, Right.CHANGE, (IMPORT,)),
+    "import_problems": (Right.LOOK, None, (IMPORT,)),
     "change_state": (None, Right.CHANGE, ("pause",)),
     "release_lease": (None, Right.CHANGE, ("1",)),
     "quality": (Right.LOOK, None, ()),
@@ -83,6 +94,7 @@ def address(page: str) -> str:
     stands_for = {
         PSEUDONYM: rules.pseudonym(person.study.pseudonym_key, person.annotator_id),
         STORY: person.assignments.get().story.story_id,
+        IMPORT: str(person.study.imports.get().pk),
         SAMPLE: str(person.study.review_samples.get().pk),
     }
     rest = (stands_for.get(argument, argument) for argument in PAGES[page][2])
@@ -90,7 +102,7 @@ def address(page: str) -> str:
 
 
 def test_the_table_names_every_address() -> None:
-    assert {pattern.name for pattern in urlpatterns} == set(PAGES) | PUBLIC | OF_ALL_STUDIES
+    assert {pattern.name for pattern in urlpatterns} == set(PAGES) | PUBLIC | OF_ALL_STUDIES | FOR_MAKERS
 
 
 @pytest.mark.parametrize("role", [*Role, None])

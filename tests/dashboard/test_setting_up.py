@@ -1,0 +1,144 @@
+"""The set-up page of a study: checklist, settings, consent text, test, configuration."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from accounts.actions import ensure_researcher
+from annotation import actions
+from annotation.models import ConsentText, Event, Membership, Study
+from annotation.models.stories import Story
+from dashboard.exporting import configuration_of
+from tests import builders
+from tests.dashboard.test_creating import shown
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
+
+ADDRESS = "/studies/main/set-up/"
+
+
+@pytest.fixture
+def boss() -> Client:
+    client = Client()
+    client.force_login(ensure_researcher(username="boss", password="a long enough password"))
+    return client
+
+
+def posted(boss: Client, **changes: Any) -> dict[str, Any]:
+    """What the form would send, with these changes."""
+    initial = boss.get(ADDRESS).context["form"].initial
+    return {name: "" if value is None else value for name, value in initial.items()} | changes
+
+
+def test_the_checklist_leads_from_nothing_to_open(boss: Client) -> None:
+    settings = actions.StudySettings(title="T", contact="lab@university.example")
+    study = actions.create_study(slug="main", settings=settings, by=None, now=timezone.now())
+    page = boss.get(ADDRESS)
+    assert [step.done for step in page.context["steps"]] == [False, False, False, True]
+    assert "Open the study" not in shown(page)
+    boss.post(ADDRESS + "consent/", {"consent": "You may stop."})
+    boss.post(ADDRESS + "test/", {"test": "sample"})
+    page = boss.get(ADDRESS)
+    assert [step.done for step in page.context["steps"]] == [True, True, False, True]
+    assert page.context["steps"][2].url == "/studies/main/stories/import/"
+    assert actions.blockers(Study.objects.get(pk=study.pk))
+    assert "Open the study" not in shown(page)
+    builders.import_rows(study, [builders.story_row(1)])
+    assert "Open the study" in shown(boss.get(ADDRESS))
+    boss.post("/studies/main/open/")
+    assert Study.objects.get(pk=study.pk).state == Study.State.OPEN
+
+
+def test_settings_are_changed_and_the_log_says_so(boss: Client) -> None:
+    builders.make_study("main", opened=False)
+    response = boss.post(ADDRESS, posted(boss, title="Better", pay_rate="9.50"))
+    assert response.status_code == 302
+    study = Study.objects.get(slug="main")
+    assert (study.title, str(study.pay_rate)) == ("Better", "9.50")
+    note = Event.objects.get(type=Event.Type.STUDY_CHANGED).note
+    assert note == "title: “A study for tests” → “Better”\npay_rate: none → 9.50"
+
+
+def test_what_is_fixed_is_shown_as_fixed_with_the_reason(boss: Client) -> None:
+    builders.make_study("main", pay_rate="9.00")
+    page = boss.get(ADDRESS)
+    form = page.context["form"]
+    fixed = {name for name, field in form.fields.items() if field.disabled}
+    assert fixed == {"protocol", "votes_per_story", "currency", "license"}
+    assert "every story must be decided by the same number of votes" in shown(page)
+    boss.post(ADDRESS, posted(boss, votes_per_story=7, lease_minutes=45))
+    study = Study.objects.get(slug="main")
+    assert (study.votes_per_story, study.lease_minutes) == (3, 45)
+    lower = boss.post(ADDRESS, posted(boss, pay_rate="8.00"))
+    assert lower.status_code == 422
+    assert "it can only be raised" in lower.context["form"].errors["pay_rate"][0]
+
+
+def test_what_is_wrong_stands_at_the_field(boss: Client) -> None:
+    builders.make_study("main", opened=False)
+    response = boss.post(ADDRESS, posted(boss, contact="nobody", votes_per_story=0))
+    assert response.status_code == 422
+    assert response.context["form"].errors.keys() == {"contact", "votes_per_story"}
+    assert 'aria-describedby="id_contact_helptext id_contact_error"' in response.content.decode()
+    assert not Event.objects.filter(type=Event.Type.STUDY_CHANGED).exists()
+
+
+def test_a_new_version_of_the_consent_text(boss: Client) -> None:
+    study = builders.make_study("main", stories=1)
+    boss.post(ADDRESS + "consent/", {"consent": "We store your answers.\r\n\r\nYou may stop."})
+    assert ConsentText.objects.filter(study=study).count() == 1, "nothing new"
+    boss.post(ADDRESS + "consent/", {"consent": "New.\r\n\r\nText."})
+    assert ConsentText.objects.get(study=study, version=2).text == "New.\n\nText."
+    assert Event.objects.filter(type=Event.Type.CONSENT_TEXT_ADDED).latest("pk").actor is not None
+    empty = boss.post(ADDRESS + "consent/", {"consent": " "})
+    assert empty.status_code == 422
+    assert 'id="id_consent_error"' in empty.content.decode()
+
+
+def test_the_test_is_asked_for_or_not(boss: Client) -> None:
+    builders.make_study("main", opened=False, qualification=1)
+    gates = []
+    for test in ("none", "own", "nonsense"):
+        boss.post(ADDRESS + "test/", {"test": test})
+        gates.append(Study.objects.get(slug="main").gate)
+    assert gates == ["not_required", "ready", "ready"]
+    actions.open_study(study=Study.objects.get(slug="main"), by=None, now=timezone.now())
+    page = boss.post(ADDRESS + "test/", {"test": "none"}, follow=True)
+    assert "Pause the study first" in shown(page)
+    assert Study.objects.get(slug="main").gate == "ready"
+    assert page.context["tests"] == []
+
+
+def test_the_configuration_is_saved_as_a_file(boss: Client) -> None:
+    study = builders.make_study("main", opened=False, qualification=2)
+    response = boss.get("/studies/main/configuration.json")
+    assert response["Content-Disposition"] == 'attachment; filename="main.json"'
+    assert json.loads(response.content) == configuration_of(study, now=timezone.now())
+
+
+def test_the_preview_shows_the_studys_own_story(boss: Client) -> None:
+    study = builders.make_study("main", stories=2)
+    first = Story.objects.filter(study=study).order_by("order_key")[0]
+    words = shown(boss.get("/studies/main/preview/"))
+    assert first.content["key_information"] in words
+    assert "We store your answers." in words
+    assert "This is the first of your stories." in words
+
+
+def test_an_auditor_reads_and_changes_nothing() -> None:
+    study = builders.make_study("main", opened=False)
+    someone = ensure_researcher(username="auditor", password="a long enough password")
+    someone.is_superuser = someone.is_staff = False
+    someone.save()
+    actions.set_role(study=study, user=someone, role=Membership.Role.AUDITOR, by=None, now=timezone.now())
+    client = Client()
+    client.force_login(someone)
+    page = client.get(ADDRESS)
+    assert all(field.disabled for field in page.context["form"].fields.values())
+    assert "You may read this, but not change it." in shown(page)
+    assert client.get("/studies/main/configuration.json").status_code == 403, "the answer key is in it"
