@@ -38,6 +38,7 @@ ENTRIES = (
     Entry("statement", _("Data statement")),
     Entry("accuracy", _("Accuracy"), suits=has_accuracy),
     Entry("joining", _("Join link and codes")),
+    Entry("log", _("Log"), Right.AUDIT),
 )
 
 

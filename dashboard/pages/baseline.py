@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +19,7 @@ from annotation.rights import Right, signed_in, study_page
 from dashboard import actions
 from dashboard.baseline import Admission
 from dashboard.forms import BaselineForm
+from dashboard.spreadsheets import csv_file
 from publishing.access import published_release
 from publishing.baseline.accuracy import ALL
 from publishing.baseline.drawing import can_be_drawn_from
@@ -66,11 +66,8 @@ def accuracy_file(request: HttpRequest, study: Study, kind: str) -> HttpResponse
     if kind == "json":
         response: HttpResponse = JsonResponse(found, json_dumps_params={"indent": 2})
     elif kind == "csv":
-        response = HttpResponse(content_type="text/csv; charset=utf-8")
         rows = [_row(name, line) for name, line in (*found["configs"].items(), (ALL, found[ALL]))]
-        writer = csv.DictWriter(response, fieldnames=list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
+        response = csv_file(f"{study.slug}-accuracy", list(rows[0]), rows)
     else:
         raise Http404
     response["Content-Disposition"] = f'attachment; filename="{study.slug}-accuracy.{kind}"'

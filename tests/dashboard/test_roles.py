@@ -56,6 +56,8 @@ PAGES: dict[str, tuple[Right | None, Right | None, tuple[str, ...]]] = {
     "review": (Right.LOOK, Right.REVIEW, ()),
     "review_sample": (Right.LOOK, None, (SAMPLE,)),
     "review_item": (Right.LOOK, Right.REVIEW, (SAMPLE, "1")),
+    "log": (Right.AUDIT, None, ()),
+    "log_file": (Right.AUDIT, None, ("csv",)),
     "filters": (Right.LOOK, None, ()),
     "publish": (Right.PUBLISH, Right.PUBLISH, ()),
 }
