@@ -122,8 +122,8 @@ def _listed(study: Study, stories: list[Story]) -> list[ListedStory]:
     numbers = [story.pk for story in stories]
     cast = ballots(numbers)
     findings: dict[int, int] = defaultdict(int)
-    for story in LintFinding.objects.filter(story__in=numbers).values_list("story", flat=True):
-        findings[story] += 1
+    for found in LintFinding.objects.filter(story__in=numbers).values_list("story_id", flat=True):
+        findings[found] += 1
     rule = FILTERS[DEFAULT_FILTER]
     return [
         ListedStory(story, len(cast[story.pk]), judge(study, rule, cast[story.pk]), findings[story.pk])
@@ -139,7 +139,7 @@ def ballots(stories: Iterable[int]) -> Ballots:
         .filter(assignment__story__in=list(stories))
         .order_by("pk", "answers__question", "answers__row")
         .values_list(
-            "assignment__story",
+            "assignment__story_id",
             "pk",
             "answers__question",
             "answers__row",

@@ -178,7 +178,8 @@ def _count_again(exclusion: VoteExclusion, assignments: QuerySet[Assignment]) ->
     for story, slot in living.values_list("story_id", "slot"):
         taken[story].add(slot)
     found = list(excluded.order_by("story_id"))
-    full = [story for assignment in found if (story := _settle(assignment, taken[assignment.story_id]))]
+    settled = [_settle(assignment, taken[assignment.story_id]) for assignment in found]
+    full = [story for story in settled if story is not None]
     Assignment.objects.bulk_update(found, ["state", "slot"], batch_size=AT_ONCE)
     Story.objects.filter(pk__in=full).update(has_free_slot=False)
     counting = sum(assignment.state == Assignment.State.SUBMITTED for assignment in found)

@@ -126,7 +126,6 @@ def item(request: HttpRequest, study: Study, number: int, position: int) -> Http
 
 
 def _judge(request: HttpRequest, study: Study, found: ReviewItem) -> HttpResponse:
-    here = {"slug": study.slug, "number": found.sample_id}
     try:
         actions.spot_check(
             vote=found.vote,
@@ -137,12 +136,12 @@ def _judge(request: HttpRequest, study: Study, found: ReviewItem) -> HttpRespons
             by=signed_in(request),
             now=timezone.now(),
         )
-        return redirect("dashboard:review_sample", **here)
+        return redirect("dashboard:review_sample", slug=study.slug, number=found.sample_id)
     except ValueError:
         messages.error(request, _("Nothing was saved: the form was not complete. Decide again."))
     except AnnotationError as error:
         messages.error(request, str(error))
-    return redirect("dashboard:review_item", **here, position=found.position)
+    return redirect("dashboard:review_item", slug=study.slug, number=found.sample_id, position=found.position)
 
 
 def _row(study: Study, item: ReviewItem) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import IntegrityError, ProgrammingError, transaction
@@ -261,14 +262,15 @@ def test_the_database_holds_one_standing_exclusion_each(people: list[Enrollment]
     again = VoteExclusion(enrollment=people[0], reason="again", excluded_at=timezone.now())
     with pytest.raises(IntegrityError, match="one_standing_exclusion_per_person"), transaction.atomic():
         again.save()
-    for name, wrong in {
+    cases: dict[str, dict[str, Any]] = {
         "votes_are_excluded_for_a_reason": {"reason": ""},
         "exclusion_is_lifted_for_a_reason_or_stands": {"lifted_at": timezone.now()},
         "one_vote_suspends_nobody": {
             "assignment": Assignment.objects.filter(enrollment=people[0])[0],
             "suspended": True,
         },
-    }.items():
+    }
+    for name, wrong in cases.items():
         fields = {"enrollment": people[1], "reason": "x", "excluded_at": exclusion.excluded_at} | wrong
         with pytest.raises(IntegrityError, match=name), transaction.atomic():
             VoteExclusion.objects.create(**fields)

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from annotation import actions, rules
 from annotation.actions import exclusions, serving
+from annotation.actions.votes import store_vote
 from annotation.models import Assignment, Enrollment, Story, Study, SurplusReason, Vote, VoteExclusion
 from annotation.rules import Refusal
 from dashboard.integrity import CHECKS, run
@@ -92,7 +93,7 @@ def test_control_without_locks_an_answer_outlives_the_exclusion(
     """The vote is stored when the exclusion has looked at what counts, and counts ever after."""
     without_locks(monkeypatch)
     overtaking = Overtaking()
-    store = serving.store_vote
+    store = store_vote
 
     def overtaken(**values: Any) -> Vote:
         overtaking.wait_inside(seconds=2)
