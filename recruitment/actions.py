@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from django.conf import settings
-from django.core.exceptions import ValidationError
-from django.core.validators import validate_email
 from django.db import transaction
 from django.utils.translation import gettext as _
+from kombu.exceptions import OperationalError
 
 from accounts.actions import AskedToBeForgotten, confirm_email, recognise, set_email
-from accounts.models import PlatformIdentity, User
+from accounts.models import Annotator, PlatformIdentity, User
 from annotation import actions as annotation_actions
 from annotation.models import Enrollment, Event, Study
 from recruitment import mails, queries
-from recruitment.errors import CannotInvite, CannotJoin, InvalidAddress, NoAddress, NoMail
+from recruitment.addresses import read_address
+from recruitment.errors import CannotInvite, CannotJoin, MailFailed, MailRefused, NoAddress, NoMail, NotQueued
 from recruitment.joining import InvalidJoinLink, check_settings, own_source, person_of
 from recruitment.models import JoinLink, Visit
 from tomannot.celery import app
@@ -139,7 +139,8 @@ def give_address(
 ) -> PlatformIdentity | None:
     """Remember where the person says their link may be sent, and ask that address by mail.
 
-    An empty address forgets it. Raises :class:`NoMail`, and ``accounts.actions.Erased``.
+    An empty address forgets it. Raises :class:`NoMail`, ``accounts.actions.Erased``, and
+    :class:`NotQueued` when the address is stored but no mail could be queued.
     """
     if address and not settings.SENDS_MAIL:
         raise NoMail(_("This site sends no mail."))
@@ -179,7 +180,7 @@ def confirm_address(*, identity_id: int, now: datetime) -> PlatformIdentity:
 def ask_for_links(*, address: str) -> None:
     """Somebody asks for the links of this address. What happens takes as long whether it is known or not.
 
-    Raises :class:`NoMail`.
+    Raises :class:`NoMail` and :class:`NotQueued`.
     """
     if not settings.SENDS_MAIL:
         raise NoMail(_("This site sends no mail."))
@@ -196,32 +197,15 @@ def invite_by_mail(
 
     Whoever gives an address here vouches for it, so it counts as confirmed, and somebody known by it
     stays the same person. Raises :class:`NoMail`, :class:`InvalidAddress` and :class:`CannotInvite` (somebody
-    asked to be forgotten); then nobody is invited.
+    asked to be forgotten, left the study or declined); then nobody is invited. Raises :class:`NotQueued`
+    when everybody is invited but no mail could be queued.
     """
     if not settings.SENDS_MAIL:
         raise NoMail(_("This site sends no mail: EMAIL_URL is not set."))
-    enrollments = []
-    for address in [_checked(one) for one in dict.fromkeys(one.strip().lower() for one in addresses)]:
-        try:
-            annotator = recognise(
-                platform=PlatformIdentity.Platform.EMAIL,
-                environment=study.environment,
-                person=address,
-                language=language,
-                now=now,
-            )
-        except AskedToBeForgotten as error:
-            raise CannotInvite(
-                _("“%(value)s” asked to be forgotten, and cannot be invited again. Nobody was invited.")
-                % {"value": address}
-            ) from error
-        enrollment = annotation_actions.enroll(study=study, annotator=annotator, now=now, by=by)
-        identity = queries.address_of(enrollment)
-        assert identity is not None  # recognised by it, and locked
-        _record(enrollment, Event.Type.ADDRESS_CONFIRMED, by=by, now=now, note="given with the invitation")
-        _later(INVITATION_TASK, identity.pk, enrollment.pk, by.pk if by else None)
-        enrollments.append(enrollment)
-    return enrollments
+    given = list(dict.fromkeys(read_address(one) for one in addresses))
+    # In one order, so that two invitations of the same people do not wait for each other.
+    people = {one: _known_by(one, study=study, language=language, now=now) for one in sorted(given)}
+    return [_invite_by_mail(people[one], one, study=study, by=by, now=now) for one in given]
 
 
 @transaction.atomic
@@ -236,6 +220,38 @@ def send_link(*, enrollment: Enrollment, by: User | None) -> None:
     if identity is None or identity.confirmed_at is None:
         raise NoAddress(_("There is no confirmed e-mail address of this person."))
     _later(LINKS_TASK, identity.pk, enrollment.pk, by.pk if by else None)
+
+
+def _known_by(address: str, *, study: Study, language: str, now: datetime) -> Annotator:
+    try:
+        return recognise(
+            platform=PlatformIdentity.Platform.EMAIL,
+            environment=study.environment,
+            person=address,
+            language=language,
+            now=now,
+        )
+    except AskedToBeForgotten as error:
+        raise CannotInvite(
+            _("“%(value)s” asked to be forgotten, and cannot be invited again. Nobody was invited.")
+            % {"value": address}
+        ) from error
+
+
+def _invite_by_mail(
+    annotator: Annotator, address: str, *, study: Study, by: User | None, now: datetime
+) -> Enrollment:
+    enrollment = annotation_actions.enroll(study=study, annotator=annotator, now=now, by=by)
+    if enrollment.state in (Enrollment.State.WITHDRAWN, Enrollment.State.DECLINED):
+        raise CannotInvite(
+            _("“%(value)s” has said no to this study (%(state)s), so no mail goes there. Nobody was invited.")
+            % {"value": address, "state": enrollment.get_state_display()}
+        )
+    identity = queries.address_of(enrollment)
+    assert identity is not None  # recognised by it, and locked
+    _record(enrollment, Event.Type.ADDRESS_CONFIRMED, by=by, now=now, note="given with the invitation")
+    _later(INVITATION_TASK, identity.pk, enrollment.pk, by.pk if by else None)
+    return enrollment
 
 
 # -- the mails themselves, called by the worker
@@ -272,16 +288,22 @@ def mail_invitation(*, identity_id: int, enrollment_id: int, by: User | None, no
         _record_sent([enrollment], by=by, now=now)
 
 
-def _checked(address: str) -> str:
-    try:
-        validate_email(address)
-    except ValidationError as error:
-        raise InvalidAddress(_("“%(value)s” is not an e-mail address.") % {"value": address}) from error
-    return address
-
-
 def _enrollment(enrollment_id: int) -> Enrollment:
     return Enrollment.objects.select_related("study").get(pk=enrollment_id)
+
+
+@transaction.atomic
+def note_not_mailed(
+    *, identity_id: int, enrollment_id: int | None, why: MailFailed | MailRefused, now: datetime
+) -> None:
+    """Say in the log of the studies concerned that a mail will not be sent, and what the server said."""
+    identity = PlatformIdentity.objects.filter(pk=identity_id).first()
+    if enrollment_id is not None:
+        enrollments = [_enrollment(enrollment_id)]
+    else:
+        enrollments = queries.living_enrollments(identity) if identity else []
+    for enrollment in enrollments:
+        _record(enrollment, Event.Type.LINK_NOT_MAILED, now=now, note=str(why))
 
 
 @transaction.atomic
@@ -312,5 +334,20 @@ def _record(
 
 
 def _later(task: str, *ids: int | None) -> None:
-    """Have a worker do it once everything is committed. Ids only: no address and no token is queued."""
-    transaction.on_commit(lambda: app.send_task(task, args=list(ids)), robust=True)
+    """Have a worker do it once everything is committed. Ids only: no address and no token is queued.
+
+    The commit raises :class:`NotQueued` when the broker does not take it; what was to be stored is stored.
+    """
+    transaction.on_commit(lambda: _queue(task, list(ids)))
+
+
+def _queue(task: str, ids: list[int | None]) -> None:
+    try:
+        app.send_task(task, args=ids)
+    except OperationalError as error:
+        raise NotQueued(
+            _(
+                "The mail could not be queued, because Redis does not answer. Everything else is stored. "
+                "Have the link sent again when Redis is back."
+            )
+        ) from error

@@ -27,6 +27,10 @@ class CannotJoin(RecruitmentError):
     """Nobody new is let in by this join link now; the study's state says why."""
 
 
+class NotQueued(RecruitmentError):
+    """A mail could not be handed to the workers. What was stored before stays stored."""
+
+
 class MailFailed(RecruitmentError):
     """The mail server could not be reached or did not take a mail for now. It names no address."""
 

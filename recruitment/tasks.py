@@ -1,17 +1,33 @@
-"""Mails, sent in the background: ids in, one call. A mail may come twice; it never stays out unseen."""
+"""Mails, sent in the background: ids in, one call. A mail may come twice.
+
+One that is given up, because the server refuses it or never answered, is in the log of the studies
+concerned and in the worker's.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+from celery import Task
 from django.utils import timezone
 
 from accounts.models import User
 from recruitment import actions
-from recruitment.errors import MailFailed
+from recruitment.errors import MailFailed, MailRefused
 from tomannot.celery import task
 
+
+class MailTask(Task):  # type: ignore[type-arg]  # not subscriptable at run time
+    """A task whose first two arguments are the identity and the enrollment (or None) that a mail is for."""
+
+    def on_failure(self, exc: Exception, task_id: str, args: Any, kwargs: Any, einfo: Any) -> None:
+        """Called once, when nothing is tried any more."""
+        if isinstance(exc, MailFailed | MailRefused):
+            actions.note_not_mailed(identity_id=args[0], enrollment_id=args[1], why=exc, now=timezone.now())
+
+
 AGAIN: dict[str, Any] = {
+    "base": MailTask,
     "autoretry_for": (MailFailed,),
     "retry_backoff": 30,
     "retry_backoff_max": 3600,

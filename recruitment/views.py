@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from django.conf import settings
-from django.core.exceptions import ValidationError
-from django.forms import EmailField
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import get_language
+from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
@@ -43,12 +41,13 @@ from annotation.rules import ON_THE_WAY, REASON_OF_CLOSED_DOOR, Refusal
 from annotation.tokens import ExpiredToken, InvalidToken, read_address_token, read_personal_token
 from annotation.views.common import message, page
 from recruitment import actions, queries
-from recruitment.errors import CannotJoin
+from recruitment.addresses import read_address
+from recruitment.errors import CannotJoin, InvalidAddress, NotQueued
 from recruitment.joining import hint_of, read_participant
 from recruitment.links import personal_path, visit_path
 from recruitment.models import JoinLink
 
-ADDRESS = EmailField(max_length=200)
+NOT_QUEUED = gettext_lazy("The mail could not be sent just now. Please try again in a while.")
 
 
 @csrf_exempt  # the signed token in the path is the authority; no cookie is read
@@ -119,16 +118,20 @@ def again(request: HttpRequest) -> HttpResponse:
         return render(request, "recruitment/again.html")
     given = request.POST.get("email", "").strip()
     try:
-        address = ADDRESS.clean(given)
-    except ValidationError:
+        address = read_address(given)
+    except InvalidAddress:
         context = {"email": given, "email_error": _("This is not an e-mail address.")}
         return render(request, "recruitment/again.html", context, status=422)
     now = timezone.now()
     if later := retry_at(ASKED_BY_CLIENT, client_of(request), now=now):
         return too_many(request, later)
     # Somebody else may have used this address up; its owner is told the same and has the earlier mails.
-    if not retry_at(ASKED_FOR_ADDRESS, address.lower(), now=now):
-        actions.ask_for_links(address=address)
+    try:
+        if not retry_at(ASKED_FOR_ADDRESS, address, now=now):
+            actions.ask_for_links(address=address)
+    except NotQueued:
+        context = {"email": given, "email_error": str(NOT_QUEUED)}
+        return render(request, "recruitment/again.html", context, status=503)
     return render(request, "recruitment/again.html", {"asked": True})
 
 
@@ -172,16 +175,18 @@ def address(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     if given and not settings.SENDS_MAIL:
         return _address(request, enrollment, given, _("This site sends no mail, so no address is kept."))
     try:
-        cleaned = ADDRESS.clean(given) if given else ""
-    except ValidationError:
+        cleaned = read_address(given) if given else ""
+    except InvalidAddress:
         return _address(request, enrollment, given, _("This is not an e-mail address."))
     now = timezone.now()
-    if cleaned and (later := _mails_too_often(request, enrollment, cleaned.lower())):
+    if cleaned and (later := _mails_too_often(request, enrollment, cleaned)):
         return too_many(request, later, what=_("Too many mails were asked for."))
     try:
         actions.give_address(enrollment=enrollment, address=cleaned, language=get_language() or "", now=now)
     except Erased:
         return _forgotten(request, enrollment)
+    except NotQueued:
+        return _address(request, enrollment, given, str(NOT_QUEUED), status=503)
     return redirect(page_url(request, "link:address"))
 
 
@@ -196,7 +201,9 @@ def _mails_too_often(request: HttpRequest, enrollment: Enrollment, address: str)
     return next((later for limit, whom in counted if (later := retry_at(limit, whom, now=now))), None)
 
 
-def _address(request: HttpRequest, enrollment: Enrollment, given: str = "", error: str = "") -> HttpResponse:
+def _address(
+    request: HttpRequest, enrollment: Enrollment, given: str = "", error: str = "", *, status: int = 422
+) -> HttpResponse:
     stored = queries.address_of(enrollment)
     context = {
         "stored": stored,
@@ -206,7 +213,7 @@ def _address(request: HttpRequest, enrollment: Enrollment, given: str = "", erro
         "sends_mail": settings.SENDS_MAIL,
         "form_action": request.path,
     }
-    return page(request, enrollment, "recruitment/address.html", context, status=422 if error else 200)
+    return page(request, enrollment, "recruitment/address.html", context, status=status if error else 200)
 
 
 def _forgotten(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:

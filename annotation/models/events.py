@@ -55,6 +55,7 @@ class Event(models.Model):
         ANSWERS_THAWED = "answers_thawed", _("answers no longer fixed")
         ENROLLMENT_WITHDRAWN = "enrollment_withdrawn", _("withdrew")
         LINK_MAILED = "link_mailed", _("personal link sent by e-mail")
+        LINK_NOT_MAILED = "link_not_mailed", _("mail given up")
         LINK_REVOKED = "link_revoked", _("personal link revoked")
         ADDRESS_GIVEN = "address_given", _("e-mail address given")
         ADDRESS_CONFIRMED = "address_confirmed", _("e-mail address confirmed")

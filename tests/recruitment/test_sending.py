@@ -5,13 +5,16 @@ from __future__ import annotations
 import logging
 import re
 import smtplib
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.core.checks import run_checks
 from django.core.mail import EmailMessage
 from django.core.management import CommandError, call_command
 from django.utils import timezone
+from kombu.exceptions import OperationalError
 
 from accounts.limits import ASKED_FOR_ADDRESS, retry_at
 from accounts.models import Annotator, PlatformIdentity
@@ -341,7 +344,11 @@ def test_somebody_invited_twice_or_to_two_studies_is_one_person(
 
 @pytest.mark.parametrize(
     ("arguments", "code"),
-    [(["--email", "nonsense"], 1), (["--email", ADDRESS, "--count", "2"], 2)],
+    [
+        (["--email", "nonsense"], 1),
+        (["--email", "a@" + ".".join(["b" * 50] * 4) + ".org"], 1),
+        (["--email", ADDRESS, "--count", "2"], 2),
+    ],
 )
 def test_an_invitation_that_cannot_be_sent_invites_nobody(
     study: Study, mails: list[EmailMessage], arguments: list[str], code: int
@@ -475,7 +482,11 @@ def test_neither_the_queue_nor_a_log_gets_an_address_or_a_token(
     [
         (smtplib.SMTPRecipientsRefused({ADDRESS: (550, b"no such user " + ADDRESS.encode())}), MailRefused),
         (smtplib.SMTPRecipientsRefused({ADDRESS: (451, b"later " + ADDRESS.encode())}), MailFailed),
-        (smtplib.SMTPSenderRefused(550, b"no", ADDRESS), MailRefused),
+        (smtplib.SMTPDataError(554, b"no such content for " + ADDRESS.encode()), MailRefused),
+        (smtplib.SMTPSenderRefused(550, b"no", ADDRESS), MailFailed),
+        (smtplib.SMTPAuthenticationError(535, b"who are you"), MailFailed),
+        (smtplib.SMTPSenderRefused(530, b"sign in first", ADDRESS), MailFailed),
+        (smtplib.SMTPNotSupportedError("STARTTLS"), MailFailed),
         (smtplib.SMTPServerDisconnected(), MailFailed),
         (ConnectionRefusedError(), MailFailed),
     ],
@@ -501,14 +512,153 @@ def test_what_a_mail_server_says_is_told_without_the_address(
     assert not events(Event.Type.LINK_MAILED)
 
 
-@pytest.mark.parametrize("name", ["mail_confirmation", "mail_links", "mail_invitation"])
-def test_a_mail_server_that_does_not_answer_is_tried_again(name: str) -> None:
-    task = getattr(tasks, name)
-    assert task.autoretry_for == (MailFailed,)
-    assert task.acks_late
-    assert f"recruitment.tasks.{name}" in {
-        actions.CONFIRMATION_TASK, actions.LINKS_TASK, actions.INVITATION_TASK
-    }  # fmt: skip
+def failing(monkeypatch: pytest.MonkeyPatch, answer: Exception, *, times: int) -> list[int]:
+    """The mail server answers like this the first so many times; returns the tries so far."""
+    tries: list[int] = []
+    send = EmailMessage.send
+
+    def sending(self: EmailMessage) -> int:
+        tries.append(1)
+        if len(tries) <= times:
+            raise answer
+        return send(self)
+
+    monkeypatch.setattr(EmailMessage, "send", sending)
+    return tries
+
+
+JOBS = [actions.CONFIRMATION_TASK, actions.LINKS_TASK, actions.INVITATION_TASK]
+
+
+def job_of(name: str, person: Enrollment) -> list[Any]:
+    """What the task is given: a mail to confirm an address, and the others to a confirmed one."""
+    identity = give(person) if name == actions.CONFIRMATION_TASK else confirmed(person)
+    return [identity.pk, person.pk, None][: 2 if name == actions.CONFIRMATION_TASK else 3]
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_a_mail_server_that_does_not_answer_is_tried_again(
+    person: Enrollment, mails: list[EmailMessage], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    args = job_of(name, person)
+    mails.clear()
+    tries = failing(monkeypatch, ConnectionRefusedError(), times=3)
+
+    result = app.tasks[name].apply(args=tuple(args))
+
+    assert result.successful()
+    assert (len(tries), len(mails)) == (4, 1)
+    assert not events(Event.Type.LINK_NOT_MAILED)
+
+
+@pytest.mark.parametrize("name", JOBS)
+@pytest.mark.parametrize(
+    ("answer", "most", "said"),
+    [
+        (smtplib.SMTPRecipientsRefused({ADDRESS: (550, b"no such user")}), 1, "code 550"),
+        (smtplib.SMTPAuthenticationError(535, b"who are you"), 9, "code 535"),
+    ],
+    ids=["refused", "never taken"],
+)
+def test_a_mail_that_is_given_up_is_in_the_log_of_the_study(
+    person: Enrollment,
+    mails: list[EmailMessage],
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    answer: Exception,
+    most: int,
+    said: str,
+) -> None:
+    args = job_of(name, person)
+    mails.clear()
+    tries = failing(monkeypatch, answer, times=100)
+
+    result = app.tasks[name].apply(args=tuple(args))
+
+    assert result.failed()
+    assert len(tries) == most
+    (event,) = events(Event.Type.LINK_NOT_MAILED)
+    assert event.enrollment == person
+    assert said in event.note
+    assert ADDRESS not in event.note
+    assert not mails
+
+
+@pytest.fixture
+def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The queue takes nothing."""
+
+    def refuse(name: str, args: list[Any]) -> None:
+        raise OperationalError("Connection refused")
+
+    monkeypatch.setattr(app, "send_task", refuse)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("no_broker")
+def test_a_page_says_when_no_mail_could_be_queued(person: Enrollment) -> None:
+    for url in (f"/work/{token_of(person)}/you/email/", "/again/"):
+        browser = Browser()
+        browser.open(url, {"email": ADDRESS})
+        assert browser.page.status_code == 503
+        (error,) = browser.document.xpath("//*[@id='email-error']")
+        assert error.text_content() == "The mail could not be sent just now. Please try again in a while."
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("no_broker")
+def test_commands_and_the_back_office_say_when_no_mail_could_be_queued(
+    study: Study, admin_client: Any
+) -> None:
+    with pytest.raises(CommandError, match="could not be queued"):
+        call_command("invite", "study", email=[ADDRESS])
+    invited = Enrollment.objects.get()
+    with pytest.raises(CommandError, match="could not be queued"):
+        call_command("personal_link", str(invited.pk), send=True)
+
+    form = {"action": "send_link_selected", "_selected_action": [invited.pk]}
+    page = admin_client.post("/admin/annotation/enrollment/", form, follow=True).content.decode()
+
+    assert "could not be queued" in page
+
+
+def test_answers_to_a_mail_go_to_the_people_who_run_the_study(
+    study: Study, mails: list[EmailMessage]
+) -> None:
+    call_command("invite", "study", email=[ADDRESS])
+    assert mails[0].reply_to == [study.contact]
+
+
+@pytest.mark.parametrize("leave", [annotation_actions.withdraw, annotation_actions.decline_consent])
+def test_nobody_who_said_no_is_invited_again(
+    study: Study, mails: list[EmailMessage], leave: Callable[..., Enrollment]
+) -> None:
+    (person,) = actions.invite_by_mail(study=study, addresses=[ADDRESS], by=None, now=timezone.now())
+    leave(enrollment=person, now=timezone.now())
+    mails.clear()
+
+    with pytest.raises(CommandError, match=f"“{ADDRESS}” has said no to this study"):
+        call_command("invite", "study", email=[ADDRESS])
+
+    assert not mails
+
+
+@pytest.mark.parametrize(
+    ("url", "sender", "warns"),
+    [
+        ("smtp://mail.example.org", "", True),
+        ("smtp://mail.example.org", "a@example.org", False),
+        ("", "", False),
+    ],
+)
+def test_mail_without_a_sender_is_warned_of(
+    monkeypatch: pytest.MonkeyPatch, url: str, sender: str, warns: bool
+) -> None:
+    monkeypatch.setenv("EMAIL_URL", url)
+    monkeypatch.setenv("DEFAULT_FROM_EMAIL", sender)
+    assert [found.id for found in run_checks() if found.id == "recruitment.W001"] == [
+        "recruitment.W001"
+    ] * warns
 
 
 def test_a_title_cannot_write_headers_into_a_mail(mails: list[EmailMessage]) -> None:
