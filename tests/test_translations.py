@@ -22,15 +22,20 @@ from django.utils.translation.template import templatize
 
 PROJECT = Path(__file__).resolve().parent.parent
 ROOMS = ("tomannot", "accounts", "annotation", "qualification", "recruitment", "publishing", "dashboard")
-MARKS = {"_", "gettext", "gettext_lazy", "gettext_noop", "ngettext", "ngettext_lazy"}
+MARKS = {"_", "gettext", "gettext_lazy", "gettext_noop", "ngettext", "ngettext_lazy", "pgettext"}
 """What marks a text. One that is marked elsewhere is shown by ``translation.gettext(text)``."""
-MARKED = re.compile(r"""\bn?gettext\((?:u?(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?:, count)?(?:, )?)+\)""")
+LITERAL = r"""u?(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
+MARKED = re.compile(rf"(?<!\w)(?:_|[np]?gettext)\((?:{LITERAL}(?:, count)?(?:, )?)+\)")
+    r"""(?<!\w)(?:_|[np]?gettext)\((?:u?(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?:, count)?(?:, )?)+\)"""
+)
 PLACEHOLDER = re.compile(r"%\([a-z_]+\)s|%%")
 ALIKE = {"Filter", "Tests", "Bytes."}
 """Texts that are the same in both languages."""
 
 Message = tuple[str, ...]
-"""A text, or a singular with its plural."""
+"""A text, or a singular with its plural; behind its context and :data:`WITHIN`, if it has one."""
+WITHIN = "\x04"
+"""What stands between a context and its text in a compiled catalogue."""
 
 
 @dataclass
@@ -51,6 +56,7 @@ def entries(path: Path) -> list[Entry]:
     """What a ``.po`` file holds, its header first."""
     found = [Entry()]
     current: list[str] = []
+    context = ""
     for line in path.read_text(encoding="utf-8").splitlines():
         if not line:
             found.append(Entry())
@@ -59,9 +65,13 @@ def entries(path: Path) -> list[Entry]:
             found[-1].obsolete |= line.startswith("#~")
         else:
             keyword, text = ("", line) if line.startswith('"') else line.split(" ", 1)
+            if keyword == "msgctxt":
+                context = ast.literal_eval(text) + WITHIN
+                continue
             if keyword:
                 current = found[-1].translations if keyword.startswith("msgstr") else found[-1].message
-                current.append("")
+                current.append(context)
+                context = ""
             current[-1] += ast.literal_eval(text)
     return [entry for entry in found if entry.message or entry.obsolete]
 
@@ -71,10 +81,11 @@ def calls(tree: ast.AST) -> Iterator[Message]:
     for node in ast.walk(tree):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in MARKS):
             continue
-        texts = node.args[: 2 if node.func.id.startswith("n") else 1]
+        texts = node.args[: 2 if node.func.id[0] in "np" else 1]
         for text in texts:
             assert isinstance(text, ast.Constant), f"line {node.lineno}: {ast.unparse(node)} is no plain text"
-        yield tuple(str(text.value) for text in texts if isinstance(text, ast.Constant))
+        found = [str(text.value) for text in texts if isinstance(text, ast.Constant)]
+        yield (WITHIN.join(found),) if node.func.id == "pgettext" else tuple(found)
 
 
 def marked() -> set[Message]:
@@ -84,7 +95,7 @@ def marked() -> set[Message]:
         for path in (PROJECT / room).rglob("*.py"):
             if "migrations" not in path.parts:
                 found.update(calls(ast.parse(path.read_text(encoding="utf-8"))))
-    for path in (PROJECT / "templates").rglob("*.html"):
+    for path in (PROJECT / "templates").rglob("*.*"):
         for call in MARKED.findall(templatize(path.read_text(encoding="utf-8"))):
             found.update(calls(ast.parse(call)))
     return found
@@ -108,6 +119,9 @@ def test_the_search_for_texts_finds_them() -> None:
         ("Key information",),
         ("The study is finished",),
         ("two of three",),
+        (f"a story that somebody holds{WITHIN}Release",),
+        ("yes,–",),
+        ("Questions: %(contact)s",),
         ("Skip to the content",),
         ("Publish a release",),
         ("The study is not open just now, so the test cannot be started.",),
