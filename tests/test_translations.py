@@ -26,8 +26,6 @@ MARKS = {"_", "gettext", "gettext_lazy", "gettext_noop", "ngettext", "ngettext_l
 """What marks a text. One that is marked elsewhere is shown by ``translation.gettext(text)``."""
 LITERAL = r"""u?(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
 MARKED = re.compile(rf"(?<!\w)(?:_|[np]?gettext)\((?:{LITERAL}(?:, count)?(?:, )?)+\)")
-    r"""(?<!\w)(?:_|[np]?gettext)\((?:u?(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?:, count)?(?:, )?)+\)"""
-)
 PLACEHOLDER = re.compile(r"%\([a-z_]+\)s|%%")
 ALIKE = {"Filter", "Tests", "Bytes."}
 """Texts that are the same in both languages."""
