@@ -97,6 +97,7 @@ def test_keys_can_be_switched_off_and_do_nothing_while_somebody_writes(
     sign_in(window, researcher)
     window.page.goto("/studies/main/review/")
     window.button("Draw answers").click()
+    expect(window.page.get_by_label("Keyboard shortcuts")).to_be_visible()  # from then on they work
     window.page.keyboard.press("4")
     window.page.keyboard.type("123")
     expect(window.page.get_by_label("Reason")).to_have_value("123")

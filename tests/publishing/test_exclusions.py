@@ -14,7 +14,7 @@ from publishing.queries import surplus_votes
 from tests import builders
 from tests.publishing.support import published
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("releases_root")]
 
 
 def files(release: Release) -> dict[str, bytes]:
