@@ -99,19 +99,21 @@ def set_email(
 ) -> PlatformIdentity | None:
     """Remember where a person says their link may be sent; an empty address forgets it.
 
-    The address is a claim until :func:`confirm_email`, so it may be somebody else's. Giving the one that
-    is stored changes nothing. Returns what is stored now. Raises :class:`Erased`.
+    The address is a claim until :func:`confirm_email`, so it may be somebody else's, or mistyped: one that
+    was confirmed before stays until then. Giving the one that is stored changes nothing, but takes back
+    another claim. Returns what is stored of this address now. Raises :class:`Erased`.
     """
     address = address.strip().lower()
     if _lock(annotator).erased_at:
         raise Erased("This person has been forgotten; no address can be kept for them.")
     stored = PlatformIdentity.objects.filter(annotator=annotator, platform=EMAIL, environment=environment)
+    if not address:
+        stored.delete()
+        return None
+    stored.filter(confirmed_at=None).exclude(person=address).delete()
     same = stored.filter(person=address).first()
     if same:
         return same
-    stored.delete()
-    if not address:
-        return None
     return PlatformIdentity.objects.create(
         annotator=annotator,
         platform=EMAIL,
@@ -124,7 +126,7 @@ def set_email(
 
 @transaction.atomic
 def confirm_email(*, identity_id: int, now: datetime) -> PlatformIdentity:
-    """Somebody who reads the mail of this address said that it is theirs.
+    """Somebody who reads the mail of this address said that it is theirs. It replaces the one before.
 
     Raises ``PlatformIdentity.DoesNotExist`` when the address has been replaced or forgotten, and
     :class:`AddressTaken` when it has been confirmed for another annotator.
@@ -136,6 +138,12 @@ def confirm_email(*, identity_id: int, now: datetime) -> PlatformIdentity:
         identity.confirmed_at = now
         try:
             with transaction.atomic():
+                PlatformIdentity.objects.filter(
+                    annotator=identity.annotator_id,
+                    platform=EMAIL,
+                    environment=identity.environment,
+                    confirmed_at__isnull=False,
+                ).delete()
                 identity.save(update_fields=["confirmed_at"])
         except IntegrityError as error:
             raise AddressTaken("This address belongs to another place already.") from error

@@ -79,8 +79,14 @@ class PlatformIdentity(models.Model):
             ),
             models.UniqueConstraint(
                 fields=["annotator", "environment"],
-                condition=Q(platform="email"),
+                condition=Q(platform="email", confirmed_at__isnull=False),
                 name="one_address_per_annotator",
+            ),
+            # An address that is to replace it waits beside it until it is confirmed.
+            models.UniqueConstraint(
+                fields=["annotator", "environment"],
+                condition=Q(platform="email", confirmed_at__isnull=True),
+                name="one_claimed_address_per_annotator",
             ),
             models.CheckConstraint(
                 condition=Q(platform="email") | Q(confirmed_at=None), name="only_addresses_are_confirmed"

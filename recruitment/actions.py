@@ -22,6 +22,7 @@ from recruitment.models import JoinLink, Visit
 from tomannot.celery import app
 
 CONFIRMATION_TASK = "recruitment.tasks.mail_confirmation"
+CHANGE_TASK = "recruitment.tasks.mail_change"
 LINKS_TASK = "recruitment.tasks.mail_links"
 INVITATION_TASK = "recruitment.tasks.mail_invitation"
 NOBODY = 0
@@ -139,8 +140,10 @@ def give_address(
 ) -> PlatformIdentity | None:
     """Remember where the person says their link may be sent, and ask that address by mail.
 
-    An empty address forgets it. Raises :class:`NoMail`, ``accounts.actions.Erased``, and
-    :class:`NotQueued` when the address is stored but no mail could be queued.
+    A confirmed one stays until the new one is confirmed, and is told, in case it was somebody else who
+    opened the person's place. An empty address forgets it. Raises :class:`NoMail`,
+    ``accounts.actions.Erased``, and :class:`NotQueued` when the address is stored but no mail could be
+    queued.
     """
     if address and not settings.SENDS_MAIL:
         raise NoMail(_("This site sends no mail."))
@@ -154,6 +157,9 @@ def give_address(
     )
     if identity and identity.confirmed_at is None:
         _later(CONFIRMATION_TASK, identity.pk, enrollment.pk)
+        before = queries.confirmed_address_of(enrollment)
+        if before and (had is None or had.pk != identity.pk):
+            _later(CHANGE_TASK, before.pk, enrollment.pk)
     if identity is None and had:
         _record(enrollment, Event.Type.ADDRESS_FORGOTTEN, now=now)
     elif identity and (had is None or had.pk != identity.pk):
@@ -216,8 +222,8 @@ def send_link(*, enrollment: Enrollment, by: User | None) -> None:
     """
     if not settings.SENDS_MAIL:
         raise NoMail(_("This site sends no mail: EMAIL_URL is not set."))
-    identity = queries.address_of(enrollment)
-    if identity is None or identity.confirmed_at is None:
+    identity = queries.confirmed_address_of(enrollment)
+    if identity is None:
         raise NoAddress(_("There is no confirmed e-mail address of this person."))
     _later(LINKS_TASK, identity.pk, enrollment.pk, by.pk if by else None)
 
@@ -247,7 +253,7 @@ def _invite_by_mail(
             _("“%(value)s” has said no to this study (%(state)s), so no mail goes there. Nobody was invited.")
             % {"value": address, "state": enrollment.get_state_display()}
         )
-    identity = queries.address_of(enrollment)
+    identity = queries.confirmed_address_of(enrollment)
     assert identity is not None  # recognised by it, and locked
     _record(enrollment, Event.Type.ADDRESS_CONFIRMED, by=by, now=now, note="given with the invitation")
     _later(INVITATION_TASK, identity.pk, enrollment.pk, by.pk if by else None)
@@ -262,6 +268,13 @@ def mail_confirmation(*, identity_id: int, enrollment_id: int) -> None:
     identity = PlatformIdentity.objects.filter(pk=identity_id, confirmed_at=None).first()
     if identity:
         mails.hand_over(mails.confirmation_mail(identity, _enrollment(enrollment_id)))
+
+
+def mail_change(*, identity_id: int, enrollment_id: int) -> None:
+    """Tell a confirmed address that another one was given, unless it has been replaced meanwhile."""
+    identity = PlatformIdentity.objects.filter(pk=identity_id, confirmed_at__isnull=False).first()
+    if identity:
+        mails.hand_over(mails.change_mail(identity, _enrollment(enrollment_id)))
 
 
 def mail_links(*, identity_id: int, enrollment_id: int | None, by: User | None, now: datetime) -> int:

@@ -32,6 +32,14 @@ def confirmation_mail(identity: PlatformIdentity, enrollment: Enrollment) -> Ema
         return _mail(identity, subject, "recruitment/mail_confirm.txt", context, [enrollment])
 
 
+def change_mail(identity: PlatformIdentity, enrollment: Enrollment) -> EmailMessage:
+    """Tells an address that another one is to take its place."""
+    with _language_of(identity):
+        subject = _("Another e-mail address was given for your place")
+        context = {"study": enrollment.study}
+        return _mail(identity, subject, "recruitment/mail_change.txt", context, [enrollment])
+
+
 def links_mail(identity: PlatformIdentity, enrollments: Sequence[Enrollment]) -> EmailMessage:
     """A person's links to these studies."""
     with _language_of(identity):

@@ -45,10 +45,19 @@ class CheckedCode:
 
 
 def address_of(enrollment: Enrollment) -> PlatformIdentity | None:
-    """The address that the person gave, confirmed or not."""
+    """The address that the person gave last, confirmed or not."""
+    return _addresses_of(enrollment).order_by("-pk").first()
+
+
+def confirmed_address_of(enrollment: Enrollment) -> PlatformIdentity | None:
+    """The address to which the person's links are sent now."""
+    return _addresses_of(enrollment).filter(confirmed_at__isnull=False).first()
+
+
+def _addresses_of(enrollment: Enrollment) -> QuerySet[PlatformIdentity]:
     return PlatformIdentity.objects.filter(
         annotator=enrollment.annotator_id, platform=EMAIL, environment=enrollment.environment
-    ).first()
+    )
 
 
 def came_by(link: JoinLink) -> QuerySet[Enrollment]:

@@ -43,6 +43,12 @@ def mail_confirmation(identity_id: int, enrollment_id: int) -> None:
 
 
 @task(time_limit=60, **AGAIN)
+def mail_change(identity_id: int, enrollment_id: int) -> None:
+    """Tell an address that another one is to take its place."""
+    actions.mail_change(identity_id=identity_id, enrollment_id=enrollment_id)
+
+
+@task(time_limit=60, **AGAIN)
 def mail_links(identity_id: int, enrollment_id: int | None, by_id: int | None) -> int:
     """Send a person their links; returns how many."""
     return actions.mail_links(

@@ -205,7 +205,9 @@ def _address(
     request: HttpRequest, enrollment: Enrollment, given: str = "", error: str = "", *, status: int = 422
 ) -> HttpResponse:
     stored = queries.address_of(enrollment)
+    used = queries.confirmed_address_of(enrollment)
     context = {
+        "used": hint_of(used.person) if used else "",
         "stored": stored,
         "hint": hint_of(stored.person) if stored else "",
         "email": given,

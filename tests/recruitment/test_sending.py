@@ -102,6 +102,48 @@ def test_an_address_is_confirmed_by_the_link_in_the_first_mail(
     assert "not confirmed yet" not in browser.document.text_content()
 
 
+def test_a_confirmed_address_stays_until_the_next_is_confirmed_and_is_told(
+    person: Enrollment, mails: list[EmailMessage]
+) -> None:
+    confirmed(person)
+    mails.clear()
+    browser = Browser()
+    url = f"/work/{token_of(person)}/you/email/"
+
+    for _ in range(2):
+        browser.open(url, {"email": "mistyped@example.org"})
+
+    assert [(mail.to, mail.subject) for mail in mails] == [
+        (["mistyped@example.org"], "Is this your e-mail address?"),
+        ([ADDRESS], "Another e-mail address was given for your place"),
+        (["mistyped@example.org"], "Is this your e-mail address?"),
+    ]
+    assert person.study.contact in mails[1].body
+    assert "mistyped" not in mails[1].body
+    assert "Until then it is sent to a…@example.org." in browser.document.text_content()
+    mails.clear()
+    ask()
+    call_command("personal_link", str(person.pk), send=True)
+    assert [mail.to for mail in mails] == [[ADDRESS]] * 2
+
+    browser.open(url, {"email": "new@example.org"})
+    pending = PlatformIdentity.objects.get(confirmed_at=None)
+    actions.confirm_address(identity_id=pending.pk, now=timezone.now())
+
+    assert [one.person for one in PlatformIdentity.objects.all()] == ["new@example.org"]
+
+
+def test_giving_the_old_address_again_takes_the_new_one_back(
+    person: Enrollment, mails: list[EmailMessage]
+) -> None:
+    confirmed(person)
+    give(person, "mistyped@example.org")
+
+    assert give(person).confirmed_at is not None
+
+    assert [one.person for one in PlatformIdentity.objects.all()] == [ADDRESS]
+
+
 def test_an_address_is_forgotten_at_a_press(person: Enrollment, mails: list[EmailMessage]) -> None:
     confirmed(person)
     browser = Browser()
