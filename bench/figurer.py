@@ -42,6 +42,7 @@ def main() -> None:
         "moving part": (root, HTMX),
         "quality": (f"{root}quality/", {}),
         "a person": (f"{root}people/{person}/", {}),
+        "studies": ("/studies/", {}),
         "filters": (f"{root}filters/", {}),
     }
     found = {

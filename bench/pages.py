@@ -16,6 +16,8 @@ from bench.release import TIME_LIMIT, vote
 from bench.world import World, copy_world, fill_up
 
 DATABASE = "bench_pages"
+VOTES_EACH = 500
+"""Votes of one person at most, as the usual cap has it; so many people there are."""
 
 
 @dataclass(frozen=True, slots=True)

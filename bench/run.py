@@ -17,7 +17,7 @@ from django.utils import timezone
 from bench import measure
 from bench.http import WARM_UP_REQUESTS
 from bench.machine import describe
-from bench.pages import DATABASE, pages
+from bench.pages import DATABASE, VOTES_EACH, pages
 from bench.release import publishing
 from bench.screen import WARM_UP, screen
 from bench.table import pages_table, release_table, screen_table, table
@@ -115,7 +115,8 @@ def run_release(chosen: argparse.Namespace, *, results: Path, say: Callable[[str
 def run_pages(chosen: argparse.Namespace, *, results: Path, say: Callable[[str], None]) -> tuple[str, bool]:
     """Measure the researchers' pages alone; the table as text. Writes a JSON file beside it."""
     empty_database("tomannot")
-    world = make_world(stories=RELEASE_SAMPLE, people=RELEASE_PEOPLE)
+    people = max(RELEASE_PEOPLE, -(-3 * chosen.pages // VOTES_EACH))
+    world = make_world(stories=RELEASE_SAMPLE, people=people)
     found = pages(world, stories=chosen.pages, say=say)
     now = timezone.now()
     facts = {

@@ -61,12 +61,9 @@ def retention_rows(by_name: Mapping[str, Mapping[str, Any]]) -> list[dict[str, A
     ]
 
 
-def people_rows(
-    study: Study, document: Mapping[str, Any], people: Sequence[Mapping[str, Any]]
-) -> list[dict[str, Any]]:
-    """Per person their figures, with pay and explained flags; those with most flags first, then by votes."""
-    shown = [person_row(study, document["everybody"]["median_seconds"], person) for person in people]
-    return sorted(shown, key=lambda row: (-len(row["flagged"]), -row["votes"], row["pseudonym"]))
+def in_order(people: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Those with most flags first, then by votes."""
+    return sorted(people, key=lambda person: (-len(person["flags"]), -person["votes"], person["pseudonym"]))
 
 
 def person_row(study: Study, median_seconds: float | None, person: Mapping[str, Any]) -> dict[str, Any]:

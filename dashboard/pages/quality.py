@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 
 from annotation.models import Study, Vote
 from annotation.queries import RECENT, choices_in_words, recent_votes
-from annotation.rights import study_page
+from annotation.rights import Right, rights_in, study_page
 from dashboard.figures import kept, shown
 from dashboard.queries import enrollment_called
 from dashboard.spreadsheets import csv_file
@@ -30,13 +30,15 @@ def quality(request: HttpRequest, study: Study) -> HttpResponse:
     context: dict[str, Any] = {"study": study, "figures": found, "underway": underway}
     if found and found.document:
         document = found.document
-        people = shown.people_rows(study, document, kept.people(study))
+        median = document["everybody"]["median_seconds"]
+        page = Paginator(shown.in_order(kept.people(study)), PEOPLE_AT_ONCE).get_page(request.GET.get("page"))
         context |= {
             "document": document,
             "agreement": shown.agreement_rows(study, document),
             "scenarios": shown.retention_rows(document["statistics"]["by_scenario"]),
             "generators": shown.retention_rows(document["statistics"]["by_generator_model"]),
-            "people": Paginator(people, PEOPLE_AT_ONCE).get_page(request.GET.get("page")),
+            "page": page,
+            "people": [shown.person_row(study, median, person) for person in page],
             "questions": [str(question.title) for question in study.protocol.questions],
         }
     return render(request, "dashboard/quality.html", context)
@@ -78,6 +80,7 @@ def person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
         "study": study,
         "pseudonym": pseudonym,
         "enrollment": enrollment,
+        "may_exclude": Right.CHANGE in rights_in(request.user, study),
         "figures": found,
         "underway": underway,
         "everybody": document["everybody"] if document else None,
@@ -146,7 +149,7 @@ def _retention_table(study: Study, document: dict[str, Any]) -> tuple[list[str],
 
 
 def _people_table(study: Study, document: dict[str, Any]) -> tuple[list[str], list[dict[str, Any]]]:
-    people = shown.people_rows(study, document, kept.people(study))
+    people, median = shown.in_order(kept.people(study)), document["everybody"]["median_seconds"]
     shares = {
         f"{question.key}_{option}": (question.key, option)
         for question in study.protocol.questions
@@ -157,11 +160,12 @@ def _people_table(study: Study, document: dict[str, Any]) -> tuple[list[str], li
             ]
         )
     }
-    plain = ["pseudonym", "votes", "median_seconds", "pay", "agreement", "compared", "alone", "alone_share"]
+    plain = ["pseudonym", "votes", "median_seconds", "agreement", "compared", "alone", "alone_share"]
     plain += ["same_share", "same_share_others"]
     rows = [
         {
             **{name: row[name] for name in plain},
+            "pay": shown.hourly_pay(study.pay_rate, median, row["median_seconds"]),
             **{
                 name: row["options"].get(question, {}).get(option, 0.0)
                 for name, (question, option) in shares.items()
@@ -170,4 +174,4 @@ def _people_table(study: Study, document: dict[str, Any]) -> tuple[list[str], li
         }
         for row in people
     ]
-    return [*plain, *shares, "flags"], rows
+    return [*plain, "pay", *shares, "flags"], rows
