@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from django.core import mail
+from django.core.management import CommandError, call_command
 from django.db import transaction
 from django.test import Client
 from django.urls import reverse
@@ -170,6 +171,13 @@ def test_nothing_is_mailed_once_it_is_taken_back(study: Study, owner: User) -> N
     assert not mail.outbox
 
 
+@pytest.mark.usefixtures("mailing")
+def test_the_mail_is_in_the_language_of_who_invites(study: Study, owner: User) -> None:
+    made = actions.invite_member(study=study, address=ADDRESS, role="owner", by=owner, now=timezone.now())
+    tasks.mail_member_invitation(made.pk, "de")
+    assert "lädt Sie ein" in str(mail.outbox[0].body)
+
+
 @pytest.mark.usefixtures("no_mail")
 def test_without_mail_the_link_is_shown_once(study: Study, desk: Client) -> None:
     response = desk.post(address(), {"address": ADDRESS, "role": "reviewer"}, follow=True)
@@ -303,3 +311,12 @@ def test_garbled_links_open_nothing_and_are_counted(study: Study, owner: User) -
     response = Client().get("/invited/1-0.abc/")
     assert response.status_code == 429
     assert int(response["Retry-After"]) > 0
+
+
+def test_a_study_made_by_command_gets_its_owner() -> None:
+    ada = User.objects.create_user("ada", password=None)
+    call_command("create_study", "mine", owner="ada", contact="ada@example.org")
+    assert rights_in(ada, Study.objects.get(slug="mine")) == frozenset(Right)
+    with pytest.raises(CommandError, match="There is no account “eve”"):
+        call_command("create_study", "other", owner="eve", contact="ada@example.org")
+    assert not Study.objects.filter(slug="other").exists()

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
+from accounts.models import User
 from annotation.errors import AnnotationError, ImportRefused
 from annotation.models import Story, Study
 from dashboard import actions
@@ -26,7 +27,7 @@ a consent text of ours that you should read. It has no stories yet: import_stori
 With a configuration file (docs/studies.md; sample_study/study.json is one) everything is as it says.
 
 examples:
-  manage.py create_study my-study --contact lab@example.org
+  manage.py create_study my-study --contact lab@example.org --owner ada
   manage.py create_study my-study --config my-study/study.json
   manage.py create_study my-study --config my-study/study.json --json
 
@@ -42,18 +43,31 @@ exit codes: 0 created · 1 refused, nothing was created · 2 wrong usage"""
         parser.add_argument(
             "--contact", metavar="EMAIL", help="whom annotators can write to (default: DEFAULT_FROM_EMAIL)"
         )
+        parser.add_argument("--owner", metavar="NAME", help="account of the owner (default: nobody)")
         parser.add_argument("--json", action="store_true", help="print the study as a JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             study = actions.create_study(
-                slug=options["slug"], config=self._configuration(options), by=None, now=timezone.now()
+                slug=options["slug"],
+                config=self._configuration(options),
+                by=self._owner(options["owner"]),
+                now=timezone.now(),
             )
         except ImportRefused as refusal:
             raise CommandError("\n".join([*map(str, refusal.problems), str(refusal)])) from refusal
         except (InvalidConfiguration, AnnotationError, QualificationError) as error:
             raise CommandError(str(error)) from error
         self._say(study, as_json=options["json"])
+
+    def _owner(self, name: str | None) -> User | None:
+        """Whoever makes a study owns it."""
+        if not name:
+            return None
+        owner = User.objects.filter(username=name, is_active=True).first()
+        if owner is None:
+            raise CommandError(f"There is no account “{name}”. The first: manage.py createsuperuser.")
+        return owner
 
     def _configuration(self, options: dict[str, Any]) -> StudyConfiguration:
         if options["config"]:
