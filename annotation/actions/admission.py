@@ -22,6 +22,8 @@ def admit_through(*, study: Study, source: Study, by: User | None, now: datetime
     Both must be of one environment, and the study must ask for no qualification of its own. Raises
     :class:`WrongState` otherwise, and once the study has been opened.
     """
+    both = Study.objects.select_for_update(of=("self",), no_key=True).filter(pk__in=[study.pk, source.pk])
+    source = {one.pk: one for one in both.order_by("pk")}[source.pk]
     study = _lock_draft(study)
     if study.gate != Study.Gate.NOT_REQUIRED:
         raise WrongState(
@@ -90,7 +92,9 @@ def invite_qualified(
         .exclude(pk__in=Enrollment.objects.filter(study=study).values("annotator"))
         .order_by("pk")
     )
-    return [enroll(study=study, annotator=annotator, now=now, by=by) for annotator in annotators[:most]]
+    # Locked, so that nobody is invited who is being forgotten; whoever has been meanwhile is left out.
+    locked = annotators.select_for_update(of=("self",), no_key=True)[:most]
+    return [enroll(study=study, annotator=annotator, now=now, by=by) for annotator in locked]
 
 
 def _lock_draft(study: Study) -> Study:

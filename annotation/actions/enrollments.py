@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from django.db import transaction
+from django.db import ProgrammingError, transaction
 from django.utils.translation import gettext as _
 
 from accounts.actions import erase_identities
@@ -75,12 +75,28 @@ def give_consent(*, enrollment: Enrollment, consent: ConsentText, now: datetime)
         subject=f"consent {consent.version}",
     )
     if enrollment.state in (Enrollment.State.INVITED, Enrollment.State.DECLINED):
-        _move(enrollment, Enrollment.State.CONSENTED, now=now)
+        _let_in(enrollment, now=now)
         if enrollment.study.gate == Study.Gate.NOT_REQUIRED:
             through = enrollment.study.qualified_through
             note = f"qualified in {through.slug}" if through else "no qualification asked"
             return set_qualified(enrollment=enrollment, passed=True, now=now, note=note)
     return enrollment
+
+
+def _let_in(enrollment: Enrollment, *, now: datetime) -> None:
+    """The first step into the study. Raises :class:`NotAdmitted` for what changed since it was looked at.
+
+    Other studies' rows say whether somebody may come in; they are not locked, since whoever locks a
+    person's places one after the other (being forgotten) takes them in another order.
+    """
+    try:
+        with transaction.atomic():
+            _move(enrollment, Enrollment.State.CONSENTED, now=now)
+    except ProgrammingError:  # the database's own look, by a trigger
+        kept_out = queries.kept_out(_lock(enrollment))
+        if kept_out is None:
+            raise
+        raise NotAdmitted(kept_out) from None
 
 
 @transaction.atomic

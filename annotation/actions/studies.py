@@ -20,7 +20,6 @@ from annotation.errors import InvalidStudy, StudyExists, StudyNotReady, WrongSta
 from annotation.models import ConsentText, Enrollment, Event, Membership, Story, Study, Vote
 from annotation.protocols import UnknownProtocol, get_protocol
 
-
 RESERVED_SLUGS = frozenset({"new"})
 """Short names that stand for something else in the addresses of pages."""
 
@@ -204,6 +203,12 @@ def make_rehearsal(*, study: Study, by: User | None, now: datetime) -> Study:
         raise WrongState(
             f"Only people qualified in “{study.qualified_through.slug}” may take part in “{study.slug}”, and "
             "they are real. Rehearse with a study that is drawn from a rehearsal."
+        )
+    real = Study.objects.filter(qualified_through=study).exclude(environment=Environment.REHEARSAL).first()
+    if real:
+        raise WrongState(
+            f"“{real.slug}” is for people qualified in “{study.slug}”, and is real. "
+            "Nobody could take part in it."
         )
     study.environment = Environment.REHEARSAL
     study.save(update_fields=["environment"])

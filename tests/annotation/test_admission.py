@@ -7,7 +7,7 @@ from django.db import ProgrammingError, transaction
 from django.utils import timezone
 
 from accounts.models import Annotator
-from annotation import actions
+from annotation import actions, queries
 from annotation.errors import NotAdmitted, WrongState
 from annotation.models import Enrollment, Event, Exclusion, Study
 from annotation.rules import Reason, may_join
@@ -173,3 +173,41 @@ def test_a_test_of_its_own_and_another_environment_are_refused(source: Study) ->
 def test_a_study_for_real_people_does_not_become_a_rehearsal(study: Study) -> None:
     with pytest.raises(WrongState, match="drawn from a rehearsal"):
         actions.make_rehearsal(study=study, by=None, now=timezone.now())
+
+
+def test_what_changed_since_it_was_looked_at_keeps_somebody_out(
+    source: Study, study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when the person is suspended in the other study between the look and the step."""
+    before = builders.qualified(source)[0]
+    person = there(study, before.annotator)
+    look = queries.kept_out
+    looks: list[Enrollment] = []
+
+    def looking(enrollment: Enrollment) -> Reason | None:
+        found = look(enrollment)
+        looks.append(enrollment)
+        if len(looks) == 1:
+            actions.suspend(enrollment=before, by=None, now=timezone.now(), reason="too fast")
+        return found
+
+    monkeypatch.setattr(queries, "kept_out", looking)
+
+    with pytest.raises(NotAdmitted) as error:
+        builders.consent(person)
+
+    assert error.value.reason == Reason.NOT_QUALIFIED_THERE
+    person.refresh_from_db()
+    assert (person.state, person.consent) == (Enrollment.State.INVITED, None)
+
+
+def test_a_study_on_which_a_real_one_depends_becomes_no_rehearsal() -> None:
+    source = builders.make_study("source", opened=False)
+    draft = builders.make_study("study", opened=False)
+    actions.admit_through(study=draft, source=source, by=None, now=timezone.now())
+
+    with pytest.raises(WrongState, match="“study” is for people qualified in “source”"):
+        actions.make_rehearsal(study=source, by=None, now=timezone.now())
+
+    source.refresh_from_db()
+    assert source.environment == "live"
