@@ -35,7 +35,7 @@ PAGE = 50
 """Stories on one page of the list."""
 LOOKED_AT = 20_000
 """Stories that one page looks through for a scenario or a lint finding."""
-JUDGED = 1_000
+JUDGED = 300
 """Stories that one page judges when it looks for a verdict."""
 ANY = "any"
 

@@ -108,6 +108,7 @@ def test_sizes_and_samples_that_do_not_exist_are_refused(researcher: Client, per
 
 def test_somebody_is_excluded_and_readmitted_on_their_page(researcher: Client, person: Enrollment) -> None:
     here = f"/studies/main/people/{pseudonym(person)}/exclude/"
+    assert f'href="{here}"' in text(researcher, f"/studies/main/people/{pseudonym(person)}/")
     assert "2 votes stop counting" in text(researcher, here)
     assert "Give the reason" in researcher.post(here, {"told": "Thank you."}, follow=True).content.decode()
 
