@@ -17,7 +17,7 @@ from django.test.utils import CaptureQueriesContext  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
 from accounts.models import User  # noqa: E402
-from annotation.models import Study  # noqa: E402
+from annotation.models import Story, Study  # noqa: E402
 from bench.measure import Times  # noqa: E402
 from dashboard.figures import kept, work  # noqa: E402
 
@@ -44,6 +44,13 @@ def main() -> None:
         "a person": (f"{root}people/{person}/", {}),
         "studies": ("/studies/", {}),
         "filters": (f"{root}filters/", {}),
+        "stories": (f"{root}stories/", {}),
+        "stories of no scenario": (f"{root}stories/?scenario=none", {}),
+        "stories with findings": (f"{root}stories/?lint=any", {}),
+        "incomplete stories": (f"{root}stories/?verdict=incomplete", {}),
+        "a story": (f"{root}stories/{Story.objects.order_by('-pk')[0].story_id}/", {}),
+        "excluding somebody": (f"{root}people/{person}/exclude/", {}),
+        "review": (f"{root}review/", {}),
     }
     found = {
         "votes": made.document["votes"]["counted"],
