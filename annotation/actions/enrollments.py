@@ -238,11 +238,27 @@ def forget(*, annotator: Annotator, now: datetime) -> None:
     """
     if Annotator.objects.select_for_update(no_key=True).get(pk=annotator.pk).erased_at:
         return
-    for enrollment in Enrollment.objects.filter(annotator=annotator).select_related("study").order_by("pk"):
+    for enrollment in _by_story_held(annotator):
         withdraw(enrollment=enrollment, now=now)
         revoke_link(enrollment=enrollment, by=None, now=now, note="forgotten")
         record_event(study=enrollment.study, type=Event.Type.IDENTITY_ERASED, enrollment=enrollment, now=now)
     erase_identities(annotator=annotator, now=now)
+
+
+def _by_story_held(annotator: Annotator) -> list[Enrollment]:
+    """The person's places in all studies, locked, in the order of the stories they hold.
+
+    Leaving a place locks its story, so two people who leave the same studies lock stories in one order.
+    """
+    places = (
+        Enrollment.objects.select_for_update(of=("self",), no_key=True)
+        .filter(annotator=annotator)
+        .select_related("study")
+    )
+    locked = list(places.order_by("pk"))
+    leases = Assignment.objects.filter(enrollment__in=locked, state=Assignment.State.LEASED)
+    held = dict(leases.values_list("enrollment", "story"))
+    return sorted(locked, key=lambda place: held.get(place.pk, 0))
 
 
 def _lock(enrollment: Enrollment) -> Enrollment:
