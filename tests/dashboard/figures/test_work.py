@@ -124,7 +124,7 @@ def test_a_study_without_votes_or_stories_has_figures() -> None:
     assert document["verdicts"]["stories"] == 0
     assert document["seconds_per_vote"] is None
     assert document["finish"] == {"none": "done"}
-    document = made(builders.make_study("new", stories=2))
+    document = made(builders.make_study("fresh", stories=2))
     assert document["votes"] == {"counted": 0, "wanted": 6, "surplus": 0}
     assert document["finish"] == {"none": "no_votes"}
     assert document["everybody"] == {"people": 0, "votes": 0, "median_seconds": None}
