@@ -99,6 +99,11 @@ class ReleaseFacts:
         return tuple(question.key for question in self.asked)
 
     @property
+    def can_count_against(self) -> bool:
+        """Whether the form offers everybody an answer that counts against a story."""
+        return any(question.against for question in self.asked)
+
+    @property
     def is_rehearsal(self) -> bool:
         return self.environment == "rehearsal"
 

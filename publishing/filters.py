@@ -83,6 +83,14 @@ class StoryFilter:
         )
         return Verdict(Outcome.DROPPED, ",".join(sorted(against))) if against else Verdict(Outcome.KEPT)
 
+    @property
+    def not_validated(self) -> str:
+        """What is said of releases by this rule wherever they go, where it does not validate."""
+        return (
+            f"The stories are not “validated”: the filter {self.name} keeps stories that somebody may have "
+            "answered to be flawed."
+        )
+
     def sentence(self, votes_per_story: int) -> str:
         """The rule in words, for a study with so many votes per story; in English, as releases have it."""
         return self.rule.format(votes=votes_per_story, enough=self.enough(votes_per_story))

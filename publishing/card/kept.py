@@ -106,13 +106,20 @@ def _coefficient(found: Mapping[str, Any], key: str) -> str:
 def selection(facts: ReleaseFacts, tally: Tally) -> list[str]:
     """What the filter does to the data, in words."""
     rule = get_filter(facts.filter_name)
-    alike = (
-        "The kept stories are those about which everybody asked was of one mind, so they are clearer than "
-        "the stories that were generated"
-        if rule.validates
-        else "The kept stories are those about which enough of the people asked were of one mind"
-    )
-    incomplete = tally.counts()["incomplete"]
+    counts = tally.counts()
+    if rule.validates and not facts.can_count_against and not counts["dropped"]:
+        kept = "No answer counted against a story, so every story with all its votes was kept"
+    elif rule.validates:
+        kept = (
+            "The kept stories are those against which nobody asked answered anything that counts against a "
+            "story; people may still have chosen different answers"
+        )
+    else:
+        kept = (
+            "The kept stories are those with few enough answers against them for the rule above; somebody "
+            "may have answered that a story among them is flawed"
+        )
+    incomplete = counts["incomplete"]
     unjudged = (
         f" {counted(incomplete, 'story lacks', 'stories lack')} votes and could not be judged yet; nothing "
         "here speaks for or against what lacks votes."
@@ -121,7 +128,7 @@ def selection(facts: ReleaseFacts, tally: Tally) -> list[str]:
     )
     return [
         "## How the filter selects, and what that means",
-        f"{alike}. The kept share may differ between scenarios and generators (tables above), so the kept "
+        f"{kept}. The kept share may differ between scenarios and generators (tables above), so the kept "
         "stories are not a sample of the generated ones; and agreement among the kept stories says nothing "
         f"about how much people agreed: compute it from {code(VOTES_PATH)}, which has the votes on every "
         f"story, kept or not. What was dropped is in {code(DROPPED_PATH)}.{unjudged}",

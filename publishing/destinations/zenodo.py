@@ -25,6 +25,7 @@ from publishing.destinations.base import Damaged, Deposited, Destination, PlaceO
 from publishing.destinations.package import Package
 from publishing.files.directory import sync_directory
 from publishing.files.zip import zip_of
+from publishing.filters import get_filter
 
 _PIECE = 1 << 20
 KEYWORDS = ("theory of mind", "human annotation", "question answering", "benchmark validity")
@@ -96,7 +97,7 @@ def metadata(package: Package, *, page: str) -> bytes:
         "upload_type": "dataset",
         "title": f"Rehearsal, not data: {title}" if package.rehearsal else title,
         "creators": [{"name": _name(author)} for author in cited["authors"]],
-        "description": _description(cited, described["counts"], package),
+        "description": _description(cited, described, package),
         "access_right": "open",
         "publication_date": str(cited["date-released"]),
         "version": str(package.number),
@@ -117,13 +118,15 @@ def _name(author: dict[str, str]) -> str:
     return f"{author['family-names']}, {author['given-names']}" if "given-names" in author else author["name"]
 
 
-def _description(cited: dict[str, Any], counts: dict[str, Any], package: Package) -> str:
+def _description(cited: dict[str, Any], described: dict[str, Any], package: Package) -> str:
     """Paragraphs in the HTML that Zenodo allows."""
+    counts, rule = described["counts"], get_filter(described["filter"]["name"])
     paragraphs = [
         cited.get("abstract", ""),
         f"Release {package.number} of the study {package.slug}: {counts['kept']:,} stories kept of "
         f"{counts['stories']:,}, with all {counts['votes']:,} votes by {counts['annotators']:,} annotators. "
         "The dataset card (README.md) says how it came about.",
+        "" if rule.validates else rule.not_validated,
         f"SHA-256 of MANIFEST: {package.files[-1].sha256}",
     ]
     if package.rehearsal:

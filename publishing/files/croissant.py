@@ -144,7 +144,12 @@ def document(
 def _description(facts: ReleaseFacts) -> str:
     rehearsal = "A REHEARSAL: the votes are not human judgements. " if facts.is_rehearsal else ""
     said = _line(facts.description) or _line(facts.title)
-    return f"{rehearsal}{said} Release {facts.number} of the study {facts.slug}."
+    return f"{rehearsal}{said} Release {facts.number} of the study {facts.slug}.{_not_validated(facts)}"
+
+
+def _not_validated(facts: ReleaseFacts) -> str:
+    rule = get_filter(facts.filter_name)
+    return "" if rule.validates else f" {rule.not_validated}"
 
 
 def _creator(family: str, given: str) -> Node:
@@ -159,9 +164,10 @@ def _responsibility(facts: ReleaseFacts, tally: Tally, machine_warnings: Sequenc
     rule = get_filter(facts.filter_name)
     return {
         "rai:dataCollection": (
-            f"{counts['stories']:,} stories, written by the models named in story_generator_model, were "
-            f"judged by {counts['annotators']:,} people, who gave {counts['votes']:,} counted votes. "
-            f"{counts['kept']:,} stories were kept, {counts['dropped']:,} dropped. {_people(facts)}"
+            f"{counts['kept'] + counts['dropped']:,} of {counts['stories']:,} stories, written by the models "
+            f"named in story_generator_model, have all their votes: {counts['kept']:,} were kept, "
+            f"{counts['dropped']:,} dropped. {counts['annotators']:,} people gave {counts['votes']:,} "
+            f"counted votes, those on stories that lack votes among them. {_people(facts)}"
         ),
         "rai:dataCollectionTimeFrame": [
             jsonl.timestamp(moment) for moment in (tally.first_vote, tally.last_vote) if moment is not None
@@ -188,8 +194,9 @@ def _responsibility(facts: ReleaseFacts, tally: Tally, machine_warnings: Sequenc
             *_said(said.sensitive_information),
         ],
         "rai:dataBiases": [
-            "The filter selects: the kept stories are clearer than those that were generated, and the kept "
-            "share may differ between scenarios and generator models.",
+            "The filter selects by the answers that count against a story, so the kept stories are not a "
+            "sample of the generated ones; the kept share may differ between scenarios and generator models."
+            f"{_not_validated(facts)}",
             *machine_warnings,
             *_said(said.biases),
         ],

@@ -178,6 +178,24 @@ def test_another_filter_says_at_the_top_that_nothing_is_validated(name: str) -> 
     assert "not “validated”" in body[1]
     assert name in body[1]
     assert get_filter(name).sentence(3) in "\n".join(body)
+    assert "with few enough answers against them" in "\n".join(body)
+
+
+def test_the_filter_is_said_to_do_what_it_does_and_no_more() -> None:
+    card = known().card()
+    assert "against which nobody asked answered anything that counts against a story" in card
+    assert "of one mind" not in card
+    assert "clearer" not in card
+
+
+def test_where_no_answer_counts_against_a_story_the_card_says_so(tmp_path: Path) -> None:
+    stories = [judged(number, "yyyy", "nyyy", "ynyy") for number in range(3)]
+    harmless = [dataclasses.replace(story, against=frozenset()) for story in stories]
+    asked = tuple(dataclasses.replace(question, against=()) for question in FACTS.asked)
+    build(tmp_path / "1", harmless, asked=asked)
+    assert "No answer counted against a story, so every story with all its votes was kept." in card_of(
+        tmp_path / "1"
+    )
 
 
 def test_a_study_without_qualification_or_pay_says_so() -> None:

@@ -162,11 +162,35 @@ def test_what_the_study_says_about_itself(tmp_path: Path) -> None:
     assert found["rai:dataUseCases"] == ["Evaluation."]
     assert found["rai:annotationsPerItem"] == "3"
     assert "q1: About q1 (yes, possibly, no)" in found["rai:dataAnnotationProtocol"]
-    assert "42 stories" in found["rai:dataCollection"]
+    assert found["rai:dataCollection"].startswith("36 of 42 stories, written by")
+    assert (
+        "have all their votes: 24 were kept, 12 dropped. 3 people gave 120 counted votes"
+        in (found["rai:dataCollection"])
+    )
+    assert "validated" not in found["description"]
+    assert "clearer" not in json.dumps(found)
     assert "97 people completed a qualification test, 19 passed" in found["rai:dataCollection"]
     assert found["rai:dataCollectionMissingData"].startswith("6 stories lacked votes")
     assert found["rai:dataCollectionTimeFrame"] == ["2026-03-01T09:00:00.000Z", "2026-03-01T09:41:02.000Z"]
     assert problems(tmp_path / "1") == []
+
+
+@OLD_RDFLIB_NAME
+@pytest.mark.parametrize("name", ["two-of-three", "majority"])
+def test_another_filter_says_that_nothing_is_validated(tmp_path: Path, name: str) -> None:
+    build(tmp_path / "1", crowd(12), filter_name=name)
+    found = metadata(tmp_path / "1")
+    said = f"The stories are not “validated”: the filter {name} keeps stories"
+    assert said in found["description"]
+    assert said in found["rai:dataBiases"][0]
+    assert problems(tmp_path / "1") == []
+
+
+def test_what_a_machine_can_guess_is_among_the_biases(tmp_path: Path) -> None:
+    build(tmp_path / "1", crowd(42))
+    warnings = json.loads((tmp_path / "1" / "machine_validation.json").read_bytes())["warnings"]
+    assert warnings
+    assert metadata(tmp_path / "1")["rai:dataBiases"][1:] == warnings
 
 
 @OLD_RDFLIB_NAME

@@ -11,8 +11,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from django.utils import timezone
 
 from annotation.models import Study
+from publishing import actions
 from publishing.destinations.base import Damaged, PlaceOccupied
 from publishing.destinations.package import Package
 from publishing.destinations.zenodo import ZenodoZip
@@ -74,6 +76,16 @@ def test_the_metadata_says_what_zenodo_asks_for(packed: Package, tmp_path: Path)
     ]
     assert "2 stories kept of 4, with all 3 votes by 1 annotators" in fields["description"]
     assert packed.files[-1].sha256 in fields["description"]
+    assert "validated" not in fields["description"]
+
+
+def test_a_release_by_another_filter_is_not_called_validated(small: Study, tmp_path: Path) -> None:
+    release = actions.request_release(study=small, by=None, now=timezone.now(), filter_name="majority")
+    actions.build_release(release_id=release.pk, now=timezone.now())
+    release.refresh_from_db()
+    ZenodoZip(str(tmp_path / "small-1.zip"), page=PAGE).deposit(_packed(release), quiet)
+    fields = json.loads((tmp_path / "small-1.zenodo.json").read_text(encoding="utf-8"))
+    assert "The stories are not “validated”: the filter majority keeps stories" in fields["description"]
 
 
 def test_a_zip_that_is_there_is_compared_and_never_overwritten(packed: Package, tmp_path: Path) -> None:
