@@ -151,10 +151,9 @@ class _Reader:
             self._problems.append(
                 "qualified_through: cannot stand beside a qualification of the study's own. Remove one."
             )
-        texts = {
-            name: self._text(data, name) or default
-            for name, default in (("description", ""), ("protocol", "validity"), ("license", "CC-BY-4.0"))
-        }
+        description = self._text(data, "description")
+        protocol = self._text(data, "protocol") or "validity"
+        license = self._text(data, "license") or "CC-BY-4.0"
         rehearsal = self._flag(data, "rehearsal", False)
         numbers = {
             name: self._number(data, name, default)
@@ -170,7 +169,9 @@ class _Reader:
                 currency=currency,
                 qualification_required=required,
                 serving_seed=data.get("serving_seed"),
-                **texts,
+                description=description,
+                protocol=protocol,
+                license=license,
                 **numbers,
             ),
             consent=consent,

@@ -45,9 +45,9 @@ def study_of(form: NewStudyForm) -> tuple[Study, str]:
         protocol = get_protocol(USUAL.protocol)
     study = Study(
         slug="",
-        title=given["title"],
+        title=given["title"] or "…",
         description=given["description"],
-        contact=given["contact"],
+        contact=given["contact"] or "…",
         protocol_name=protocol.name,
         protocol_version=protocol.version,
         gate=Study.Gate.NOT_REQUIRED if given["test"] == NO_TEST else Study.Gate.READY,
@@ -57,7 +57,7 @@ def study_of(form: NewStudyForm) -> tuple[Study, str]:
         currency=given["currency"],
         license=given["license"],
     )
-    return study, filled_in(given["consent"], given["contact"])
+    return study, filled_in(given["consent"], study.contact)
 
 
 def _protocol(study: Study) -> Protocol | None:
@@ -68,7 +68,7 @@ def _protocol(study: Study) -> Protocol | None:
 
 
 def _first_story(study: Study) -> Story | None:
-    if study.pk is None:
+    if study._state.adding:
         return None
     return Story.objects.filter(study=study, role=Story.Role.MAIN).order_by("order_key").first()
 
