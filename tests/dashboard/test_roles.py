@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from annotation.models import Enrollment, Event, Membership, ReviewSample, Study
 from annotation.rights import RIGHTS, Right, rights_in, studies_of
 from dashboard.urls import urlpatterns
 from tests import builders
+from tests.dashboard.baselines import drawn, released_study
 
 pytestmark = pytest.mark.django_db
 
@@ -47,22 +49,32 @@ PAGES: dict[str, tuple[Right | None, Right | None, tuple[str, ...]]] = {
     "quality": (Right.LOOK, None, ()),
     "quality_file": (Right.LOOK, None, ("people",)),
     "person": (Right.LOOK, None, (PSEUDONYM,)),
-    "members": (Right.LOOK, Right.MANAGE, ()),
-    "member": (None, Right.MANAGE, ("1",)),
-    "revoke_invitation": (None, Right.MANAGE, ("1",)),
     "exclude": (Right.CHANGE, Right.CHANGE, (PSEUDONYM,)),
     "stories": (Right.LOOK, None, ()),
     "story": (Right.LOOK, Right.REVIEW, (STORY,)),
     "review": (Right.LOOK, Right.REVIEW, ()),
     "review_sample": (Right.LOOK, None, (SAMPLE,)),
     "review_item": (Right.LOOK, Right.REVIEW, (SAMPLE, "1")),
+    "members": (Right.LOOK, Right.MANAGE, ()),
+    "member": (None, Right.MANAGE, ("1",)),
+    "revoke_invitation": (None, Right.MANAGE, ("1",)),
     "log": (Right.AUDIT, None, ()),
     "log_file": (Right.AUDIT, None, ("csv",)),
     "filters": (Right.LOOK, None, ()),
     "publish": (Right.PUBLISH, Right.PUBLISH, ()),
+    "statement": (Right.LOOK, Right.CHANGE, ()),
+    "joining": (Right.LOOK, Right.CHANGE, ()),
 }
 """Per address: the right that reading it needs and that posting to it needs (None: it has no such method),
 and what follows the study's slug in its arguments."""
+
+
+OF_A_BASELINE: dict[str, tuple[Right, Right | None, tuple[str, ...]]] = {
+    "draw_baseline": (Right.CHANGE, Right.CHANGE, ("pilot", "1")),
+    "accuracy": (Right.LOOK, None, ("questions",)),
+    "accuracy_file": (Right.LOOK, None, ("questions", "csv")),
+}
+"""The same for pages that only a study with a release, or one drawn from it, has."""
 
 
 @pytest.fixture
@@ -104,7 +116,8 @@ def address(page: str) -> str:
 
 
 def test_the_table_names_every_address() -> None:
-    assert {pattern.name for pattern in urlpatterns} == set(PAGES) | PUBLIC | OF_ALL_STUDIES | FOR_MAKERS
+    of_studies = {*PAGES, *OF_A_BASELINE}
+    assert {pattern.name for pattern in urlpatterns} == of_studies | PUBLIC | OF_ALL_STUDIES | FOR_MAKERS
 
 
 @pytest.mark.parametrize("role", [*Role, None])
@@ -129,6 +142,27 @@ def test_a_role_opens_what_its_rights_open_and_nothing_else(
             assert status in (200, 302, 400, 422), "400 and 422: an empty form"
         else:
             assert status == 403
+
+
+@pytest.mark.django_db(transaction=True)  # a release is built in a transaction of its own
+def test_the_pages_of_a_baseline_open_by_the_same_rights(settings: Any, tmp_path: Path) -> None:
+    settings.RELEASES_ROOT = tmp_path
+    release = released_study("pilot")
+    studies = {"pilot": release.study, "questions": drawn(release)[0]}
+    other = client_of(member(builders.make_study("other", opened=False), Role.OWNER))
+    for page, (reading, posting, arguments) in OF_A_BASELINE.items():
+        url = reverse(f"dashboard:{page}", args=arguments)
+        assert other.get(url).status_code == 404
+        assert f"next=/studies/{arguments[0]}/" in Client().get(url)["Location"]
+        for role in Role:
+            someone = user(f"{role}-at-{page}")
+            actions.set_role(
+                study=studies[arguments[0]], user=someone, role=role, by=None, now=timezone.now()
+            )
+            client = client_of(someone)
+            assert client.get(url).status_code == (200 if reading in RIGHTS[role] else 403)
+            if posting:
+                assert client.post(url).status_code == (422 if posting in RIGHTS[role] else 403)
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -1,0 +1,123 @@
+"""Every address of the site outside the researchers' pages and the back office, as everybody there is.
+
+The researchers' pages are walked in test_roles. What is left is public, opens by a signed token whoever is
+signed in, or belongs to whoever has an account; a role in a study opens none of it, nor the back office.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.utils import timezone
+
+from accounts.actions import ensure_researcher
+from accounts.models import User
+from annotation import actions
+from annotation.models import Membership
+from tests import builders
+from tests.dashboard.baselines import released_study
+
+Address = tuple[str, frozenset[str]]
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
+
+Role = Membership.Role
+WALKED_ELSEWHERE = {"admin", "dashboard"}
+PUBLIC: dict[str, tuple[Any, ...]] = {
+    "publishing:releases": (),
+    "publishing:feed": (),
+    "publishing:release": ("pilot", 1),
+    "publishing:archive": ("pilot", 1, "zip"),
+    "publishing:file": ("pilot", 1, "README.md"),
+    "link:again": (),
+    "recruitment:join": ("pilot",),
+}
+"""Addresses that anybody may open, with their arguments."""
+OF_ACCOUNTS = {"accounts:sign_in", "accounts:sign_out", "accounts:password"}
+VALUES = {"token": "1-1.not-ours", "position": 1, "assignment_id": 1}
+"""What stands in an address that opens by a token; nobody made this one."""
+
+
+def addresses(
+    resolver: URLResolver, namespace: str = "", of: frozenset[str] = frozenset()
+) -> Iterator[Address]:
+    """Every address by name, with the names of its arguments."""
+    of |= set(resolver.pattern.converters)
+    for pattern in resolver.url_patterns:
+        if isinstance(pattern, URLPattern):
+            yield f"{namespace}:{pattern.name}", of | set(pattern.pattern.converters)
+        elif pattern.namespace not in WALKED_ELSEWHERE:
+            yield from addresses(pattern, pattern.namespace or namespace, of)
+
+
+ADDRESSES = dict(addresses(get_resolver()))
+BY_TOKEN = {name: arguments for name, arguments in ADDRESSES.items() if "token" in arguments}
+BY_TOKEN["dashboard:invited"] = frozenset({"token"})
+
+
+@pytest.fixture
+def everybody() -> dict[str, Client]:
+    """Nobody, a client signed in as each role of a study, and an administrator."""
+    study = builders.make_study("watched", opened=False)
+    clients = {"nobody": Client()}
+    for role in Role:
+        user = User.objects.create_user(role.value, password=None)
+        actions.set_role(study=study, user=user, role=role, by=None, now=timezone.now())
+        clients[role.value] = Client()
+        clients[role.value].force_login(user)
+    clients["administrator"] = Client()
+    clients["administrator"].force_login(ensure_researcher(username="ada", password="seven wet otters"))
+    return clients
+
+
+def test_every_address_is_walked_somewhere() -> None:
+    assert set(ADDRESSES) - set(BY_TOKEN) == set(PUBLIC) | OF_ACCOUNTS
+
+
+def test_a_token_that_nobody_made_opens_nothing_whoever_brings_it(everybody: dict[str, Client]) -> None:
+    for name, arguments in BY_TOKEN.items():
+        address = reverse(name, kwargs={key: VALUES[key] for key in arguments})
+        for who, client in everybody.items():
+            for response in (client.get(address), client.post(address)):
+                # 405: the page has no such method; 429: too many wrong ones, as each of these is
+                assert response.status_code in (404, 405, 429), f"{name} as {who}"
+
+
+@pytest.mark.django_db(transaction=True)  # a release is built in a transaction of its own
+def test_what_is_public_is_the_same_for_everybody(
+    everybody: dict[str, Client], settings: Any, tmp_path: Path
+) -> None:
+    settings.RELEASES_ROOT = tmp_path
+    released_study("pilot")
+    for name, arguments in PUBLIC.items():
+        address = reverse(name, args=arguments)
+        found = {}
+        for who, client in everybody.items():
+            response = client.get(address)
+            response.close()  # a file is open until then
+            found[who] = response.status_code
+        expected = 404 if name == "recruitment:join" else 200  # the study has no join link
+        assert set(found.values()) == {expected}, name
+        posted = {client.post(address).status_code for client in everybody.values()}
+        assert posted == ({422} if name == "link:again" else {405}), name  # 422: an empty form
+
+
+def test_a_password_is_changed_by_who_is_signed_in(everybody: dict[str, Client]) -> None:
+    for who, client in everybody.items():
+        response = client.get(reverse("accounts:password"))
+        assert response.status_code == (302 if who == "nobody" else 200)
+        assert client.get(reverse("accounts:sign_out")).status_code == 405
+
+
+@pytest.mark.parametrize(
+    "page", ["admin:index", "admin:annotation_study_changelist", "admin:accounts_user_add"]
+)
+def test_no_role_opens_the_back_office(everybody: dict[str, Client], page: str) -> None:
+    for who, client in everybody.items():
+        for response in (client.get(reverse(page)), client.post(reverse(page))):
+            assert (response.status_code == 302) == (who != "administrator"), who
