@@ -36,8 +36,9 @@ def change_mail(identity: PlatformIdentity, enrollment: Enrollment) -> EmailMess
     """Tells an address that another one is to take its place."""
     with _language_of(identity):
         subject = _("Another e-mail address was given for your place")
-        context = {"study": enrollment.study}
-        return _mail(identity, subject, "recruitment/mail_change.txt", context, [enrollment])
+        return _mail(
+            identity, subject, "recruitment/mail_change.txt", {"study": enrollment.study}, [enrollment]
+        )
 
 
 def links_mail(identity: PlatformIdentity, enrollments: Sequence[Enrollment]) -> EmailMessage:
