@@ -30,8 +30,8 @@ class Entry:
 ENTRIES = (
     Entry("study", _("Overview")),
     Entry("set_up", _("Set-up")),
-    Entry("members", _("People")),
     Entry("stories", _("Stories")),
+    Entry("members", _("People")),
     Entry("quality", _("Quality")),
     Entry("review", _("Review")),
     Entry("filters", _("Filters")),
