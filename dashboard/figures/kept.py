@@ -21,6 +21,8 @@ LONGEST = timedelta(minutes=30)
 """After so long without a result, the work is taken for lost and may be asked for again."""
 REST = 20
 """Times its own duration that a study's figures rest, so that they cost at most a twentieth of a worker."""
+PEOPLE_AT_ONCE = 50
+"""On one page, and in one piece of the cache: reading some does not unpack all."""
 MARGIN = timedelta(minutes=1)
 """What happened so shortly before the figures were begun may have been saved too late to be in them."""
 
@@ -42,9 +44,34 @@ def latest(study: Study) -> Figures | None:
 
 
 def people(study: Study) -> list[dict[str, Any]]:
-    """The figures per person, as ``PeopleTally.document`` lists them; empty when there are none."""
-    found: list[dict[str, Any]] | None = caches["shared"].get(_key(study, "people"))
+    """The figures of every person, as ``PeopleTally.document`` describes one, in the order of pages."""
+    places = _places(study)
+    pages = range(1, max(places.values(), default=0) + 1)
+    return [person for page in pages for person in people_on(study, page)]
+
+
+def people_on(study: Study, page: int) -> list[dict[str, Any]]:
+    """The same of the people on one page of :data:`PEOPLE_AT_ONCE`, counted from 1."""
+    found: list[dict[str, Any]] | None = caches["shared"].get(_key(study, f"people:{page}"))
     return found or []
+
+
+def people_count(study: Study) -> int:
+    """How many people have figures."""
+    return len(_places(study))
+
+
+def person(study: Study, pseudonym: str) -> dict[str, Any] | None:
+    """The figures of one person; None when there are none."""
+    page = _places(study).get(pseudonym)
+    found = people_on(study, page) if page else []
+    return next((row for row in found if row["pseudonym"] == pseudonym), None)
+
+
+def _places(study: Study) -> dict[str, int]:
+    """On which page each person is."""
+    found: dict[str, int] | None = caches["shared"].get(_key(study, "people"))
+    return found or {}
 
 
 def is_underway(study: Study) -> bool:
@@ -78,8 +105,15 @@ def ask(study: Study) -> None:
 
 
 def keep(study: Study, made: Figures, people: list[dict[str, Any]]) -> None:
-    """Put new figures in the place of the last ones."""
-    values = {_key(study, "people"): people, _key(study): made}
+    """Put new figures in the place of the last ones; people with most flags come first, then most votes."""
+    ordered = sorted(people, key=lambda row: (-len(row["flags"]), -row["votes"], row["pseudonym"]))
+    pages = range(1, -(-len(ordered) // PEOPLE_AT_ONCE) + 1)
+    values: dict[str, Any] = {
+        _key(study, f"people:{page}"): ordered[(page - 1) * PEOPLE_AT_ONCE : page * PEOPLE_AT_ONCE]
+        for page in pages
+    }
+    places = {row["pseudonym"]: 1 + place // PEOPLE_AT_ONCE for place, row in enumerate(ordered)}
+    values |= {_key(study, "people"): places, _key(study): made}
     caches["shared"].set_many(values, KEPT_FOR.total_seconds())
     caches["shared"].delete(_key(study, "underway"))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -59,11 +59,6 @@ def retention_rows(by_name: Mapping[str, Mapping[str, Any]]) -> list[dict[str, A
         }
         for name, fared in by_name.items()
     ]
-
-
-def in_order(people: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Those with most flags first, then by votes."""
-    return sorted(people, key=lambda person: (-len(person["flags"]), -person["votes"], person["pseudonym"]))
 
 
 def person_row(study: Study, median_seconds: float | None, person: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,6 @@ from dashboard.figures import kept, shown
 from dashboard.queries import enrollment_called
 from dashboard.spreadsheets import csv_file
 
-PEOPLE_AT_ONCE = 50
 FIGURES = ("agreement", "retention", "people")
 
 
@@ -31,14 +30,15 @@ def quality(request: HttpRequest, study: Study) -> HttpResponse:
     if found and found.document:
         document = found.document
         median = document["everybody"]["median_seconds"]
-        page = Paginator(shown.in_order(kept.people(study)), PEOPLE_AT_ONCE).get_page(request.GET.get("page"))
+        places = Paginator(range(kept.people_count(study)), kept.PEOPLE_AT_ONCE)
+        page = places.get_page(request.GET.get("page"))
         context |= {
             "document": document,
             "agreement": shown.agreement_rows(study, document),
             "scenarios": shown.retention_rows(document["statistics"]["by_scenario"]),
             "generators": shown.retention_rows(document["statistics"]["by_generator_model"]),
             "page": page,
-            "people": [shown.person_row(study, median, person) for person in page],
+            "people": [shown.person_row(study, median, row) for row in kept.people_on(study, page.number)],
             "questions": [str(question.title) for question in study.protocol.questions],
         }
     return render(request, "dashboard/quality.html", context)
@@ -73,7 +73,7 @@ def person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
         raise Http404("Nobody in this study has this pseudonym.")
     found, underway = kept.refreshed(study, now=timezone.now())
     document = found.document if found else None
-    own = next((row for row in kept.people(study) if row["pseudonym"] == pseudonym), None)
+    own = kept.person(study, pseudonym)
     page = _page_number(request)
     votes, more = recent_votes(enrollment, page=page)
     context = {
@@ -149,7 +149,7 @@ def _retention_table(study: Study, document: dict[str, Any]) -> tuple[list[str],
 
 
 def _people_table(study: Study, document: dict[str, Any]) -> tuple[list[str], list[dict[str, Any]]]:
-    people, median = shown.in_order(kept.people(study)), document["everybody"]["median_seconds"]
+    people, median = kept.people(study), document["everybody"]["median_seconds"]
     shares = {
         f"{question.key}_{option}": (question.key, option)
         for question in study.protocol.questions

@@ -185,3 +185,19 @@ def test_pay_per_hour_by_hand() -> None:
     assert shown.hourly_pay(None, 40.0, 30.0) is None
     assert shown.hourly_pay(Decimal("15.00"), None, 30.0) is None
     assert shown.hourly_pay(Decimal("15.00"), 40.0, 0.0) is None
+
+
+def test_people_are_kept_in_pages(study: Study, boss: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "PEOPLE_AT_ONCE", 2)
+    work.make(study.pk, now=timezone.now())
+    everybody = [person["pseudonym"] for person in kept.people(study)]
+    assert (len(everybody), kept.people_count(study)) == (3, 3)
+    assert everybody[0] == fast_one(study)
+    last = kept.person(study, everybody[2])
+    assert last is not None
+    assert last["pseudonym"] == everybody[2]
+    assert kept.person(study, "annotator-0") is None
+    first_page, second_page = (words(boss, f"/studies/looked-at/quality/?page={page}") for page in (1, 2))
+    assert everybody[2] not in first_page
+    assert "More people" in first_page
+    assert everybody[2] in second_page
