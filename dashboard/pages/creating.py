@@ -17,6 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotation.errors import AnnotationError, ImportRefused, InvalidStudy, StudyExists
 from annotation.models import Study
+from annotation.protocols import UnknownProtocol
 from annotation.rights import CREATE, Right, researchers_page, signed_in, study_page
 from dashboard import actions
 from dashboard.configuration import InvalidConfiguration, StudyConfiguration, parse_configuration
@@ -97,11 +98,15 @@ def clone(request: HttpRequest, study: Study) -> HttpResponse:
     usual = {"title": study.title, "slug": f"{study.slug[:55]}-copy"}
     form = CloneForm(request.POST if request.method == "POST" else None, initial=usual)
     if form.is_valid():
-        document = configuration_of(study, now=timezone.now()) | {"title": form.cleaned_data["title"]}
-        config = parse_configuration(json.dumps(document).encode(), name=f"{study.slug}.json")
-        made = _make(request, form, form.cleaned_data["slug"], config)
-        if made:
-            return redirect("dashboard:set_up", slug=made.slug)
+        try:
+            document = configuration_of(study, now=timezone.now()) | {"title": form.cleaned_data["title"]}
+        except UnknownProtocol as error:
+            form.add_error(None, str(error))
+        else:
+            config = parse_configuration(json.dumps(document).encode(), name=f"{study.slug}.json")
+            made = _make(request, form, form.cleaned_data["slug"], config)
+            if made:
+                return redirect("dashboard:set_up", slug=made.slug)
     context = {"study": study, "form": form}
     return render(request, "dashboard/clone_study.html", context, status=422 if form.errors else 200)
 
@@ -110,7 +115,11 @@ def clone(request: HttpRequest, study: Study) -> HttpResponse:
 @study_page(Right.CHANGE)
 def configuration(request: HttpRequest, study: Study) -> HttpResponse:
     """Everything that was decided about the study as one file, with the answer key."""
-    document = configuration_of(study, now=timezone.now())
+    try:
+        document = configuration_of(study, now=timezone.now())
+    except UnknownProtocol as error:
+        messages.error(request, str(error))
+        return redirect("dashboard:set_up", slug=study.slug)
     content = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
     response = HttpResponse(content, content_type="application/json")
     response["Content-Disposition"] = f'attachment; filename="{study.slug}.json"'

@@ -121,6 +121,19 @@ def test_the_configuration_is_saved_as_a_file(boss: Client) -> None:
     assert json.loads(response.content) == configuration_of(study, now=timezone.now())
 
 
+def test_a_study_whose_protocol_is_not_installed_says_so(boss: Client) -> None:
+    builders.make_study("main", opened=False, qualification=2)
+    # A newer tomannot without the version that this study began with; no action leads there.
+    Study.objects.update(protocol_version="0.0")
+    for page in (
+        boss.get("/studies/main/configuration.json", follow=True),
+        boss.post("/studies/main/clone/", {"title": "T", "slug": "copy"}),
+    ):
+        assert "is installed in version" in shown(page)
+    assert boss.get("/studies/main/preview/").status_code == 200
+    assert Study.objects.count() == 1
+
+
 def test_the_preview_shows_the_studys_own_story(boss: Client) -> None:
     study = builders.make_study("main", stories=2)
     first = Story.objects.filter(study=study).order_by("order_key")[0]
