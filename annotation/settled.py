@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
+from typing import Any
 
 from django.utils.translation import gettext as _
 
@@ -21,6 +24,28 @@ SETTINGS = (
     "serving_seed",
 )
 """What a researcher decides about a study, by the names of ``StudySettings``."""
+_NOTED = re.compile(r"(?P<name>[a-z_]+): (?P<before>[^ “]+) → (?P<after>[^ “]+)")
+
+
+NONE = "none"
+"""How a setting without a value is noted."""
+
+
+def noted(before: Mapping[str, Any], after: Mapping[str, Any], names: Iterable[str]) -> str:
+    """What changed from what to what, for the audit log: a line per setting, whatever texts hold."""
+    return "\n".join(f"{name}: {_shown(before[name])} → {_shown(after[name])}" for name in names)
+
+
+def noted_changes(note: str) -> dict[str, tuple[str, str]]:
+    """What :func:`noted` wrote: per setting that is not a text, what it was before and after."""
+    found = (_NOTED.fullmatch(line) for line in note.split("\n"))
+    return {match["name"]: (match["before"], match["after"]) for match in found if match}
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, str):
+        return f"“{' ⏎ '.join(value.splitlines())}”"
+    return NONE if value is None else str(value)
 
 
 def fixed_settings(*, state: str, has_stories: bool) -> dict[str, str]:

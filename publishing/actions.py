@@ -44,6 +44,16 @@ logger = logging.getLogger(__name__)
 BUILD_TASK = "publishing.tasks.build_release"
 COUNTS = ("stories", "kept", "dropped", "incomplete", "votes", "annotators")
 """The counts that a release's row has in common with its ``release.json``."""
+AS_REQUESTED = (
+    "environment",
+    "votes_per_story",
+    "title",
+    "description",
+    "license",
+    "pay_rate",
+    "currency",
+)
+"""What a release keeps of its study as it was when the release was asked for."""
 STALLED_AFTER = timedelta(seconds=10)
 """How long a release may wait for a worker before the sweep asks again."""
 
@@ -84,10 +94,11 @@ def request_release(
         release = Release(study=study, number=(last or 0) + 1)
     release.state = Release.State.REQUESTED
     release.failure = ""
-    release.environment = study.environment
+    for name in AS_REQUESTED:
+        setattr(release, name, getattr(study, name))
+    release.story_cap = queries.largest_story_cap(study)
     release.study_state = study.state
     release.filter_name = filter_name
-    release.votes_per_story = study.votes_per_story
     release.salt = secrets.token_hex(16)
     release.code_version = code_version()
     release.requested_by = by

@@ -64,6 +64,14 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
+class PayBefore:
+    """A pay rate per hour (None: nothing was paid) that was in force until a moment."""
+
+    rate: Decimal | None
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class ReleaseFacts:
     """Everything about the study and the request that the files state, besides stories and votes."""
 
@@ -85,13 +93,17 @@ class ReleaseFacts:
     created: datetime
     study_state: str
     story_cap: int
+    """The most stories that one person could answer at any time since the opening."""
     pay_rate: Decimal | None
+    """Per hour, when the release was asked for; None: nothing is paid."""
     currency: str
     opened_at: datetime | None
     people: People
     surplus: Mapping[str, int] = field(default_factory=dict)
     """Votes that are stored and do not count, by the reason (``annotation.models.SurplusReason``)."""
     statement: Statement = Statement()
+    pay_before: tuple[PayBefore, ...] = ()
+    """The rates that were in force before ``pay_rate``, the first one first."""
 
     @property
     def question_keys(self) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ class ReleaseFeed(Feed):  # type: ignore[type-arg]
         return list(found[:NEWEST])
 
     def item_title(self, item: Release) -> str:
-        named = gettext("%(title)s, release %(number)s") % {"title": item.study.title, "number": item.number}
+        named = gettext("%(title)s, release %(number)s") % {"title": item.title, "number": item.number}
         return f"{named} ({gettext('Rehearsal, not data')})" if item.environment == "rehearsal" else named
 
     def item_description(self, item: Release) -> str:

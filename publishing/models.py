@@ -65,6 +65,13 @@ class Release(models.Model):
     study_state = models.CharField(
         max_length=10, choices=Study.State, help_text=_("The study's state when the release was asked for.")
     )
+    # What the study said when the release was asked for: the study may be changed afterwards.
+    title = models.CharField(max_length=200)
+    description = models.TextField(blank=True)
+    license = models.CharField(max_length=60)
+    story_cap = models.PositiveIntegerField()  # the largest that was in force since the opening
+    pay_rate = models.DecimalField(max_digits=8, decimal_places=2, null=True, blank=True)
+    currency = models.CharField(max_length=3)
     filter_name = models.CharField(max_length=40)
     votes_per_story = models.PositiveSmallIntegerField()
     salt = models.CharField(

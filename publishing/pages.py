@@ -39,7 +39,7 @@ def citation_of(release: Release) -> Citation:
     return found or Citation(
         slug=slug,
         number=release.number,
-        title=release.study.title,
+        title=release.title,
         released=release.requested_at.date(),
         creators=((f"The study {slug}", ""),),
     )

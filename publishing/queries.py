@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
@@ -17,8 +18,9 @@ from django.utils.translation import override
 
 from annotation.models import Assignment, Event, Story, Study, SurplusReason, Vote
 from annotation.protocols.base import Question
+from annotation.settled import NONE, noted_changes
 from publishing.errors import TooManyVotes
-from publishing.facts import AskedQuestion, People, ReleaseFacts, Statement
+from publishing.facts import AskedQuestion, PayBefore, People, ReleaseFacts, Statement
 from publishing.models import DataStatement, Release
 
 CHUNK = 2000
@@ -117,10 +119,10 @@ def release_facts(release: Release) -> ReleaseFacts:
         protocol_title = str(protocol.title)
     return ReleaseFacts(
         slug=study.slug,
-        title=study.title,
-        description=study.description,
+        title=release.title,
+        description=release.description,
         environment=release.environment,
-        license=study.license,
+        license=release.license,
         protocol_name=study.protocol_name,
         protocol_version=study.protocol_version,
         protocol_title=protocol_title,
@@ -132,14 +134,38 @@ def release_facts(release: Release) -> ReleaseFacts:
         code_version=release.code_version,
         created=release.requested_at,
         study_state=release.study_state,
-        story_cap=study.story_cap,
-        pay_rate=study.pay_rate,
-        currency=study.currency,
+        story_cap=release.story_cap,
+        pay_rate=release.pay_rate,
+        pay_before=pay_before(release),
+        currency=release.currency,
         opened_at=study.opened_at,
         people=people(release),
         surplus=surplus_votes(release),
         statement=statement_of(study, at=release.requested_at),
     )
+
+
+def largest_story_cap(study: Study) -> int:
+    """The largest number of stories per person that has been in force since the study was opened."""
+    changes = _changes_since_opening(study, "story_cap")
+    return max([study.story_cap, *(int(before) for _, before in changes)])
+
+
+def pay_before(release: Release) -> tuple[PayBefore, ...]:
+    """The pay rates that were in force before the release's, since the opening, the first one first."""
+    changes = _changes_since_opening(release.study, "pay_rate", until=release.requested_at)
+    return tuple(PayBefore(None if rate == NONE else Decimal(rate), until) for until, rate in changes)
+
+
+def _changes_since_opening(
+    study: Study, setting: str, *, until: datetime | None = None
+) -> list[tuple[datetime, str]]:
+    """When a setting was changed, and from what, by the audit log."""
+    events = Event.objects.filter(study=study, type=Event.Type.STUDY_CHANGED, at__gte=study.opened_at)
+    if until is not None:
+        events = events.filter(at__lte=until)
+    noted = events.order_by("at", "pk").values_list("at", "note")
+    return [(at, changes[setting][0]) for at, note in noted if setting in (changes := noted_changes(note))]
 
 
 def statement_of(study: Study, *, at: datetime) -> Statement:
@@ -165,13 +191,14 @@ def _asked(question: Question) -> AskedQuestion:
 
 
 def people(release: Release) -> People:
-    """How far people came before the release was asked for, from the audit log.
+    """How far people came until the answers were fixed for the release, from the audit log.
 
-    Later events do not change it, so that building a release again gives the same card.
+    Until it was asked for, if they are not fixed yet. Later events do not change it, so that building a
+    release again gives the same card.
     """
     study = release.study
     events = Event.objects.filter(
-        study=study, at__lte=release.requested_at, enrollment__environment=release.environment
+        study=study, at__lte=_until(release), enrollment__environment=release.environment
     )
 
     def how_many(*types: Event.Type) -> int:
@@ -187,6 +214,11 @@ def people(release: Release) -> People:
     )
 
 
+def _until(release: Release) -> datetime:
+    """The one moment up to which everything in a release is counted."""
+    return release.answers_until or release.requested_at
+
+
 def surplus_votes(release: Release) -> dict[str, int]:
     """How many votes are stored and do not count, by reason, up to the release.
 
@@ -199,7 +231,7 @@ def surplus_votes(release: Release) -> dict[str, int]:
         ~Q(surplus_reason=SurplusReason.NONE) | Q(assignment__state__in=out),
         revision=1,
         environment=release.environment,
-        submitted_at__lte=release.answers_until or release.requested_at,
+        submitted_at__lte=_until(release),
     )
     reason = Case(
         When(surplus_reason=SurplusReason.NONE, then=F("assignment__state")), default=F("surplus_reason")

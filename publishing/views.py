@@ -101,7 +101,7 @@ def archive(request: HttpRequest, slug: str, number: int, kind: str) -> HttpResp
 
 def _shown(release: Release) -> dict[str, Any]:
     return {
-        "study": release.study,
+        "title": release.title,
         "number": release.number,
         "url": reverse("publishing:release", args=[release.study.slug, release.number]),
         "published_at": release.published_at,

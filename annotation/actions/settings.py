@@ -15,7 +15,7 @@ from annotation.actions.studies import lock, problems_of
 from annotation.errors import InvalidStudy
 from annotation.models import Event, Story, Study
 from annotation.protocols import UnknownProtocol, get_protocol
-from annotation.settled import SETTINGS, fixed_settings, pay_problem
+from annotation.settled import SETTINGS, fixed_settings, noted, pay_problem
 
 _FIELDS = {name: name for name in SETTINGS} | {"protocol": "protocol_name"}
 """Per setting: the field of the study that holds it."""
@@ -40,7 +40,7 @@ def change_study(*, study: Study, changes: Mapping[str, Any], by: User | None, n
         raise InvalidStudy(problems=problems)
     study.save(update_fields=[*(_FIELDS[name] for name in changed), "protocol_version"])
     after = settings_of(study)
-    note = "\n".join(f"{name}: {_shown(before[name])} → {_shown(after[name])}" for name in changed)
+    note = noted(before, after, changed)
     record_event(study=study, type=Event.Type.STUDY_CHANGED, by=by, now=now, note=note)
     return study
 
@@ -78,7 +78,3 @@ def _apply(study: Study, changed: Mapping[str, Any]) -> dict[str, str]:
     except ValidationError as error:
         return problems_of(error)
     return {}
-
-
-def _shown(value: Any) -> str:
-    return f"“{value}”" if isinstance(value, str) else "none" if value is None else str(value)

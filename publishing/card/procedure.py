@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from publishing.card.markdown import code, counted, listed, paragraphs, percent, share_of, steps, text
 from publishing.facts import ReleaseFacts, Tally
 from publishing.filters import get_filter
@@ -135,9 +137,20 @@ def _pay(facts: ReleaseFacts, tally: Tally) -> str:
     if facts.pay_rate is None:
         return f"The study names no pay rate.{took}"
     return (
-        f"The study's pay rate is {facts.pay_rate:,.2f} {text(facts.currency)} per hour; what each person "
-        f"was paid is not part of a release.{took}"
+        f"The study's pay rate {_rates(facts, facts.pay_rate)} {text(facts.currency)} per hour; what each "
+        f"person was paid is not part of a release.{took}"
     )
+
+
+def _rates(facts: ReleaseFacts, now: Decimal) -> str:
+    """``is 15.00``, or ``was 12.00 until 3 March 2026, then 15.00``."""
+    if not facts.pay_before:
+        return f"is {now:,.2f}"
+    before = [
+        f"{'none' if past.rate is None else f'{past.rate:,.2f}'} until {past.until:%-d %B %Y}"
+        for past in facts.pay_before
+    ]
+    return f"was {', then '.join([*before, f'{now:,.2f}'])}"
 
 
 def _languages(tally: Tally) -> str:

@@ -12,7 +12,7 @@ from accounts.models import User
 from annotation import actions
 from annotation.errors import InvalidStudy
 from annotation.models import Event, Study
-from annotation.settled import SETTINGS, fixed_settings, pay_problem
+from annotation.settled import SETTINGS, fixed_settings, noted_changes, pay_problem
 from tests import builders
 
 pytestmark = pytest.mark.django_db
@@ -45,6 +45,14 @@ def test_a_draft_is_free_and_the_log_says_what_changed(draft: Study) -> None:
         "title: “A study for tests” → “Better”\nvotes_per_story: 3 → 5\npay_rate: none → 12.50"
     ]
     assert Event.objects.get(type=Event.Type.STUDY_CHANGED).actor == someone
+
+
+def test_no_text_of_a_setting_can_look_like_another_setting(draft: Study) -> None:
+    forged = "A study.\npay_rate: 1.00 → 99.00\u2028story_cap: 1 → 2"
+    change(draft, description=forged, lease_minutes=45, pay_rate=Decimal("12.00"))
+    (note,) = notes(draft)
+    assert noted_changes(note) == {"lease_minutes": ("30", "45"), "pay_rate": ("none", "12.00")}
+    assert "pay_rate: 1.00 → 99.00" in note
 
 
 def test_nothing_changed_is_no_event(draft: Study) -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import timedelta
+from decimal import Decimal
 
 import pytest
 from django.utils import timezone
 
-from annotation.actions import record_vote, reinstate, suspend
+from annotation.actions import change_study, record_vote, reinstate, suspend
 from annotation.models import Vote
 from publishing import actions, queries
 from publishing.facts import MOST_SECONDS, Tally
+from publishing.models import Release
 from recruitment.actions import arrive_by_link
 from tests import builders
 from tests.builders import ALL_YES
@@ -53,6 +56,48 @@ def test_the_card_says_in_which_languages_people_read_the_form() -> None:
     assert Counter(Vote.objects.values_list("language", flat=True)) == {"de": 1, "en": 1}
     card = (published(study).directory / "README.md").read_text(encoding="utf-8")
     assert "People read the form in German (1 vote, 50.0 %) and English (1 vote, 50.0 %)." in card
+
+
+def test_what_is_changed_after_the_request_is_not_in_the_release() -> None:
+    study = judged_study("changing", {"a": (ALL_YES,)}, votes_per_story=1, pay_rate=Decimal("12.00"))
+    release = actions.request_release(study=study, by=None, now=timezone.now())
+    before = queries.release_facts(release)
+    assert (before.title, before.story_cap, before.pay_rate) == ("A study for tests", 500, Decimal("12.00"))
+    changes = {"title": "Another", "description": "Else.", "story_cap": 900, "pay_rate": Decimal("15.00")}
+    change_study(study=study, changes=changes, by=None, now=timezone.now())
+    release = Release.objects.get(pk=release.pk)
+    assert release.study.title == "Another"
+    assert queries.release_facts(release) == before
+
+
+def test_a_pay_raise_and_a_lowered_cap_are_told_as_they_were() -> None:
+    study = judged_study("raised", {"a": (ALL_YES,)}, votes_per_story=1, pay_rate=Decimal("12.00"))
+    opened = study.opened_at
+    assert opened is not None
+    for days, changes in ((2, {"pay_rate": Decimal("13.50"), "title": "New"}), (9, {"story_cap": 40})):
+        change_study(study=study, changes=changes, by=None, now=opened + timedelta(days=days))
+    change_study(
+        study=study, changes={"pay_rate": Decimal("15.00")}, by=None, now=opened + timedelta(days=12)
+    )
+    release = actions.request_release(study=study, by=None, now=opened + timedelta(days=20))
+    actions.build_release(release_id=release.pk, now=opened + timedelta(days=20))
+    card = (release.directory / "README.md").read_text(encoding="utf-8")
+    first, second = (f"{opened + timedelta(days=days):%-d %B %Y}" for days in (2, 12))
+    assert f"pay rate was 12.00 until {first}, then 13.50 until {second}, then 15.00 USD per hour" in card
+    assert "nobody was served another story after answering 500." in card
+
+
+def test_votes_and_people_are_counted_up_to_one_moment() -> None:
+    """That at which the answers were fixed, also when people came after the request."""
+    study = judged_study("moment", {"a": (ALL_YES,), "b": ()}, votes_per_story=1)
+    release = actions.request_release(study=study, by=None, now=timezone.now())
+    late = builders.qualified(study)[0]
+    builders.vote(late, ALL_YES)
+    actions.build_release(release_id=release.pk, now=timezone.now())
+    release.refresh_from_db()
+    builders.qualified(study)
+    assert (release.votes, release.annotators) == (2, 2)
+    assert queries.release_facts(release).people.consented == 2
 
 
 @pytest.mark.parametrize(

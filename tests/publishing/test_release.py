@@ -184,7 +184,7 @@ def test_one_release_at_a_time(small: Study) -> None:
     with pytest.raises(IntegrityError, match="one_unfinished_release_per_study"):
         Release.objects.create(
             study=small, number=2, environment="live", study_state="open", filter_name="all-agree",
-            votes_per_story=1, salt="x", code_version="x", requested_at=timezone.now(),
+            votes_per_story=1, story_cap=1, salt="x", code_version="x", requested_at=timezone.now(),
         )  # fmt: skip
 
 

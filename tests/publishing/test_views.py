@@ -187,6 +187,15 @@ def test_a_page_keeps_what_its_release_said(client: Client, small: Study) -> Non
     assert "Curie, M. (2026)" in client.get("/releases/small/2/").content.decode()
 
 
+def test_a_page_keeps_its_title_when_the_study_is_renamed(client: Client, small: Study) -> None:
+    published(small)
+    annotation_actions.change_study(study=small, changes={"title": "Renamed"}, by=None, now=timezone.now())
+    for address in ("/releases/small/1/", "/releases/", reverse("publishing:feed")):
+        page = client.get(address).content.decode()
+        assert "A study for tests" in page
+        assert "Renamed" not in page
+
+
 def test_the_card_is_rendered_once(
     client: Client, small: Study, django_assert_num_queries: DjangoAssertNumQueries, monkeypatch: Any
 ) -> None:
