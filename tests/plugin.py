@@ -19,7 +19,7 @@ from tomannot.embedded.locks import FileLock
 
 SLOTS = 16  # a Redis has that many databases
 OWN_DATABASE, OWN_REDIS = "TOMANNOT_TEST_DATABASES", "TOMANNOT_TEST_REDIS"
-"""In the environment: where the embedded server is that this run (or the one whose worker this is) provides."""
+"""In the environment: where the embedded server is that this run provides (or the one it is a worker of)."""
 
 
 @pytest.hookimpl(tryfirst=True)

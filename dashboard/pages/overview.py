@@ -129,10 +129,12 @@ def _actions(study: Study, user: User, rights: frozenset[Right]) -> list[dict[st
         filters_url = reverse("dashboard:filters", args=[study.slug])
         buttons.append({"label": _("Compare filters"), "url": filters_url})
     buttons += _baseline_links(study, rights)
+    if Right.CHANGE in rights:
+        imports = reverse("dashboard:import_stories", args=[study.slug])
+        buttons.append({"label": _("Import stories"), "url": imports})
     if user.is_staff and user.has_perm(CHANGE_ALL):
-        imports = reverse("admin:annotation_study_import_file", args=[study.pk])
         row = reverse("admin:annotation_study_change", args=[study.pk])
-        buttons += [{"label": _("Import stories"), "url": imports}, {"label": _("Back office"), "url": row}]
+        buttons.append({"label": _("Back office"), "url": row})
     return buttons
 
 

@@ -42,7 +42,8 @@ def without(table: str, constraint: str) -> None:
 def identity(enrollment: Enrollment, person: str) -> None:
     sql(
         "INSERT INTO accounts_platformidentity "
-        "(annotator_id, platform, environment, person, language, created_at) VALUES (%(annotator)s, 'prolific', 'live', %(person)s, '', now())",
+        "(annotator_id, platform, environment, person, language, created_at) "
+        "VALUES (%(annotator)s, 'prolific', 'live', %(person)s, '', now())",
         annotator=enrollment.annotator_id,
         person=person,
     )

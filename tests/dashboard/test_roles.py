@@ -21,7 +21,7 @@ from dashboard.urls import urlpatterns
 from tests import builders
 from tests.dashboard.baselines import drawn, released_study
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
 
 Role = Membership.Role
 PUBLIC = {"home", "invited"}
