@@ -51,6 +51,7 @@ _NOT_COUNTED = (
 _NOT_DESCRIBED = (
     "release.json does not say what the other files should hold, so they have not been looked into."
 )
+_NOT_GUESSED = "Questions or documents are not sound, so machine_validation.json has not been recomputed."
 _BY_STORY = "What counts against a story depends on the story here, so the verdicts have not been recomputed."
 
 
@@ -106,10 +107,12 @@ def _check_data(
         questions.check(directory, question_set, found.sides[question_set.config], findings)
     figures.check_counts(told, found, findings)
     figures.check_statistics(directory, told, found, findings)
-    if with_machine_validation:
-        figures.check_machine_validation(directory, told, findings)
-    else:
+    if not with_machine_validation:
         findings.skip("machine_validation.json has not been recomputed, as asked.", figures.MACHINE)
+    elif findings.of(SCHEMA) or findings.of(questions.CHECK):
+        findings.skip(_NOT_GUESSED, figures.MACHINE)
+    else:
+        figures.check_machine_validation(directory, told, findings)
     _check_columns(directory, told, found, findings)
 
 

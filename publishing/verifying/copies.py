@@ -28,7 +28,7 @@ def check(directory: Path, path: str, columns: Mapping[str, Type], findings: Fin
             row = _first_difference(batches(directory / path, expected), _rows(file))
     except FileNotFoundError:
         findings.add(CHECK, copy, "The file is missing.")
-    except (pa.ArrowInvalid, OSError) as error:
+    except (pa.ArrowException, OSError) as error:
         findings.add(CHECK, copy, f"It cannot be compared with {path}: {str(error)[:300]}.")
     else:
         if row:

@@ -51,12 +51,12 @@ def _wrong_header(
 ) -> Iterator[str]:
     configs = header.get("configs")
     stated = {
-        config.get("config_name"): config.get("data_files")
+        config["config_name"]: config.get("data_files")
         for config in (configs if isinstance(configs, list) else [])
-        if isinstance(config, dict)
+        if isinstance(config, dict) and isinstance(config.get("config_name"), str)
     }
-    if list(stated) != list(layout.configs):
-        yield f"The configs are {', '.join(map(str, stated))}; they should be {', '.join(layout.configs)}."
+    if list(stated) != list(layout.configs) or len(configs) != len(stated):
+        yield f"The configs are {', '.join(stated)[:200]}; they should be {', '.join(layout.configs)}."
     for config in layout.configs:
         files = [{"split": "test", "path": config_path(config)}]
         if config in stated and stated[config] != files:

@@ -305,6 +305,31 @@ BREAKS = (
     question("a question is missing", "no question about", lambda rows: rows.pop()),
     question("a question too many", "no kept story", lambda rows: rows.append(rows[0] | {"id": "z"})),
     question("Yes is right", "wrong answer", other_key, MENTAL),
+    question("a list for a right answer", "none of the labels", put("answerKey", ["A"])),
+    question(
+        "choices under other names", "text and label", put("choices", {"texts": ["a", "b"], "label": []})
+    ),
+    Break(
+        "a line of a question set that is none",
+        bytes_added(BEHAVIOR, b"garbage\n"),
+        "schema",
+        BEHAVIOR,
+        "not one JSON object",
+    ),
+    Break(
+        "a number beyond 64 bits",
+        edit_rows(KEPT, put("severity_original", 2**70)),
+        "parquet",
+        "parquet/story-data/test.parquet",
+        "types of severity_original",
+    ),
+    Break(
+        "a list for the name of a config",
+        edit_text("README.md", "config_name: judgment-qa", "config_name: [judgment-qa]"),
+        "card",
+        "README.md",
+        "configs are",
+    ),
     release("no questions", "older version", lambda d: d.pop("questions")),
     release("a key more in release.json", "keys", lambda d: d.update(contact="x")),
     release("a filter nobody knows", "none of", lambda d: d["filter"].update(name="some")),

@@ -73,7 +73,7 @@ def test_every_break_is_found(place: Path, broken: Break) -> None:
     seal(place)
     if broken.check != "hashes":
         verify(place)  # the hashes alone have nothing to say
-    report = check_release(place, with_machine_validation=False)
+    report = check_release(place)
     found = [one for one in report.shown if (one.check, one.file) == (broken.check, broken.file)]
     assert any(broken.words in one.problem for one in found), [str(one) for one in report.shown]
     if broken.check != "hashes":
@@ -155,6 +155,14 @@ def test_machine_validation_is_done_again_unless_told_not_to(place: Path) -> Non
     report = check_release(place)
     assert [one.check for one in report.shown] == ["machine-validation"]
     assert report.shown[0].problem.startswith("configs.behavior-qa.shorter_choice.accuracy is 0.5")
+
+
+def test_machine_validation_waits_for_sound_questions(place: Path) -> None:
+    edit_rows("behavior-qa/test.jsonl", lambda rows: rows.pop())(place)
+    seal(place)
+    report = check_release(place)
+    assert "machine-validation" in report.findings.skipped
+    assert any("machine_validation.json has not been recomputed" in one for one in report.findings.unchecked)
 
 
 def test_many_findings_are_counted_and_few_are_shown(place: Path) -> None:
