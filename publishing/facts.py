@@ -64,6 +64,14 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
+class ImportedVotes:
+    """Votes that were given in another study. ``source`` names its release, ``people`` counts who voted."""
+
+    source: str
+    people: int
+
+
+@dataclass(frozen=True, slots=True)
 class PayBefore:
     """A pay rate per hour (None: nothing was paid) that was in force until a moment."""
 
@@ -104,6 +112,10 @@ class ReleaseFacts:
     statement: Statement = Statement()
     pay_before: tuple[PayBefore, ...] = ()
     """The rates that were in force before ``pay_rate``, the first one first."""
+    imported: ImportedVotes | None = None
+    """Where the votes come from, when the study was made of a release with its votes."""
+    admitted_through: str = ""
+    """The study in which people had to be qualified to take part in this one; empty: in none."""
 
     @property
     def question_keys(self) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from annotation.models import Assignment, Event, Story, Study, SurplusReason, Vo
 from annotation.protocols.base import Question
 from annotation.settled import NONE, noted_changes
 from publishing.errors import TooManyVotes
-from publishing.facts import AskedQuestion, PayBefore, People, ReleaseFacts, Statement
+from publishing.facts import AskedQuestion, ImportedVotes, PayBefore, People, ReleaseFacts, Statement
 from publishing.models import DataStatement, Release
 
 CHUNK = 2000
@@ -140,9 +140,22 @@ def release_facts(release: Release) -> ReleaseFacts:
         currency=release.currency,
         opened_at=study.opened_at,
         people=people(release),
+        imported=imported_votes(study),
+        admitted_through=study.qualified_through.slug if study.qualified_through else "",
         surplus=surplus_votes(release),
         statement=statement_of(study, at=release.requested_at),
     )
+
+
+def imported_votes(study: Study) -> ImportedVotes | None:
+    """From which release the study's votes were imported, by the audit log; None when people voted here."""
+    note = Event.objects.filter(study=study, type=Event.Type.RELEASE_IMPORTED).values_list("note", flat=True)
+    source = note.first()
+    if source is None:
+        return None
+    agreed_there = Event.objects.filter(study=study, type=Event.Type.CONSENT_GIVEN, note=source)
+    found = agreed_there.values("enrollment").distinct().count()
+    return ImportedVotes(source.removeprefix("imported from "), found) if found else None
 
 
 def largest_story_cap(study: Study) -> int:

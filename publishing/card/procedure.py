@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 from publishing.card.markdown import code, counted, listed, paragraphs, percent, share_of, steps, text
-from publishing.facts import ReleaseFacts, Tally
+from publishing.facts import ImportedVotes, ReleaseFacts, Tally
 from publishing.filters import get_filter
 
 IN_THE_PAPER = "; in the published procedure that this one follows, 19 of 100 people passed theirs"
@@ -42,7 +42,7 @@ def procedure(facts: ReleaseFacts, tally: Tally) -> list[str]:
             for question in facts.asked
         ),
         _pay(facts, tally),
-        _languages(tally),
+        _languages(facts, tally),
     ]
 
 
@@ -56,6 +56,8 @@ def _stories(tally: Tally) -> str:
 
 
 def _people(facts: ReleaseFacts) -> str:
+    if facts.imported:
+        return _imported_people(facts, facts.imported)
     people = facts.people
     arrivals = people.visited or 0  # fewer than consented: not all of them were recorded
     came = f"{counted(arrivals, 'person', 'people')} came, and " if arrivals >= people.consented else ""
@@ -67,8 +69,34 @@ def _people(facts: ReleaseFacts) -> str:
     )
 
 
+def _imported_people(facts: ReleaseFacts, imported: ImportedVotes) -> str:
+    where = " ".join(["", *paragraphs(facts.statement.platform)])
+    here = facts.people.consented - imported.people
+    others = (
+        f" {counted(here, 'other person', 'other people')} consented to take part in this study, after "
+        "reading what is stored and published."
+        if here > 0
+        else ""
+    )
+    return (
+        f"**People.**{where} {counted(imported.people, 'person', 'people')} voted in another study: this one "
+        f"was made of its release, with the votes ({text(imported.source)}). How they came to it, and what "
+        f"they agreed to, is said in the card of that release.{others}"
+    )
+
+
 def _qualification(facts: ReleaseFacts) -> str:
     people = facts.people
+    if facts.imported:
+        return (
+            "**Qualification.** This study asked for none; whether the people of the imported votes had to "
+            "pass a test is said in the card of the release they come from."
+        )
+    if facts.admitted_through:
+        return (
+            f"**Qualification.** Only people who were qualified in the study {code(facts.admitted_through)} "
+            "could take part; this study had no test of its own."
+        )
     if people.attempted is None or people.passed is None:
         return (
             "**Qualification.** The study asked for no qualification test: everybody who consented could "
@@ -84,7 +112,8 @@ def _qualification(facts: ReleaseFacts) -> str:
 def _form(facts: ReleaseFacts) -> str:
     return (
         f"**Form.** People answered one form about each story (protocol {code(facts.protocol_name)}, version "
-        f"{code(facts.protocol_version)}: {text(facts.protocol_title)}), with instructions at hand."
+        f"{code(facts.protocol_version)}: {text(facts.protocol_title)})"
+        f"{'' if facts.imported else ', with instructions at hand'}."
     )
 
 
@@ -93,10 +122,12 @@ def _votes(facts: ReleaseFacts, tally: Tally) -> str:
     if tally.first_vote and tally.last_vote:
         first, last = f"{tally.first_vote:%-d %B %Y}", f"{tally.last_vote:%-d %B %Y}"
         period = f", given on {first}" if first == last else f", given from {first} to {last}"
+    cap = (
+        "" if facts.imported else f", and nobody was served another story after answering {facts.story_cap:,}"
+    )
     return (
-        f"**Votes.** Every story was to get exactly {facts.votes_per_story} votes, each by another person, "
-        f"and nobody was served another story after answering {facts.story_cap:,}. "
-        f"{counted(tally.votes, 'vote counts', 'votes count')}{period}, by "
+        f"**Votes.** Every story was to get exactly {facts.votes_per_story} votes, each by another "
+        f"person{cap}. {counted(tally.votes, 'vote counts', 'votes count')}{period}, by "
         f"{counted(len(tally.annotators), 'person', 'people')}. {_surplus(facts)}"
     )
 
@@ -106,6 +137,8 @@ def _surplus(facts: ReleaseFacts) -> str:
         f"{number:,} ({SURPLUS.get(reason, text(reason))})"
         for reason, number in sorted(facts.surplus.items())
     ]
+    if facts.imported and not reasons:
+        return "A release has neither surplus votes nor the stories that lack votes, so none were imported."
     if not reasons:
         return "No vote came too late, or from somebody no longer qualified, and none was excluded."
     return (
@@ -134,6 +167,8 @@ def _pay(facts: ReleaseFacts, tally: Tally) -> str:
         else f" Half of the counted votes took {seconds:,} seconds or less from when the story was shown, "
         "breaks included."
     )
+    if facts.imported:
+        return f"What the people of the imported votes were paid is not known here.{took}"
     if facts.pay_rate is None:
         return f"The study names no pay rate.{took}"
     return (
@@ -153,7 +188,9 @@ def _rates(facts: ReleaseFacts, now: Decimal) -> str:
     return f"was {', then '.join([*before, f'{now:,.2f}'])}"
 
 
-def _languages(tally: Tally) -> str:
+def _languages(facts: ReleaseFacts, tally: Tally) -> str:
+    if facts.imported:
+        return "In which language people read the form is not known of imported votes."
     total = sum(tally.languages.values())
     found = [
         f"{text(LANGUAGES.get(name, name))} ({counted(votes, 'vote', 'votes')}, {percent(votes / total)})"

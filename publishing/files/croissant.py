@@ -213,6 +213,12 @@ def _responsibility(facts: ReleaseFacts, tally: Tally, machine_warnings: Sequenc
 
 def _people(facts: ReleaseFacts) -> str:
     people = facts.people
+    if facts.imported:
+        return (
+            f"The votes were given in another study and imported from its release: {facts.imported.source}."
+        )
+    if facts.admitted_through:
+        return f"Only people who were qualified in the study {facts.admitted_through} could take part."
     if people.attempted is None or people.passed is None:
         return "No qualification test was asked for."
     return f"{people.attempted:,} people completed a qualification test, {people.passed:,} passed it."

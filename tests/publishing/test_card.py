@@ -25,7 +25,7 @@ from publishing.card.charts import Bar, Group, bar_chart
 from publishing.card.figures import figures
 from publishing.card.markdown import decimal, listed, one_line, paragraphs
 from publishing.errors import BrokenDirectory
-from publishing.facts import People, ReleaseFacts, Statement, Tally
+from publishing.facts import ImportedVotes, People, ReleaseFacts, Statement, Tally
 from publishing.files.rows import THEORY_OF_MIND
 from publishing.filters import Outcome, get_filter
 from publishing.rendering import rendered
@@ -83,6 +83,11 @@ def known() -> Known:
 
 def card_of(place: Path) -> str:
     return (place / "README.md").read_text(encoding="utf-8")
+
+
+def front_matter(card: str) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load(card.removeprefix("---\n").split("\n---\n")[0])
+    return found
 
 
 def test_it_says_what_happened() -> None:
@@ -203,6 +208,20 @@ def test_a_study_without_qualification_or_pay_says_so() -> None:
     assert "no qualification test" in card
     assert "names no pay rate" in card
     assert "No vote came too late" in card
+
+
+def test_people_who_had_to_be_qualified_elsewhere_are_told_of() -> None:
+    people = People(consented=4, attempted=None, passed=None)
+    card = known().card(people=people, admitted_through="pilot-0")
+    assert "Only people who were qualified in the study `pilot-0` could take part" in card
+    assert "everybody who consented could vote" not in card
+
+
+def test_imported_votes_beside_votes_that_were_given_here() -> None:
+    people = People(consented=7, attempted=None, passed=None)
+    card = known().card(people=people, imported=ImportedVotes("release old 2, MANIFEST 00ff", 3))
+    assert "3 people voted in another study" in card
+    assert "4 other people consented to take part in this study" in card
 
 
 def test_what_the_researchers_have_not_stated_is_named() -> None:
@@ -345,9 +364,8 @@ def test_no_text_of_people_reshapes_the_card(title: str, said: str, name: str) -
         )
     )
     assert shape(card) == shape(ordinary)
-    header = yaml.safe_load(card.split("---\n")[1])
-    assert header["pretty_name"] == one_line(f"x{title}")
-    assert header.keys() == yaml.safe_load(ordinary.split("---\n")[1]).keys()
+    assert front_matter(card)["pretty_name"] == one_line(f"x{title}")
+    assert front_matter(card).keys() == front_matter(ordinary).keys()
 
 
 _PROSE = (

@@ -9,7 +9,15 @@ from decimal import Decimal
 import pytest
 from django.utils import timezone
 
-from annotation.actions import change_study, record_vote, reinstate, suspend
+from annotation.actions import (
+    admit_through,
+    change_study,
+    enroll,
+    open_study,
+    record_vote,
+    reinstate,
+    suspend,
+)
 from annotation.models import Vote
 from publishing import actions, queries
 from publishing.facts import MOST_SECONDS, Tally
@@ -85,6 +93,21 @@ def test_a_pay_raise_and_a_lowered_cap_are_told_as_they_were() -> None:
     first, second = (f"{opened + timedelta(days=days):%-d %B %Y}" for days in (2, 12))
     assert f"pay rate was 12.00 until {first}, then 13.50 until {second}, then 15.00 USD per hour" in card
     assert "nobody was served another story after answering 500." in card
+
+
+def test_the_study_in_which_people_had_to_be_qualified_is_named() -> None:
+    source = builders.make_study("source", qualification=1)
+    draft = builders.make_study("study", stories=1, votes_per_story=1, opened=False)
+    draft = admit_through(study=draft, source=source, by=None, now=timezone.now())
+    study = open_study(study=draft, by=None, now=timezone.now())
+    (there,) = builders.qualified(source)
+    builders.vote(builders.consent(enroll(study=study, annotator=there.annotator, now=timezone.now())))
+    release = published(study)
+    card = (release.directory / "README.md").read_text(encoding="utf-8")
+    assert "Only people who were qualified in the study `source` could take part" in card
+    assert "everybody who consented could vote" not in card
+    croissant = (release.directory / "croissant.json").read_text(encoding="utf-8")
+    assert "Only people who were qualified in the study source could take part." in croissant
 
 
 def test_votes_and_people_are_counted_up_to_one_moment() -> None:

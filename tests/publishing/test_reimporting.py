@@ -18,6 +18,7 @@ from annotation import actions
 from annotation.models import Enrollment, Event, Story, Study, Vote
 from dashboard.integrity import CHECKS, run
 from publishing.models import Release
+from publishing.queries import imported_votes
 from publishing.verifying import check_release
 from tests.builders import ALL_YES, answers, make_study, qualified, vote, write_rows
 from tests.publishing.support import judged_study, published, random_forms
@@ -153,6 +154,29 @@ def test_where_it_came_from_is_recorded(release: Release) -> None:
         (Event.Type.ENROLLMENT_QUALIFIED, facts["annotators"]),
     ):
         assert list(events.filter(type=kind).values_list("note", flat=True)) == [note] * number
+
+
+def test_the_card_of_a_study_with_imported_votes_says_nothing_that_did_not_happen(release: Release) -> None:
+    study, facts = imported(release.directory, "copy", "--with-votes")
+    second = published(study)
+    card = (second.directory / "README.md").read_text(encoding="utf-8")
+    source = f"release first 1, MANIFEST {release.manifest_sha256}"
+    assert f"{facts['annotators']} people voted in another study: this one was made of its release" in card
+    assert f"({source})" in card
+    assert "not known of imported votes" in card
+    for untrue in (
+        "asked for no qualification test", "after reading", "English (", "instructions at hand",
+        "was served another story", "No vote came too late", "pay rate",
+    ):  # fmt: skip
+        assert untrue not in card, untrue
+    collected = document(second, "croissant.json")["rai:dataCollection"]
+    assert collected.endswith(f"imported from its release: {source}.")
+
+
+def test_stories_that_are_judged_anew_have_a_card_of_their_own(release: Release) -> None:
+    study, _ = imported(release.directory, "again")
+    assert Event.objects.filter(study=study, type=Event.Type.RELEASE_IMPORTED).exists()
+    assert imported_votes(study) is None
 
 
 def test_people_are_new_and_their_places_follow_from_the_times(release: Release) -> None:
