@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
-from django.utils.translation import gettext_noop
 from numpy.typing import ArrayLike, NDArray
+
+from publishing.marking import gettext_noop
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]

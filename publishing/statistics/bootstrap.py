@@ -18,8 +18,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from django.utils.translation import gettext_noop
 
+from publishing.marking import gettext_noop
 from publishing.statistics.agreement import ESTIMATES, Floats, Integers, Sums, sums_of
 
 _ENTRIES = 1 << 21

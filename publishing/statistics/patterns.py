@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from django.utils.translation import gettext_noop
 
+from publishing.marking import gettext_noop
 from publishing.statistics.agreement import ESTIMATES, Coefficient, Integers, coefficient, sums_of
 from publishing.statistics.bootstrap import Bootstrap, Interval, intervals
 

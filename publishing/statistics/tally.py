@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from django.utils.translation import gettext_noop
-
 from annotation.protocols.base import Choice
 from publishing.facts import AskedQuestion
 from publishing.files.rows import CountedVote, ReleasedStory
 from publishing.filters import Outcome, Verdict
+from publishing.marking import gettext_noop
 from publishing.statistics.bootstrap import Bootstrap
 from publishing.statistics.distinct import DistinctStrings, count_together
 from publishing.statistics.patterns import Agreement, Pattern, agreement_of, rounded, undefined

@@ -1,0 +1,79 @@
+"""What the guide to releases gives to copy does what it says, on releases by every filter."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.utils import timezone
+
+from annotation.models import Study
+from publishing import actions
+from publishing.filters import FILTERS
+from publishing.models import Release
+from tests.builders import ALL_YES, answers
+from tests.publishing.support import judged_study
+from tomannot.embedded import PROJECT
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+GUIDE = (PROJECT / "docs" / "releases.md").read_text(encoding="utf-8")
+KEPT = {"all-agree": 1, "two-of-three": 2, "majority": 3}
+
+
+def snippet(word: str) -> str:
+    """The one Python block of the guide in which this word stands."""
+    (found,) = [block for block in re.findall(r"^```python\n(.*?)^```$", GUIDE, re.M | re.S) if word in block]
+    return str(found)
+
+
+def printed(code: str, *, where: Path) -> str:
+    """What the code prints, run as a reader runs it: without any settings of ours."""
+    ours = {"DJANGO_SETTINGS_MODULE", "DATABASE_URL", "REDIS_URL", "SECRET_KEY"}
+    bare = {name: value for name, value in os.environ.items() if name not in ours}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=where, env=bare, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
+@pytest.fixture
+def disputed() -> Study:
+    """One story nobody is against, one with a "no", one where two people object to different questions."""
+    no = answers(q3="no")
+    forms = {
+        "a": (ALL_YES, ALL_YES, ALL_YES),
+        "b": (ALL_YES, ALL_YES, no),
+        "c": (ALL_YES, answers(q1="no"), no),
+        "d": (no, no, no),
+        "e": (ALL_YES, ALL_YES),
+    }
+    return judged_study("disputed", forms, votes_per_story=3)
+
+
+def test_every_filter_has_its_line() -> None:
+    assert set(re.findall(r"^\| `([a-z-]+)`(?: \(used unless you choose\))? \|", GUIDE, re.M)) >= set(FILTERS)
+
+
+@pytest.mark.parametrize("name", sorted(FILTERS))
+def test_the_verdicts_are_recomputed_by_the_filter_of_the_release(
+    disputed: Study, releases_root: Path, name: str
+) -> None:
+    release = actions.request_release(study=disputed, by=None, now=timezone.now(), filter_name=name)
+    actions.build_release(release_id=release.pk, now=timezone.now())
+    directory = Release.objects.get(pk=release.pk).directory
+    assert printed(snippet("is_kept"), where=directory) == f"{KEPT[name]} True\n"
+
+
+def test_the_questions_that_a_rule_gets_wrong_are_printed(disputed: Study, releases_root: Path) -> None:
+    release = actions.request_release(study=disputed, by=None, now=timezone.now(), filter_name="majority")
+    actions.build_release(release_id=release.pk, now=timezone.now())
+    directory = Release.objects.get(pk=release.pk).directory
+    code = snippet("hard_questions").replace("path/to/the/release", str(directory))
+    rules = [line.split()[0] for line in printed(code, where=PROJECT).splitlines()]
+    assert "shorter_choice" in rules
