@@ -16,6 +16,7 @@ from publishing.verifying import (
     identifiers,
     metadata,
     questions,
+    rule,
 )
 from publishing.verifying.decisions import Recount
 from publishing.verifying.description import Description
@@ -85,6 +86,7 @@ def check_release(directory: Path, *, with_machine_validation: bool = True) -> R
     told = description.read(directory, findings) if listed else None
     if told:
         hashes.check_files(listed, told.layout, findings)
+        rule.check(told, findings)
         _check_data(directory, told, findings, with_machine_validation)
         metadata.check_croissant(directory, listed, told.layout, findings)
     else:

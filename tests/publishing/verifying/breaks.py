@@ -160,6 +160,19 @@ def without_filter_rule(document: Row) -> None:
     document["filter"]["rule"] = "a story is kept"
 
 
+def nothing_counts(document: Row) -> None:
+    for asked in document["questions"]:
+        asked["against"] = []
+
+
+def nobody_asked_q4(document: Row) -> None:
+    document["questions"].pop()
+
+
+def options_left_to_the_story(document: Row) -> None:
+    document["questions"][2].update(options=[], against=[])
+
+
 def without_last_row(table: Any) -> Any:
     return table.slice(0, table.num_rows - 1)
 
@@ -338,6 +351,11 @@ BREAKS = (
         "a question that counts an unknown option",
         "questions",
         lambda d: d["questions"][0].update(against=["never"]),
+    ),
+    release("nothing counts against a story", "against a story count none", nothing_counts, "decisions"),
+    release("a question nobody was asked", "questions are not those of", nobody_asked_q4, "decisions"),
+    release(
+        "options that depend on the story", "has the options none", options_left_to_the_story, "decisions"
     ),
     release("one kept too many", "counts.kept", lambda d: d["counts"].update(kept=99), "counts"),
     release("votes miscounted", "counts.votes", lambda d: d["counts"].update(votes=1), "counts"),

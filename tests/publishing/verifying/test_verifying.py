@@ -165,6 +165,14 @@ def test_machine_validation_waits_for_sound_questions(place: Path) -> None:
     assert any("machine_validation.json has not been recomputed" in one for one in report.findings.unchecked)
 
 
+def test_a_protocol_that_is_not_installed_is_noted_and_taken_from_the_release(place: Path) -> None:
+    edit_document("release.json", lambda d: d["protocol"].update(version="0"))(place)
+    seal(place)
+    report = check_release(place)
+    assert any("validity” is installed in version 1, not 0" in one for one in report.findings.unchecked)
+    assert not report.findings.of("decisions")
+
+
 def test_many_findings_are_counted_and_few_are_shown(place: Path) -> None:
     edit_rows(VOTES, lambda rows: [row.update(q1="perhaps") for row in rows])(place)
     seal(place)
