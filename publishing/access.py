@@ -34,6 +34,11 @@ class PublishedFile:
         return self.release.directory / self.path
 
     @property
+    def is_there(self) -> bool:
+        """Whether the file is in its place, for instance not while the directory is being restored."""
+        return self.place.is_file()
+
+    @property
     def content_type(self) -> str:
         return CONTENT_TYPES.get(Path(self.path).suffix, "application/octet-stream")
 
@@ -59,10 +64,16 @@ def published_file(slug: str, number: int, path: str) -> PublishedFile:
 
     The path is compared with the list, never resolved, so no path leads out of the release.
     """
-    release = published_release(slug, number)
-    if path == MANIFEST:
-        return PublishedFile(release, MANIFEST, release.manifest_sha256)
-    listed = next((file for file in release.files.all() if file.path == path), None)
-    if listed is None:
+    files = published_files(published_release(slug, number))
+    found = next((file for file in files if file.path == path), None)
+    if found is None:
         raise Http404("The release has no such file.")
-    return PublishedFile(release, listed.path, listed.sha256)
+    return found
+
+
+def published_files(release: Release) -> list[PublishedFile]:
+    """Every file that the release lists, and its MANIFEST; nothing else that lies in its directory."""
+    return [
+        *(PublishedFile(release, file.path, file.sha256) for file in release.files.all()),
+        PublishedFile(release, MANIFEST, release.manifest_sha256),
+    ]

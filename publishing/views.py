@@ -19,7 +19,7 @@ from django.views.decorators.http import condition, require_safe
 
 from annotation.models import Study
 from publishing import pages
-from publishing.access import published_file, published_release
+from publishing.access import published_file, published_files, published_release
 from publishing.actions import COUNTS
 from publishing.card.citing import CITATION_PATH
 from publishing.card.contents import load_snippet
@@ -75,6 +75,8 @@ def _etag(request: HttpRequest, slug: str, number: int, path: str) -> str:
 def file(request: HttpRequest, slug: str, number: int, path: str) -> HttpResponseBase:
     """One file of a release, as it was published. Its ETag is its SHA-256."""
     found = published_file(slug, number, path)
+    if not found.is_there:
+        return _away(request, found.release)
     response = FileResponse(
         open(found.place, "rb"),  # noqa: SIM115 (the response closes it)
         as_attachment=True,
@@ -91,12 +93,22 @@ def archive(request: HttpRequest, slug: str, number: int, kind: str) -> HttpResp
     found = published_release(slug, number)
     if kind not in ARCHIVES:
         raise Http404("There is no such archive.")
+    files = published_files(found)
+    if not all(file.is_there for file in files):
+        return _away(request, found)
     name = f"{slug}-{number}"
     pieces, content_type = ARCHIVES[kind]
-    response = StreamingHttpResponse(pieces(found.directory, name), content_type=content_type)
+    paths = [file.path for file in files]
+    response = StreamingHttpResponse(pieces(found.directory, paths, name), content_type=content_type)
     response["Content-Disposition"] = f'attachment; filename="{name}.{kind}"'
     response["X-Content-Type-Options"] = "nosniff"
     return response
+
+
+def _away(request: HttpRequest, release: Release) -> HttpResponse:
+    """What whoever asks for files reads while they are not in their place."""
+    context = {"release": _shown(release)}
+    return render(request, "publishing/away.html", context, status=503)
 
 
 def _shown(release: Release) -> dict[str, Any]:

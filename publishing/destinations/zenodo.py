@@ -50,7 +50,7 @@ class ZenodoZip(Destination):
         if not self._target.exists():
             note = "" if b'"license"' in described else _NO_LICENSE
             return Plan(package.files, note=f"Metadata beside it: {self._metadata.name}.{note}")
-        if _sha256(_pieces(self._target)) != _sha256(zip_of(package.directory, package.name)):
+        if _sha256(_pieces(self._target)) != _sha256(_zipped(package)):
             raise PlaceOccupied(f"{self._target} is there and is not this release. Name another file.")
         return Plan((), note="The archive is there.")
 
@@ -62,7 +62,7 @@ class ZenodoZip(Destination):
         if plan.upload:
             hidden = self._target.with_name(f".{self._target.name}.part")
             with hidden.open("wb") as handle:
-                for piece in zip_of(package.directory, package.name):
+                for piece in _zipped(package):
                     handle.write(piece)
                 handle.flush()
                 os.fsync(handle.fileno())
@@ -148,6 +148,10 @@ def _related(cited: dict[str, Any], page: str) -> Iterable[tuple[str, str]]:
 def _facts_in(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> tuple[int, str]:
     with archive.open(entry) as handle:
         return entry.file_size, _sha256(iter(lambda: handle.read(_PIECE), b""))
+
+
+def _zipped(package: Package) -> Iterable[bytes]:
+    return zip_of(package.directory, [file.path for file in package.files], package.name)
 
 
 def _pieces(path: Path) -> Iterable[bytes]:

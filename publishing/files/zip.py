@@ -1,9 +1,9 @@
-"""A directory as a stream of zip bytes, the same for the same files."""
+"""Files of a directory as a stream of zip bytes, the same for the same files."""
 
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 _PIECE = 1 << 20
@@ -32,18 +32,22 @@ class _Pipe:
         return taken
 
 
-def zip_of(directory: Path, name: str) -> Iterator[bytes]:
-    """The directory's files under ``name/`` as a zip archive, piece by piece, of any size.
+def zip_of(directory: Path, paths: Iterable[str], name: str) -> Iterator[bytes]:
+    """These files of the directory under ``name/`` as a zip archive, piece by piece, of any size.
 
+    Raises ``OSError`` when it comes to one that cannot be read.
     Not compressed, so that anybody may ask for it at no cost but reading. Times and modes are left
     out, so equal files give equal bytes.
     """
     pipe = _Pipe()
     with zipfile.ZipFile(pipe, "w", zipfile.ZIP_STORED) as archive:
-        for path in sorted(path for path in directory.rglob("*") if path.is_file()):
-            entry = zipfile.ZipInfo(f"{name}/{path.relative_to(directory).as_posix()}", _BEGINNING)
+        for path in sorted(paths):
+            entry = zipfile.ZipInfo(f"{name}/{path}", _BEGINNING)
             entry.external_attr = 0o644 << 16
-            with path.open("rb") as source, archive.open(entry, "w", force_zip64=True) as target:
+            with (
+                (directory / path).open("rb") as source,
+                archive.open(entry, "w", force_zip64=True) as target,
+            ):
                 while piece := source.read(_PIECE):
                     target.write(piece)
                     yield pipe.take()

@@ -21,6 +21,7 @@ from publishing import actions
 from publishing.facts import Statement
 from publishing.files.directory import MANIFEST, file_facts, verify
 from publishing.statement.actions import describe_data
+from publishing.views import ARCHIVES
 from tests import builders
 from tests.publishing.support import published
 
@@ -229,6 +230,34 @@ def test_the_page_stands_while_the_files_are_away(client: Client, small: Study) 
     release = published(small)
     release.directory.rename(release.directory.with_name("away"))
     assert client.get(reverse("publishing:release", args=["small", 1])).status_code == 200
+
+
+def test_files_that_are_away_are_said_to_be_away(client: Client, small: Study) -> None:
+    """A file, and an archive that would lack one, are refused with a page; nothing empty looks like data."""
+    release = published(small)
+    (release.directory / "README.md").unlink()
+    urls = ["/releases/small/1/files/README.md", *(f"/releases/small/1/archive.{kind}" for kind in ARCHIVES)]
+    for url in urls:
+        status, said = content(client, url)
+        assert status == 503
+        assert b"Not here at the moment" in said
+    assert content(client, "/releases/small/1/files/release.json")[0] == 200
+    release.directory.rename(release.directory.with_name("away"))
+    for url in (*urls, "/releases/small/1/files/MANIFEST"):
+        assert content(client, url)[0] == 503
+
+
+def test_an_archive_holds_what_was_published_and_nothing_else(client: Client, small: Study) -> None:
+    release = published(small)
+    (release.directory / "notes.txt").write_text("mine")
+    packed = BytesIO(content(client, "/releases/small/1/archive.zip")[1])
+    with zipfile.ZipFile(packed) as zipped:
+        assert "small-1/notes.txt" not in zipped.namelist()
+        assert "small-1/MANIFEST" in zipped.namelist()
+    packed = BytesIO(content(client, "/releases/small/1/archive.tar")[1])
+    with tarfile.open(fileobj=packed) as archive:
+        assert "small-1/notes.txt" not in archive.getnames()
+        assert "small-1/MANIFEST" in archive.getnames()
 
 
 def test_a_rehearsal_says_so_in_every_list(client: Client, small: Study) -> None:

@@ -114,7 +114,9 @@ def test_an_archive_that_does_not_read_back_never_appears(
     other = packed.directory.with_name("other")
     other.mkdir()
     (other / "README.md").write_text("other")
-    monkeypatch.setattr("publishing.destinations.zenodo.zip_of", lambda _, name: zip_of(other, name))
+    monkeypatch.setattr(
+        "publishing.destinations.zenodo.zip_of", lambda _, __, name: zip_of(other, ["README.md"], name)
+    )
     with pytest.raises(Damaged, match="does not read back"):
         ZenodoZip(str(tmp_path / "small-1.zip")).deposit(packed, quiet)
     assert not list(tmp_path.glob("*.zip*")) + list(tmp_path.glob(".*.part"))
