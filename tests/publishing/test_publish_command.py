@@ -66,7 +66,7 @@ def test_publishes_waits_and_copies(
     assert code == 0
     second = Release.objects.get(number=2)
     assert json.loads(out) == {
-        "study": "small", "number": 2, "directory": str(second.directory),
+        "study": "small", "number": 2, "filter": "all-agree", "directory": str(second.directory),
         "manifest_sha256": second.manifest_sha256,
         "stories": 4, "kept": 2, "dropped": 1, "incomplete": 1, "votes": 3, "annotators": 1,
     }  # fmt: skip
@@ -84,6 +84,14 @@ def test_says_when_no_worker_answers_and_leaves_the_release_queued(small: Study)
     assert "No Celery worker answers. Start one" in err
     assert "still requested" in err
     assert Release.objects.get().state == Release.State.REQUESTED
+
+
+def test_another_filter_than_that_of_the_release_underway_is_refused(small: Study) -> None:
+    actions.request_release(study=small, by=None, now=timezone.now())
+    code, out, err = run("small", "--filter", "majority", "--timeout", "0.1")
+    assert (code, out) == (1, "")
+    assert "Release 1 of small is being made already, with the filter all-agree and not majority" in err
+    assert Release.objects.get().filter_name == "all-agree"
 
 
 @pytest.mark.parametrize("there", ["file", "directory", "link"])

@@ -41,7 +41,8 @@ examples:
 
 exit codes:
   0  published
-  1  refused: no such study, no complete story, the output directory is taken
+  1  refused: no such study, no complete story, the output directory is taken, or a release with another
+     filter is being made
   2  wrong arguments
   3  not published in time; the release stays queued, and running this again waits for it
   4  the release failed; the message says why
@@ -100,6 +101,13 @@ class Command(BaseCommand):
             )
         except ReleaseUnderway as underway:
             release = underway.release
+            if release.filter_name != filter_name:
+                raise CommandError(
+                    f"Release {release.number} of {slug} is being made already, with the filter "
+                    f"{release.filter_name} and not {filter_name}. Wait for it with --filter "
+                    f"{release.filter_name}, then ask for this one.",
+                    returncode=REFUSED,
+                ) from underway
             self._say(f"Release {release.number} of {slug} is being made already; waiting for it.")
             actions.enqueue_build(release_id=release.pk)
         else:
@@ -150,6 +158,7 @@ def _answer(release: Release, directory: Path, *, as_json: bool) -> str:
     facts = {
         "study": release.study.slug,
         "number": release.number,
+        "filter": release.filter_name,
         "directory": str(directory),
         "manifest_sha256": release.manifest_sha256,
         **{name: getattr(release, name) for name in actions.COUNTS},
