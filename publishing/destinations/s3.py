@@ -71,7 +71,7 @@ class S3Prefix(Destination):
                     "belongs to this release. Name a prefix with nothing below it, or remove what is there."
                 )
         if self.public:
-            note = "After the upload, MANIFEST must be readable for everybody."
+            note = "After the upload, every file must be readable for everybody."
         else:
             note = "Who can read it is as the bucket's policy says."
         return Plan(missing, note=note)
@@ -188,13 +188,18 @@ class S3Prefix(Destination):
                     )
 
     def _check_public(self, package: Package) -> None:
+        hidden = next((file.path for file in package.files if not self._is_public(file)), None)
+        if hidden:
+            raise WrongVisibility(
+                f"{self.place} is whole, but not everybody can read it ({hidden}). Let the bucket's policy "
+                f"allow s3:GetObject below {self._prefix}/ to everybody, or leave --public out; run this again."
+            )
+
+    def _is_public(self, file: FileFacts) -> bool:
+        """Whether the store tells anybody that the file is there, in its size."""
         try:
             with explained(self.place):
-                seen = self._anonymous.get_object(**self._at(MANIFEST))["Body"].read()
+                head = self._anonymous.head_object(**self._at(file.path))
         except AccessRefused:
-            seen = b""
-        if seen != package.manifest:
-            raise WrongVisibility(
-                f"{self.place} is whole, but not everybody can read it. Let the bucket's policy allow "
-                f"s3:GetObject below {self._prefix}/ to everybody, or leave --public out; run this again."
-            )
+            return False
+        return bool(head["ContentLength"] == file.size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -180,7 +181,12 @@ def test_public_means_that_anybody_can_read_it(store: Store, bucket: str, make_p
     package = make_package()
     with pytest.raises(WrongVisibility, match="s3:GetObject"):
         place(store, bucket, public=True).deposit(package, quiet)
-    store.client.put_object_acl(Bucket=bucket, Key="pilot/1/MANIFEST", ACL="public-read")
+    *others, last = [file.path for file in package.files[::-1]]
+    for path in others:  # MANIFEST is the first of them, and not enough
+        store.client.put_object_acl(Bucket=bucket, Key=f"pilot/1/{path}", ACL="public-read")
+    with pytest.raises(WrongVisibility, match=re.escape(last)):
+        place(store, bucket, public=True).deposit(package, quiet)
+    store.client.put_object_acl(Bucket=bucket, Key=f"pilot/1/{last}", ACL="public-read")
     place(store, bucket, public=True).deposit(package, quiet)
 
 
