@@ -70,6 +70,12 @@ class Migration(migrations.Migration):
                 max_length=40,
             ),
         ),
+        # Whoever was suspended before reasons were asked for is told what is known.
+        migrations.RunSQL(
+            "UPDATE annotation_enrollment SET suspension_reason = 'No reason was given.' "
+            "WHERE state = 'suspended'",
+            migrations.RunSQL.noop,
+        ),
         migrations.AddConstraint(
             model_name="enrollment",
             constraint=models.CheckConstraint(
