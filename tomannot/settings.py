@@ -233,6 +233,13 @@ S3_ENDPOINT_URL: str = env.str("S3_ENDPOINT_URL", default="")
 HF_ENDPOINT: str = env.str("HF_ENDPOINT", default="https://huggingface.co").rstrip("/")
 """The Hugging Face Hub that deposits go to."""
 
+for _name in ("S3_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "HF_ENDPOINT"):
+    if "@" in env.str(_name, default=""):  # it is printed, logged and recorded, and so not repeated here
+        raise ImproperlyConfigured(
+            f"{_name} must be an address without a user name or password (there is an @ in it). Give "
+            "credentials as docs/releases.md says."
+        )
+
 VISIT_TOKEN_DAYS: int = env.int("VISIT_TOKEN_DAYS", default=14)
 """How long the address of an annotator's page works before their personal link must be opened again."""
 
