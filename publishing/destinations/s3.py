@@ -191,8 +191,8 @@ class S3Prefix(Destination):
         hidden = next((file.path for file in package.files if not self._is_public(file)), None)
         if hidden:
             raise WrongVisibility(
-                f"{self.place} is whole, but not everybody can read it ({hidden}). Let the bucket's policy "
-                f"allow s3:GetObject below {self._prefix}/ to everybody, or leave --public out; run this again."
+                f"{self.place} is whole, but not everybody can read {hidden}. Let the bucket's policy allow "
+                f"s3:GetObject below {self._prefix}/ to everybody, or leave --public out; run this again."
             )
 
     def _is_public(self, file: FileFacts) -> bool:
