@@ -45,7 +45,8 @@ def upload_in_parts(client: Any, source: Path, at: dict[str, str], described: di
     """Send a file to ``at`` (bucket and key). It appears there as a whole, after the last part.
 
     Parts that an earlier try brought there are kept. Raises what botocore raises; an upload that the
-    store does not want to put together is given up, so that the next try begins afresh.
+    store refuses to put together is given up, so that the next try begins afresh. One that it cannot put
+    together now (a status of 500 or above) stays for the next try.
     """
     upload_id = _begun(client, at) or str(
         client.create_multipart_upload(**at, **described, ChecksumAlgorithm="SHA256")["UploadId"]
@@ -69,7 +70,9 @@ def upload_in_parts(client: Any, source: Path, at: dict[str, str], described: di
         parts.append({"PartNumber": number, "ETag": etag, "ChecksumSHA256": checksum})
     try:
         client.complete_multipart_upload(**at, UploadId=upload_id, MultipartUpload={"Parts": parts})
-    except ClientError:
+    except ClientError as error:
+        if error.response["ResponseMetadata"]["HTTPStatusCode"] >= 500:
+            raise
         client.abort_multipart_upload(**at, UploadId=upload_id)
         raise
 

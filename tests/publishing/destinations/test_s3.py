@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from publishing.destinations import s3_parts
 from publishing.destinations.base import (
@@ -169,6 +170,36 @@ def test_a_big_file_goes_on_with_the_part_it_had_come_to(
     assert there(store, bucket) == in_directory(package)
     assert place(store, bucket, multipart_from=5 * MIB).plan(package).upload == ()
     assert place(store, bucket).plan(package).upload == ()  # whatever the size of the parts was
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "kept"), [(503, "ServiceUnavailable", True), (400, "InvalidPart", False)]
+)
+def test_parts_stay_when_the_store_is_busy_and_go_when_it_refuses_them(
+    store: Store,
+    bucket: str,
+    make_package: Make,
+    monkeypatch: pytest.MonkeyPatch,
+    status: int,
+    code: str,
+    kept: bool,
+) -> None:
+    monkeypatch.setattr(s3_parts, "_SMALLEST_PART", 5 * MIB)
+    package = make_package(big=11 * MIB)
+    source, at = package.directory / "parquet/story-data/test.parquet", {"Bucket": bucket, "Key": "big"}
+
+    def refuse(**request: Any) -> None:
+        answer = {"Error": {"Code": code}, "ResponseMetadata": {"HTTPStatusCode": status}}
+        raise ClientError(answer, "CompleteMultipartUpload")  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store.client, "complete_multipart_upload", refuse)
+        with pytest.raises(ClientError):
+            s3_parts.upload_in_parts(store.client, source, at, {})
+    store.faults.clear()
+    s3_parts.upload_in_parts(store.client, source, at, {})
+    assert bool(puts(store)) is not kept
+    assert store.client.get_object(**at)["Body"].read() == source.read_bytes()
 
 
 def test_parts_keep_within_what_a_store_takes() -> None:
