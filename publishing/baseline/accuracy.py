@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from publishing.statistics.agreement import Floats
+from publishing.statistics.bootstrap import Bootstrap, interval
 
 ALL = "all"
 LEVEL = 0.95
@@ -20,8 +22,7 @@ _Z = 1.959963984540054
 """The 97.5th percentile of the normal distribution."""
 _AT_ONCE = 2_000_000
 """How many draws of the bootstrap are in memory at a time."""
-
-Numbers = npt.NDArray[np.float64]
+_DESIGN = Bootstrap(RESAMPLES, SEED, LEVEL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,21 +101,21 @@ def bootstrap_interval(
 ) -> tuple[float, float] | None:
     """The 95 % percentile interval of Σ numerators / Σ denominators when the clusters are drawn again.
 
-    One numerator and one denominator (above 0) per cluster. None for fewer than two clusters: what
-    varies between them cannot be seen in one.
+    One numerator and one denominator (above 0) per cluster. None for fewer than two clusters, and where
+    every draw gives the same value: what varies between clusters cannot be seen then. Drawn and cut off
+    as :mod:`publishing.statistics.bootstrap` does.
     """
     clusters = len(numerators)
     if clusters < 2:
         return None
     above, below = np.asarray(numerators, float), np.asarray(denominators, float)
-    generator = np.random.default_rng(list(seed))
-    found: list[Numbers] = []
+    random = np.random.RandomState(list(seed))
+    found: list[Floats] = []
     at_once = max(1, _AT_ONCE // clusters)
     for start in range(0, RESAMPLES, at_once):
-        drawn = generator.integers(0, clusters, size=(min(at_once, RESAMPLES - start), clusters))
+        drawn = random.randint(0, clusters, size=(min(at_once, RESAMPLES - start), clusters))
         found.append(above[drawn].sum(axis=1) / below[drawn].sum(axis=1))
-    low, high = np.quantile(np.concatenate(found), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return float(low), float(high)
+    return interval(np.concatenate(found), _DESIGN).bounds
 
 
 def _line(name: str, items: Sequence[AnsweredItem], votes_per_item: int) -> dict[str, Any]:

@@ -100,6 +100,26 @@ def test_questions_about_one_story_are_drawn_together() -> None:
     assert high - low > of_thirty[1] - of_thirty[0]
 
 
+@pytest.mark.parametrize("given", [{"a": 3}, {"b": 3}])
+def test_answers_that_are_all_right_or_all_wrong_have_no_interval(given: dict[str, int]) -> None:
+    """Every draw gives the same share: the bootstrap does not know how sure it is."""
+    line = accuracy([item("trivia", f"s{n}", **given) for n in range(50)], votes_per_item=3)["configs"][
+        "trivia"
+    ]
+    assert line["accuracy"] == ("a" in given)
+    assert line["interval"] is None
+    assert line["agreement"] == {"percent": 1.0, "interval": None}
+    assert line["majority"]["interval"] is not None
+
+
+def test_the_draws_are_those_of_a_generator_that_never_changes() -> None:
+    """By hand: numpy's legacy generator, and the 25th and 975th of 1,000 values in order."""
+    values = [float(n % 3 == 0) for n in range(40)]
+    drawn = np.random.RandomState([1, 2]).randint(0, 40, size=(RESAMPLES, 40))
+    shares = np.sort(np.asarray(values)[drawn].mean(axis=1))
+    assert bootstrap_interval(values, [1.0] * 40, seed=(1, 2)) == pytest.approx((shares[24], shares[974]))
+
+
 def test_the_same_answers_give_the_same_interval_whatever_their_order() -> None:
     assert accuracy(ITEMS, votes_per_item=3) == accuracy(ITEMS[::-1], votes_per_item=3)
 
