@@ -165,6 +165,7 @@ def describe(facts: ReleaseFacts, tally: Tally) -> dict[str, Any]:
         "number": facts.number,
         "environment": facts.environment,
         "study_state": facts.study_state,
+        "license": facts.license,
         "protocol": {"name": facts.protocol_name, "version": facts.protocol_version},
         "questions": [
             {

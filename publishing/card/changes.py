@@ -123,7 +123,7 @@ def _of(moves: Mapping[Move, int], *, then: Outcome, now: Outcome, told: str) ->
 
 
 def _rule_changes(facts: ReleaseFacts, before: Mapping[str, Any]) -> list[str]:
-    """What else differs: the filter, its numbers, the protocol."""
+    """What else differs: the filter, its numbers, the protocol, the licence."""
     votes = before["filter"]["parameters"]["votes_per_story"]
     pairs = [
         ("filter", before["filter"]["name"], facts.filter_name),
@@ -137,4 +137,4 @@ def _rule_changes(facts: ReleaseFacts, before: Mapping[str, Any]) -> list[str]:
         for what, old, new in pairs
         if old != new
     ]
-    return changed or [text("The filter and the protocol are the same.")]
+    return changed or [text("The filter, the protocol and the licence are the same.")]

@@ -15,9 +15,10 @@ from publishing.verifying.findings import Findings
 
 RELEASE_JSON = "release.json"
 _KEYS = [
-    "study", "title", "number", "environment", "study_state", "protocol", "questions", "filter", "salt",
-    "counts", "code_version", "created",
+    "study", "title", "number", "environment", "study_state", "license", "protocol", "questions", "filter",
+    "salt", "counts", "code_version", "created",
 ]  # fmt: skip
+_TEXTS = ("study", "title", "environment", "study_state", "license", "salt", "code_version", "created")
 _COUNTS = [
     "stories", "kept", "dropped", "incomplete", "votes", "annotators", "dropped_by_question",
     "dropped_by_reason",
@@ -106,7 +107,7 @@ def _wrong(document: Mapping[str, Any]) -> list[str]:
         return [f"The keys are {', '.join(document)}; they should be {', '.join(_KEYS)}."]
     wrong = [
         f"{key} should be a text that is not empty."
-        for key in ("study", "title", "environment", "study_state", "salt", "code_version", "created")
+        for key in _TEXTS
         if not isinstance(document[key], str) or not document[key]
     ]
     if not is_count(document["number"]) or document["number"] < 1:

@@ -188,6 +188,7 @@ def test_release_json(tmp_path: Path) -> None:
         "number": 1,
         "environment": "live",
         "study_state": "closed",
+        "license": "CC-BY-4.0",
         "protocol": {"name": "validity", "version": "1"},
         "questions": [
             {"key": key, "title": f"About {key}", "options": list(options), "against": ["no"]}
