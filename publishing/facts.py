@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
+from math import ceil
 from typing import Any
 
 from publishing.files.rows import CountedVote, ReleasedStory
@@ -157,7 +158,7 @@ class Tally:
     languages: Counter[str] = field(default_factory=Counter)
     """Votes by the language of the form."""
     seconds: Counter[int] = field(default_factory=Counter)
-    """Votes by whole seconds on task; an hour and more is one entry."""
+    """Votes by seconds on task, rounded up; an hour and more is one entry."""
     annotators: set[str] = field(default_factory=set)
     reasons: Counter[str] = field(default_factory=Counter)
     by_scenario: dict[str, Share] = field(default_factory=dict)
@@ -169,7 +170,7 @@ class Tally:
         for vote in votes:
             self.annotators.add(vote.annotator)
             self.languages[vote.language] += 1
-            self.seconds[min(int(vote.seconds_on_task), MOST_SECONDS)] += 1
+            self.seconds[min(ceil(vote.seconds_on_task), MOST_SECONDS)] += 1
             if self.first_vote is None or vote.submitted_at < self.first_vote:
                 self.first_vote = vote.submitted_at
             if self.last_vote is None or vote.submitted_at > self.last_vote:
@@ -186,7 +187,7 @@ class Tally:
             share.kept += verdict.outcome is Outcome.KEPT
 
     def median_seconds(self) -> int | None:
-        """The median of the whole seconds on task (the lower one of two); None without votes."""
+        """The median of the seconds on task, rounded up (the lower one of two); None without votes."""
         seen = 0
         for seconds, votes in sorted(self.seconds.items()):
             seen += votes

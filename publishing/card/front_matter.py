@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import yaml
 
+from publishing.card.citing import SPDX
 from publishing.card.markdown import one_line
 from publishing.facts import ReleaseFacts, Tally
 from publishing.files.rows import Layout, config_path
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+
+
+_HUB_LICENSES = {name.lower(): name.lower() for name in SPDX} | {
+    "odbl-1.0": "odbl",
+    "odc-by-1.0": "odc-by",
+    "pddl-1.0": "pddl",
+    "gpl-3.0-only": "gpl-3.0",
+    "gpl-3.0-or-later": "gpl-3.0",
+}
+"""The names of licences on the Hugging Face Hub (https://huggingface.co/docs/hub/repositories-licenses)."""
+
+
+def _license(stated: str) -> dict[str, str]:
+    """The licence as the Hub takes it: one of its names, or ``other`` with a name in small letters."""
+    name = one_line(stated).lower()
+    if name in _HUB_LICENSES:
+        return {"license": _HUB_LICENSES[name]}
+    plain = re.sub(r"[^a-z0-9.]+", "-", name).strip("-.")
+    return {"license": "other", "license_name": plain or "see-the-card"}
 
 
 def front_matter(
@@ -27,7 +48,7 @@ def front_matter(
     kept = tally.counts()["kept"]
     has_questions = bool(layout.question_sets)
     header: dict[str, Any] = {
-        "license": one_line(facts.license).lower(),
+        **_license(facts.license),
         "language": ["en"],
         "pretty_name": one_line(facts.title),
         **({"task_categories": ["question-answering", "multiple-choice"]} if has_questions else {}),

@@ -6,7 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from publishing.card.figures import AGREEMENT_FIGURE, JOINT, RETENTION_FIGURE, largest
-from publishing.card.markdown import NOTHING, bullets, code, counted, decimal, interval, percent, table, text
+from publishing.card.markdown import (
+    NOTHING,
+    bullets,
+    cell,
+    code,
+    counted,
+    decimal,
+    interval,
+    percent,
+    table,
+    text,
+)
 from publishing.facts import ReleaseFacts, Tally
 from publishing.files.rows import DROPPED_PATH, VOTES_PATH
 from publishing.filters import get_filter
@@ -37,7 +48,7 @@ def retention(tally: Tally, statistics: Mapping[str, Any]) -> list[str]:
     if dropped:
         sections += [
             "Stories dropped by each question (a story that two questions drop counts for both):",
-            table(("question", "stories dropped"), [(code(key), f"{n:,}") for key, n in dropped.items()]),
+            table(("question", "stories dropped"), [(cell(key), f"{n:,}") for key, n in dropped.items()]),
         ]
     return sections
 
@@ -46,7 +57,7 @@ def _shares(name: str, groups: Mapping[str, Mapping[str, Any]]) -> str:
     shown = largest(groups)[:MOST_ROWS]
     rows = [
         (
-            code(key),
+            cell(key),
             f"{group['generated']:,}",
             f"{group['kept'] + group['dropped']:,}",
             f"{group['kept']:,}",
@@ -68,7 +79,7 @@ def _number(value: int | None) -> str:
 def agreement(facts: ReleaseFacts, statistics: Mapping[str, Any]) -> list[str]:
     """Agreement per question and for the joint verdict, with intervals; what is undefined says why."""
     measured = [
-        *((code(key), found) for key, found in statistics["agreement"].items()),
+        *((cell(key), found) for key, found in statistics["agreement"].items()),
         (JOINT, statistics["agreement_on_validity"]),
     ]
     bootstrap = statistics["bootstrap"]
@@ -86,7 +97,7 @@ def agreement(facts: ReleaseFacts, statistics: Mapping[str, Any]) -> list[str]:
         "## How much people agreed, before the filter",
         f"Over every story with exactly {facts.votes_per_story} counted votes, kept or dropped. Raw "
         "agreement is the share of pairs of votes with the same answer; the other three allow for "
-        f"agreement by chance. In brackets: {percent(bootstrap['level'])[:-4]} % intervals from "
+        f"agreement by chance. In brackets: {100 * bootstrap['level']:g} % intervals from "
         f"{bootstrap['resamples']:,} bootstrap samples of stories. “{JOINT.capitalize()}”: whether a vote "
         "has any answer against it.",
         f"![Raw agreement per question with intervals; the table below has the same numbers]"

@@ -27,10 +27,22 @@ def machine_validation(found: Mapping[str, Any] | None) -> list[str]:
         "reasons. So a simple classifier (words and pairs of words, no language model) was trained on part "
         "of the questions and tried on the others. Guessing blindly is right in 50.0 %; in brackets: "
         "95 % intervals.",
+        *_sampled(found["design"], found["configs"]),
         *([_scores(varied), _figure(), *_kept_together(varied), *_cues(varied)] if varied else []),
         *(["What was noticed, and what to do about it:", bullets(warned)] if warned else []),
         f"How it was done, and everything that was found, is in {code('machine_validation.json')}. It is a "
         "warning; no story was left out for it.",
+    ]
+
+
+def _sampled(design: Mapping[str, Any], configs: Mapping[str, Any]) -> list[str]:
+    """On how many questions the figures are, and that they are on a sample where they are."""
+    asked = listed([f"{found['questions']:,} of {code(config)}" for config, found in configs.items()])
+    if design["sampled_stories"] is None:
+        return [f"All questions were looked at: {asked}."]
+    return [
+        f"The release is large, so {design['sampled_stories']:,} of its {design['stories']:,} stories were "
+        f"looked at, a sample of whole cores; the questions are {asked}."
     ]
 
 

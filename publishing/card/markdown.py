@@ -32,8 +32,17 @@ def paragraphs(value: str) -> list[str]:
 
 
 def code(value: str) -> str:
-    """A name as a code span that is safe inside a table."""
-    return f"`{one_line(value).replace('`', chr(39)).replace('|', '/') or '-'}`"
+    """A name as a code span, with every character of it. Not for a table: see :func:`cell`."""
+    name = one_line(value) or "-"
+    fence = "`" * (1 + max(map(len, re.findall(r"`+", name)), default=0))
+    space = " " if "`" in (name[0], name[-1]) else ""
+    return f"{fence}{space}{name}{space}{fence}"
+
+
+def cell(value: str) -> str:
+    """A name as a code span inside a table, where bars end a cell unless they are escaped."""
+    apart = re.sub(r"\\(?=\\*\|)", r"\\ ", one_line(value))  # a backslash would undo the escape
+    return code(apart).replace("|", r"\|")
 
 
 def fenced(language: str, lines: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 from publishing.card.markdown import code, counted, listed, paragraphs, percent, share_of, steps, text
-from publishing.facts import ImportedVotes, ReleaseFacts, Tally
+from publishing.facts import MOST_SECONDS, ImportedVotes, ReleaseFacts, Tally
 from publishing.filters import get_filter
 
 IN_THE_PAPER = "; in the published procedure that this one follows, 19 of 100 people passed theirs"
@@ -160,13 +160,7 @@ def _options(options: tuple[str, ...], against: tuple[str, ...]) -> str:
 
 
 def _pay(facts: ReleaseFacts, tally: Tally) -> str:
-    seconds = tally.median_seconds()
-    took = (
-        ""
-        if seconds is None
-        else f" Half of the counted votes took {seconds:,} seconds or less from when the story was shown, "
-        "breaks included."
-    )
+    took = _took(tally.median_seconds())
     if facts.imported:
         return f"What the people of the imported votes were paid is not known here.{took}"
     if facts.pay_rate is None:
@@ -175,6 +169,18 @@ def _pay(facts: ReleaseFacts, tally: Tally) -> str:
         f"The study's pay rate {_rates(facts, facts.pay_rate)} {text(facts.currency)} per hour; what each "
         f"person was paid is not part of a release.{took}"
     )
+
+
+def _took(seconds: int | None) -> str:
+    """How long a vote takes, from the median, rounded up."""
+    if seconds is None:
+        return ""
+    half = (
+        "More than half of the counted votes took about an hour or more"
+        if seconds >= MOST_SECONDS
+        else f"Half of the counted votes took {counted(seconds, 'second', 'seconds')} or less"
+    )
+    return f" {half} from when the story was shown, breaks included."
 
 
 def _rates(facts: ReleaseFacts, now: Decimal) -> str:

@@ -23,11 +23,11 @@ from publishing.card import dataset_card
 from publishing.card.changes import Changes, changes_since
 from publishing.card.charts import Bar, Group, bar_chart
 from publishing.card.figures import figures
-from publishing.card.markdown import decimal, listed, one_line, paragraphs
+from publishing.card.markdown import cell, code, decimal, listed, one_line, paragraphs, table
 from publishing.errors import BrokenDirectory
 from publishing.facts import ImportedVotes, People, ReleaseFacts, Statement, Tally
 from publishing.files.rows import THEORY_OF_MIND
-from publishing.filters import Outcome, get_filter
+from publishing.filters import Outcome, Verdict, get_filter
 from publishing.rendering import rendered
 from publishing.statistics.tally import StatisticsTally
 from tests.publishing.test_builder import FACTS, build, crowd, judged
@@ -119,7 +119,7 @@ def test_it_says_what_happened() -> None:
         "- `q1` About q1 (yes · possibly · **no**)",
         "](figures/retention.svg)",
         "| `scenario 0` | 21 | 18 | 12 | 57.1 % | 12 | 0 | 1 |",
-        "| `model/one` | 21 | 18 | 12 | 57.1 % | 12 | 0 | 1 |",
+        r"| `model\|one` | 21 | 18 | 12 | 57.1 % | 12 | 0 | 1 |",
         "| `q2` | 6 |",
         "6 stories lack votes and could not be judged yet",
         "This is the first release of the study.",
@@ -156,6 +156,42 @@ def test_machine_validation_is_told_in_words() -> None:
     assert all(one_line(warning).split(":")[0] in card for warning in guesses["warnings"])
 
 
+def test_how_many_questions_a_machine_saw_is_said_and_that_they_are_a_sample() -> None:
+    configs = ("mental-state-qa", "behavior-qa", "judgment-qa")
+    assert known().guesses["design"]["sampled_stories"] is None
+    asked = [f"{known().guesses['configs'][config]['questions']} of `{config}`" for config in configs]
+    seen = f"{asked[0]}, {asked[1]} and {asked[2]}."
+    assert f"All questions were looked at: {seen}" in known().card()
+    sample = deepcopy(known())
+    sample.guesses["design"] |= {"stories": 90_000, "sampled_stories": 3_998}
+    card = sample.card()
+    assert "3,998 of its 90,000 stories were looked at, a sample of whole cores" in card
+    assert f"the questions are {seen}" in card
+    assert "All questions" not in card
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["a|b", "a/b", "a`b", "a'b", "``", "`a", "a\\b", "|", "", "a\\|b", "a\\\\||b"],
+)
+def test_every_name_stays_itself_in_and_outside_tables(name: str) -> None:
+    parser = MarkdownIt("commonmark").enable("table")
+    shown = name or "-"
+    (line,) = parser.parseInline(f"see {code(name)}.")
+    assert [token.content for token in line.children or [] if token.type == "code_inline"] == [shown]
+    tokens = parser.parse(table(("name", "n"), [(cell(name), "1")]))
+    inside = [child for token in tokens for child in token.children or []]
+    assert [token.content.replace("\\ ", "\\") for token in inside if token.type == "code_inline"] == [shown]
+    assert [token.content for token in inside if token.type == "text"] == ["name", "n", "1"]
+
+
+@pytest.mark.parametrize(("level", "said"), [(0.95, "95 %"), (0.975, "97.5 %"), (0.9, "90 %")])
+def test_the_level_of_intervals_is_said_whole(level: float, said: str) -> None:
+    other = deepcopy(known())
+    other.statistics["bootstrap"]["level"] = level
+    assert f"In brackets: {said} intervals" in other.card()
+
+
 def test_languages_and_time_are_those_of_the_votes(tmp_path: Path) -> None:
     story = judged(1, "yyyy", "yyyy", "yyyy")
     german = dataclasses.replace(story.votes[0], language="de")
@@ -167,7 +203,25 @@ def test_languages_and_time_are_those_of_the_votes(tmp_path: Path) -> None:
     build(tmp_path / "1", stories)
     card = card_of(tmp_path / "1")
     assert "English (4 votes, 66.7 %), German (1 vote, 16.7 %) and pt-br (1 vote, 16.7 %)" in card
-    assert "Half of the counted votes took 21 seconds or less" in card
+    assert "Half of the counted votes took 22 seconds or less" in card  # 20.5, 21.5 and 22.5, each twice
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0.3, "Half of the counted votes took 1 second or less"),
+        (9.001, "Half of the counted votes took 10 seconds or less"),
+        (10.0, "Half of the counted votes took 10 seconds or less"),
+        (20_000.0, "More than half of the counted votes took about an hour or more"),
+    ],
+)
+def test_the_time_that_half_of_the_votes_took_is_never_understated(seconds: float, said: str) -> None:
+    story = judged(1, "yyyy", "yyyy", "yyyy")
+    votes = tuple(dataclasses.replace(vote, seconds_on_task=seconds) for vote in story.votes)
+    tally = Tally()
+    tally.see(story.story, votes, Verdict(Outcome.KEPT))
+    made = dataclasses.replace(known(), tally=tally)
+    assert said in made.card()
 
 
 def test_a_rehearsal_says_so_before_anything_else() -> None:
@@ -224,6 +278,32 @@ def test_imported_votes_beside_votes_that_were_given_here() -> None:
     assert "4 other people consented to take part in this study" in card
 
 
+@pytest.mark.parametrize(
+    ("stated", "header"),
+    [
+        ("CC-BY-4.0", {"license": "cc-by-4.0"}),
+        ("cc0-1.0", {"license": "cc0-1.0"}),
+        ("ODbL-1.0", {"license": "odbl"}),
+        ("GPL-3.0-or-later", {"license": "gpl-3.0"}),
+        ("The Boxes Licence, v. 2", {"license": "other", "license_name": "the-boxes-licence-v.-2"}),
+        ("許可", {"license": "other", "license_name": "see-the-card"}),
+    ],
+)
+def test_the_licence_is_named_as_the_hub_names_it(stated: str, header: dict[str, str]) -> None:
+    card = known().card(license=stated)
+    assert {key: value for key, value in front_matter(card).items() if "license" in key} == header
+    assert f"## Licence\n\n{stated}." in card
+
+
+def test_the_configs_of_two_releases_differ_for_the_cache_of_datasets() -> None:
+    """It tells directories apart by their name and these entries, not by their files."""
+    cards = [known().card(salt=salt, number=number) for salt, number in (("00", 1), ("00", 2), ("01", 1))]
+    for place, config in enumerate(THEORY_OF_MIND.configs):
+        entries = [front_matter(card)["configs"][place] for card in cards]
+        assert {entry["config_name"] for entry in entries} == {config}
+        assert len({str(entry) for entry in entries}) == 3
+
+
 def test_what_the_researchers_have_not_stated_is_named() -> None:
     card = known().card(statement=dataclasses.replace(SAID, biases="", limits=""))
     assert "stated nothing about: known biases, known limits." in card
@@ -264,8 +344,9 @@ def test_changes_are_counted_from_the_release_before(tmp_path: Path) -> None:
         judged(6, yes, yes, yes),
     ]
     build(
-        tmp_path / "2", after, number=2, filter_name="majority", protocol_version="2", previous=tmp_path / "1"
-    )
+        tmp_path / "2", after, number=2, filter_name="majority", protocol_version="2", license="CC0-1.0",
+        previous=tmp_path / "1",
+    )  # fmt: skip
     card = card_of(tmp_path / "2")
     for fact in (
         "Release 1 was asked for on 2026-03-01 and kept 2 stories of 5, with 12 counted votes.",
@@ -275,6 +356,7 @@ def test_changes_are_counted_from_the_release_before(tmp_path: Path) -> None:
         "Newly dropped, without a verdict before: 1.",
         "**The filter has changed**: `all-agree` before, `majority` now.",
         "**The version of the protocol has changed**: `1` before, `2` now.",
+        "**The licence has changed**: `CC-BY-4.0` before, `CC0-1.0` now.",
     ):
         assert fact in card, fact
 
@@ -360,6 +442,7 @@ def test_no_text_of_people_reshapes_the_card(title: str, said: str, name: str) -
         dataclasses.replace(
             FACTS,
             description="\n\n".join(["x"] * len(paragraphs(said))),
+            license="x",
             statement=Statement(creators=("x",), **same),
         )
     )
