@@ -221,6 +221,17 @@ def test_two_builds_are_byte_identical(tmp_path: Path) -> None:
     assert first.manifest_sha256 == second.manifest_sha256
 
 
+def test_votes_are_in_the_order_of_their_time_and_pseudonym_however_they_come(tmp_path: Path) -> None:
+    (story,) = [judged(1, "yyyy", "yyyy", "ypyy")]
+    first, second, third = story.votes
+    third = dataclasses.replace(third, submitted_at=second.submitted_at)
+    for place, votes in enumerate(((first, second, third), (third, second, first))):
+        build(tmp_path / str(place), [dataclasses.replace(story, votes=votes)])
+    written = rows(tmp_path / "0", "annotations/votes.jsonl")
+    assert [row["annotator"] for row in written] == ["annotator-0a", "annotator-1a", "annotator-2a"]
+    assert contents(tmp_path / "0") == contents(tmp_path / "1")
+
+
 def test_an_answer_about_an_incomplete_story_is_published_and_its_story_is_not(tmp_path: Path) -> None:
     build(tmp_path / "1", crowd(8))
     assert {row["story_id"] for row in rows(tmp_path / "1", "annotations/votes.jsonl")} >= {"s0000", "s0007"}
@@ -322,6 +333,14 @@ def test_datasets_loads_every_config_offline(tmp_path: Path) -> None:
         assert loaded[config]["rows"] == written
     assert "'harmfulness_predicted': List(Value('string'))" in loaded["story-data"]["features"]
     assert "'severity_original': Value('int64')" in loaded["story-data"]["features"]
+
+
+def test_another_release_in_a_directory_of_the_same_name_is_not_taken_from_the_cache(tmp_path: Path) -> None:
+    """``datasets`` caches by name and metadata; the salt in each config is what tells releases apart."""
+    for number, salt in ((1, "00"), (2, "01")):
+        build(tmp_path / salt / "1", [judged(number, "yyyy", "yyyy", "yyyy")], salt=salt)
+        (row,) = load_all(tmp_path / salt / "1", tmp_path / "cache", ("story-data",))["story-data"]["rows"]
+        assert row["story_id"] == f"s000{number}"
 
 
 def test_one_kept_story_is_enough_to_load(tmp_path: Path) -> None:
