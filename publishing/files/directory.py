@@ -150,6 +150,8 @@ def read_manifest(directory: Path) -> dict[str, str]:
         sha256, separator, path = row.partition("  ")
         if not separator or not path:
             raise BrokenDirectory(f"{directory}: MANIFEST has a line that is not “<sha256>  <path>”.")
+        if path in expected:
+            raise BrokenDirectory(f"{directory}: MANIFEST lists {path} twice.")
         expected[path] = sha256
     if not expected:
         raise BrokenDirectory(f"{directory}: MANIFEST is empty.")

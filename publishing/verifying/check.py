@@ -11,6 +11,7 @@ from publishing.verifying import (
     copies,
     decisions,
     description,
+    drawings,
     figures,
     hashes,
     identifiers,
@@ -34,6 +35,7 @@ CHECKS = (
     copies.CHECK,
     metadata.CROISSANT,
     metadata.CARD,
+    drawings.CHECK,
     identifiers.CHECK,
 )
 _ALWAYS = (hashes.CHECK, SCHEMA, identifiers.CHECK)
@@ -44,15 +46,17 @@ _RECOMPUTED = (
     figures.MACHINE,
     copies.CHECK,
     metadata.CARD,
+    drawings.CHECK,
 )
 _NOT_COUNTED = (
     "Rows are not sound, so nothing has been recomputed from them: questions, counts, statistics, machine "
-    "validation, Parquet copies and the card's columns."
+    "validation, Parquet copies, the card and the charts."
 )
 _NOT_DESCRIBED = (
     "release.json does not say what the other files should hold, so they have not been looked into."
 )
 _NOT_GUESSED = "Questions or documents are not sound, so machine_validation.json has not been recomputed."
+_NOT_DRAWN = "Counts or figures are not sound, so the charts have not been drawn again."
 _BY_STORY = "What counts against a story depends on the story here, so the verdicts have not been recomputed."
 
 
@@ -87,7 +91,7 @@ def check_release(directory: Path, *, with_machine_validation: bool = True) -> R
     if told:
         hashes.check_files(listed, told.layout, findings)
         rule.check(told, findings)
-        _check_data(directory, told, findings, with_machine_validation)
+        _check_data(directory, told, listed, findings, with_machine_validation)
         metadata.check_croissant(directory, listed, told.layout, findings)
     else:
         findings.skip(_NOT_DESCRIBED, *(name for name in CHECKS if name not in _ALWAYS))
@@ -97,7 +101,11 @@ def check_release(directory: Path, *, with_machine_validation: bool = True) -> R
 
 
 def _check_data(
-    directory: Path, told: Description, findings: Findings, with_machine_validation: bool
+    directory: Path,
+    told: Description,
+    listed: dict[str, str],
+    findings: Findings,
+    with_machine_validation: bool,
 ) -> None:
     found = decisions.recount(directory, told, findings)
     if found is None:
@@ -116,6 +124,20 @@ def _check_data(
     else:
         figures.check_machine_validation(directory, told, findings)
     _check_columns(directory, told, found, findings)
+    _check_presentation(directory, listed, findings)
+
+
+def _check_presentation(directory: Path, listed: dict[str, str], findings: Findings) -> None:
+    """What is drawn from the documents, if they are sound."""
+    if any(findings.of(name) for name in (SCHEMA, figures.COUNTS, figures.STATISTICS, figures.MACHINE)):
+        findings.skip(_NOT_DRAWN, drawings.CHECK)
+        return
+    statistics, guesses = (
+        description.read_document(directory, path, findings) or {}
+        for path in (figures.STATISTICS_JSON, figures.MACHINE_JSON)
+    )
+    if statistics and guesses:
+        drawings.check(directory, listed, statistics, guesses, findings)
 
 
 def _check_columns(directory: Path, told: Description, found: Recount, findings: Findings) -> None:

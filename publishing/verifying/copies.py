@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from publishing.files.parquet import batches, parquet_path, schema_of
 from publishing.verifying.findings import Findings
 
 CHECK = "parquet"
+_WRITTEN_BY = re.compile(r"parquet-cpp-arrow version [0-9.]+(-SNAPSHOT)?")
 
 
 def check(directory: Path, path: str, columns: Mapping[str, Type], findings: Findings) -> None:
@@ -22,9 +24,11 @@ def check(directory: Path, path: str, columns: Mapping[str, Type], findings: Fin
         with pq.ParquetFile(directory / copy) as file:
             schema = file.schema_arrow
             expected = schema_of(columns)
-            if not schema.equals(expected):
+            if not schema.equals(expected) or _noted(schema) != _noted(expected):
                 findings.add(CHECK, copy, _other_types(schema, expected))
                 return
+            if problem := _other_metadata(file):
+                findings.add(CHECK, copy, problem)
             row = _first_difference(batches(directory / path, expected), _rows(file))
     except FileNotFoundError:
         findings.add(CHECK, copy, "The file is missing.")
@@ -35,10 +39,32 @@ def check(directory: Path, path: str, columns: Mapping[str, Type], findings: Fin
             findings.add(CHECK, copy, f"Row {row} is not that of {path}.", row)
 
 
+def _other_metadata(file: pq.ParquetFile) -> str:
+    """What a copy says beside its rows and their types: only who wrote it."""
+    if odd := sorted((file.metadata.metadata or {}).keys() - {b"ARROW:schema"}):
+        return f"The metadata have {len(odd)} entries that no copy has."
+    if not _WRITTEN_BY.fullmatch(file.metadata.created_by or ""):
+        return "The metadata do not name the writer as copies do."
+    return ""
+
+
+def _noted(schema: pa.Schema) -> list[object]:
+    """The metadata of a schema and of every field in it, at whatever depth."""
+    fields = list(schema)
+    noted: list[object] = [schema.metadata]
+    while fields:
+        field = fields.pop()
+        noted.append(field.metadata)
+        fields += [field.type.field(place) for place in range(field.type.num_fields)]
+    return noted
+
+
 def _other_types(found: pa.Schema, expected: pa.Schema) -> str:
+    if found.equals(expected):
+        return "The metadata of the schema are not those that copies have."
     if found.names != expected.names:
         return f"The columns are {', '.join(found.names)}; they should be {', '.join(expected.names)}."
-    odd = [name for name in expected.names if not found.field(name).equals(expected.field(name), True)]
+    odd = [name for name in expected.names if not found.field(name).equals(expected.field(name))]
     return f"The types of {', '.join(odd)} are not those that the rows need."
 
 

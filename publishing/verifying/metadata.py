@@ -49,10 +49,10 @@ def _header(path: Path) -> Mapping[str, Any]:
 def _wrong_header(
     header: Mapping[str, Any], layout: Layout, columns: Mapping[str, Mapping[str, Type]]
 ) -> Iterator[str]:
-    configs = header.get("configs")
+    configs = found if isinstance(found := header.get("configs"), list) else []
     stated = {
         config["config_name"]: config.get("data_files")
-        for config in (configs if isinstance(configs, list) else [])
+        for config in configs
         if isinstance(config, dict) and isinstance(config.get("config_name"), str)
     }
     if list(stated) != list(layout.configs) or len(configs) != len(stated):

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
+
 from tests.publishing.verifying.support import Row, edit_copy, edit_document, edit_rows, edit_text
 
 VOTES = "annotations/votes.jsonl"
@@ -211,6 +213,30 @@ def kept_and_dropped(place: Path) -> None:
     edit_rows(DROPPED, lambda rows: rows.insert(0, row))(place)
 
 
+RETENTION = "figures/retention.svg"
+
+
+def chart_added(place: Path) -> None:
+    (place / "figures" / "extra.svg").write_bytes((place / RETENTION).read_bytes())
+
+
+def schema_noted(table: Any) -> Any:
+    return table.replace_schema_metadata({"contact": "ann@example.org"})
+
+
+def field_noted(table: Any) -> Any:
+    field = table.schema.field("q1").with_metadata({"contact": "ann@example.org"})
+    return table.cast(table.schema.set(table.schema.get_field_index("q1"), field))
+
+
+def file_noted(place: Path) -> None:
+    """An entry beside the schema, where readers of the schema do not see it."""
+    table = pq.read_table(place / COPY)
+    with pq.ParquetWriter(place / COPY, table.schema) as file:
+        file.write_table(table)
+        file.add_key_value_metadata({"contact": "ann@example.org"})
+
+
 def croissant(change: Callable[[Row], object]) -> Callable[[Path], None]:
     return edit_document("croissant.json", change)
 
@@ -406,6 +432,67 @@ BREAKS = (
     statistics("retention", "retention", lambda d: d["stories"].update(retention=0.9)),
     statistics("unique entities", "unique_x", lambda d: d["stories"].update(unique_x=1)),
     statistics("a key is away", "keys", lambda d: d.pop("bootstrap")),
+    Break(
+        "a chart with another figure",
+        edit_text(RETENTION, " of ", " of 9"),
+        "figures",
+        RETENTION,
+        "not the one",
+    ),
+    Break(
+        "a script in a chart",
+        edit_text(RETENTION, "</svg>", "<script>x</script></svg>"),
+        "figures",
+        RETENTION,
+        "not the one",
+    ),
+    Break("a chart too many", chart_added, "figures", "figures/extra.svg", "no such chart"),
+    Break("a chart is away", lambda place: (place / RETENTION).unlink(), "figures", RETENTION, "missing"),
+    Break("metadata in a copy", edit_copy(COPY, schema_noted), "parquet", COPY, "metadata of the schema"),
+    Break("metadata of a column", edit_copy(COPY, field_noted), "parquet", COPY, "metadata of the schema"),
+    Break("metadata beside the schema", file_noted, "parquet", COPY, "1 entries that no copy has"),
+    Break(
+        "a worker id in the card",
+        bytes_added("README.md", b"\nThanks to A1B2C3D4E5F6G7.\n"),
+        "identifiers",
+        "README.md",
+        "Mechanical Turk",
+    ),
+    Break(
+        "a Prolific id in the card",
+        bytes_added("README.md", b"\nThanks to 5f3c0a1b2c3d4e5f60718293.\n"),
+        "identifiers",
+        "README.md",
+        "Prolific",
+    ),
+    Break(
+        "a mail address in the card",
+        bytes_added("README.md", b"\nThanks to ann@example.org.\n"),
+        "identifiers",
+        "README.md",
+        "e-mail",
+    ),
+    Break(
+        "a worker id in Croissant",
+        croissant(lambda d: d.update(description="Thanks to A1B2C3D4E5F6G7.")),
+        "identifiers",
+        "croissant.json",
+        "Mechanical Turk",
+    ),
+    Break(
+        "a Prolific id in the citation",
+        bytes_added("CITATION.cff", b"contact: 5f3c0a1b2c3d4e5f60718293\n"),
+        "identifiers",
+        "CITATION.cff",
+        "Prolific",
+    ),
+    Break(
+        "a mail address in a chart",
+        edit_text(RETENTION, "</svg>", "<!-- ann@example.org --></svg>"),
+        "identifiers",
+        RETENTION,
+        "e-mail",
+    ),
     Break("a row short", edit_copy(COPY, without_last_row), "parquet", COPY, "is not that"),
     Break("one cell differs", edit_copy(COPY, another_answer), "parquet", COPY, "Row 6"),
     Break("another type", edit_copy(COPY, another_type), "parquet", COPY, "seconds_on_task"),
