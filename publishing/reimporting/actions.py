@@ -16,7 +16,7 @@ from annotation.models import Event, Study
 from annotation.protocols import UnknownProtocol, get_protocol
 from publishing.errors import NotImportable
 from publishing.files.rows import DROPPED_PATH
-from publishing.reimporting.reading import Crowd, license_of, past_stories, read_crowd, story_file
+from publishing.reimporting.reading import Crowd, past_stories, read_crowd, story_file
 from publishing.verifying import Report, check_release
 from publishing.verifying.decisions import KEPT_PATH
 from publishing.verifying.description import Description
@@ -65,9 +65,7 @@ def import_release(
     source = f"imported from release {told.document['study']} {told.document['number']}"
     note = f"{source}, MANIFEST {report.manifest_sha256}"
     crowd = read_crowd(directory, told) if with_votes else None
-    study = actions.create_study(
-        slug=slug, settings=_settings(directory, told, note, contact, crowd), by=by, now=now
-    )
+    study = actions.create_study(slug=slug, settings=_settings(told, note, contact, crowd), by=by, now=now)
     if told.document["environment"] == Environment.REHEARSAL:
         study = actions.make_rehearsal(study=study, by=by, now=now)
     record_event(
@@ -84,9 +82,7 @@ def import_release(
     return Imported(study, stories, votes, crowd)
 
 
-def _settings(
-    directory: Path, told: Description, note: str, contact: str, crowd: Crowd | None
-) -> actions.StudySettings:
+def _settings(told: Description, note: str, contact: str, crowd: Crowd | None) -> actions.StudySettings:
     protocol = told.document["protocol"]
     try:
         get_protocol(protocol["name"], protocol["version"])
@@ -98,8 +94,8 @@ def _settings(
         description=f"{note[:1].upper()}{note[1:]}.",
         protocol=protocol["name"],
         votes_per_story=told.votes_per_story,
+        license=told.document["license"],
     )
-    usual = replace(usual, license=license_of(directory) or usual.license)
     if crowd is None:
         return usual
     cap = max(usual.story_cap, crowd.most_stories)

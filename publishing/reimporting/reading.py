@@ -6,7 +6,6 @@ Memory: 8 bytes per vote for these times, besides the people.
 
 from __future__ import annotations
 
-import json
 from array import array
 from bisect import bisect_left
 from collections import Counter
@@ -23,7 +22,6 @@ from annotation.protocols import multiple_choice
 from annotation.protocols.base import field_name
 from publishing.errors import NotImportable
 from publishing.files import jsonl
-from publishing.files.croissant import CROISSANT_PATH
 from publishing.files.rows import CountedVote, Row
 from publishing.verifying import decisions, lines
 from publishing.verifying.description import Description
@@ -114,13 +112,6 @@ def _served_at(vote: CountedVote) -> datetime:
 
 def _microseconds(moment: datetime) -> int:
     return (moment - _EPOCH) // _MICROSECOND
-
-
-def license_of(directory: Path) -> str:
-    """The licence that the release's Croissant metadata names; none: an empty text."""
-    described = json.loads((directory / CROISSANT_PATH).read_bytes())
-    found = described.get("license")
-    return found if isinstance(found, str) else ""
 
 
 @contextmanager

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def release(releases_root: Path) -> Release:
     """Of 20 stories: some kept, some dropped, some with too few votes or none."""
-    study = judged_study("first", random_forms(5, 20))
+    study = judged_study("first", random_forms(5, 20), license="CC0-1.0")
     actions.close_study(study=study, by=None, now=timezone.now())
     return published(study)
 
@@ -75,6 +75,7 @@ def test_without_votes_it_is_a_draft_to_be_judged_anew(release: Release) -> None
     assert not Enrollment.objects.filter(study=study).exists()
     assert Story.objects.filter(study=study, has_free_slot=True).count() == facts["stories"]
     assert broken_promises() == []
+    assert study.license == release.license == "CC0-1.0"
 
 
 def test_with_votes_a_release_of_it_says_the_same(release: Release) -> None:
