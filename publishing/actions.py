@@ -31,6 +31,7 @@ from annotation.actions.studies import freeze_answers, thaw_answers
 from annotation.models import Event, Study
 from publishing import builder, locks, queries, streaming
 from publishing.builder import Built
+from publishing.card.changes import COMPARED
 from publishing.errors import BrokenDirectory, NothingToRelease, PlaceTaken, PublishingError, ReleaseUnderway
 from publishing.files import directory
 from publishing.files.directory import MANIFEST
@@ -153,31 +154,21 @@ def build_release(*, release_id: int, now: datetime) -> None:
         try:
             _publish(release, _adopted(release) or _built(release), now=now)
         except (OSError, PublishingError) as error:
-            _give_up(release, _explained(error), now=now)
+            fail_release(release_id=release.pk, reason=_explained(error), now=now)
         except (OperationalError, InterfaceError, SoftTimeLimitExceeded):
             raise
         except Exception as error:
             fault = f"A fault in tomannot: {type(error).__name__}: {error}. The worker's log says where."
-            _give_up(release, fault, now=now)
+            fail_release(release_id=release.pk, reason=fault, now=now)
             raise
-
-
-def _give_up(release: Release, reason: str, *, now: datetime) -> None:
-    """Fail a release, and leave nothing of it in the place where the next try will want to be."""
-    try:
-        description = json.loads((release.directory / builder.RELEASE_JSON).read_bytes())
-    except (OSError, ValueError):
-        description = {}
-    if description.get("salt") == release.salt:
-        shutil.rmtree(release.directory, ignore_errors=True)
-    fail_release(release_id=release.pk, reason=reason, now=now)
 
 
 @transaction.atomic
 def fail_release(*, release_id: int, reason: str, now: datetime) -> None:
     """Give up an unfinished release, saying why. Does nothing to one that is finished.
 
-    What was fixed for it may change again, as far as no earlier release has published it.
+    What was fixed for it may change again, as far as no earlier release has published it. Nothing of it
+    is left in the place where the next try will want to be.
     """
     release = (
         Release.objects.select_for_update(of=("self",), no_key=True)
@@ -186,6 +177,7 @@ def fail_release(*, release_id: int, reason: str, now: datetime) -> None:
     )
     if release.state not in (Release.State.REQUESTED, Release.State.BUILDING):
         return
+    _remove_unpublished(release)
     release.state = Release.State.FAILED
     release.failure = reason
     if release.answers_until is not None:
@@ -229,6 +221,16 @@ def _published_until(study: Study) -> datetime | None:
     published = Release.objects.filter(study=study).published()
     until: datetime | None = published.aggregate(until=Max("answers_until"))["until"]
     return until
+
+
+def _remove_unpublished(release: Release) -> None:
+    """Remove the release's directory if it was moved into place already, and nothing that is not its own."""
+    try:
+        description = json.loads((release.directory / builder.RELEASE_JSON).read_bytes())
+    except (OSError, ValueError):
+        return
+    if description.get("salt") == release.salt:
+        shutil.rmtree(release.directory, ignore_errors=True)
 
 
 @transaction.atomic(durable=True)
@@ -283,10 +285,30 @@ def _built(release: Release) -> Built:
 
 
 def _previous(release: Release) -> Path | None:
-    """The directory of the release before; None for the first one, or when its files are away."""
+    """The directory of the release before; None for the first one, or when its files are away.
+
+    Raises :class:`~publishing.errors.BrokenDirectory` unless what is read of it is as it was published.
+    """
     before = Release.objects.published().filter(study=release.study_id, number__lt=release.number)
     found = before.select_related("study").order_by("-number").first()
-    return found.directory if found and (found.directory / MANIFEST).is_file() else None
+    if found is None or not (found.directory / MANIFEST).is_file():
+        return None
+    for file in found.files.filter(path__in=COMPARED):
+        if _sha256(found.directory, file.path) != file.sha256:
+            raise BrokenDirectory(
+                f"{found.directory / file.path} is not as it was published, so the new release cannot be "
+                "compared with that one. Put the files of that release back as they were, or move its "
+                "directory away, and ask for the release again."
+            )
+    return found.directory
+
+
+def _sha256(folder: Path, path: str) -> str | None:
+    """The hash of a file; None when it is missing."""
+    try:
+        return directory.file_facts(folder, path).sha256
+    except FileNotFoundError:
+        return None
 
 
 def _adopted(release: Release) -> Built | None:

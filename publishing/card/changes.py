@@ -21,6 +21,8 @@ Move = tuple[Outcome | None, Outcome | None]
 """What became of a story then and now; None when it had no verdict: it lacked votes, or was not there."""
 
 _FILES = {Outcome.KEPT: config_path(STORY_CONFIG), Outcome.DROPPED: DROPPED_PATH}
+COMPARED = ("release.json", *_FILES.values())
+"""The files of the release before that are read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -255,6 +255,25 @@ def test_building_a_finished_release_again_does_nothing(small: Study) -> None:
     assert {path: path.stat().st_mtime_ns for path in release.directory.rglob("*")} == before
 
 
+@pytest.mark.parametrize(
+    "path", ["release.json", "story-data/test.jsonl", "annotations/dropped-stories.jsonl"]
+)
+def test_a_release_is_not_compared_with_a_damaged_one(small: Study, path: str) -> None:
+    first = published(small)
+    damaged = first.directory / path
+    whole = damaged.read_bytes()
+    for content in (whole.replace(b"e", b"E", 1), b""):
+        damaged.write_bytes(content)
+        release = build(request(small))
+        assert release.state == Release.State.FAILED
+        assert f"{damaged} is not as it was published" in release.failure
+    damaged.unlink()
+    assert build(request(small)).state == Release.State.FAILED
+    damaged.write_bytes(whole)
+    release = build(request(small))
+    assert (release.number, release.state) == (2, Release.State.PUBLISHED)
+
+
 # What a killed build leaves, and what the next one makes of it
 
 

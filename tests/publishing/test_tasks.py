@@ -62,3 +62,26 @@ def test_a_build_that_takes_too_long_fails_with_the_reason(
     assert "4 hours" in release.failure
     assert list(release.directory.parent.iterdir()) == []
     app.control.purge()
+
+
+def test_a_build_that_takes_too_long_at_its_end_leaves_the_place_free(
+    small: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The directory is in place already, and the database does not know yet."""
+    release = actions.request_release(study=small, by=None, now=timezone.now())
+
+    def too_long(*args: object, **kwargs: object) -> None:
+        assert (release.directory / "MANIFEST").is_file()
+        raise SoftTimeLimitExceeded
+
+    with monkeypatch.context() as patched:
+        patched.setattr("publishing.actions._publish", too_long)
+        tasks.build_release(release.pk)
+    release.refresh_from_db()
+    assert release.state == Release.State.FAILED
+    assert not release.directory.exists()
+    again = actions.request_release(study=small, by=None, now=timezone.now())
+    tasks.build_release(again.pk)
+    again.refresh_from_db()
+    assert (again.number, again.state) == (release.number, Release.State.PUBLISHED)
+    app.control.purge()
