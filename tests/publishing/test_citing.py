@@ -154,3 +154,10 @@ def _assert_one_entry(made: Citation) -> None:
     assert [name for name in fields if name not in ("doi", "url")] == ["author", "title", "year", "note"]
     assert len(entry.splitlines()) == len(fields) + 2
     assert "\n" not in made.apa()
+
+
+def test_a_line_is_the_same_whatever_python_knows_of_unicode_and_turns_no_text_around() -> None:
+    assert one_line("a\u202e\u2066b\u2069 \x00\x1b\ufffe\U0010ffff\ud800 c\x85\n\td") == "ab c d"
+    new, unassigned = "\U0001fae9", "\U000e0fff"  # Unicode 16, and nothing yet
+    assert one_line(f"{new}{unassigned}") == f"{new}{unassigned}"
+    assert one_line("שלום\u200f!") == "שלום\u200f!"  # a mark belongs to the text
