@@ -24,7 +24,7 @@ from dashboard.baseline import Admission, BaselinePlan, Who, admission_for, newe
 from dashboard.configuration import RoundConfiguration, StudyConfiguration, read_configuration
 from dashboard.samples import SAMPLE_STUDY, sample_consent
 from publishing.baseline.actions import record_sample
-from publishing.baseline.drawing import draw
+from publishing.baseline.drawing import Drawn, draw
 from publishing.facts import Statement
 from publishing.models import Release
 from publishing.statement.actions import describe_data
@@ -137,18 +137,26 @@ def _file_of(stories: Path | Sequence[Mapping[str, Any]], name: str) -> Iterator
         yield path
 
 
-@transaction.atomic
 def draw_baseline(
     *, release: Release, plan: BaselinePlan, by: User | None, now: datetime
 ) -> tuple[Study, Admission]:
     """A draft study in which people answer a sample of a release's questions, and who may take part.
 
-    All of it or nothing. Its environment is the release's; pay, currency and licence are those of the
-    study that was released. Raises what the steps raise: :class:`publishing.errors.NotDrawable`, and the
-    refusals of ``annotation.actions`` and ``qualification.actions``.
+    All of it or nothing; the files of the release are read before the transaction begins. Its environment
+    is the release's; pay, currency and licence are those of the study that was released. Raises what the
+    steps raise: :class:`publishing.errors.NotDrawable`, and the refusals of ``annotation.actions`` and
+    ``qualification.actions``.
     """
-    source = release.study
     drawn = draw(release, per_scenario=plan.per_scenario, seed=plan.seed)
+    return _create_baseline(release, plan, drawn, by=by, now=now)
+
+
+@transaction.atomic
+def _create_baseline(
+    release: Release, plan: BaselinePlan, drawn: Drawn, *, by: User | None, now: datetime
+) -> tuple[Study, Admission]:
+    """The study that asks what was drawn."""
+    source = release.study
     settings = annotation_actions.StudySettings(
         title=plan.title,
         contact=plan.contact or source.contact,

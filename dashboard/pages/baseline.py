@@ -22,7 +22,7 @@ from dashboard.forms import BaselineForm
 from dashboard.spreadsheets import csv_file
 from publishing.access import published_release
 from publishing.baseline.accuracy import ALL
-from publishing.baseline.drawing import can_be_drawn_from
+from publishing.baseline.drawing import can_be_drawn_from, check_size_for_a_page
 from publishing.baseline.results import has_accuracy, results
 from publishing.errors import PublishingError
 
@@ -37,6 +37,7 @@ def draw(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     form = BaselineForm.of(release, request.POST if request.method == "POST" else None)
     if form.is_valid():
         try:
+            check_size_for_a_page(release)
             made, admission = actions.draw_baseline(
                 release=release, plan=form.plan(), by=signed_in(request), now=timezone.now()
             )

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
 from django.utils.translation import gettext as _
 
 from publishing.baseline.sampling import Sample, StoryFacts, sample
 from publishing.errors import NotDrawable
 from publishing.files.rows import STORY_CONFIG, Row, config_path, layout_for
 from publishing.models import Release
+
+MOST_FOR_A_PAGE = 20_000
+"""Kept stories up to which a sample is drawn while a page is waiting: seconds, not minutes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,18 @@ class Drawn:
 def can_be_drawn_from(release: Release) -> bool:
     """Whether the release has question sets."""
     return bool(layout_for(release.study.protocol_name).question_sets)
+
+
+def check_size_for_a_page(release: Release) -> None:
+    """Raises :class:`NotDrawable` when reading the release takes longer than a page may."""
+    if release.kept is not None and release.kept > MOST_FOR_A_PAGE:
+        raise NotDrawable(
+            _(
+                "This release has more than %(most)s stories, too many to read while a page is waiting. Draw "
+                "from it with manage.py draw_baseline %(study)s %(number)s."
+            )
+            % {"most": MOST_FOR_A_PAGE, "study": release.study.slug, "number": release.number}
+        )
 
 
 def draw(release: Release, *, per_scenario: int, seed: int) -> Drawn:
@@ -84,7 +99,7 @@ def _rows(release: Release, config: str) -> Iterator[dict[str, Any]]:
         with open(release.directory / path, "rb") as file:
             for line in file:
                 digest.update(line)
-                yield json.loads(line)
+                yield orjson.loads(line)
     except (OSError, ValueError) as error:
         raise NotDrawable(
             _("%(path)s of release %(number)s cannot be read: %(reason)s.")

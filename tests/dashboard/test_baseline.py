@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Permission
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -25,6 +26,7 @@ from annotation.errors import StudyExists
 from annotation.models import ConsentText, Enrollment, Event, Story, Study
 from dashboard.baseline import Viewers, Who
 from dashboard.integrity import CHECKS, run
+from publishing.baseline.drawing import draw
 from publishing.baseline.results import results
 from publishing.errors import NotDrawable
 from publishing.models import BaselineSample, Release
@@ -162,6 +164,39 @@ def test_what_cannot_be_drawn_from_is_refused_and_leaves_nothing(release: Releas
     with pytest.raises(NotDrawable, match="cannot be read"):
         drawn(release, slug="gone")
     assert set(Study.objects.values_list("slug", flat=True)) == {"pilot", study.slug}
+
+
+def test_a_page_leaves_big_releases_to_the_command(
+    release: Release, boss: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("publishing.baseline.drawing.MOST_FOR_A_PAGE", release.kept)
+    url = reverse("dashboard:draw_baseline", args=["pilot", 1])
+    given = {
+        "slug": "small-enough", "title": "Questions", "per_scenario": 2, "seed": 7, "votes_per_question": 3,
+        "who": "anyone", "viewers": "admit", "contact": "a@example.org", "consent": "Agreed?",
+    }  # fmt: skip
+    assert boss.post(url, given).status_code == 302
+    monkeypatch.setattr("publishing.baseline.drawing.MOST_FOR_A_PAGE", (release.kept or 0) - 1)
+    refused = boss.post(url, given | {"slug": "too-big"})
+    assert refused.status_code == 422
+    assert "manage.py draw_baseline pilot 1" in refused.content.decode()
+    assert set(Study.objects.values_list("slug", flat=True)) == {"pilot", "small-enough"}
+    call_command("draw_baseline", "pilot", "1", "--study", "too-big", stdout=io.StringIO())
+    assert Study.objects.filter(slug="too-big").exists()
+
+
+def test_the_files_are_read_outside_the_transaction(
+    release: Release, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[bool] = []
+
+    def reading(*args: Any, **kwargs: Any) -> Any:
+        read.append(connection.in_atomic_block)
+        return draw(*args, **kwargs)
+
+    monkeypatch.setattr("dashboard.actions.draw", reading)
+    drawn(release)
+    assert read == [False]
 
 
 def test_from_the_release_to_the_accuracy_over_http(release: Release, boss: Client) -> None:
