@@ -100,13 +100,12 @@ def test_questions_about_one_story_are_drawn_together() -> None:
     assert high - low > of_thirty[1] - of_thirty[0]
 
 
-@pytest.mark.parametrize("given", [{"a": 3}, {"b": 3}])
-def test_answers_that_are_all_right_or_all_wrong_have_no_interval(given: dict[str, int]) -> None:
+@pytest.mark.parametrize("chosen", ["a", "b"])
+def test_answers_that_are_all_right_or_all_wrong_have_no_interval(chosen: str) -> None:
     """Every draw gives the same share: the bootstrap does not know how sure it is."""
-    line = accuracy([item("trivia", f"s{n}", **given) for n in range(50)], votes_per_item=3)["configs"][
-        "trivia"
-    ]
-    assert line["accuracy"] == ("a" in given)
+    items = [AnsweredItem("trivia", f"s{n}", "a", 2, {chosen: 3}) for n in range(50)]
+    line = accuracy(items, votes_per_item=3)["configs"]["trivia"]
+    assert line["accuracy"] == (chosen == "a")
     assert line["interval"] is None
     assert line["agreement"] == {"percent": 1.0, "interval": None}
     assert line["majority"]["interval"] is not None

@@ -190,7 +190,7 @@ def test_parts_stay_when_the_store_is_busy_and_go_when_it_refuses_them(
 
     def refuse(**request: Any) -> None:
         answer = {"Error": {"Code": code}, "ResponseMetadata": {"HTTPStatusCode": status}}
-        raise ClientError(answer, "CompleteMultipartUpload")  # type: ignore[arg-type]
+        raise ClientError(answer, "CompleteMultipartUpload")
 
     with monkeypatch.context() as patched:
         patched.setattr(store.client, "complete_multipart_upload", refuse)
