@@ -87,7 +87,7 @@ class LinkProblem(enum.Enum):
         _(
             "You have left, and everything that said who you are has been erased, as you asked. "
             "So that nobody answers a story twice, your place cannot be opened again. "
-            "Thank you for the time you gave."
+            "Thank you for the time you gave. If you have a question, write to the people who invited you."
         ),
     )
 

@@ -32,7 +32,7 @@ _TEXTS: dict[Reason, tuple[Text, Text, Text]] = {
     Reason.SUSPENDED: (
         _("You cannot go on at the moment"),
         _("The people who run this study have paused your part in it. What you saved is kept and credited."),
-        _("You need not do anything. If they let you go on, your personal link brings you to the stories."),
+        _("You need not do anything. If they let you go on, the link below brings you to the stories."),
     ),
     Reason.WITHDRAWN: (
         _("You have left this study"),
@@ -42,12 +42,12 @@ _TEXTS: dict[Reason, tuple[Text, Text, Text]] = {
     Reason.STUDY_NOT_OPEN: (
         _("The study has not begun yet"),
         _("You are early. Your link will work as soon as the study opens."),
-        _("Keep your personal link and open it again later; nothing is lost by having come early."),
+        _("Keep the link below and open it again later; nothing is lost by having come early."),
     ),
     Reason.STUDY_PAUSED: (
         _("The study is paused"),
         _("Nobody is given stories just now. What you saved is kept."),
-        _("You can close this page, and open your personal link again later: you go on where you were."),
+        _("You can close this page, and open the link below again later: you go on where you were."),
     ),
     Reason.STUDY_CLOSED: (
         _("The study is finished"),
@@ -57,7 +57,7 @@ _TEXTS: dict[Reason, tuple[Text, Text, Text]] = {
     Reason.PROTOCOL_CHANGED: (
         _("The study has to be looked after"),
         _("Its questions changed while it was running, so nobody is given stories. What you saved is kept."),
-        _("You did nothing wrong. You can close this page, and open your personal link again later."),
+        _("You did nothing wrong. You can close this page, and open the link below again later."),
     ),
     Reason.CAP_REACHED: (
         _("You have answered as many stories as one person may"),
@@ -67,7 +67,7 @@ _TEXTS: dict[Reason, tuple[Text, Text, Text]] = {
     Reason.NOTHING_FREE: (
         _("Every story is with somebody just now"),
         _("Other people hold the stories that are left. If one of them stops, a story becomes free for you."),
-        _("Look again in a while, or close this page: your personal link brings you back here."),
+        _("Look again in a while, or close this page: the link below brings you back here."),
     ),
     Reason.NOT_QUALIFIED_THERE: (
         _("This study is for people from another one"),

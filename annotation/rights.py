@@ -37,7 +37,7 @@ class Right(enum.Enum):
     AUDIT = "see and export the audit log"
     REVIEW = "judge people's work: spot checks, adjudication"
     CHANGE = "change the study: settings, stories, key, people, state"
-    PUBLISH = "ask for a release, withdraw one"
+    PUBLISH = "ask for a release"
     MANAGE = "decide who belongs to the study, and in which role"
 
 

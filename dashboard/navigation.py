@@ -31,7 +31,7 @@ ENTRIES = (
     Entry("study", _("Overview")),
     Entry("set_up", _("Set-up")),
     Entry("stories", _("Stories")),
-    Entry("members", _("People")),
+    Entry("members", _("Members")),
     Entry("quality", _("Quality")),
     Entry("review", _("Review")),
     Entry("filters", _("Filters")),

@@ -22,6 +22,8 @@ class Completion:
 
     code: str
     return_url: str | None
+    outcome: Outcome
+    """What the code tells the platform."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,7 @@ def completion_of(enrollment: Enrollment) -> Completion | None:
     back = way_back(
         link.return_url, link.return_hosts, code=code, participant=_participant(enrollment, link.source)
     )
-    return Completion(code, back)
+    return Completion(code, back, outcome)
 
 
 def way_out_of(enrollment: Enrollment) -> WayOut | None:

@@ -219,7 +219,10 @@ def _address(
 
 
 def _forgotten(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
-    text = _("You asked for it, so nothing that says who you are is kept here any more.")
+    text = _(
+        "You asked for it, so nothing that says who you are is kept here any more. "
+        "If you have a question, write to %(contact)s."
+    ) % {"contact": enrollment.study.contact}
     return message(request, enrollment, _("You have been forgotten"), text, status=409)
 
 

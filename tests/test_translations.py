@@ -117,7 +117,7 @@ def test_the_search_for_texts_finds_them() -> None:
         ("Key information",),
         ("The study is finished",),
         ("two of three",),
-        (f"a story that somebody holds{WITHIN}Release",),
+        (f"a story that somebody holds{WITHIN}Give it to somebody else",),
         ("yes,–",),
         ("Questions: %(contact)s",),
         ("Skip to the content",),

@@ -17,9 +17,19 @@ COUNT_SECONDS = 60
 
 
 def progress(enrollment: Enrollment) -> dict[str, int]:
-    """How many stories the person has answered, may still answer, and the study still needs."""
-    done, cap = enrollment.stories_submitted, enrollment.study.story_cap
-    return {"done": done, "cap": cap, "left_under_cap": max(0, cap - done), "needed": _needed(enrollment)}
+    """How many stories the person has answered, may still answer, and the study still needs.
+
+    ``left`` is the smaller of the last two: no more can come to the person.
+    """
+    done, cap, needed = enrollment.stories_submitted, enrollment.study.story_cap, _needed(enrollment)
+    under_cap = max(0, cap - done)
+    return {
+        "done": done,
+        "cap": cap,
+        "left_under_cap": under_cap,
+        "left": min(under_cap, needed),
+        "needed": needed,
+    }
 
 
 def _needed(enrollment: Enrollment) -> int:

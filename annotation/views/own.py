@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
@@ -33,12 +34,14 @@ def answers(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
         return redirect(request.path)
     now = timezone.now()
     context = {
+        "changed": _was_changed(enrollment, number(request.GET.get("changed"))),
         "answers": [
             {
                 "vote": vote,
                 "parts": protocol.summary(protocol.parse(vote.assignment.story.content)),
                 "choices": queries.choices_in_words(protocol, vote),
                 "receipt": receipt_context(vote),
+                "change_until": vote.first_submitted_at + timedelta(hours=enrollment.study.change_hours),
                 "no_change": no_change_text(actions.changing(vote, enrollment, now=now)),
                 "change_url": page_url(request, "annotation:change", assignment_id=vote.assignment_id),
             }
@@ -76,7 +79,7 @@ def change(request: HttpRequest, enrollment: Enrollment, assignment_id: int) -> 
     except CannotChange as error:
         text = str(no_change_text(error.reason))
         return message(request, enrollment, _("This answer stays as it is"), text, status=409)
-    return redirect(page_url(request, "annotation:answers"))
+    return redirect(f"{page_url(request, 'annotation:answers')}?changed={assignment_id}")
 
 
 @require_safe
@@ -116,6 +119,12 @@ def forget(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
         actions.forget(annotator=enrollment.annotator, now=timezone.now())
         return redirect(page_url(request, "annotation:stories"))
     return _leaving(request, enrollment, "annotation/forget.html")
+
+
+def _was_changed(enrollment: Enrollment, assignment_id: int) -> bool:
+    """Whether the person changed this answer; what an address says about it is not believed."""
+    vote = queries.newest_vote(enrollment, assignment_id) if assignment_id else None
+    return vote is not None and vote.revision > 1
 
 
 def _leaving(request: HttpRequest, enrollment: Enrollment, template: str) -> HttpResponse:

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.core.cache import caches
 
-from annotation.models import Event, Study
+from annotation.models import Event, Story, Study
 from tomannot.celery import app
 
 FIGURES_TASK = "dashboard.tasks.work_out_figures"
@@ -80,8 +80,13 @@ def is_underway(study: Study) -> bool:
 
 
 def refreshed(study: Study, *, now: datetime) -> tuple[Figures | None, bool]:
-    """The newest figures, and whether newer ones are underway; has a worker make them when they are due."""
+    """The newest figures, and whether newer ones are underway; has a worker make them when they are due.
+
+    Figures from before the first story came are none: they would say that nothing is left to do.
+    """
     found = latest(study)
+    if found and _is_from_before_stories(found, study):
+        found = None
     underway = is_underway(study)
     if not underway and is_due(found, newest_event_at=_newest_event_at(study), now=now):
         ask(study)
@@ -116,6 +121,12 @@ def keep(study: Study, made: Figures, people: list[dict[str, Any]]) -> None:
     values |= {_key(study, "people"): places, _key(study): made}
     caches["shared"].set_many(values, KEPT_FOR.total_seconds())
     caches["shared"].delete(_key(study, "underway"))
+
+
+def _is_from_before_stories(found: Figures, study: Study) -> bool:
+    if found.document is None or found.document["verdicts"]["stories"]:
+        return False
+    return Story.objects.filter(study=study, role=Story.Role.MAIN)[:1].exists()
 
 
 def _newest_event_at(study: Study) -> datetime | None:

@@ -32,7 +32,7 @@ IN_WORDS = {
     Right.REVIEW: gettext_lazy("Judge people’s work: spot checks, decisions beside the votes"),
     Right.AUDIT: gettext_lazy("Read and export the log"),
     Right.CHANGE: gettext_lazy("Change the study: settings, stories, key, annotators, open and close it"),
-    Right.PUBLISH: gettext_lazy("Publish a release, withdraw one"),
+    Right.PUBLISH: gettext_lazy("Publish a release"),
     Right.MANAGE: gettext_lazy("Decide who belongs to the study, and in which role"),
 }
 

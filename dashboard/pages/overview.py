@@ -68,7 +68,7 @@ def _now(request: HttpRequest, study: Study) -> dict[str, Any]:
     now = timezone.now()
     found, underway = kept.refreshed(study, now=now)
     people, document = tested(study), found.document if found else None
-    leases = overview.leases_of(study, now=now)
+    leases, shares = overview.leases_of(study, now=now), overview.people_of(study, people)
     for row in leases["rows"]:
         row["address"] = story_address(study, row["story_id"])
     context = {
@@ -77,7 +77,8 @@ def _now(request: HttpRequest, study: Study) -> dict[str, Any]:
         "underway": underway,
         "document": document,
         "tested": people,
-        "people": overview.people_of(study, people),
+        "people": shares,
+        "nobody_invited": not shares[0].value,
         "per_hour": overview.answers_in_the_last_hour(study, now=now),
         "leases": leases,
         "may_release": Right.CHANGE in rights_in(request.user, study),

@@ -26,6 +26,9 @@ from dashboard.study_forms import NO_TEST, OWN_TEST, SAMPLE_TEST, ConsentForm, S
 from qualification.errors import QualificationError
 from qualification.models import Round
 
+UNREAD = ("@localhost", "@example.org", "@example.com")
+"""Places that nobody has: what is written there reaches nobody."""
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -107,7 +110,7 @@ def checklist(study: Study) -> list[Step]:
         ),
         Step(
             study.gate != Study.Gate.MISSING,
-            _("No test is asked for, or there is one with an answer key"),
+            _test_in_words(study),
             f"{own}#test",
             _("Choose or add the test"),
         ),
@@ -118,13 +121,29 @@ def checklist(study: Study) -> list[Step]:
             _("Import stories"),
         ),
         Step(
-            not study.contact.endswith(("@localhost", "@example.org", "@example.com")),
-            _("An address at which somebody reads what people write"),
+            not study.contact.endswith(UNREAD),
+            _contact_in_words(study),
             f"{own}#id_contact",
             _("Change the contact"),
             blocks=False,
         ),
     ]
+
+
+def _test_in_words(study: Study) -> str:
+    if study.gate == Study.Gate.NOT_REQUIRED:
+        return _("No test is asked for")
+    if study.gate == Study.Gate.MISSING:
+        return _("A test with an answer key, or the decision that none is asked for")
+    return _("There is a test with an answer key")
+
+
+def _contact_in_words(study: Study) -> str:
+    if study.contact.endswith(UNREAD):
+        return _("A contact at which somebody reads what people write: nobody reads %(contact)s") % {
+            "contact": study.contact
+        }
+    return _("People can write to %(contact)s") % {"contact": study.contact}
 
 
 def _form(request: HttpRequest, study: Study) -> SettingsForm:

@@ -215,7 +215,12 @@ def test_a_change_over_http(person: Enrollment) -> None:
 
     browser.press("Save the change", q2="no")
 
-    assert (browser.path, browser.heading) == ("/answers/", "Your answers")
+    changed = Vote.objects.get(revision=2).assignment_id
+    assert (browser.path, browser.heading) == (f"/answers/?changed={changed}", "Your answers")
+    (said,) = browser.document.xpath("//*[@role='alert']")
+    assert "Your change is saved" in said.text_content()
+    assert "You can change it until" in browser.document.text_content()
+    assert not at(person, "answers/?changed=999").document.xpath("//*[@role='alert']")
     newest = Vote.objects.get(revision=2)
     assert dict(newest.answers.values_list("question", "option")) == builders.answers(q2="no")
     assert newest.seconds_on_task == 40
@@ -285,14 +290,14 @@ def test_the_own_page_says_who_one_is_here(person: Enrollment) -> None:
     assert fact(browser, "Stories you have answered") == "1"
     assert fact(browser, "Stories still open to you under the limit") == "499"
     assert fact(browser, "Your pace") == "40 seconds a story"
-    assert fact(browser, "Your earnings, estimated") == ""
+    assert fact(browser, "Your earnings for stories, estimated") == ""
 
 
 def test_pay_is_estimated_where_the_study_pays() -> None:
     study = builders.make_study(stories=3, pay_rate=Decimal("15.00"), currency="EUR")
     (person,) = builders.qualified(study, now=ago(60))
     browser = at(person, "you/")
-    assert fact(browser, "Your earnings, estimated") == ""
+    assert fact(browser, "Your earnings for stories, estimated") == ""
 
     for number, seconds in enumerate((20, 60, 600)):  # the median does not mind the lunch
         answer(person, after=ago(50 - 12 * number), seconds=seconds)
@@ -300,7 +305,7 @@ def test_pay_is_estimated_where_the_study_pays() -> None:
     for page in ("you/", "done/"):
         browser = at(person, page)
         assert fact(browser, "Your pace") == "60 seconds a story"
-        assert fact(browser, "Your earnings, estimated") == "EUR 0.75"
+        assert fact(browser, "Your earnings for stories, estimated") == "EUR 0.75"
 
 
 def test_changing_an_answer_earns_nothing_and_slows_nobody(person: Enrollment) -> None:

@@ -70,6 +70,17 @@ def test_it_says_how_far_people_come_what_it_costs_and_who_holds_a_story(study: 
     assert "story_0000" in shown.partition("Who holds a story now")[2]
 
 
+def test_figures_from_before_the_stories_came_are_not_shown(boss: Client) -> None:
+    empty = builders.make_study("fresh", stories=0, opened=False)
+    work.make(empty.pk, now=timezone.now())
+    assert "There were no stories yet" in words(boss.get("/studies/fresh/").content)
+    builders.import_rows(empty, [builders.story_row(1)])
+    shown = words(boss.get("/studies/fresh/").content)
+    assert "A worker is working the figures out" in shown
+    assert "Every story has all its votes" not in shown
+    assert "manage.py invite fresh --count 10" in shown
+
+
 def test_without_a_test_its_steps_are_left_out(boss: Client) -> None:
     builders.make_study("untested", stories=1)
     shown = words(boss.get("/studies/untested/").content)

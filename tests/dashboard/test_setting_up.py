@@ -40,11 +40,13 @@ def test_the_checklist_leads_from_nothing_to_open(boss: Client) -> None:
     study = actions.create_study(slug="main", settings=settings, by=None, now=timezone.now())
     page = boss.get(ADDRESS)
     assert [step.done for step in page.context["steps"]] == [False, False, False, True]
+    assert page.context["steps"][3].text == "People can write to lab@university.example"
     assert "Open the study" not in shown(page)
     boss.post(ADDRESS + "consent/", {"consent": "You may stop."})
     boss.post(ADDRESS + "test/", {"test": "sample"})
     page = boss.get(ADDRESS)
     assert [step.done for step in page.context["steps"]] == [True, True, False, True]
+    assert page.context["steps"][1].text == "There is a test with an answer key"
     assert page.context["steps"][2].url == "/studies/main/stories/import/"
     assert actions.blockers(Study.objects.get(pk=study.pk))
     assert "Open the study" not in shown(page)
@@ -52,6 +54,13 @@ def test_the_checklist_leads_from_nothing_to_open(boss: Client) -> None:
     assert "Open the study" in shown(boss.get(ADDRESS))
     boss.post("/studies/main/open/")
     assert Study.objects.get(pk=study.pk).state == Study.State.OPEN
+
+
+def test_a_contact_that_nobody_reads_is_named(boss: Client) -> None:
+    settings = actions.StudySettings(title="T", contact="you@example.org")
+    actions.create_study(slug="main", settings=settings, by=None, now=timezone.now())
+    step = boss.get(ADDRESS).context["steps"][3]
+    assert (step.done, step.text.endswith("nobody reads you@example.org")) == (False, True)
 
 
 def test_settings_are_changed_and_the_log_says_so(boss: Client) -> None:

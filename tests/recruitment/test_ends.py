@@ -159,3 +159,29 @@ def test_your_place_shows_the_personal_link() -> None:
         browser = at(person, "you/")
         assert browser.document.xpath("//output[@id='personal-link']/text()") == [personal_link(person)]
         assert ("opening the study there again" in browser.document.text_content()) is by_platform
+
+
+def test_the_code_says_what_it_is_for_and_whether_another_one_follows() -> None:
+    study = builders.make_study(qualification=1)
+    person = joined(make_join_link(study))
+    builders.take_test(builders.consent(person), builders.ALL_YES)
+    person.refresh_from_db()
+    before = at(person, "done/")
+    assert "code for the test alone. Once you have answered a first story" in before.document.text_content()
+
+    builders.vote(person)
+    person.refresh_from_db()
+    after = at(person, "done/")
+    assert "code for the stories you answered" in after.document.text_content()
+    assert code_on(before) != code_on(after)
+    assert personal_link(person) in after.document.text_content(), "the link to come back by is shown"
+
+
+def test_a_test_alone_after_which_nothing_follows_does_not_promise_another_code() -> None:
+    study = builders.make_study(qualification=1)
+    person = joined(make_join_link(study))
+    builders.take_test(builders.consent(person), builders.answers(q3="no"))
+    person.refresh_from_db()
+    said = at(person, "you/").document.text_content()
+    assert "code for the test alone; no stories follow" in said
+    assert "Once you have answered" not in said
