@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
 
 from django.conf import settings
-from django.contrib.postgres.aggregates import ArrayAgg
 from django.db import connection, transaction
-from django.db.models import Case, Count, F, FilteredRelation, Q, QuerySet, Value, When
+from django.db.models import Case, Count, F, Q, When
 from django.utils.translation import override
 
-from annotation.models import Assignment, Event, Story, Study, SurplusReason, Vote
+from annotation.models import Assignment, Event, Study, SurplusReason, Vote
 from annotation.protocols.base import Question
 from annotation.settled import NONE, noted_changes
-from publishing.errors import TooManyVotes
 from publishing.facts import AskedQuestion, ImportedVotes, PayBefore, People, ReleaseFacts, Statement
 from publishing.models import DataStatement, Release
 
@@ -27,75 +22,10 @@ CHUNK = 2000
 """Rows fetched at a time while streaming; what a worker holds in memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class VerdictCounts:
-    """How the main stories of a study fare now. ``dropped_by_question`` counts stories per question."""
-
-    kept: int
-    dropped: int
-    incomplete: int
-    dropped_by_question: dict[str, int]
-
-    @property
-    def stories(self) -> int:
-        return self.kept + self.dropped + self.incomplete
-
-
-def verdict_counts(study: Study) -> VerdictCounts:
-    """The outcomes under the all-agree rule, by set-based SQL.
-
-    It must say what :func:`publishing.filters.all_agree` says, which is the definition; a test holds
-    them together. Raises :class:`~publishing.errors.TooManyVotes` like it.
-    """
-    wanted = study.votes_per_story
-    per_story, parameters = _votes_by_story(study).query.sql_with_params()
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT votes, against, COUNT(*) FROM ({per_story}) AS story GROUP BY votes, against",  # noqa: S608
-            parameters,
-        )
-        groups: list[tuple[int, list[str], int]] = cursor.fetchall()
-    too_many = sum(stories for votes, _, stories in groups if votes > wanted)
-    if too_many:
-        raise TooManyVotes(
-            f"{too_many} stories have more than {wanted} counted votes. "
-            "Run manage.py check_integrity to see which."
-        )
-    complete = [(against, stories) for votes, against, stories in groups if votes == wanted]
-    kept = sum(stories for against, stories in complete if not against)
-    dropped = sum(stories for against, stories in complete if against)
-    by_question: Counter[str] = Counter()
-    for against, stories in complete:
-        by_question.update(dict.fromkeys(against, stories))
-    return VerdictCounts(
-        kept=kept,
-        dropped=dropped,
-        incomplete=Story.objects.filter(study=study).main().count() - kept - dropped,
-        dropped_by_question=dict(sorted(by_question.items())),
-    )
-
-
 def has_complete_story(study: Study) -> bool:
     """Whether at least one story has all its votes."""
     by_story = Vote.objects.of_study(study).counted().values("assignment__story").annotate(votes=Count("pk"))
     return by_story.filter(votes__gte=study.votes_per_story).exists()
-
-
-def _votes_by_story(study: Study) -> QuerySet[Any, Any]:
-    """One row per main story with counted votes: how many, and which questions have a no (sorted)."""
-    rows: QuerySet[Any, Any] = (
-        Vote.objects.of_study(study)
-        .counted()
-        .annotate(no=FilteredRelation("answers", condition=Q(answers__counts_against=True)))
-        .values("assignment__story")
-        .annotate(
-            votes=Count("pk", distinct=True),
-            against=ArrayAgg("no__question", distinct=True, filter=Q(no__isnull=False), default=Value([])),
-        )
-        .values("votes", "against")
-        .order_by()
-    )
-    return rows
 
 
 @contextmanager

@@ -24,6 +24,7 @@ from publishing import actions as publishing_actions
 from publishing import queries
 from publishing.models import Release
 from tests import builders
+from tests.publishing.support import verdict_counts
 
 pytestmark = pytest.mark.django_db
 
@@ -76,7 +77,7 @@ def everything_holds() -> bool:
 
 
 def outcome(study: Study) -> tuple[int, int, dict[str, int]]:
-    counts = queries.verdict_counts(study)
+    counts = verdict_counts(study)
     return counts.kept, counts.dropped, counts.dropped_by_question
 
 

@@ -19,7 +19,6 @@ from annotation.protocols.base import Choice, Option, Protocol
 from dashboard.integrity import CHECKS, run
 from publishing.files import directory
 from publishing.models import Release
-from publishing.queries import verdict_counts
 from tests import builders
 from tests.annotation.pages import Browser, arrive
 from tests.annotation.protocols.test_second_protocol import (
@@ -28,7 +27,7 @@ from tests.annotation.protocols.test_second_protocol import (
     DialogueProtocol,
     EndingQuestion,
 )
-from tests.publishing.support import published
+from tests.publishing.support import published, verdict_counts
 from tests.publishing.test_builder import load_all
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("client")]

@@ -15,8 +15,8 @@ from annotation import actions, rules
 from annotation.models import Adjudication, Enrollment, Membership, SpotCheck, Story, Study
 from dashboard import stories
 from dashboard.stories import Search, story_page
-from publishing.queries import verdict_counts
 from tests import builders
+from tests.publishing.support import verdict_counts
 
 pytestmark = pytest.mark.django_db
 

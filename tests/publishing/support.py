@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,8 @@ from django.utils import timezone
 from annotation import actions
 from annotation.models import Answer, Assignment, Enrollment, Story, Study, Vote
 from publishing import actions as publishing_actions
+from publishing import streaming
+from publishing.filters import Outcome, all_agree
 from publishing.models import Release
 from tests import builders
 from tests.builders import ALL_YES
@@ -66,6 +70,40 @@ def random_forms(seed: int, stories: int, votes: int = 3, no: float = 0.06) -> F
         )
         for number in range(stories)
     }
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictCounts:
+    """How the main stories of a study fare now. ``dropped_by_question`` counts stories per question."""
+
+    kept: int
+    dropped: int
+    incomplete: int
+    dropped_by_question: dict[str, int]
+
+    @property
+    def stories(self) -> int:
+        return self.kept + self.dropped + self.incomplete
+
+
+def verdict_counts(study: Study) -> VerdictCounts:
+    """What the default filter says of every story with the votes it has now."""
+    verdicts = [
+        all_agree(
+            [vote.answers for vote in judged.votes],
+            votes_per_story=study.votes_per_story,
+            counts_against=judged.against.__contains__,
+        )
+        for judged in streaming.judged_stories(study)
+    ]
+    outcomes = Counter(verdict.outcome for verdict in verdicts)
+    dropped = [verdict.reason for verdict in verdicts if verdict.outcome is Outcome.DROPPED]
+    return VerdictCounts(
+        outcomes[Outcome.KEPT],
+        outcomes[Outcome.DROPPED],
+        outcomes[Outcome.INCOMPLETE],
+        dict(sorted(Counter(question for reason in dropped for question in reason.split(",")).items())),
+    )
 
 
 def published(study: Study) -> Release:

@@ -25,7 +25,7 @@ from publishing.files import directory
 from publishing.filters import Outcome
 from publishing.models import DroppedReason, Release, ReleaseFile
 from tests import builders
-from tests.publishing.support import judged_study, published, random_forms
+from tests.publishing.support import judged_study, published, random_forms, verdict_counts
 from tests.publishing.test_queries import verdicts
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("releases_root")]
@@ -461,4 +461,4 @@ def test_votes_that_arrive_during_a_build_are_in_none_or_all_of_its_files(
     build(release)
     assert (release.state, release.kept, release.incomplete, release.votes) == ("published", 1, 1, 3)
     monkeypatch.undo()
-    assert queries.verdict_counts(study).kept == 2
+    assert verdict_counts(study).kept == 2

@@ -15,10 +15,9 @@ from annotation.models import Study
 from dashboard import tasks
 from dashboard.figures import kept, work
 from dashboard.figures.kept import Figures
-from publishing.queries import verdict_counts
 from tests import builders
 from tests.builders import ALL_YES
-from tests.publishing.support import ALL_NO, Forms, judged_study, published, random_forms
+from tests.publishing.support import ALL_NO, Forms, judged_study, published, random_forms, verdict_counts
 from tomannot.celery import app
 
 pytestmark = pytest.mark.django_db(transaction=True)
