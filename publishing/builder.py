@@ -67,7 +67,7 @@ def build(
         for question_set in layout.question_sets:
             copies.add(rows.config_path(question_set.config), columns)
         warnings = _write_documents(writer, facts, layout, found, columns, previous)
-    records = _records(layout, found, columns)
+    records = record_sets(layout, found.tally, columns)
     described = croissant.document(facts, found.tally, records, writer.files, warnings)
     writer.write(CROISSANT_PATH, jsonl.document(described))
     manifest_sha256 = writer.finish()
@@ -126,7 +126,7 @@ def _write_documents(
     return list(guesses["warnings"])
 
 
-def _records(layout: Layout, found: StoryPass, columns: Mapping[str, Mapping[str, Type]]) -> list[Records]:
+def record_sets(layout: Layout, tally: Tally, columns: Mapping[str, Mapping[str, Type]]) -> list[Records]:
     """The record sets of croissant.json: every config, the votes, and the dropped stories if any."""
     records = [
         Records(
@@ -148,7 +148,7 @@ def _records(layout: Layout, found: StoryPass, columns: Mapping[str, Mapping[str
             moments=frozenset({"submitted_at"}),
         )
     )
-    if found.tally.outcomes[Outcome.DROPPED]:
+    if tally.outcomes[Outcome.DROPPED]:
         dropped = "the dropped stories; reason names the questions that dropped them"
         records.append(
             Records("dropped-stories", dropped, rows.DROPPED_PATH, columns[rows.DROPPED_PATH], key="story_id")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from publishing.files.directory import MANIFEST, file_facts
-from publishing.files.rows import STORY_CONFIG, VOTES_PATH, config_path
+from publishing.files.features import Type
+from publishing.files.rows import DROPPED_PATH, STORY_CONFIG, VOTES_PATH, config_path
 from publishing.verifying import (
     copies,
     decisions,
@@ -17,6 +19,7 @@ from publishing.verifying import (
     identifiers,
     metadata,
     questions,
+    retelling,
     rule,
 )
 from publishing.verifying.decisions import Recount
@@ -36,6 +39,7 @@ CHECKS = (
     metadata.CROISSANT,
     metadata.CARD,
     drawings.CHECK,
+    retelling.CITATION,
     identifiers.CHECK,
 )
 _ALWAYS = (hashes.CHECK, SCHEMA, identifiers.CHECK)
@@ -47,6 +51,7 @@ _RECOMPUTED = (
     copies.CHECK,
     metadata.CARD,
     drawings.CHECK,
+    retelling.CITATION,
 )
 _NOT_COUNTED = (
     "Rows are not sound, so nothing has been recomputed from them: questions, counts, statistics, machine "
@@ -56,7 +61,11 @@ _NOT_DESCRIBED = (
     "release.json does not say what the other files should hold, so they have not been looked into."
 )
 _NOT_GUESSED = "Questions or documents are not sound, so machine_validation.json has not been recomputed."
-_NOT_DRAWN = "Counts or figures are not sound, so the charts have not been drawn again."
+_NOT_DRAWN = "Counts or figures are not sound, so charts and texts have not been made again."
+_OF_A_VERSION = (
+    "Charts and texts are compared with those that this version of tomannot makes; the release says that it "
+    "was made with {}."
+)
 _BY_STORY = "What counts against a story depends on the story here, so the verdicts have not been recomputed."
 
 
@@ -92,7 +101,6 @@ def check_release(directory: Path, *, with_machine_validation: bool = True) -> R
         hashes.check_files(listed, told.layout, findings)
         rule.check(told, findings)
         _check_data(directory, told, listed, findings, with_machine_validation)
-        metadata.check_croissant(directory, listed, told.layout, findings)
     else:
         findings.skip(_NOT_DESCRIBED, *(name for name in CHECKS if name not in _ALWAYS))
     identifiers.check(directory, findings)
@@ -107,6 +115,7 @@ def _check_data(
     findings: Findings,
     with_machine_validation: bool,
 ) -> None:
+    metadata.check_croissant(directory, listed, told.layout, findings)
     found = decisions.recount(directory, told, findings)
     if found is None:
         findings.skip(_NOT_COUNTED, *_RECOMPUTED)
@@ -123,27 +132,51 @@ def _check_data(
         findings.skip(_NOT_GUESSED, figures.MACHINE)
     else:
         figures.check_machine_validation(directory, told, findings)
-    _check_columns(directory, told, found, findings)
-    _check_presentation(directory, listed, findings)
+    columns = _check_columns(directory, told, found, findings)
+    _check_presentation(directory, told, listed, found, columns, findings)
 
 
-def _check_presentation(directory: Path, listed: dict[str, str], findings: Findings) -> None:
-    """What is drawn from the documents, if they are sound."""
+def _check_presentation(
+    directory: Path,
+    told: Description,
+    listed: dict[str, str],
+    found: Recount,
+    columns: dict[str, Mapping[str, Type]],
+    findings: Findings,
+) -> None:
+    """What is drawn and told from the documents, if they are sound."""
     if any(findings.of(name) for name in (SCHEMA, figures.COUNTS, figures.STATISTICS, figures.MACHINE)):
-        findings.skip(_NOT_DRAWN, drawings.CHECK)
+        findings.skip(_NOT_DRAWN, drawings.CHECK, retelling.CITATION)
         return
     statistics, guesses = (
         description.read_document(directory, path, findings) or {}
         for path in (figures.STATISTICS_JSON, figures.MACHINE_JSON)
     )
-    if statistics and guesses:
-        drawings.check(directory, listed, statistics, guesses, findings)
+    if not statistics or not guesses:
+        return
+    drawings.check(directory, listed, statistics, guesses, findings)
+    known = retelling.retold(directory, told, found.tally, columns, (statistics, guesses), findings)
+    if known is None:
+        return
+    retelling.check_citation(directory, known, findings)
+    if not findings.of(metadata.CARD):
+        retelling.check_card(directory, known, findings)
+    if not findings.of(metadata.CROISSANT):
+        retelling.check_croissant(directory, listed, known, findings)
+    made_again = (drawings.CHECK, retelling.CITATION, metadata.CARD, metadata.CROISSANT)
+    if any(findings.of(name) for name in made_again):
+        findings.skip(_OF_A_VERSION.format(told.document["code_version"]))
 
 
-def _check_columns(directory: Path, told: Description, found: Recount, findings: Findings) -> None:
+def _check_columns(
+    directory: Path, told: Description, found: Recount, findings: Findings
+) -> dict[str, Mapping[str, Type]]:
+    """The columns of every file."""
     columns = {config_path(config): told.layout.columns(config) for config in told.layout.configs}
     columns[config_path(STORY_CONFIG)] = found.columns[decisions.KEPT_PATH].types
     columns[VOTES_PATH] = found.votes.columns()
     for path, types in columns.items():
         copies.check(directory, path, types, findings)
     metadata.check_card(directory, told.layout, columns, findings)
+    columns[DROPPED_PATH] = found.columns[DROPPED_PATH].types
+    return columns

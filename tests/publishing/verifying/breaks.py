@@ -245,6 +245,22 @@ def read_from_nowhere(document: Row) -> None:
     document["recordSet"][0]["field"][0]["source"]["fileObject"]["@id"] = "other"
 
 
+def card(name: str, old: str, new: str, words: str) -> Break:
+    return Break(name, edit_text("README.md", old, new), "card", "README.md", words)
+
+
+def citation(name: str, old: str, new: str, found: tuple[str, str, str]) -> Break:
+    return Break(name, edit_text("CITATION.cff", old, new), *found)
+
+
+CARD = ("card", "README.md", "does not say")
+CITATION = ("citation", "CITATION.cff", "It ")
+
+
+def croissant_says(name: str, words: str, change: Callable[[Row], object]) -> Break:
+    return Break(name, croissant(change), "croissant", "croissant.json", words)
+
+
 BREAKS = (
     Break("a file nobody knows", file_added, "hashes", "annotations/people.csv", "No release has"),
     Break("a file of the layout is away", file_removed, "hashes", "judgment-qa/test.jsonl", "does not list"),
@@ -493,6 +509,46 @@ BREAKS = (
         RETENTION,
         "e-mail",
     ),
+    card("more stories kept", "| stories kept | ", "| stories kept | 9,9", "stories genera"),
+    card("a better kappa", "| `q1` | 20 | 0.", "| `q1` | 20 | 0.9", "raw agreement"),
+    card("another salt for the readers' cache", "release 1, 00ff", "release 1, 00fe", "pretty_name"),
+    card("another licence in the card", "CC-BY-4.0.", "CC0-1.0.", "CC-BY-4.0"),
+    card("another author in the card", "The study pilot", "Mallory", "bibtex"),
+    card("a second table", "## How the", "| stories kept | 9,999 |\n\n## How the", "a table that no card"),
+    card("a section nobody wrote", "## How the", "## Results\n\nGood.\n\n## How the", "a heading"),
+    Break(
+        "a section at the end",
+        bytes_added("README.md", b"\n## More\n"),
+        "card",
+        "README.md",
+        "more behind",
+    ),
+    citation("another author in the citation", "name: The study pilot", "name: Mallory", CARD),
+    citation("another title in the citation", "title: A pilot", "title: B", CITATION),
+    citation("another licence in the citation", "CC-BY-4.0", "CC0-1.0", CITATION),
+    citation("a citation of another shape", "authors:", "people:", CITATION),
+    croissant_says("another licence in Croissant", "license", lambda d: d.update(license="CC0-1.0")),
+    croissant_says(
+        "another creator in Croissant", "creator", lambda d: d["creator"][0].update(name="Mallory")
+    ),
+    croissant_says("another title in Croissant", "name", lambda d: d.update(name="B")),
+    croissant_says(
+        "another description in Croissant", "description", lambda d: d.update(description="No votes.")
+    ),
+    croissant_says(
+        "more people in Croissant",
+        "rai:dataCollection",
+        lambda d: d.update(
+            {"rai:dataCollection": d["rai:dataCollection"].replace("people gave", "0 people gave")}
+        ),
+    ),
+    croissant_says("a bias left out", "rai:dataBiases", lambda d: d["rai:dataBiases"].pop(0)),
+    croissant_says(
+        "another type of a field",
+        "recordSet",
+        lambda d: d["recordSet"][0]["field"][0].update(dataType="sc:Integer"),
+    ),
+    croissant_says("a key more in Croissant", "The keys", lambda d: d.update(contact="x")),
     Break("a row short", edit_copy(COPY, without_last_row), "parquet", COPY, "is not that"),
     Break("one cell differs", edit_copy(COPY, another_answer), "parquet", COPY, "Row 6"),
     Break("another type", edit_copy(COPY, another_type), "parquet", COPY, "seconds_on_task"),

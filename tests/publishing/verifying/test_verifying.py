@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
+from publishing.facts import People, Statement
 from publishing.files import jsonl
 from publishing.files.directory import verify
 from publishing.verifying import CHECKS, check_release
@@ -206,6 +207,33 @@ def test_names_of_the_researchers_may_look_like_ids(tmp_path: Path) -> None:
     edit_rows(VOTES, lambda rows: rows[0].update(q1="5f3c0a1b2c3d4e5f60710000"))(tmp_path / "1")
     seal(tmp_path / "1")
     assert any(finding.startswith(f"identifiers: {VOTES}:1: ") for finding in findings(tmp_path / "1"))
+
+
+def test_what_only_the_researchers_say_is_taken_as_it_is(tmp_path: Path) -> None:
+    said = Statement(
+        creators=("Doe, Ann", "The Lab, ", "Mo and Sons"),
+        motivation="# Why\n\n| a | table |",
+        platform="By mail.",
+        demographics="Adults.",
+        sensitive_information="None.",
+        biases="Some.",
+        limits="Few.",
+        intended_use="Research.",
+        url="https://example.org/data",
+        doi="10.1234/abc",
+    )
+    place = sound_release(
+        tmp_path / "1",
+        title="A *pilot* | of `things`",
+        description="One.\n\n## Two\x07\n\n<b>Three</b>",
+        statement=said,
+        license="Anybody's",
+        environment="rehearsal",
+        number=2,
+    )
+    assert findings(place) == []
+    bare = sound_release(tmp_path / "2", description="", people=People(5, None, None))
+    assert findings(bare) == []
 
 
 def test_an_address_in_the_description_of_the_study_is_noted(tmp_path: Path) -> None:
