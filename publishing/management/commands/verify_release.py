@@ -16,7 +16,9 @@ USAGE = 2
 
 HELP = """\
 Check a release directory by itself: its hashes, its rows, the verdicts recomputed from the votes, the
-counts and statistics recomputed, its copies and descriptions, and that nothing in it says who voted.
+counts and statistics recomputed, its copies, charts and descriptions, and that nothing in it says who voted.
+What is in no other file is taken as it is: stories and votes, the researchers' own texts, how people were
+found, qualified and paid, and what has changed since the release before.
 Needs no database and no server, and changes nothing.
 """
 EPILOG = """\
