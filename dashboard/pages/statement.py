@@ -21,7 +21,7 @@ from publishing.facts import Statement
 from publishing.models import DataStatement
 from publishing.queries import statement_of
 from publishing.statement.actions import describe_data
-from publishing.statement.rules import creators_of
+from publishing.statement.rules import creators_of, doi_of
 
 
 def _prose(label: Any, help_text: Any) -> forms.CharField:
@@ -92,7 +92,7 @@ class StatementForm(forms.Form):
     def statement(self) -> Statement:
         """The statement in a form that is valid so far."""
         said = {name: value.replace("\r\n", "\n") for name, value in self.cleaned_data.items()}
-        return Statement(**said | {"creators": creators_of(said["creators"])})
+        return Statement(**said | {"creators": creators_of(said["creators"]), "doi": doi_of(said["doi"])})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

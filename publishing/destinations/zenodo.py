@@ -104,10 +104,12 @@ def metadata(package: Package, *, page: str) -> bytes:
         "language": "eng",
         "keywords": [*KEYWORDS],
         "related_identifiers": [
-            {"identifier": identifier, "relation": relation, "resource_type": "dataset"}
-            for identifier, relation in _related(cited, page)
+            {"identifier": identifier, "relation": relation, "resource_type": kind}
+            for identifier, relation, kind in _related(cited, page)
         ],
     }
+    if "doi" in cited:
+        fields["doi"] = cited["doi"]
     if "license" in cited:
         fields["license"] = cited["license"].lower()
     return (json.dumps(fields, ensure_ascii=False, indent=2) + "\n").encode()
@@ -136,13 +138,12 @@ def _description(cited: dict[str, Any], described: dict[str, Any], package: Pack
     return "".join(f"<p>{html.escape(paragraph)}</p>" for paragraph in paragraphs if paragraph)
 
 
-def _related(cited: dict[str, Any], page: str) -> Iterable[tuple[str, str]]:
+def _related(cited: dict[str, Any], page: str) -> Iterable[tuple[str, str, str]]:
+    """Addresses, their relation to the deposit and what is there. The deposit's own DOI is none of them."""
     if page:
-        yield page, "isIdenticalTo"
+        yield page, "isIdenticalTo", "dataset"
     if "url" in cited and cited["url"] != page:
-        yield cited["url"], "isSupplementTo"
-    if "doi" in cited:
-        yield cited["doi"], "isVersionOf"
+        yield cited["url"], "isDocumentedBy", "other"
 
 
 def _facts_in(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> tuple[int, str]:

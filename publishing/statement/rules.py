@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields
 
 from django.utils.translation import gettext as _
@@ -38,6 +39,11 @@ def problems(said: Statement) -> dict[str, str]:
                 "most": LONGEST_NAME,
             }
     return found
+
+
+def doi_of(text: str) -> str:
+    """The DOI in what was given: people copy it as an address, or with ``doi:`` before it."""
+    return re.sub(r"^(https?://(dx\.)?doi\.org/|doi:\s*)", "", text.strip(), flags=re.IGNORECASE)
 
 
 def creators_of(lines: str) -> tuple[str, ...]:

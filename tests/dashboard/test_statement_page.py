@@ -129,3 +129,9 @@ def test_the_sample_study_states_something_and_a_new_study_nothing() -> None:
     assert said.creators
     assert all((said.motivation, said.platform, said.sensitive_information, said.biases, said.intended_use))
     assert default_configuration(title="T", contact="a@example.org").statement == Statement()
+
+
+@pytest.mark.parametrize("before", ["https://doi.org/", "http://dx.doi.org/", "doi:", "DOI: "])
+def test_a_doi_is_taken_as_people_copy_it(boss: Client, before: str) -> None:
+    boss.post(ADDRESS, POSTED | {"doi": f"{before}10.5281/zenodo.1234"})
+    assert DataStatement.objects.get().doi == "10.5281/zenodo.1234"

@@ -18,8 +18,10 @@ from publishing import actions
 from publishing.destinations.base import Damaged, PlaceOccupied
 from publishing.destinations.package import Package
 from publishing.destinations.zenodo import ZenodoZip
+from publishing.facts import Statement
 from publishing.files.zip import zip_of
 from publishing.management.commands.deposit_release import _packed
+from publishing.statement.actions import describe_data
 from tests.publishing.destinations.test_s3 import quiet
 from tests.publishing.support import published
 
@@ -77,6 +79,20 @@ def test_the_metadata_says_what_zenodo_asks_for(packed: Package, tmp_path: Path)
     assert "2 stories kept of 4, with all 3 votes by 1 annotators" in fields["description"]
     assert packed.files[-1].sha256 in fields["description"]
     assert "validated" not in fields["description"]
+
+
+def test_the_deposits_own_doi_is_no_other_version_and_the_projects_page_no_dataset(
+    small: Study, tmp_path: Path
+) -> None:
+    doi, page = "10.5281/zenodo.1234", "https://project.example/"
+    said = Statement(creators=("Ada Lovelace",), doi=doi, url=page)
+    describe_data(study=small, statement=said, by=None, now=timezone.now())
+    ZenodoZip(str(tmp_path / "small-1.zip")).deposit(_packed(published(small)), quiet)
+    fields = json.loads((tmp_path / "small-1.zenodo.json").read_text(encoding="utf-8"))
+    assert fields["doi"] == doi
+    assert fields["related_identifiers"] == [
+        {"identifier": page, "relation": "isDocumentedBy", "resource_type": "other"}
+    ]
 
 
 def test_a_release_by_another_filter_is_not_called_validated(small: Study, tmp_path: Path) -> None:
