@@ -22,6 +22,7 @@ from publishing.verifying import CHECKS, check_release
 from publishing.verifying.findings import SHOWN
 from tests.publishing.test_builder import build, crowd
 from tests.publishing.verifying.breaks import BREAKS, VOTES, Break
+from tests.publishing.verifying.describing_breaks import DESCRIBING_BREAKS
 from tests.publishing.verifying.support import (
     STORIES,
     edit_document,
@@ -72,7 +73,7 @@ def test_a_release_of_another_protocol_is_checked_as_far_as_its_layout_goes(tmp_
     assert any("item is not an object" in finding for finding in findings(tmp_path / "1"))
 
 
-@pytest.mark.parametrize("broken", BREAKS, ids=lambda broken: broken.name)
+@pytest.mark.parametrize("broken", [*BREAKS, *DESCRIBING_BREAKS], ids=lambda broken: broken.name)
 def test_every_break_is_found(place: Path, broken: Break) -> None:
     broken.damage(place)
     seal(place)
