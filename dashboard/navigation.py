@@ -34,7 +34,7 @@ ENTRIES = (
     Entry("members", _("Members")),
     Entry("quality", _("Quality")),
     Entry("review", _("Review")),
-    Entry("filters", _("Filters")),
+    Entry("filters", _("Filters"), suits=lambda study: not has_accuracy(study)),
     Entry("statement", _("Data statement")),
     Entry("accuracy", _("Accuracy"), suits=has_accuracy),
     Entry("joining", _("Join link and codes")),

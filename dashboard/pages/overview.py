@@ -22,6 +22,7 @@ from dashboard import overview
 from dashboard.figures import kept
 from dashboard.pages.quality import story_address
 from publishing.baseline.drawing import can_be_drawn_from
+from publishing.baseline.results import has_accuracy
 from publishing.models import Deposit, Release
 from publishing.views import release_list
 from qualification.queries import funnel, tested
@@ -126,7 +127,7 @@ def _actions(study: Study, user: User, rights: frozenset[Right]) -> list[dict[st
             }
             for move, label in possible
         ]
-    if study.state != Study.State.DRAFT:
+    if study.state != Study.State.DRAFT and not has_accuracy(study):
         filters_url = reverse("dashboard:filters", args=[study.slug])
         buttons.append({"label": _("Compare filters"), "url": filters_url})
     buttons += _baseline_links(study, rights)

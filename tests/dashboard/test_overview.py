@@ -86,6 +86,7 @@ def test_without_a_test_its_steps_are_left_out(boss: Client) -> None:
     shown = words(boss.get("/studies/untested/").content)
     assert "Answered a story" in shown
     assert "Passed the test" not in shown
+    assert "What fails people" not in shown
     assert "A worker is working the figures out" in shown
 
 
@@ -156,3 +157,10 @@ def test_many_leases_are_cut_and_it_says_so(study: Study, monkeypatch: pytest.Mo
     builders.claim(builders.qualified(study)[0])
     found = overview.leases_of(study, now=timezone.now())
     assert (len(found["rows"]), found["more"]) == (1, True)
+
+
+def test_a_study_of_questions_for_people_has_no_filters(boss: Client) -> None:
+    study = builders.make_study("questions", stories=1)
+    assert "/studies/questions/filters/" in boss.get("/studies/questions/").content.decode()
+    Study.objects.filter(pk=study.pk).update(protocol_name="multiple-choice")
+    assert "/studies/questions/filters/" not in boss.get("/studies/questions/").content.decode()
