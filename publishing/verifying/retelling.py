@@ -123,7 +123,7 @@ def check_card(directory: Path, told: Retold, findings: Findings) -> None:
     """The parts of the card that follow from other files, each where it belongs."""
     try:
         card = (directory / CARD_PATH).read_bytes().decode()
-        parts = _parts(told)
+        parts = list(_parts(told))
     except (*_UNREADABLE, FileNotFoundError) as error:
         findings.add(CARD, CARD_PATH, f"It cannot be told again: {error!r:.200}")
         return

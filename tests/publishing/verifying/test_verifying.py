@@ -143,6 +143,16 @@ def test_a_document_of_another_shape_is_a_finding_and_never_a_fault(place: Path,
             assert findings(place), where
 
 
+@pytest.mark.parametrize("key", ["design", "configs", "warnings"])
+@pytest.mark.parametrize("odd", [None, [[]], {"a": 1}])
+def test_machine_validation_of_another_shape_is_a_finding_where_it_is_not_done_again(
+    place: Path, key: str, odd: object
+) -> None:
+    edit_document("machine_validation.json", lambda document: document.update({key: odd}))(place)
+    seal(place)
+    assert findings(place)
+
+
 def test_croissant_must_have_the_hashes_of_manifest(place: Path) -> None:
     edit_document("croissant.json", lambda d: d["distribution"][0].update(sha256="0" * 64))(place)
     write_manifest(place)
