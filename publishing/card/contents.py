@@ -72,9 +72,10 @@ def other_snippets(layout: Layout) -> str:
     config = layout.configs[0]
     return "\n".join(
         [
-            "# from Hugging Face, if it has been uploaded there",
+            "# from Hugging Face, if it has been uploaded there, under its name",
             f'load_dataset("OWNER/NAME", "{config}", split="test")',
             "",
+            "# in this directory",
             "import pandas",
             f'pandas.read_parquet("parquet/{config}/test.parquet")',
             "",
@@ -89,7 +90,7 @@ def use(layout: Layout) -> list[str]:
     return [
         "## Loading and checking",
         fenced("python", load_snippet(layout)),
-        "Or, in this directory:",
+        "Other ways:",
         fenced("python", other_snippets(layout)),
         "To check that the files are the published ones, in this directory:",
         fenced("sh", "sha256sum -c MANIFEST"),
