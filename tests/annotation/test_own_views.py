@@ -442,3 +442,10 @@ def test_a_pause_is_suggested_after_long_work_without_a_break(stories: list[int]
     text = text_of(browser.document.find("body"))
     assert ("A short pause does the eyes and the answers good" in text) == bool(minutes)
     assert (f"reading for {minutes} minutes" in text) == bool(minutes)
+
+
+def test_no_more_stories_are_promised_than_the_study_has() -> None:
+    (person,) = builders.qualified(builders.make_study(stories=3, pay_rate=Decimal("15.00"), qualification=1))
+    assert "0 saved · up to 3 more for you" in at(person, "stories/").document.text_content()
+    answer(person, after=ago(1), seconds=20)
+    assert "Pay for the test comes on top." in at(person, "you/").document.text_content()
