@@ -104,8 +104,8 @@ def agreement(facts: ReleaseFacts, statistics: Mapping[str, Any]) -> list[str]:
         f"({AGREEMENT_FIGURE})",
         table(("votes on", "stories", *COEFFICIENTS.values()), rows),
         *([bullets(why)] if why else []),
-        "Where nearly all answers are alike, kappa and alpha can be low although nearly everybody agreed; AC1 "
-        "does not have this property.",
+        "Where nearly all answers are alike, kappa and alpha can be low although nearly everybody agreed; "
+        "AC1 does not have this property.",
     ]
 
 
