@@ -19,6 +19,7 @@ from annotation.rights import Right, signed_in, study_page
 from dashboard import actions
 from dashboard.baseline import Admission
 from dashboard.forms import BaselineForm
+from dashboard.pages.creating import makers_page
 from dashboard.spreadsheets import csv_file
 from publishing.access import published_release
 from publishing.baseline.accuracy import ALL
@@ -29,6 +30,7 @@ from publishing.errors import PublishingError
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_page(Right.CHANGE)
+@makers_page
 def draw(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """Draw a sample of a release into a draft study, after a form that says what is usual."""
     release = published_release(study.slug, number)

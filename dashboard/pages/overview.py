@@ -17,7 +17,7 @@ from accounts.models import User
 from annotation import actions
 from annotation.errors import AnnotationError
 from annotation.models import Study
-from annotation.rights import CHANGE_ALL, Right, rights_in, signed_in, study_page
+from annotation.rights import CHANGE_ALL, CREATE, Right, rights_in, signed_in, study_page
 from dashboard import overview
 from dashboard.figures import kept
 from dashboard.pages.quality import story_address
@@ -130,7 +130,7 @@ def _actions(study: Study, user: User, rights: frozenset[Right]) -> list[dict[st
     if study.state != Study.State.DRAFT and not has_accuracy(study):
         filters_url = reverse("dashboard:filters", args=[study.slug])
         buttons.append({"label": _("Compare filters"), "url": filters_url})
-    buttons += _baseline_links(study, rights)
+    buttons += _baseline_links(study, user, rights)
     if Right.CHANGE in rights:
         imports = reverse("dashboard:import_stories", args=[study.slug])
         buttons.append({"label": _("Import stories"), "url": imports})
@@ -140,10 +140,12 @@ def _actions(study: Study, user: User, rights: frozenset[Right]) -> list[dict[st
     return buttons
 
 
-def _baseline_links(study: Study, rights: frozenset[Right]) -> list[dict[str, Any]]:
-    """To drawing questions for people from the newest release."""
+def _baseline_links(study: Study, user: User, rights: frozenset[Right]) -> list[dict[str, Any]]:
+    """To drawing questions for people from the newest release, which makes a study."""
+    if Right.CHANGE not in rights or not user.has_perm(CREATE):
+        return []
     newest = Release.objects.published().filter(study=study).select_related("study").first()
-    if Right.CHANGE not in rights or newest is None or not can_be_drawn_from(newest):
+    if newest is None or not can_be_drawn_from(newest):
         return []
     address = reverse("dashboard:draw_baseline", args=[study.slug, newest.number])
     return [{"label": _("Questions for people"), "url": address}]

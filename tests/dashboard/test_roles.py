@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import Permission
 from django.db import IntegrityError, transaction
 from django.test import Client
 from django.urls import reverse
@@ -26,8 +27,9 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
 Role = Membership.Role
 PUBLIC = {"home", "invited"}
 OF_ALL_STUDIES = {"studies"}
-FOR_MAKERS = {"new_study", "preview_new", "study_from_file", "clone"}
-"""Who may make studies opens them, see test_creating; a clone needs the right to change its original, too."""
+FOR_MAKERS = {"new_study", "preview_new", "study_from_file", "clone", "draw_baseline"}
+"""Who may make studies opens them, see test_creating; a clone and a drawn
+baseline need the right to change the study they come from, too."""
 
 PSEUDONYM = "the pseudonym of the only person in the study"
 IMPORT = "the number of the only import"
@@ -159,10 +161,16 @@ def test_the_pages_of_a_baseline_open_by_the_same_rights(settings: Any, tmp_path
             actions.set_role(
                 study=studies[arguments[0]], user=someone, role=role, by=None, now=timezone.now()
             )
-            client = client_of(someone)
-            assert client.get(url).status_code == (200 if reading in RIGHTS[role] else 403)
-            if posting:
-                assert client.post(url).status_code == (422 if posting in RIGHTS[role] else 403)
+            for may_make in (False, True):
+                if may_make:
+                    someone.user_permissions.add(Permission.objects.get(codename="add_study"))
+                client = client_of(someone)
+                opens = reading in RIGHTS[role] and (may_make or page not in FOR_MAKERS)
+                assert client.get(url).status_code == (200 if opens else 403)
+                if posting:
+                    opens = may_make and posting in RIGHTS[role]
+                    assert client.post(url).status_code == (422 if opens else 403)
+                    assert (url in client.get("/studies/pilot/").content.decode()) == opens
 
 
 @pytest.mark.parametrize("page", PAGES)
