@@ -65,6 +65,8 @@ def exclude_annotator(
     suspends = Enrollment.State.SUSPENDED in rules.ENROLLMENT_TRANSITIONS[person.state]
     if suspends:
         suspend(enrollment=person, by=by, now=now, reason=told)
+    # All before one is written: two people may hold what the other has answered.
+    _lock_stories(Assignment.objects.living().filter(enrollment=person))
     give_lease_back(enrollment=person)
     exclusion = VoteExclusion.objects.create(
         enrollment=person, reason=reason, suspended=suspends, excluded_by=by, excluded_at=now

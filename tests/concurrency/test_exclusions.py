@@ -205,6 +205,34 @@ def test_two_exclusions_of_people_with_the_same_stories_take_turns(
     assert not broken()
 
 
+@pytest.fixture
+def crosswise() -> list[Enrollment]:
+    """Two people each of whom has answered the story that the other holds."""
+    study = builders.make_study(stories=2, votes_per_story=2)
+    one, other, third = builders.qualified(study, 3)
+    builders.vote(one)
+    between = builders.claim(third)
+    builders.vote(other)
+    actions.release_lease(study=study, assignment_id=between.pk, by=None, now=timezone.now())
+    held = [builders.claim(one), builders.claim(other)]
+    answered = [Assignment.objects.get(enrollment=person, state=State.SUBMITTED) for person in (one, other)]
+    assert [at.story_id for at in held] == [at.story_id for at in reversed(answered)]
+    return [one, other]
+
+
+def test_two_exclusions_of_people_who_hold_what_the_other_answered_take_turns(
+    crosswise: list[Enrollment], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slowly(monkeypatch, exclusions, "give_lease_back")
+
+    outcomes = race(*map(excluding, crosswise))
+
+    assert not errors(outcomes)
+    assert not Assignment.objects.living().exists()
+    assert Story.objects.filter(has_free_slot=True).count() == 2
+    assert not broken()
+
+
 def test_one_person_is_excluded_once_and_readmitted_once(full: tuple[Study, list[Enrollment]]) -> None:
     _, people = full
     assert len(errors(race(*[excluding(people[0])] * 3))) == 2
