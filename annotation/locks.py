@@ -15,6 +15,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from django.db import connection
+from django.utils.translation import gettext as _
+
+from annotation.errors import WrongState
 
 ANSWERS = 0x746F6D62
 """The first half of the lock's key ("tomb"); the second is the study's id."""
@@ -47,8 +50,15 @@ def importing(story_import_id: int) -> Iterator[bool]:
 
 @contextmanager
 def one_file(study_id: int) -> Iterator[None]:
-    """Wait until no other file is coming into the study; none begins before the block ends."""
-    _ask("SELECT pg_advisory_lock(%s, %s)", FILES, study_id)
+    """Wait until no other file is coming into the study; none begins before the block ends.
+
+    Within a transaction nobody waits, since the file may wait for what the transaction has locked: then
+    another file raises :class:`WrongState`.
+    """
+    if not connection.in_atomic_block:
+        _ask("SELECT pg_advisory_lock(%s, %s)", FILES, study_id)
+    elif not _ask("SELECT pg_try_advisory_lock(%s, %s)", FILES, study_id):
+        raise WrongState(_("A file is coming into the study. Try again once it is in."))
     try:
         yield
     finally:

@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import Environment, User
 from annotation import actions as annotation_actions
+from annotation.actions.import_jobs import UNFINISHED
 from annotation.errors import InvalidStudy, WrongState
 from annotation.models import Story, Study
 from annotation.protocols import multiple_choice
@@ -106,11 +107,14 @@ def choose_test(*, study: Study, test: str, by: User | None, now: datetime) -> S
 
     ``own`` asks for a test: the study's newest one, or one still to be added. ``sample`` adds ours.
     Raises :class:`WrongState` while the study is open and for one that takes people from another study,
-    and :class:`InvalidStudy` for another word.
+    for ``sample`` also while a file is coming in, and :class:`InvalidStudy` for another word.
     """
     if study.qualified_through_id and test != "none":
         raise WrongState(_("The study takes people who are qualified in another one, so it has no test."))
     if test == "sample":
+        # The study's row, once locked, would keep that file from coming in, and the file our stories.
+        if study.imports.filter(state__in=UNFINISHED).exists():
+            raise WrongState(_("A file is coming into the study. Try again once it is in."))
         annotation_actions.set_gate(study=study, gate=Study.Gate.MISSING, by=by, now=now)
         add_round(study=study, config=sample_round(), by=by, now=now)
     elif test in ("none", "own"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -17,8 +18,9 @@ from django.utils import timezone
 
 from annotation import actions, locks
 from annotation.actions import importing
-from annotation.errors import ImportRefused
+from annotation.errors import ImportRefused, WrongState
 from annotation.models import Event, Story, StoryImport, Study
+from dashboard.actions import choose_test
 from tests import builders
 from tests.concurrency.racing import MOMENT, Overtaking, errors, race, slowly, together, without_locks
 from tomannot.celery import app
@@ -53,6 +55,32 @@ def test_control_without_locks_the_second_import_breaks(
     outcomes = race(*[importer] * 3)
 
     assert any(isinstance(error, IntegrityError) for error in errors(outcomes))
+
+
+def test_our_test_is_not_added_while_a_file_comes_in(importer: Callable[[], StoryImport]) -> None:
+    """The file may have begun after the study was looked at: nobody waits for it with the study locked."""
+    study = Study.objects.get()
+    begun, decided = threading.Event(), threading.Event()
+
+    def file_coming_in() -> None:
+        with locks.one_file(study.pk):
+            begun.set()
+            assert decided.wait(timeout=20)
+
+    def choosing() -> Study:
+        assert begun.wait(timeout=20)
+        try:
+            return choose_test(study=study, test="sample", by=None, now=timezone.now())
+        finally:
+            decided.set()
+
+    _none, refusal = race(file_coming_in, choosing)
+
+    assert isinstance(refusal, WrongState)
+    assert "A file is coming into the study" in str(refusal)
+    assert not StoryImport.objects.exists()
+    choose_test(study=study, test="sample", by=None, now=timezone.now())
+    assert Story.objects.filter(role=Story.Role.QUALIFICATION).count() == 5
 
 
 @pytest.fixture

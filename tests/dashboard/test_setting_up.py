@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
@@ -54,6 +55,21 @@ def test_the_checklist_leads_from_nothing_to_open(boss: Client) -> None:
     assert "Open the study" in shown(boss.get(ADDRESS))
     boss.post("/studies/main/open/")
     assert Study.objects.get(pk=study.pk).state == Study.State.OPEN
+
+
+def test_our_test_is_not_chosen_while_a_file_comes_in(boss: Client) -> None:
+    study = builders.make_study("main", stories=0, opened=False)
+    file = SimpleUploadedFile("stories.jsonl", json.dumps(builders.story_row(1)).encode())
+    job = actions.queue_import(study=study, file=file, dry_run=True, by=None, now=timezone.now())
+    gate = study.gate
+    page = boss.post(ADDRESS + "test/", {"test": "sample"}, follow=True)
+    assert "A file is coming into the study. Try again once it is in." in shown(page)
+    study.refresh_from_db()
+    assert study.gate == gate
+    actions.run_import(story_import_id=job.pk, now=timezone.now())
+    boss.post(ADDRESS + "test/", {"test": "sample"})
+    study.refresh_from_db()
+    assert study.gate == Study.Gate.READY
 
 
 def test_a_contact_that_nobody_reads_is_named(boss: Client) -> None:
