@@ -96,7 +96,13 @@ def set_join_link(
     source = now_so.source if source is None else source or own_source(study.pk)
     return_url = now_so.return_url if return_url is None else return_url
     return_hosts = now_so.return_hosts if return_hosts is None else return_hosts
-    check_settings(parameter=parameter, source=source, return_url=return_url, return_hosts=return_hosts)
+    check_settings(
+        parameter=parameter,
+        source=source,
+        return_url=return_url,
+        return_hosts=return_hosts,
+        own=own_source(study.pk),
+    )
     if had and had.source != source and queries.came_by(had).exists():
         raise InvalidJoinLink(
             _(

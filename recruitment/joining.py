@@ -11,6 +11,8 @@ from django.utils.translation import gettext as _
 
 PARAMETER = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}")
 SOURCE = re.compile(r"[a-z0-9][a-z0-9-]{0,59}")
+OWN_SOURCE = re.compile(r"study-[0-9]+")
+"""Of this form is :func:`own_source`: with another study's, its people would be taken for this one's."""
 PARTICIPANT = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.:@+=~-]{0,98}[A-Za-z0-9_=~])?")
 """Ids as platforms give them out. Braces, brackets and per cent signs are placeholders left unfilled."""
 
@@ -55,8 +57,13 @@ def hint_of(address: str) -> str:
     return f"{name[:1]}…@{host}"
 
 
-def check_settings(*, parameter: str, source: str, return_url: str, return_hosts: Collection[str]) -> None:
-    """Raises :class:`InvalidJoinLink` for the first thing that is wrong."""
+def check_settings(
+    *, parameter: str, source: str, return_url: str, return_hosts: Collection[str], own: str = ""
+) -> None:
+    """Raises :class:`InvalidJoinLink` for the first thing that is wrong.
+
+    ``own`` is the study's own source; a study that is still to be made has none to name.
+    """
     if not PARAMETER.fullmatch(parameter):
         raise InvalidJoinLink(
             _("parameter: “%(value)s” is not a name like participant or PROLIFIC_PID.") % {"value": parameter}
@@ -64,6 +71,14 @@ def check_settings(*, parameter: str, source: str, return_url: str, return_hosts
     if not SOURCE.fullmatch(source):
         raise InvalidJoinLink(
             _("source: “%(value)s” is not a short name of small letters, digits and hyphens.")
+            % {"value": source}
+        )
+    if OWN_SOURCE.fullmatch(source) and source != own:
+        raise InvalidJoinLink(
+            _(
+                "source: “%(value)s” is how the ids of one study alone are named. Give another name, or none "
+                "for ids that are this study's own."
+            )
             % {"value": source}
         )
     for host in return_hosts:

@@ -21,6 +21,7 @@ from annotation import actions as annotation_actions
 from annotation.models import Enrollment, Event, Study
 from recruitment import actions
 from recruitment.codes import Outcome, completion_code
+from recruitment.joining import InvalidJoinLink
 from recruitment.links import join_address
 from recruitment.models import JoinLink, Visit
 from recruitment.queries import check_code
@@ -93,6 +94,14 @@ def test_ids_of_one_source_are_the_same_people_in_its_studies_only() -> None:
 
     people = dict(Enrollment.objects.values_list("study__slug", "annotator"))
     assert people["a"] == people["b"] != people["c"]
+
+
+def test_a_study_cannot_take_the_ids_that_are_another_ones_own(link: JoinLink) -> None:
+    other = builders.make_study("other")
+    with pytest.raises(InvalidJoinLink, match="one study alone"):
+        make_join_link(other, source=link.source)
+    assert not JoinLink.objects.filter(study=other).exists()
+    assert make_join_link(link.study, source=link.source).source == f"study-{link.study_id}"
 
 
 def test_a_parameter_has_the_name_the_study_gives_it() -> None:

@@ -84,6 +84,8 @@ def test_settings_that_can_be_used(changes: dict[str, Any]) -> None:
         ({"return_url": "https://app.example.org/{code", "return_hosts": HOSTS}, "brace"),
         ({"return_url": "https://app.example.org/{code!r}", "return_hosts": HOSTS}, "{code!r}"),
         ({"return_url": "https://app.example.org/{}", "return_hosts": HOSTS}, "{}"),
+        ({"source": "study-7"}, "one study alone"),
+        ({"source": "study-7", "own": "study-8"}, "one study alone"),
         ({"return_url": "https://[app/", "return_hosts": HOSTS}, "bracket"),
     ],
 )
