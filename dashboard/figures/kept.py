@@ -6,14 +6,18 @@ stand in the shared cache and in no table.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.core.cache import caches
+from kombu.exceptions import OperationalError
 
 from annotation.models import Event, Story, Study
 from tomannot.celery import app
+
+logger = logging.getLogger(__name__)
 
 FIGURES_TASK = "dashboard.tasks.work_out_figures"
 KEPT_FOR = timedelta(days=7)
@@ -89,8 +93,7 @@ def refreshed(study: Study, *, now: datetime) -> tuple[Figures | None, bool]:
         found = None
     underway = is_underway(study)
     if not underway and is_due(found, newest_event_at=_newest_event_at(study), now=now):
-        ask(study)
-        underway = True
+        underway = ask(study)
     return found, underway
 
 
@@ -103,10 +106,20 @@ def is_due(found: Figures | None, *, newest_event_at: datetime | None, now: date
     return now >= found.begun_at + found.took * (REST + 1)
 
 
-def ask(study: Study) -> None:
-    """Have a worker make the figures, unless that is underway."""
-    if caches["shared"].add(_key(study, "underway"), True, LONGEST.total_seconds()):
+def ask(study: Study) -> bool:
+    """Have a worker make the figures, unless that is underway; whether it is now.
+
+    It is not when the message broker takes nothing: that is logged, and whoever looks next asks again.
+    """
+    if not caches["shared"].add(_key(study, "underway"), True, LONGEST.total_seconds()):
+        return True
+    try:
         app.send_task(FIGURES_TASK, args=[study.pk])
+    except OperationalError as error:
+        caches["shared"].delete(_key(study, "underway"))
+        logger.warning("The figures of study %s could not be asked for: %s", study.pk, error)
+        return False
+    return True
 
 
 def keep(study: Study, made: Figures, people: list[dict[str, Any]]) -> None:

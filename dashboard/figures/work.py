@@ -10,9 +10,9 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
-from django.db.models import Count
+from django.db.models import Count, Q
 
-from annotation.models import Story, Study, SurplusReason, Vote
+from annotation.models import Assignment, Story, Study, SurplusReason, Vote
 from dashboard.figures import forecast, kept
 from dashboard.figures.kept import Figures
 from dashboard.figures.people import PeopleTally
@@ -137,6 +137,7 @@ def _lint(study: Study) -> dict[str, int]:
 
 
 def _surplus(study: Study) -> int:
-    """Votes on main stories that do not count; one that was changed is one."""
+    """Votes on main stories that do not count, now or ever; one that was changed is one."""
     given = Vote.objects.of_study(study).filter(revision=1)
-    return given.exclude(surplus_reason=SurplusReason.NONE).count()
+    out = Q(assignment__state__in=[Assignment.State.EXCLUDED, Assignment.State.DISPLACED])
+    return given.filter(out | ~Q(surplus_reason=SurplusReason.NONE)).count()

@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.test import Client
 from django.utils import timezone
+from kombu.exceptions import OperationalError
 
+from accounts.actions import ensure_researcher
 from annotation import actions
 from annotation.models import Study
 from dashboard import tasks
@@ -107,6 +110,38 @@ def test_figures_rest_twenty_times_as_long_as_they_took() -> None:
         assert kept.is_due(found, newest_event_at=event, now=now) is due
     assert kept.is_due(None, newest_event_at=None, now=begun)
     assert not kept.is_due(found, newest_event_at=begun - timedelta(minutes=2), now=begun + timedelta(days=1))
+
+
+def test_a_broker_that_takes_nothing_is_asked_again(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, client: Client
+) -> None:
+    study = judged_study("figures", FORMS)
+    sent: list[list[int]] = []
+
+    def refuse(name: str, args: list[int]) -> None:
+        raise OperationalError("Connection refused")
+
+    monkeypatch.setattr(app, "send_task", refuse)
+    client.force_login(ensure_researcher(username="boss", password="a long enough password"))
+    assert client.get("/studies/figures/").status_code == 200
+    assert "could not be asked for: Connection refused" in caplog.text
+    assert kept.refreshed(study, now=timezone.now()) == (None, False)
+    monkeypatch.setattr(app, "send_task", lambda name, args: sent.append(args))
+    assert kept.refreshed(study, now=timezone.now()) == (None, True)
+    assert sent == [[study.pk]]
+
+
+def test_votes_that_were_taken_out_are_surplus_to_the_count() -> None:
+    study = builders.make_study("figures", stories=1, votes_per_story=1)
+    first, second = builders.qualified(study, 2)
+    builders.vote(first)
+    now = timezone.now()
+    actions.exclude_annotator(enrollment=first, reason="random", told="Thank you.", by=None, now=now)
+    assert made(study)["votes"] == {"counted": 0, "wanted": 1, "surplus": 1}
+    builders.vote(second)
+    readmission = actions.readmit_annotator(enrollment=first, reason="a mistake", by=None, now=now)
+    assert readmission.displaced == 1
+    assert made(study)["votes"] == {"counted": 1, "wanted": 1, "surplus": 1}
 
 
 def test_votes_that_break_the_rules_are_reported_and_not_counted() -> None:
