@@ -11,6 +11,7 @@ from __future__ import annotations
 import enum
 import functools
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any, Concatenate, ParamSpec
 
 from django.contrib.auth.decorators import login_required
@@ -18,10 +19,12 @@ from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import get_object_or_404
+from django.shortcuts import get_object_or_404, render
+from django.utils.translation import gettext as _
 
 from accounts.models import User
-from annotation.models import Membership, Study
+from annotation.models import Invitation, Membership, Study
+from annotation.protocols import UnknownProtocol
 
 P = ParamSpec("P")
 
@@ -72,6 +75,15 @@ def studies_of(user: User | AnonymousUser) -> QuerySet[Study]:
     return Study.objects.filter(memberships__user=user)
 
 
+def standing_of(invitation: Invitation, now: datetime) -> Invitation.Standing:
+    """What has become of an invitation. It ends with its inviter's right to decide who belongs."""
+    standing = invitation.standing(now)
+    if standing is not Invitation.Standing.OPEN:
+        return standing
+    may_invite = Right.MANAGE in rights_in(invitation.invited_by, invitation.study)
+    return standing if may_invite else Invitation.Standing.REVOKED
+
+
 def signed_in(request: HttpRequest) -> User:
     """The researcher who sent the request. Raises ``PermissionDenied`` when nobody is signed in."""
     if not isinstance(request.user, User):
@@ -89,7 +101,8 @@ def study_page(
 
     ``post`` is the right that a POST needs, where it is another than ``right``. Who is not signed in is
     asked to; who may not even look is told that there is no such study (404); who may look but not do
-    this is refused (403).
+    this is refused (403). A page that cannot do without the study's form says so where that is not
+    installed (409).
     """
 
     def decorate(
@@ -103,7 +116,11 @@ def study_page(
                 raise Http404
             if (post if post and request.method == "POST" else right) not in rights:
                 raise PermissionDenied
-            return view(request, study, *args, **kwargs)
+            try:
+                return view(request, study, *args, **kwargs)
+            except UnknownProtocol as error:
+                said = {"heading": _("The form of this study is not installed here"), "text": str(error)}
+                return render(request, "pages/message.html", said, status=409)
 
         return login_required(page)
 

@@ -16,6 +16,7 @@ from annotation.actions.events import record_event
 from annotation.actions.members import lock_people, revoke_invitation, set_role
 from annotation.errors import AlreadyMember, InvalidInvitation, InvitationClosed
 from annotation.models import Event, Invitation, Membership, Study
+from annotation.rights import standing_of
 
 INVITATION_LIFE = timedelta(days=14)
 """How long an invitation can be accepted."""
@@ -87,7 +88,7 @@ def record_mailed(*, invitation: Invitation, now: datetime) -> None:
 def _lock_open(invitation: Invitation, now: datetime) -> None:
     lock_people(invitation.study)
     invitation.refresh_from_db()
-    standing = invitation.standing(now)
+    standing = standing_of(invitation, now)
     if standing is not Invitation.Standing.OPEN:
         raise InvitationClosed(standing)
 

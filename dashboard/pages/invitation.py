@@ -23,7 +23,7 @@ from annotation import actions
 from annotation.access import too_many
 from annotation.errors import AlreadyMember, InvitationClosed
 from annotation.models import Invitation, Membership
-from annotation.rights import RIGHTS
+from annotation.rights import RIGHTS, standing_of
 from annotation.tokens import InvalidToken
 from dashboard.pages.members import IN_WORDS
 from dashboard.people.links import invitation_of
@@ -76,7 +76,7 @@ def invited(request: HttpRequest, token: str) -> HttpResponse:
     """What is offered and by whom. Looking changes nothing; accepting is a POST."""
     try:
         invitation = invitation_of(token)
-        standing = invitation.standing(timezone.now())
+        standing = standing_of(invitation, timezone.now())
         if standing is not Standing.OPEN:
             raise InvitationClosed(standing)
         if isinstance(request.user, User):

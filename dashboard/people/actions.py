@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from annotation import actions
 from annotation.models import Invitation, Study
+from annotation.rights import standing_of
 from dashboard.people.links import invitation_link
 from recruitment.mails import hand_over
 from tomannot.celery import app
@@ -43,7 +44,7 @@ def mail_invitation(*, invitation_id: int, language: str, now: datetime) -> None
     Raises ``recruitment.errors.MailFailed`` and ``MailRefused``.
     """
     invitation = Invitation.objects.select_related("study", "invited_by").get(pk=invitation_id)
-    if invitation.standing(now) is Invitation.Standing.OPEN:
+    if standing_of(invitation, now) is Invitation.Standing.OPEN:
         hand_over(_mail(invitation, language))
         actions.record_mailed(invitation=invitation, now=now)
 

@@ -115,12 +115,18 @@ def inviter_demoted(invitation: Invitation, owner: User) -> None:
     actions.set_role(study=invitation.study, user=owner, role=Role.AUDITOR, by=other, now=timezone.now())
 
 
+def inviter_switched_off(invitation: Invitation, owner: User) -> None:
+    owner.is_active = False
+    owner.save()  # as the back office does
+
+
 ENDS: tuple[tuple[Callable[[Invitation, User], None], Invitation.Standing], ...] = (
     (accepted, Invitation.Standing.ACCEPTED),
     (revoked, Invitation.Standing.REVOKED),
     (replaced, Invitation.Standing.REVOKED),
     (inviter_removed, Invitation.Standing.REVOKED),
     (inviter_demoted, Invitation.Standing.REVOKED),
+    (inviter_switched_off, Invitation.Standing.REVOKED),
 )
 
 

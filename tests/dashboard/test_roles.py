@@ -173,6 +173,18 @@ def test_the_pages_of_a_baseline_open_by_the_same_rights(settings: Any, tmp_path
                     assert (url in client.get("/studies/pilot/").content.decode()) == opens
 
 
+def test_no_page_breaks_where_the_form_of_a_study_is_gone(study: Study) -> None:
+    client = client_of(member(study, Role.OWNER))
+    Study.objects.update(protocol_version="0.0")
+    for page, (reading, _posting, _arguments) in PAGES.items():
+        if reading:
+            response = client.get(address(page))
+            assert response.status_code in (200, 302, 409), page
+    response = client.get(address("stories"))
+    assert response.status_code == 409
+    assert "not 0.0" in response.content.decode()
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_who_is_not_signed_in_is_asked_to(study: Study, page: str) -> None:
     for ask in (Client().get, Client().post):
