@@ -140,7 +140,7 @@ def suspend(*, enrollment: Enrollment, by: User | None, now: datetime, reason: s
     Raises :class:`ReasonMissing`, also for a reason of more than 300 characters.
     """
     reason = reason.strip()
-    if not 1 <= len(reason) <= LONGEST_REASON:
+    if "\0" in reason or not 1 <= len(reason) <= LONGEST_REASON:
         raise ReasonMissing(
             _("Give the reason in 1 to %(most)s characters. The person reads it.") % {"most": LONGEST_REASON}
         )

@@ -151,7 +151,7 @@ def standing_exclusion(enrollment: Enrollment) -> VoteExclusion | None:
 def check_reason(reason: str) -> str:
     """The reason without spaces around it. Raises :class:`ReasonMissing` when it says nothing or too much."""
     reason = reason.strip()
-    if not 1 <= len(reason) <= LONGEST_REASON:
+    if "\0" in reason or not 1 <= len(reason) <= LONGEST_REASON:
         raise ReasonMissing(
             _("Give the reason in 1 to %(most)s characters. It is kept in the log.")
             % {"most": LONGEST_REASON}

@@ -129,7 +129,7 @@ def adjudicate(
     Raises :class:`ReasonMissing`, and :class:`WrongState` for a story that nobody votes on.
     """
     reason = reason.strip()
-    if not 1 <= len(reason) <= LONGEST_STATEMENT:
+    if "\0" in reason or not 1 <= len(reason) <= LONGEST_STATEMENT:
         raise ReasonMissing(_("Give the reason in 1 to %(most)s characters.") % {"most": LONGEST_STATEMENT})
     if story.role != Story.Role.MAIN:
         raise WrongState(_("Only stories that the study is about are adjudicated."))

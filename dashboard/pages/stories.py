@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -89,6 +89,8 @@ def stories(request: HttpRequest, study: Study) -> HttpResponse:
 @study_page(post=Right.REVIEW)
 def story(request: HttpRequest, study: Study, story_id: str) -> HttpResponse:
     """Everything about one story; a POST writes an expert's decision beside its votes."""
+    if "\0" in story_id:  # PostgreSQL takes no such text
+        raise Http404
     found = get_object_or_404(Story.objects.select_related("story_import"), study=study, story_id=story_id)
     found.study = study
     if request.method == "POST":

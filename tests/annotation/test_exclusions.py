@@ -221,8 +221,11 @@ def test_what_makes_no_sense_is_refused(study: Study, people: list[Enrollment]) 
     first = people[0]
     with pytest.raises(WrongState, match="not excluded"):
         readmit(first)
+    for reason in (" ", "a\0b"):
+        with pytest.raises(ReasonMissing, match="1 to 300"):
+            actions.exclude_annotator(enrollment=first, reason=reason, told=TOLD, by=None, now=timezone.now())
     with pytest.raises(ReasonMissing, match="1 to 300"):
-        actions.exclude_annotator(enrollment=first, reason=" ", told=TOLD, by=None, now=timezone.now())
+        actions.suspend(enrollment=first, reason="a\0b", by=None, now=timezone.now())
     with pytest.raises(ReasonMissing, match="The person reads it"):
         exclude(first, told=" ")
     with pytest.raises(WrongState, match="invited"):

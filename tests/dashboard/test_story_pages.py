@@ -142,9 +142,17 @@ def test_the_page_of_a_story_shows_everything_about_it(researcher: Client, study
         assert said in page, said
 
 
+def test_an_id_that_no_story_can_have_leads_nowhere(researcher: Client, study: Study) -> None:
+    assert researcher.get("/studies/main/stories/a%00b/").status_code == 404
+
+
 def test_a_decision_without_a_reason_or_a_verdict_is_not_stored(researcher: Client, study: Study) -> None:
     here = f"/studies/main/stories/{ids(study)[0]}/"
-    for form in ({"verdict": "valid", "reason": ""}, {"verdict": "perhaps", "reason": "x"}):
+    for form in (
+        {"verdict": "valid", "reason": ""},
+        {"verdict": "valid", "reason": "a\0b"},
+        {"verdict": "perhaps", "reason": "x"},
+    ):
         assert "notice--bad" in researcher.post(here, form, follow=True).content.decode()
     assert not Adjudication.objects.exists()
     assert researcher.get("/studies/main/stories/none/").status_code == 404
