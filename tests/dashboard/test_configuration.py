@@ -175,6 +175,9 @@ def test_what_a_file_may_not_say(said: dict[str, Any], problem: str) -> None:
         (b"\xff", "is not UTF-8 at byte 0"),
         (b"[]", "must be a JSON object"),
         (b"[" * 100_000, "is nested too deeply"),
+        (b'{"votes_per_story": ' + b"9" * 5000 + b"}", "has a number that is too long"),
+        (b'{"title": "a\\u0000b"}', "has a NUL"),
+        (b'{"stories": [{"a\\ud800": 1}]}', "half a surrogate pair"),
     ],
 )
 def test_what_is_no_configuration(content: bytes, problem: str) -> None:
