@@ -9,6 +9,7 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import BadRequest
+from django.core.validators import MaxValueValidator
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
@@ -24,6 +25,8 @@ from dashboard.queries import enrollment_called
 from dashboard.spreadsheets import ROWS_AT_ONCE, csv_stream
 
 PAGE = 50
+LAST_DAY = date.max - timedelta(days=1)
+"""The end of a day is the beginning of the next, which has to exist."""
 
 
 class LogForm(forms.Form):
@@ -35,7 +38,9 @@ class LogForm(forms.Form):
     )
     person = forms.CharField(label=gettext_lazy("Annotator’s pseudonym"), required=False, max_length=100)
     since = forms.DateField(label=gettext_lazy("From (day, UTC)"), required=False)
-    until = forms.DateField(label=gettext_lazy("To (day, UTC)"), required=False)
+    until = forms.DateField(
+        label=gettext_lazy("To (day, UTC)"), required=False, validators=[MaxValueValidator(LAST_DAY)]
+    )
 
     def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

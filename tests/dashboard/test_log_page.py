@@ -151,6 +151,7 @@ def test_filters_choose_events(study: Study, desk: Client) -> None:
         ({"kind": "nonsense"}, "Select a valid choice"),
         ({"who": "nobody"}, "Select a valid choice"),
         ({"since": "yesterday"}, "Enter a valid date"),
+        ({"until": "9999-12-31"}, "Ensure this value is less than or equal to"),
         ({"since": "2020-02-02", "until": "2020-02-01"}, "This day is before the first one."),
     ],
 )
