@@ -6,9 +6,10 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from accounts.actions import ensure_researcher
 from accounts.models import User
 from annotation import actions, rules
-from annotation.models import Assignment, Enrollment, Membership, ReviewSample, SpotCheck, Vote
+from annotation.models import Adjudication, Assignment, Enrollment, Membership, ReviewSample, SpotCheck, Vote
 from tests import builders
 
 pytestmark = pytest.mark.django_db
@@ -104,6 +105,41 @@ def test_sizes_and_samples_that_do_not_exist_are_refused(researcher: Client, per
         in researcher.post("/studies/main/review/", form, follow=True).content.decode()
     )
     assert researcher.get("/studies/main/review/4711/").status_code == 404
+
+
+@pytest.fixture
+def elsewhere() -> ReviewSample:
+    """A sample of another study, with one answer."""
+    rows = [builders.story_row(1, prefix="elsewhere")]
+    study = builders.make_study("elsewhere", stories=rows, votes_per_story=1)
+    builders.vote(builders.qualified(study)[0])
+    return actions.draw_sample(
+        study=study, kind=ReviewSample.Kind.RANDOM, people=1, per_person=1, by=None, now=timezone.now()
+    )
+
+
+def test_what_is_another_studys_is_not_found_under_this_ones_address(
+    researcher: Client, elsewhere: ReviewSample
+) -> None:
+    """Also for who may judge in both: the rights that are asked for are those in the study of the address."""
+    answer = elsewhere.items.get()
+    judged = {"decision": "reject", "reason": "careless", "seen": "0"}
+    decided = {"verdict": "valid", "reason": "It holds."}
+    story = f"stories/{answer.vote.assignment.story.story_id}/"
+    pages = {f"review/{elsewhere.pk}/": {}, f"review/{elsewhere.pk}/1/": judged, story: decided}
+    researcher.force_login(ensure_researcher(username="boss", password="a long enough password"))
+    for page, form in pages.items():
+        assert researcher.get(f"/studies/elsewhere/{page}", follow=True).status_code == 200
+        assert researcher.get(f"/studies/main/{page}").status_code == 404
+        if form:
+            assert researcher.post(f"/studies/main/{page}", form).status_code == 404
+    assert not SpotCheck.objects.exists()
+    assert not Adjudication.objects.exists()
+    assert Vote.objects.counted().filter(assignment__story__study=elsewhere.study).count() == 1
+    for page, form in pages.items():
+        if form:
+            assert researcher.post(f"/studies/elsewhere/{page}", form).status_code == 302
+    assert SpotCheck.objects.count() == Adjudication.objects.count() == 1
 
 
 def test_somebody_is_excluded_and_readmitted_on_their_page(researcher: Client, person: Enrollment) -> None:
