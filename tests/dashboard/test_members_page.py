@@ -178,6 +178,18 @@ def test_the_mail_is_in_the_language_of_who_invites(study: Study, owner: User) -
     assert "lädt Sie ein" in str(mail.outbox[0].body)
 
 
+@pytest.mark.usefixtures("mailing")
+def test_the_offer_of_an_account_that_was_switched_off_is_not_mailed_and_not_shown(
+    study: Study, owner: User
+) -> None:
+    made = actions.invite_member(study=study, address=ADDRESS, role="owner", by=owner, now=timezone.now())
+    owner.is_active = False
+    owner.save()
+    tasks.mail_member_invitation(made.pk, "")
+    assert not mail.outbox
+    assert Client().get(urlsplit(invitation_link(made)).path).status_code == 410
+
+
 @pytest.mark.usefixtures("no_mail")
 def test_without_mail_the_link_is_shown_once(study: Study, desk: Client) -> None:
     response = desk.post(address(), {"address": ADDRESS, "role": "reviewer"}, follow=True)
