@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -15,6 +15,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 
 from annotation.actions import StudySettings
+from dashboard.storable import unstorable_text
 from publishing.facts import Statement
 from publishing.statement.rules import problems as statement_problems
 from recruitment.joining import InvalidJoinLink, check_settings
@@ -67,9 +68,6 @@ class StudyConfiguration:
     qualified_through: str = ""
     rehearsal: bool = False
 
-
-UNSTORABLE = re.compile("[\\0\\ud800-\\udfff]")
-"""JSON can escape these; PostgreSQL's texts and UTF-8 cannot hold them."""
 
 _STUDY_FIELDS = {
     "slug", "title", "description", "protocol", "votes_per_story", "story_cap", "lease_minutes",
@@ -342,11 +340,9 @@ class _Reader:
             raise InvalidConfiguration(name, [f"{what} is nested too deeply."]) from error
         except ValueError as error:  # Python reads no number of thousands of digits
             raise InvalidConfiguration(name, [f"{what} has a number that is too long."]) from error
-        bad = next((text for text in _texts_in(data) if UNSTORABLE.search(text)), None)
-        if bad is not None:
-            raise InvalidConfiguration(
-                name, [f"{what} has a NUL or half a surrogate pair in {bad!a:.80}. Take it out."]
-            )
+        if (bad := unstorable_text(data)) is not None:
+            said = f"{what} has a NUL or half a surrogate pair in {bad!a:.80}. Take it out."
+            raise InvalidConfiguration(name, [said])
         if not isinstance(data, dict):
             raise InvalidConfiguration(name, [f"{what} must be a JSON object."])
         return data
@@ -402,16 +398,3 @@ class _Reader:
             self._problems.append(f'pay_rate: must be an amount per hour like "15.00", not {value!r}.')
             return None
         return amount
-
-
-def _texts_in(data: Any) -> Iterator[str]:
-    """Every text in what was JSON, the names of objects' entries included; without recursion."""
-    rest = [data]
-    while rest:
-        value = rest.pop()
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, dict):
-            rest += [*value.keys(), *value.values()]
-        elif isinstance(value, list):
-            rest += value
