@@ -39,7 +39,7 @@ SPOKEN = ("aria-label", "alt", "title", "placeholder")
 """Attributes that people read or hear."""
 NOT_WORDS = re.compile(r"\b(tomannot|UTC|SHA-256|all-agree|Croissant|CITATION\.cff)\b")
 DATA = (
-    "//script|//style|//pre|//output|//*[contains(@class, 'hash')]|//a[contains(@href, '/files/')]"
+    "//script|//style|//pre|//code|//output|//*[contains(@class, 'hash')]|//a[contains(@href, '/files/')]"
     "|//body//*[@lang='en']"  # a card and a citation are English in every language, and the page says so
 )
 BRACKETED = re.compile(r"⟦[^⟦⟧]*⟧")

@@ -54,7 +54,7 @@ def test_the_overview_moves_by_itself_and_a_story_is_released_by_the_keyboard(
     expect(window.page.locator("#now")).to_have_attribute("hx-trigger", "every 2s")
     builders.claim(second)
     expect(window.page.get_by_role("button", name="Give story_")).to_have_count(2)
-    window.page.get_by_role("button", name=f"Release {held.story.story_id}").first.focus()
+    window.page.get_by_role("button", name=f"Give {held.story.story_id}, held by").first.focus()
     window.page.keyboard.press("Enter")
     expect(window.page.get_by_text("The story goes to somebody else.")).to_be_visible()
     assert Assignment.objects.get(pk=held.pk).state == Assignment.State.EXPIRED
