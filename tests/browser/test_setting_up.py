@@ -117,7 +117,7 @@ def test_from_nothing_to_open_by_keyboard(
     chosen = page.get_by_label("File", exact=True)
     reach(window, chosen)
     with page.expect_file_chooser() as chooser:
-        page.keyboard.press("Enter")
+        page.keyboard.press("Space")
     chooser.value.set_files(file)
     press(window, window.button("Check the file"))
     expect(page.get_by_text("A worker is checking the file")).to_be_visible()

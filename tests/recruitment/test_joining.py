@@ -169,7 +169,8 @@ def test_looking_ahead_lets_nobody_in(link: JoinLink) -> None:
     assert not Annotator.objects.exists()
 
 
-def test_somebody_forgotten_gets_no_second_place_and_no_second_vote(link: JoinLink) -> None:
+def test_somebody_forgotten_gets_no_second_place_and_no_second_vote() -> None:
+    link = make_join_link(builders.make_study(), source="the-list")
     person = builders.consent(joined(link))
     builders.vote(person)
     annotation_actions.forget(annotator=person.annotator, now=timezone.now())
