@@ -25,7 +25,8 @@ def race(*calls: Callable[[], T]) -> list[T | Exception]:
 
     Returns what each returned or raised, in the order given.
     """
-    connection.close()  # every connection of the pool may be needed
+    connection.close()  # every connection of the pool is needed, also those a server keeps
+    connection.close_pool()
     outcomes: list[Any] = [None] * len(calls)
     start = threading.Barrier(len(calls))
 
