@@ -26,7 +26,7 @@ def race(*calls: Callable[[], T]) -> list[T | Exception]:
     Returns what each returned or raised, in the order given.
     """
     connection.close()  # every connection of the pool is needed, also those a server keeps
-    connection.close_pool()
+    connection.close_pool()  # type: ignore[attr-defined]  # of the PostgreSQL backend
     outcomes: list[Any] = [None] * len(calls)
     start = threading.Barrier(len(calls))
 
