@@ -22,7 +22,6 @@ from psycopg import sql
 from bench.machine import cpu_seconds, load, postmaster
 from bench.world import World, copy_world, fill_up, settle
 
-VOTES_PER_STORY = 3
 COPIED = ("annotation_story", "annotation_vote", "annotation_answer")
 TIME_LIMIT = 1800.0
 """Seconds after which a build is given up."""

@@ -57,10 +57,6 @@ class InvalidStatement(PublishingError):
         super().__init__("\n".join(f"{name}: {problem}" for name, problem in self.problems.items()))
 
 
-class NotARelease(PublishingError):
-    """A path that is not a file of the release."""
-
-
 class NotDrawable(PublishingError):
     """No sample can be drawn from the release."""
 

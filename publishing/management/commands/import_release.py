@@ -36,18 +36,10 @@ exit codes:
 
 
 class Command(BaseCommand):
-    help = HELP
-
-    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> Any:
-        return super().create_parser(
-            prog_name,
-            subcommand,
-            epilog=EPILOG,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            **kwargs,
-        )
+    help = f"{HELP}\n{EPILOG}"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.formatter_class = argparse.RawDescriptionHelpFormatter
         parser.add_argument("directory", metavar="DIR", type=Path, help="the release")
         parser.add_argument("--study", metavar="SLUG", required=True, help="the new study's short name")
         parser.add_argument("--with-votes", action="store_true", help="also import the votes")

@@ -50,18 +50,10 @@ exit codes:
 
 
 class Command(BaseCommand):
-    help = HELP
-
-    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> Any:
-        return super().create_parser(
-            prog_name,
-            subcommand,
-            epilog=EPILOG,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            **kwargs,
-        )
+    help = f"{HELP}\n{EPILOG}"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.formatter_class = argparse.RawDescriptionHelpFormatter
         parser.add_argument("slug", metavar="SLUG", help="the study")
         parser.add_argument(
             "--output", metavar="DIR", type=Path, help="also copy the release here (new or empty)"

@@ -34,19 +34,11 @@ exit codes:
 
 
 class Command(BaseCommand):
-    help = HELP
+    help = f"{HELP}\n{EPILOG}"
     requires_system_checks = ()  # they ask for the database
 
-    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> Any:
-        return super().create_parser(
-            prog_name,
-            subcommand,
-            epilog=EPILOG,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            **kwargs,
-        )
-
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.formatter_class = argparse.RawDescriptionHelpFormatter
         parser.add_argument("directory", metavar="DIR", type=Path, help="the release")
         parser.add_argument(
             "--no-machine-validation",
