@@ -1,15 +1,11 @@
-"""Releases: numbered, hashed, immutable publications of a study. Fields, constraints and queries.
+"""Releases: numbered, hashed, immutable publications of a study, and the mark of one that was withdrawn.
 
-What is published is the directory; these rows say that it is, and what is in it. Writes happen in
-``publishing.actions``.
+What is published is the directory; these rows say that it is, and what is in it.
 """
 
 from __future__ import annotations
 
-from dataclasses import fields
-from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import pgtrigger
 from django.conf import settings
@@ -19,7 +15,6 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Environment
 from annotation.models import Study
-from publishing.facts import Statement
 
 _PUBLISHED_PARENT = """
     IF EXISTS (SELECT 1 FROM publishing_release WHERE id = NEW.release_id AND state = 'published') THEN
@@ -28,9 +23,9 @@ _PUBLISHED_PARENT = """
     RETURN NEW;
 """
 
-_UNPUBLISHED_PARENT = """
+_UNPUBLISHED = """
     IF NOT EXISTS (SELECT 1 FROM publishing_release WHERE id = NEW.release_id AND state = 'published') THEN
-        RAISE EXCEPTION 'only a published release is deposited';
+        RAISE EXCEPTION 'only a published release is withdrawn';
     END IF;
     RETURN NEW;
 """
@@ -40,6 +35,10 @@ class ReleaseQuerySet(models.QuerySet["Release"]):
     def published(self) -> ReleaseQuerySet:
         """Those that the public sees."""
         return self.filter(state=Release.State.PUBLISHED)
+
+    def standing(self) -> ReleaseQuerySet:
+        """The published ones that nobody has withdrawn."""
+        return self.published().filter(withdrawal=None)
 
     def unfinished(self) -> ReleaseQuerySet:
         """Those that a worker has to build, or is building."""
@@ -138,6 +137,11 @@ class Release(models.Model):
         """Where the release is, or will be, on disk."""
         return Path(settings.RELEASES_ROOT) / self.study.slug / str(self.number)
 
+    @property
+    def withdrawn(self) -> Withdrawal | None:
+        """The mark of a release that was withdrawn. Without ``select_related``, a query."""
+        return getattr(self, "withdrawal", None)
+
 
 UNFINISHED = (Release.State.REQUESTED, Release.State.BUILDING)
 
@@ -198,171 +202,33 @@ class DroppedReason(models.Model):
         return f"{self.stories} dropped by {self.reason}"
 
 
-class DataStatementQuerySet(models.QuerySet["DataStatement"]):
-    def of(self, study: Study, *, at: datetime) -> DataStatement | None:
-        """The version that stood at a moment, or None when nothing had been stated."""
-        return self.filter(study=study, written_at__lte=at).order_by("-version").first()
+class Withdrawal(models.Model):
+    """The mark that a published release should not be used any more, with the reason for everybody.
 
-
-class DataStatement(models.Model):
-    """What the researchers state about a study's data. A new text is a new version; old ones stay.
-
-    A release says what stood when it was asked for, however often it is built.
+    It stands beside the release, which stays as it is, row and files; and it stays for good.
     """
 
-    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="data_statements")
-    version = models.PositiveIntegerField()
-    creators = models.TextField(blank=True, help_text=_("One name per line."))
-    motivation = models.TextField(blank=True)
-    platform = models.TextField(blank=True)
-    demographics = models.TextField(blank=True)
-    sensitive_information = models.TextField(blank=True)
-    biases = models.TextField(blank=True)
-    limits = models.TextField(blank=True)
-    intended_use = models.TextField(blank=True)
-    url = models.TextField(blank=True)
-    doi = models.TextField(blank=True)
-    written_by = models.ForeignKey(
+    release = models.OneToOneField(Release, on_delete=models.PROTECT, related_name="withdrawal")
+    reason = models.TextField(help_text=_("Everybody reads it."))
+    withdrawn_at = models.DateTimeField()
+    withdrawn_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )
-    written_at = models.DateTimeField()
-
-    objects = DataStatementQuerySet.as_manager()
 
     class Meta:
-        ordering = ("study", "-version")
+        ordering = ("-withdrawn_at",)
         constraints = [
-            models.UniqueConstraint(fields=["study", "version"], name="one_data_statement_per_version"),
-            models.CheckConstraint(condition=Q(version__gte=1), name="data_statements_count_from_one"),
+            models.CheckConstraint(condition=~Q(reason=""), name="withdrawal_says_why"),
         ]
         triggers = [
-            pgtrigger.Protect(name="data_statement_is_final", operation=pgtrigger.Update | pgtrigger.Delete),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.study} data statement {self.version}"
-
-    @property
-    def statement(self) -> Statement:
-        """The same as a plain value."""
-        said = {item.name: getattr(self, item.name) for item in fields(Statement)}
-        return Statement(**said | {"creators": tuple(self.creators.splitlines())})
-
-
-class BaselineSample(models.Model):
-    """Where the questions of a multiple-choice study were drawn from. A fact: never changed."""
-
-    study = models.OneToOneField(Study, on_delete=models.PROTECT, related_name="baseline_sample")
-    release = models.ForeignKey(Release, on_delete=models.PROTECT, related_name="baseline_samples")
-    manifest_sha256 = models.CharField(max_length=64, help_text=_("Of the release that was read."))
-    per_scenario = models.PositiveIntegerField()
-    seed = models.BigIntegerField()
-    stories = models.PositiveIntegerField()
-    questions = models.PositiveIntegerField()
-    short = models.JSONField(
-        default=dict, blank=True, help_text=_("Scenarios with fewer stories than wanted, and how many.")
-    )
-    repeated_cores = models.PositiveIntegerField(
-        default=0, help_text=_("Stories beside another severity of the same core.")
-    )
-    drawn_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )
-    drawn_at = models.DateTimeField()
-
-    class Meta:
-        triggers = [
-            pgtrigger.Protect(name="baseline_sample_is_final", operation=pgtrigger.Update | pgtrigger.Delete),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.questions} questions from {self.release}"
-
-    def provenance(self) -> dict[str, Any]:
-        """What it takes to draw the same sample again, and what came of it."""
-        return {
-            "release": {"study": self.release.study.slug, "number": self.release.number},
-            "manifest_sha256": self.manifest_sha256,
-            "per_scenario": self.per_scenario,
-            "seed": self.seed,
-            "stories": self.stories,
-            "questions": self.questions,
-            "short": dict(sorted(self.short.items())),
-            "repeated_cores": self.repeated_cores,
-        }
-
-
-class DepositQuerySet(models.QuerySet["Deposit"]):
-    def for_everybody(self) -> DepositQuerySet:
-        """Those that anybody may be sent to."""
-        return self.filter(state=Deposit.State.DONE, public=True)
-
-
-class Deposit(models.Model):
-    """A published release at a place outside. Says where, never with what secret it came there.
-
-    One row per release and place, however often it is tried.
-    """
-
-    class Kind(models.TextChoices):
-        S3 = "s3", _("S3 bucket")
-        HUGGING_FACE = "huggingface", _("Hugging Face dataset")
-
-    class State(models.TextChoices):
-        REQUESTED = "requested", _("requested")
-        UPLOADING = "uploading", _("being uploaded")
-        DONE = "done", _("done")
-        FAILED = "failed", _("failed")
-
-    release = models.ForeignKey(Release, on_delete=models.PROTECT, related_name="deposits")
-    kind = models.CharField(max_length=20, choices=Kind)
-    place = models.CharField(max_length=400, help_text=_("Like s3://bucket/prefix, or owner/name."))
-    public = models.BooleanField(default=False, help_text=_("Whether everybody can read there."))
-    state = models.CharField(max_length=10, choices=State, default=State.REQUESTED)
-    requested_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )
-    requested_at = models.DateTimeField()
-    done_at = models.DateTimeField(null=True, blank=True)
-    url = models.TextField(blank=True)
-    manifest_sha256 = models.CharField(max_length=64, blank=True)
-    failure = models.TextField(blank=True, help_text=_("Why it failed, and what to do about it."))
-
-    objects = DepositQuerySet.as_manager()
-
-    class Meta:
-        ordering = ("release", "kind", "place")
-        constraints = [
-            models.UniqueConstraint(
-                fields=["release", "kind", "place"], name="one_deposit_per_release_and_place"
-            ),
-            models.CheckConstraint(
-                condition=Q(kind="s3", place__regex=r"^s3://[a-z0-9.-]+/[A-Za-z0-9_./-]+$")
-                | Q(kind="huggingface", place__regex=r"^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$"),
-                name="place_of_a_deposit_names_nothing_else",
-            ),
-            models.CheckConstraint(
-                condition=Q(url="") | Q(url__regex=r"^https?://[^@?\s]+$"), name="deposit_url_has_no_secret"
-            ),
-            models.CheckConstraint(
-                condition=Q(state="done", done_at__isnull=False) & ~Q(url="") & ~Q(manifest_sha256="")
-                | ~Q(state="done") & Q(done_at=None, url="", manifest_sha256=""),
-                name="deposit_that_is_done_says_where_and_what",
-            ),
-            models.CheckConstraint(
-                condition=Q(state="failed") & ~Q(failure="") | ~Q(state="failed") & Q(failure=""),
-                name="deposit_that_failed_says_why",
-            ),
-        ]
-        triggers = [
-            pgtrigger.Protect(name="deposit_stays", operation=pgtrigger.Delete),
+            pgtrigger.Protect(name="withdrawal_is_final", operation=pgtrigger.Update | pgtrigger.Delete),
             pgtrigger.Trigger(
-                name="only_published_releases_are_deposited",
+                name="only_published_releases_are_withdrawn",
                 operation=pgtrigger.Insert,
                 when=pgtrigger.Before,
-                func=_UNPUBLISHED_PARENT,
+                func=_UNPUBLISHED,
             ),
         ]
 
     def __str__(self) -> str:
-        return f"{self.release} at {self.place}"
+        return f"{self.release} withdrawn"

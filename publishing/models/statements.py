@@ -1,0 +1,111 @@
+"""What researchers state about their data, and where the questions of a baseline were drawn from."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from datetime import datetime
+from typing import Any
+
+import pgtrigger
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from annotation.models import Study
+from publishing.facts import Statement
+from publishing.models.releases import Release
+
+
+class DataStatementQuerySet(models.QuerySet["DataStatement"]):
+    def of(self, study: Study, *, at: datetime) -> DataStatement | None:
+        """The version that stood at a moment, or None when nothing had been stated."""
+        return self.filter(study=study, written_at__lte=at).order_by("-version").first()
+
+
+class DataStatement(models.Model):
+    """What the researchers state about a study's data. A new text is a new version; old ones stay.
+
+    A release says what stood when it was asked for, however often it is built.
+    """
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="data_statements")
+    version = models.PositiveIntegerField()
+    creators = models.TextField(blank=True, help_text=_("One name per line."))
+    motivation = models.TextField(blank=True)
+    platform = models.TextField(blank=True)
+    demographics = models.TextField(blank=True)
+    sensitive_information = models.TextField(blank=True)
+    biases = models.TextField(blank=True)
+    limits = models.TextField(blank=True)
+    intended_use = models.TextField(blank=True)
+    url = models.TextField(blank=True)
+    doi = models.TextField(blank=True)
+    written_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    written_at = models.DateTimeField()
+
+    objects = DataStatementQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("study", "-version")
+        constraints = [
+            models.UniqueConstraint(fields=["study", "version"], name="one_data_statement_per_version"),
+            models.CheckConstraint(condition=Q(version__gte=1), name="data_statements_count_from_one"),
+        ]
+        triggers = [
+            pgtrigger.Protect(name="data_statement_is_final", operation=pgtrigger.Update | pgtrigger.Delete),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.study} data statement {self.version}"
+
+    @property
+    def statement(self) -> Statement:
+        """The same as a plain value."""
+        said = {item.name: getattr(self, item.name) for item in fields(Statement)}
+        return Statement(**said | {"creators": tuple(self.creators.splitlines())})
+
+
+class BaselineSample(models.Model):
+    """Where the questions of a multiple-choice study were drawn from. A fact: never changed."""
+
+    study = models.OneToOneField(Study, on_delete=models.PROTECT, related_name="baseline_sample")
+    release = models.ForeignKey(Release, on_delete=models.PROTECT, related_name="baseline_samples")
+    manifest_sha256 = models.CharField(max_length=64, help_text=_("Of the release that was read."))
+    per_scenario = models.PositiveIntegerField()
+    seed = models.BigIntegerField()
+    stories = models.PositiveIntegerField()
+    questions = models.PositiveIntegerField()
+    short = models.JSONField(
+        default=dict, blank=True, help_text=_("Scenarios with fewer stories than wanted, and how many.")
+    )
+    repeated_cores = models.PositiveIntegerField(
+        default=0, help_text=_("Stories beside another severity of the same core.")
+    )
+    drawn_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    drawn_at = models.DateTimeField()
+
+    class Meta:
+        triggers = [
+            pgtrigger.Protect(name="baseline_sample_is_final", operation=pgtrigger.Update | pgtrigger.Delete),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.questions} questions from {self.release}"
+
+    def provenance(self) -> dict[str, Any]:
+        """What it takes to draw the same sample again, and what came of it."""
+        return {
+            "release": {"study": self.release.study.slug, "number": self.release.number},
+            "manifest_sha256": self.manifest_sha256,
+            "per_scenario": self.per_scenario,
+            "seed": self.seed,
+            "stories": self.stories,
+            "questions": self.questions,
+            "short": dict(sorted(self.short.items())),
+            "repeated_cores": self.repeated_cores,
+        }
