@@ -14,8 +14,8 @@ from django.utils.translation import gettext
 
 from accounts.models import User
 from annotation import actions as annotation_actions
+from annotation.grading import Cell, asked, grade, key_problems
 from annotation.models import Enrollment, Event, Story, Study
-from annotation.protocols.base import field_name
 from qualification.errors import (
     AlreadyHandedIn,
     InvalidKey,
@@ -25,7 +25,6 @@ from qualification.errors import (
     NoRound,
     NotTheirTurn,
 )
-from qualification.grading import Cell, grade
 from qualification.models import AcceptableOption, AnswerKey, Attempt, AttemptAnswer, Round, RoundStory
 
 AcceptableAnswers = Mapping[str, Mapping[str, Sequence[str]]]
@@ -93,7 +92,7 @@ def set_answer_key(
     )
     if round.attempts.exists():
         raise KeyIsFrozen("People have attempted this round, so its key stays. Make a new round instead.")
-    round_stories = list(round.round_stories.select_related("story").order_by("position"))
+    round_stories = list(round.round_stories.select_related("story__study").order_by("position"))
     problems = list(_key_problems(round.study, round_stories, acceptable))
     if problems:
         raise InvalidKey(problems)
@@ -102,7 +101,7 @@ def set_answer_key(
     AcceptableOption.objects.bulk_create(
         AcceptableOption(key=key, round_story=entry, question=question, row=row, option=option)
         for entry in round_stories
-        for question, row, name, _ in _asked(round.study, entry.story)
+        for question, row, name, _ in asked(round.study.protocol, entry.story.item)
         for option in sorted(set(acceptable[entry.story.story_id][name]))
     )
     annotation_actions.record_event(
@@ -218,15 +217,6 @@ def submit_attempt(*, attempt: Attempt, now: datetime) -> Attempt:
     return attempt
 
 
-def _asked(study: Study, story: Story) -> Iterator[tuple[str, str, str, set[str]]]:
-    """Everything the protocol asks about a story: question, row, form field, known options."""
-    item = study.protocol.parse(story.content)
-    for question in study.protocol.questions:
-        options = {option.key for option in question.options_for(item)}
-        for row in question.rows_for(item):
-            yield question.key, row.key, field_name(question.key, row.key), options
-
-
 def _key_problems(
     study: Study, round_stories: list[RoundStory], acceptable: AcceptableAnswers
 ) -> Iterator[str]:
@@ -234,18 +224,8 @@ def _key_problems(
     for story_id in sorted(acceptable.keys() - known):
         yield f"The key speaks of “{story_id}”, which is not a story of the round."
     for entry in round_stories:
-        story_id = entry.story.story_id
-        accepted = acceptable.get(story_id, {})
-        asked = list(_asked(study, entry.story))
-        for name in sorted(accepted.keys() - {field for *_, field, _ in asked}):
-            yield f"{story_id}: the key speaks of “{name}”, which is not asked."
-        for _, _, name, options in asked:
-            chosen = accepted.get(name, ())
-            known_options = ", ".join(sorted(options))
-            if not chosen:
-                yield f"{story_id}, {name}: the key accepts nothing; name at least one of {known_options}."
-            for option in sorted(set(chosen) - options):
-                yield f"{story_id}, {name}: “{option}” is not one of {known_options}."
+        story_id, everything = entry.story.story_id, list(asked(study.protocol, entry.story.item))
+        yield from key_problems(story_id, everything, acceptable.get(story_id, {}))
 
 
 def _acceptable(key: AnswerKey) -> dict[Cell, set[str]]:

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.access import annotator_page, page_url
 from annotation.forms import error_summary, instructions_context, question_fields
+from annotation.grading import IncompleteAttempt
 from annotation.models import Enrollment
 from annotation.protocols.base import IncompleteForm, field_name
 from annotation.refusals import refusal_page
@@ -19,7 +20,6 @@ from annotation.rules import REASON_OF_CLOSED_DOOR, Refusal
 from annotation.views.common import page
 from qualification import actions
 from qualification.errors import AlreadyHandedIn, NotTheirTurn, QualificationError
-from qualification.grading import IncompleteAttempt
 from qualification.models import Attempt, Round, RoundStory
 
 OUT = (Enrollment.State.SUSPENDED, Enrollment.State.WITHDRAWN)

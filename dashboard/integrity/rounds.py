@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from annotation.grading import Cell, IncompleteAttempt, IncompleteKey, grade
 from annotation.protocols import is_installed
 from dashboard.integrity.base import CHUNK, Check, by_sql, by_walking
-from qualification.grading import Cell, IncompleteAttempt, IncompleteKey, grade
 from qualification.models import AcceptableOption, AnswerKey, Attempt, AttemptAnswer, RoundStory
 
 

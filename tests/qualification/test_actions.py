@@ -8,6 +8,7 @@ import pytest
 from django.utils import timezone
 
 from annotation import actions as annotation_actions
+from annotation.grading import IncompleteAttempt
 from annotation.models import Enrollment, Event, Story, Study
 from annotation.protocols.base import IncompleteForm
 from qualification import actions
@@ -20,7 +21,6 @@ from qualification.errors import (
     NoRound,
     NotTheirTurn,
 )
-from qualification.grading import IncompleteAttempt
 from qualification.models import Attempt, Round
 from tests import builders
 

@@ -1,18 +1,32 @@
-"""Grading of a qualification round, as functions of plain values. The only definition of passing."""
+"""Grading answers against a key, as functions of plain values. The only definition of passing.
+
+What passes a qualification round passes a hidden check: every answer is one of those that are accepted.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from annotation.protocols.base import Protocol, field_name
 
 
 class Cell(NamedTuple):
-    """One thing that was asked: a question (and row of it) about a story of the round."""
+    """One thing that was asked: a question (and row of it) about a story."""
 
     story: str
     question: str
     row: str
+
+
+class Asked(NamedTuple):
+    """The same as the form asks it: its field, and the options that it offers."""
+
+    question: str
+    row: str
+    field: str
+    options: frozenset[str]
 
 
 class IncompleteKey(ValueError):
@@ -56,6 +70,29 @@ def grade(answers: Mapping[Cell, str], key: Mapping[Cell, Collection[str]]) -> G
         raise IncompleteAttempt(missing)
     not_accepted = frozenset(cell for cell, option in answers.items() if option not in key[cell])
     return Grade(passed=not not_accepted, not_accepted=not_accepted)
+
+
+def asked(protocol: Protocol, item: Any) -> Iterator[Asked]:
+    """Everything the protocol asks about an item, in the order of the form."""
+    for question in protocol.questions:
+        options = frozenset(option.key for option in question.options_for(item))
+        for row in question.rows_for(item):
+            yield Asked(question.key, row.key, field_name(question.key, row.key), options)
+
+
+def key_problems(
+    story_id: str, everything: Collection[Asked], accepted: Mapping[str, Collection[str]]
+) -> Iterator[str]:
+    """What is missing in or unknown about the options ``accepted`` by form field, a sentence each."""
+    for name in sorted(accepted.keys() - {cell.field for cell in everything}):
+        yield f"{story_id}: the key speaks of “{name}”, which is not asked."
+    for cell in everything:
+        chosen = accepted.get(cell.field, ())
+        known_options = ", ".join(sorted(cell.options))
+        if not chosen:
+            yield f"{story_id}, {cell.field}: the key accepts nothing; name at least one of {known_options}."
+        for option in sorted(set(chosen) - cell.options):
+            yield f"{story_id}, {cell.field}: “{option}” is not one of {known_options}."
 
 
 def _say(cell: Cell) -> str:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qualification.grading import Cell, IncompleteAttempt, IncompleteKey, grade
+from annotation.grading import Cell, IncompleteAttempt, IncompleteKey, grade
 
 OPTIONS = ("yes", "possibly", "no")
 cells = st.builds(Cell, st.sampled_from("abcde"), st.sampled_from(["q1", "q2"]), st.sampled_from(["", "row"]))
