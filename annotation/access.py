@@ -21,9 +21,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 
 from accounts.limits import WRONG_LINKS, client_of, retry_at
-from annotation.models import Enrollment
+from annotation.models import Enrollment, WorkSession
 from annotation.sql import get_person
-from annotation.tokens import ExpiredToken, InvalidToken, read_visit_token
+from annotation.tokens import ExpiredToken, InvalidToken, VisitClaim, read_visit_token
 
 P = ParamSpec("P")
 Text = str | Promise
@@ -49,9 +49,74 @@ def annotator_page(view: AnnotatorView[P]) -> Callable[..., HttpResponse]:
         enrollment = get_person(claim.enrollment_id)
         if enrollment.link_version != claim.link_version:
             return revoked_link(request, enrollment)
-        return view(request, enrollment, *args, **kwargs)
+        session = _session_of(claim)
+        request.work_session = session  # type: ignore[attr-defined]
+        response = view(request, enrollment, *args, **kwargs)
+        return may_be_framed(response) if session and session.framed else response
 
     return csrf_exempt(never_cache(by_token))
+
+
+def known_person_page(view: AnnotatorView[P]) -> Callable[..., HttpResponse]:
+    """An :func:`annotator_page` for those who are known to be who they are.
+
+    An address with somebody's id on a platform can be typed by anybody. Until the platform has confirmed
+    the visit, it therefore opens nothing but that visit's own work.
+    """
+
+    @functools.wraps(view)
+    def known(
+        request: HttpRequest, enrollment: Enrollment, *args: P.args, **kwargs: P.kwargs
+    ) -> HttpResponse:
+        session = work_session(request)
+        if session and session.identity_claimed:
+            return _only_claimed(request, enrollment)
+        return view(request, enrollment, *args, **kwargs)
+
+    return annotator_page(known)
+
+
+def work_session(request: HttpRequest) -> WorkSession | None:
+    """The work session of the visit whose page this is; None when the visit is not paid by the piece."""
+    session: WorkSession | None = request.work_session  # type: ignore[attr-defined]
+    return session
+
+
+def session_id(request: HttpRequest) -> int | None:
+    """The number of :func:`work_session`."""
+    session = work_session(request)
+    return session.pk if session else None
+
+
+def may_be_framed(response: HttpResponse) -> HttpResponse:
+    """Let the platforms' own pages, and nobody else's, show this one in a frame."""
+    response.xframe_options_exempt = True  # type: ignore[attr-defined]  # it knows no list; the policy does
+    response._csp_replace = {  # type: ignore[attr-defined]  # as csp.decorators.csp_replace does
+        **getattr(response, "_csp_replace", {}),
+        "frame-ancestors": list(settings.FRAME_ANCESTORS),
+    }
+    # With same-origin, a form's way to the platform would carry “Origin: null”.
+    response["Referrer-Policy"] = "strict-origin-when-cross-origin"
+    return response
+
+
+def _session_of(claim: VisitClaim) -> WorkSession | None:
+    if claim.session_id is None:
+        return None
+    return WorkSession.objects.get(pk=claim.session_id, enrollment=claim.enrollment_id)
+
+
+def _only_claimed(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
+    text = gettext(
+        "Anybody could have typed the address by which you came here, so this page shows only the work you "
+        "were sent for. To see, change or erase what is kept about you, write to %(contact)s."
+    ) % {"contact": enrollment.study.contact}
+    context = {
+        "heading": _("This is not shown here"),
+        "text": text,
+        "actions": [{"url": page_url(request, "annotation:home"), "label": _("Back to the work")}],
+    }
+    return render(request, "pages/message.html", context, status=403)
 
 
 class LinkProblem(enum.Enum):

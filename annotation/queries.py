@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Q
 
 from annotation import rules
 from annotation.models import Enrollment, Exclusion, Vote
@@ -27,12 +27,17 @@ class WorkSoFar:
     pay: Decimal | None
 
 
-def recent_votes(enrollment: Enrollment, *, page: int = 1) -> tuple[list[Vote], bool]:
-    """A page of the newest revisions of the person's answers, the newest first, and whether more follow."""
+def recent_votes(
+    enrollment: Enrollment, *, page: int = 1, session_id: int | None = None
+) -> tuple[list[Vote], bool]:
+    """A page of the newest revisions of the person's answers, the newest first, and whether more follow.
+
+    ``session_id``: only those that were given in this work session.
+    """
     newer = Vote.objects.filter(assignment=OuterRef("assignment"), revision__gt=OuterRef("revision"))
     begin = (page - 1) * RECENT
     found = list(
-        Vote.objects.filter(~Exists(newer), assignment__enrollment=enrollment)
+        Vote.objects.filter(~Exists(newer), _in_session(session_id), assignment__enrollment=enrollment)
         .select_related("assignment__story")
         .prefetch_related("answers")
         .order_by("-first_submitted_at", "-pk")[begin : begin + RECENT + 1]
@@ -40,10 +45,16 @@ def recent_votes(enrollment: Enrollment, *, page: int = 1) -> tuple[list[Vote], 
     return found[:RECENT], len(found) > RECENT
 
 
-def newest_vote(enrollment: Enrollment, assignment_id: int) -> Vote | None:
-    """The revision that stands of the person's answer to one story."""
+def _in_session(session_id: int | None) -> Q:
+    return Q() if session_id is None else Q(assignment__session=session_id)
+
+
+def newest_vote(enrollment: Enrollment, assignment_id: int, *, session_id: int | None = None) -> Vote | None:
+    """The revision that stands of the person's answer to one story, if it was given in this work session."""
     return (
-        Vote.objects.filter(assignment=assignment_id, assignment__enrollment=enrollment)
+        Vote.objects.filter(
+            _in_session(session_id), assignment=assignment_id, assignment__enrollment=enrollment
+        )
         .select_related("assignment__story")
         .order_by("-revision")
         .first()

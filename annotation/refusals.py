@@ -82,6 +82,11 @@ _TEXTS: dict[Reason, tuple[Text, Text, Text]] = {
         ),
         _("Nothing is needed from you; you can close this page."),
     ),
+    Reason.SESSION_OVER: (
+        _("The time for this piece of work is over"),
+        _("The place that sent you gives only so much time, and it has passed. What you saved is kept."),
+        _("If that place still lets you hand it in, do so. Otherwise you can close this page."),
+    ),
     Reason.ALL_DONE: (
         _("There are no stories left for you"),
         _("You have seen every story that still needed an answer. Thank you for your care."),

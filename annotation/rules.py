@@ -52,6 +52,8 @@ class Reason(enum.StrEnum):
     ALL_DONE = "all_done"
     NOT_QUALIFIED_THERE = "not_qualified_there"
     EXCLUDED = "excluded"
+    SESSION_DONE = "session_done"
+    SESSION_OVER = "session_over"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +121,26 @@ def may_be_served(standing: Standing) -> Reason | None:
     if standing.stories_submitted >= standing.story_cap:
         return Reason.CAP_REACHED
     return None
+
+
+def may_go_on(
+    *, story_limit: int, stories_submitted: int, expires_at: datetime, now: datetime
+) -> Reason | None:
+    """None when another story may be given out in this work session, else the one reason why not."""
+    if stories_submitted >= story_limit:
+        return Reason.SESSION_DONE
+    return Reason.SESSION_OVER if now >= expires_at else None
+
+
+def state_of_answer(session_state: str | None, *, counts_at_once: bool) -> str:
+    """The state of an assignment whose answer holds a slot, by the work session it was given in.
+
+    Votes of a visit from a platform count once the platform has confirmed the visit, unless the study says
+    that they count at once; None stands for a visit that needs no confirmation.
+    """
+    if session_state == "doubted":
+        return "doubted"
+    return "submitted" if session_state in (None, "confirmed") or counts_at_once else "pending"
 
 
 def may_join(

@@ -124,11 +124,12 @@ _NEXT_STORY_NOW = Select({"story": Story}, f"{_NEXT_STORY} SKIP LOCKED")
 _NEXT_STORY_WAITING = Select({"story": Story}, _NEXT_STORY)
 
 _TAKEN_SLOTS = """SELECT slot FROM annotation_assignment
-       WHERE story_id = %s AND state IN ('leased', 'submitted')"""
+       WHERE story_id = %s AND state IN ('leased', 'submitted', 'pending')"""
 
 _GIVE_SLOT = f"""WITH given AS ({_insert(Assignment)}
            ON CONFLICT (enrollment_id, story_id) DO UPDATE SET
-               state = excluded.state, slot = excluded.slot, slots = excluded.slots,
+               session_id = excluded.session_id, state = excluded.state, slot = excluded.slot,
+               slots = excluded.slots,
                order_position = excluded.order_position, served_at = excluded.served_at,
                lease_expires_at = excluded.lease_expires_at
            WHERE annotation_assignment.state = 'expired'
@@ -145,7 +146,8 @@ _VOTE = f"""WITH vote AS ({_insert(Vote)} RETURNING id),
            SELECT %(study_id)s, %(type)s, %(enrollment_id)s, 'vote ' || id, %(note)s, %(at)s FROM vote)"""
 _STORE_REVISION = f"{_VOTE} SELECT id FROM vote"
 _STORE_VOTE = f"""{_VOTE},
-       settled AS (UPDATE annotation_assignment SET state = %(state)s, slot = %(slot)s
+       settled AS (UPDATE annotation_assignment SET state = %(state)s, slot = %(slot)s,
+               session_id = %(session_id)s
            WHERE id = %(assignment_id)s),
        credited AS (UPDATE annotation_enrollment SET stories_submitted = %(stories_submitted)s,
                working_since = %(working_since)s, last_submitted_at = %(last_submitted_at)s
@@ -227,6 +229,7 @@ def store_vote(
         "against": list(against),
         "state": assignment.state,
         "slot": assignment.slot,
+        "session_id": assignment.session_id,
         "stories_submitted": person.stories_submitted,
         "working_since": person.working_since,
         "last_submitted_at": person.last_submitted_at,

@@ -38,11 +38,15 @@ class LinkClaim:
 
 @dataclass(frozen=True, slots=True)
 class VisitClaim:
-    """What a visit token says: which enrollment, which arrival of it, and by which of its links."""
+    """What a visit token says: which enrollment, which arrival of it, by which of its links, for what work.
+
+    ``session_id`` is the work session of a visit from a platform that pays by the piece; others have none.
+    """
 
     enrollment_id: int
     visit_id: int
     link_version: int = 1
+    session_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +73,17 @@ def read_personal_token(token: str) -> LinkClaim:
 
 def visit_token(claim: VisitClaim) -> str:
     """The token in the path of every page of one visit."""
-    return _visit().sign(f"{claim.enrollment_id}-{claim.visit_id}-{claim.link_version}")
+    session = "" if claim.session_id is None else f"-{claim.session_id}"
+    return _visit().sign(f"{claim.enrollment_id}-{claim.visit_id}-{claim.link_version}{session}")
 
 
 def read_visit_token(token: str) -> VisitClaim:
     """What the token claims. Raises :class:`ExpiredToken` or :class:`InvalidToken`."""
     try:
         value = _visit().unsign(token, max_age=timedelta(days=settings.VISIT_TOKEN_DAYS))
-        enrollment_id, visit_id, link_version = value.split("-")
-        return VisitClaim(int(enrollment_id), int(visit_id), int(link_version))
+        enrollment_id, visit_id, link_version, *session = value.split("-")
+        session_id = int(session[0]) if session else None
+        return VisitClaim(int(enrollment_id), int(visit_id), int(link_version), session_id)
     except signing.SignatureExpired as error:
         raise ExpiredToken from error
     except (signing.BadSignature, ValueError) as error:

@@ -72,6 +72,11 @@ SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _https
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
+FRAME_ANCESTORS: list[str] = env.list(
+    "FRAME_ANCESTORS",
+    default=["https://worker.mturk.com", "https://www.mturk.com", "https://workersandbox.mturk.com"],
+)
+"""Whose pages may show ours in a frame, and only those of a visit from such a platform."""
 
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {

@@ -1,6 +1,7 @@
 """Every write of this room. Views, tasks, commands, the back office and tests call these."""
 
 from annotation.actions.admission import admit_through, exclude, invite_qualified
+from annotation.actions.api_tokens import make_api_token, note_use, revoke_api_token
 from annotation.actions.enrollments import (
     decline_consent,
     enroll,
@@ -48,6 +49,7 @@ from annotation.actions.serving import (
     release_expired_leases,
     standing,
 )
+from annotation.actions.sessions import confirm_session, doubt_session, know_person, open_session
 from annotation.actions.settings import change_study
 from annotation.actions.studies import (
     StudySettings,
@@ -80,8 +82,10 @@ __all__ = [
     "changing",
     "check_changeable",
     "close_study",
+    "confirm_session",
     "create_study",
     "decline_consent",
+    "doubt_session",
     "draw_sample",
     "enroll",
     "exclude",
@@ -95,7 +99,11 @@ __all__ = [
     "invite",
     "invite_member",
     "invite_qualified",
+    "know_person",
+    "make_api_token",
     "make_rehearsal",
+    "note_use",
+    "open_session",
     "open_study",
     "pause_study",
     "queue_import",
@@ -110,6 +118,7 @@ __all__ = [
     "release_lease",
     "remove_member",
     "resume_imports",
+    "revoke_api_token",
     "revoke_invitation",
     "revoke_link",
     "run_import",

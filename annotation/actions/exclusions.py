@@ -7,7 +7,6 @@ these in the order of their ids. See docs/adr/0022.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -17,16 +16,15 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from annotation import rules
+from annotation.actions import counting
 from annotation.actions.enrollments import give_lease_back, reinstate, suspend
 from annotation.actions.events import record_event
 from annotation.errors import ReasonMissing, WrongState
-from annotation.models import Assignment, Enrollment, Event, Story, VoteExclusion
+from annotation.models import Assignment, Enrollment, Event, VoteExclusion
 from annotation.sql import lock_person
 
 LONGEST_REASON = 300
 """Characters of the reason for taking votes out, or for taking them in again."""
-AT_ONCE = 500
-"""Assignments written in one statement."""
 
 _CAN_BE_EXCLUDED = ("consented", "qualified", "suspended", "withdrawn")
 
@@ -66,12 +64,12 @@ def exclude_annotator(
     if suspends:
         suspend(enrollment=person, by=by, now=now, reason=told)
     # All before one is written: two people may hold what the other has answered.
-    _lock_stories(Assignment.objects.living().filter(enrollment=person))
+    counting.lock_stories(Assignment.objects.living().filter(enrollment=person))
     give_lease_back(enrollment=person)
     exclusion = VoteExclusion.objects.create(
         enrollment=person, reason=reason, suspended=suspends, excluded_by=by, excluded_at=now
     )
-    _stop_counting(Assignment.objects.filter(enrollment=person))
+    counting.stop(Assignment.objects.filter(enrollment=person), become=Assignment.State.EXCLUDED)
     _record(exclusion, Event.Type.ANNOTATOR_EXCLUDED, by=by, now=now, note=reason)
     return exclusion
 
@@ -89,7 +87,7 @@ def readmit_annotator(*, enrollment: Enrollment, reason: str, by: User | None, n
     if exclusion is None:
         raise WrongState(_("The votes of this person are not excluded."))
     _lift(exclusion, reason, by=by, now=now)
-    readmission = _count_again(exclusion, Assignment.objects.filter(enrollment=person))
+    readmission = _readmit(exclusion, Assignment.objects.filter(enrollment=person))
     if exclusion.suspended and person.state == Enrollment.State.SUSPENDED:
         reinstate(enrollment=person, by=by, now=now, reason=reason)
     _record(exclusion, Event.Type.ANNOTATOR_READMITTED, by=by, now=now, note=reason)
@@ -108,7 +106,7 @@ def exclude_vote(
     reason = check_reason(reason)
     lock_person(assignment.enrollment_id)
     assignment.refresh_from_db(fields=["state"])
-    counts = assignment.state in (Assignment.State.SUBMITTED, Assignment.State.EXCLUDED)
+    counts = assignment.state in (*counting.COUNTING, Assignment.State.EXCLUDED)
     if not counts or assignment.vote_exclusions.standing().exists():
         return None
     exclusion = VoteExclusion.objects.create(
@@ -118,7 +116,7 @@ def exclude_vote(
         excluded_by=by,
         excluded_at=now,
     )
-    _stop_counting(Assignment.objects.filter(pk=assignment.pk))
+    counting.stop(Assignment.objects.filter(pk=assignment.pk), become=Assignment.State.EXCLUDED)
     _record(exclusion, Event.Type.VOTE_EXCLUDED, by=by, now=now, note=reason)
     return exclusion
 
@@ -138,7 +136,7 @@ def readmit_vote(
         return None
     _lift(exclusion, reason, by=by, now=now)
     theirs = Assignment.objects.filter(pk=assignment.pk)
-    readmission = _count_again(exclusion, theirs.none() if standing_exclusion(person) else theirs)
+    readmission = _readmit(exclusion, theirs.none() if standing_exclusion(person) else theirs)
     _record(exclusion, Event.Type.VOTE_READMITTED, by=by, now=now, note=reason)
     return readmission
 
@@ -159,49 +157,12 @@ def check_reason(reason: str) -> str:
     return reason
 
 
-def _stop_counting(assignments: QuerySet[Assignment]) -> None:
-    """Free the slots of those that count. The person's lock keeps everybody else from these rows."""
-    counting = assignments.filter(state=Assignment.State.SUBMITTED)
-    stories = _lock_stories(counting)
-    counting.update(state=Assignment.State.EXCLUDED)
-    Story.objects.filter(pk__in=stories).update(has_free_slot=True)
-
-
-def _count_again(exclusion: VoteExclusion, assignments: QuerySet[Assignment]) -> Readmission:
-    """Give those that no exclusion keeps out a slot again, where the story has one free.
-
-    The slots are counted in a new statement after the stories are locked, as in a claim.
-    """
+def _readmit(exclusion: VoteExclusion, assignments: QuerySet[Assignment]) -> Readmission:
+    """Let those count that no other exclusion keeps out."""
     kept_out = VoteExclusion.objects.standing().exclude(assignment=None).values("assignment")
     excluded = assignments.filter(state=Assignment.State.EXCLUDED).exclude(pk__in=kept_out)
-    stories = _lock_stories(excluded)
-    taken: dict[int, set[int]] = defaultdict(set)
-    living = Assignment.objects.living().filter(story__in=stories)
-    for story, slot in living.values_list("story_id", "slot"):
-        taken[story].add(slot)
-    found = list(excluded.order_by("story_id"))
-    settled = [_settle(assignment, taken[assignment.story_id]) for assignment in found]
-    full = [story for story in settled if story is not None]
-    Assignment.objects.bulk_update(found, ["state", "slot"], batch_size=AT_ONCE)
-    Story.objects.filter(pk__in=full).update(has_free_slot=False)
-    counting = sum(assignment.state == Assignment.State.SUBMITTED for assignment in found)
-    return Readmission(exclusion, counting=counting, displaced=len(found) - counting)
-
-
-def _settle(assignment: Assignment, taken: set[int]) -> int | None:
-    """Give the assignment a slot, or mark it as surplus; returns its story when that has none left now."""
-    slot = rules.lowest_free_slot(taken, assignment.slots)
-    if slot is None:
-        assignment.state = Assignment.State.DISPLACED
-        return None
-    assignment.state, assignment.slot = Assignment.State.SUBMITTED, slot
-    return assignment.story_id if len(taken) + 1 == assignment.slots else None
-
-
-def _lock_stories(assignments: QuerySet[Assignment]) -> list[int]:
-    """Lock the stories of the assignments, in the order of their ids, so that two exclusions take turns."""
-    stories = Story.objects.filter(pk__in=assignments.values("story")).order_by("pk")
-    return list(stories.select_for_update(no_key=True).values_list("pk", flat=True))
+    readmitted, displaced = counting.again(excluded)
+    return Readmission(exclusion, counting=readmitted, displaced=displaced)
 
 
 def _lift(exclusion: VoteExclusion, reason: str, *, by: User | None, now: datetime) -> None:

@@ -20,6 +20,7 @@ from annotation.models import (
     Story,
     SurplusReason,
     Vote,
+    WorkSession,
 )
 from annotation.protocols import is_installed
 from annotation.protocols.base import Choice
@@ -51,38 +52,64 @@ class Receipt:
     """True when a repeated submission said something else; the earlier answers stand."""
 
 
-def assign_next_story(*, enrollment: Enrollment, now: datetime) -> Assignment | Refusal:
+def assign_next_story(
+    *, enrollment: Enrollment, now: datetime, session_id: int | None = None
+) -> Assignment | Refusal:
     """The story this person should work on: the one they hold, else the next one with a free slot.
 
     Asking again renews the lease, so a person who is here keeps their story. The cost does not grow
     with the number of stories: the search runs along a partial index over stories with free slots.
     A lease that ran out is a free slot from then on: it is freed here, whether or not the beat runs,
     in a transaction of its own, so that nobody keeps a story locked while they wait for another one.
-    A refusal is an ordinary outcome and says the one reason.
+    A refusal is an ordinary outcome and says the one reason. ``session_id``: the work session of the
+    visit, which gives out no more stories than it is for.
     """
     while True:
         freed = _free_what_ran_out(enrollment, now=now)
-        outcome = _assign(enrollment, now=now)
+        outcome = _assign(enrollment, session_id, now=now)
         if not (freed and _is_nothing_free(outcome)):
             return outcome
 
 
 @transaction.atomic
-def _assign(enrollment: Enrollment, *, now: datetime) -> Assignment | Refusal:
+def _assign(enrollment: Enrollment, session_id: int | None, *, now: datetime) -> Assignment | Refusal:
     enrollment = lock_person(enrollment.pk)
-    refusal = rules.may_be_served(standing(enrollment))
+    session = _lock_session(enrollment, session_id)
+    refusal = _refusal(enrollment, session, now=now)
     held = lock_held(enrollment)
     if held and refusal in (None, Reason.STUDY_PAUSED, Reason.STUDY_CLOSED):
         held.lease_expires_at = now + enrollment.study.lease
-        held.save(update_fields=["lease_expires_at"])
+        held.session = session
+        held.save(update_fields=["lease_expires_at", "session"])
         return held
-    return Refusal(refusal) if refusal else _find_story(enrollment, now=now)
+    return Refusal(refusal) if refusal else _find_story(enrollment, session, now=now)
 
 
-def _find_story(enrollment: Enrollment, *, now: datetime) -> Assignment | Refusal:
+def _lock_session(enrollment: Enrollment, session_id: int | None) -> WorkSession | None:
+    """The work session of the visit, locked after its person; None for a visit that has none."""
+    if session_id is None:
+        return None
+    return WorkSession.objects.select_for_update(no_key=True).get(pk=session_id, enrollment=enrollment)
+
+
+def _refusal(enrollment: Enrollment, session: WorkSession | None, *, now: datetime) -> Reason | None:
+    refusal = rules.may_be_served(standing(enrollment))
+    if refusal or session is None:
+        return refusal
+    return rules.may_go_on(
+        story_limit=session.story_limit,
+        stories_submitted=session.stories_submitted,
+        expires_at=session.expires_at,
+        now=now,
+    )
+
+
+def _find_story(
+    enrollment: Enrollment, session: WorkSession | None, *, now: datetime
+) -> Assignment | Refusal:
     """A story for somebody who may have one and holds none."""
     while story := lock_next_story(enrollment):
-        assignment = _give_out(story, enrollment, now=now)
+        assignment = _give_out(story, enrollment, session, now=now)
         if assignment:
             return assignment
     return _nothing_to_serve(enrollment)
@@ -95,6 +122,7 @@ def record_vote_and_assign_next(
     submitted: Mapping[str, str],
     now: datetime,
     language: str = "en",
+    session_id: int | None = None,
 ) -> tuple[Receipt, Assignment | Refusal]:
     """:func:`record_vote` and :func:`assign_next_story` in one transaction, which costs less than two.
 
@@ -105,13 +133,13 @@ def record_vote_and_assign_next(
     freed = _free_what_ran_out(enrollment, now=now)
     outcome = None
     with transaction.atomic():
-        assignment = _lock_assignment_of(enrollment, assignment_id)
+        assignment = _lock_assignment_of(enrollment, assignment_id, session_id)
         held = assignment.state == Assignment.State.LEASED
         receipt = _record(assignment, submitted, language=language, now=now)
         if held:
             outcome = _try_to_assign_after(assignment, now=now)
     if outcome is None or (freed and _is_nothing_free(outcome)):
-        outcome = assign_next_story(enrollment=enrollment, now=now)
+        outcome = assign_next_story(enrollment=enrollment, now=now, session_id=session_id)
     return receipt, outcome
 
 
@@ -120,11 +148,11 @@ def _try_to_assign_after(answered: Assignment, *, now: datetime) -> Assignment |
 
     Raises ``DatabaseError`` when the answer is lost with it, as when the connection is.
     """
-    enrollment = answered.enrollment
-    refusal = rules.may_be_served(standing(enrollment))
+    enrollment, session = answered.enrollment, answered.session
+    refusal = _refusal(enrollment, session, now=now)
     try:
         with transaction.atomic():
-            return Refusal(refusal) if refusal else _find_story(enrollment, now=now)
+            return Refusal(refusal) if refusal else _find_story(enrollment, session, now=now)
     except DatabaseError:
         if transaction.get_rollback():
             raise  # not even the savepoint could be gone back to, so the answer will not be stored
@@ -140,24 +168,28 @@ def record_vote(
     submitted: Mapping[str, str],
     now: datetime,
     language: str = "en",
+    session_id: int | None = None,
 ) -> Receipt:
     """Store what a person submitted for an assignment of theirs, whole or not at all.
 
     ``submitted`` maps form field names to option keys; ``language`` is that of the form. Whatever
     came first stands: the same assignment submitted again gives the first receipt. An answer that
-    comes too late to count is stored and credited all the same, as surplus with its reason.
+    comes too late to count is stored and credited all the same, as surplus with its reason. The answer
+    belongs to the work session ``session_id`` in which it was sent, wherever the story was given out.
 
     Raises :class:`NotTheirs` when the assignment is not this person's, and ``IncompleteForm`` (from
     the protocol) when the form is not complete; neither stores anything.
     """
-    assignment = _lock_assignment_of(enrollment, assignment_id)
+    assignment = _lock_assignment_of(enrollment, assignment_id, session_id)
     return _record(assignment, submitted, language=language, now=now)
 
 
-def _lock_assignment_of(enrollment: Enrollment, assignment_id: int) -> Assignment:
+def _lock_assignment_of(enrollment: Enrollment, assignment_id: int, session_id: int | None) -> Assignment:
     assignment = lock_assignment(lock_person(enrollment.pk), assignment_id)
     if assignment is None:
         raise NotTheirs(_("This page belongs to somebody else's link, so nothing was saved."))
+    if assignment.state in UNANSWERED:
+        assignment.session = _lock_session(assignment.enrollment, session_id)
     return assignment
 
 
@@ -168,6 +200,9 @@ def _record(assignment: Assignment, submitted: Mapping[str, str], *, language: s
         return _first_receipt(assignment, choices)
     surplus = _settle_slot(assignment)
     vote = store_vote(assignment=assignment, choices=choices, surplus=surplus, language=language, now=now)
+    if assignment.session:
+        assignment.session.stories_submitted += 1
+        assignment.session.save(update_fields=["stories_submitted"])
     return Receipt(vote=vote, repeated=False, differs=False)
 
 
@@ -221,7 +256,9 @@ def _free_expired_leases(*, now: datetime, sparing: Enrollment | None = None) ->
     return len(freed)
 
 
-def _give_out(story: Story, enrollment: Enrollment, *, now: datetime) -> Assignment | None:
+def _give_out(
+    story: Story, enrollment: Enrollment, session: WorkSession | None, *, now: datetime
+) -> Assignment | None:
     """The lowest free slot of a locked story, leased to the person; None if it has none after all.
 
     The slots are counted in a new statement after the lock, because the search may have looked at
@@ -238,6 +275,7 @@ def _give_out(story: Story, enrollment: Enrollment, *, now: datetime) -> Assignm
     assignment = Assignment(
         story=story,
         enrollment=enrollment,
+        session=session,
         state=Assignment.State.LEASED,
         slot=slot,
         slots=slots,
@@ -283,6 +321,10 @@ def _settle_slot(assignment: Assignment) -> SurplusReason:
         if assignment.state == Assignment.State.LEASED:
             Story.objects.filter(pk=assignment.story_id).update(has_free_slot=True)
         return SurplusReason.NOT_QUALIFIED
+    if assignment.session and assignment.session.state == WorkSession.State.DOUBTED:
+        if assignment.state == Assignment.State.LEASED:
+            Story.objects.filter(pk=assignment.story_id).update(has_free_slot=True)
+        return SurplusReason.NONE  # it waits without a slot, in case the platform confirms it after all
     if assignment.state == Assignment.State.EXPIRED and not _take_slot_again(assignment):
         return SurplusReason.LATE
     return SurplusReason.NONE

@@ -60,7 +60,13 @@ def store_vote(
 def _settle(vote: Vote, *, now: datetime) -> None:
     """What a first vote changes about its assignment and its author."""
     assignment, person = vote.assignment, vote.assignment.enrollment
-    assignment.state = Assignment.State.SURPLUS if vote.surplus_reason else Assignment.State.SUBMITTED
+    session = assignment.session
+    if vote.surplus_reason:
+        assignment.state = Assignment.State.SURPLUS
+    elif session is None:
+        assignment.state = Assignment.State.SUBMITTED
+    else:
+        assignment.state = rules.state_of_answer(session.state, counts_at_once=session.counts_at_once)
     person.stories_submitted += 1
     person.working_since = rules.working_since(
         person.working_since, person.last_submitted_at, vote.served_at, vote.submitted_at

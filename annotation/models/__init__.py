@@ -5,10 +5,12 @@ assignment or story (a claim takes the story before its own assignment, which on
 enrollment's lock ever revives; the sweep over expired leases never waits). See docs/adr/0003.
 """
 
+from annotation.models.api_tokens import ApiToken
 from annotation.models.events import Event
 from annotation.models.members import Invitation, Membership
 from annotation.models.people import Enrollment, Exclusion
 from annotation.models.reviews import Adjudication, ReviewItem, ReviewSample, SpotCheck, VoteExclusion
+from annotation.models.sessions import WorkSession
 from annotation.models.stories import ImportProblem, LintFinding, Story, StoryImport
 from annotation.models.studies import ConsentText, Study
 from annotation.models.votes import LIVING, UNANSWERED, Answer, Assignment, SurplusReason, Vote
@@ -18,6 +20,7 @@ __all__ = [
     "UNANSWERED",
     "Adjudication",
     "Answer",
+    "ApiToken",
     "Assignment",
     "ConsentText",
     "Enrollment",
@@ -36,4 +39,5 @@ __all__ = [
     "SurplusReason",
     "Vote",
     "VoteExclusion",
+    "WorkSession",
 ]

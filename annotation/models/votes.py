@@ -15,13 +15,14 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Environment
 from annotation.models.people import Enrollment
+from annotation.models.sessions import WorkSession
 from annotation.models.stories import Story
 from annotation.models.studies import Study
 
 
 class AssignmentQuerySet(models.QuerySet["Assignment"]):
     def living(self) -> AssignmentQuerySet:
-        """Those that hold a slot: leased, or answered and counted."""
+        """Those that hold a slot: leased, or answered and counted, or answered and waiting to be."""
         return self.filter(state__in=LIVING)
 
     def lease_ran_out(self, now: datetime) -> AssignmentQuerySet:
@@ -41,10 +42,21 @@ class Assignment(models.Model):
         EXPIRED = "expired", _("lease ran out")
         EXCLUDED = "excluded", _("answered, excluded")
         DISPLACED = "displaced", _("answered, surplus: the slot was filled while it was excluded")
+        PENDING = "pending", _("answered, counts once the platform confirms the visit")
+        DOUBTED = "doubted", _("answered, not confirmed by the platform")
 
     story = models.ForeignKey(Story, on_delete=models.PROTECT, related_name="assignments")
     enrollment = models.ForeignKey(
         Enrollment, on_delete=models.PROTECT, related_name="assignments", db_index=False
+    )
+    session = models.ForeignKey(
+        WorkSession,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="assignments",
+        db_index=False,
+        help_text=_("In which it was given out, then answered."),
     )
     state = models.CharField(max_length=10, choices=State, default=State.LEASED)
     slot = models.PositiveSmallIntegerField()
@@ -61,7 +73,7 @@ class Assignment(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["story", "slot"],
-                condition=Q(state__in=["leased", "submitted"]),
+                condition=Q(state__in=["leased", "submitted", "pending"]),
                 name="one_living_assignment_per_slot",
             ),
             models.UniqueConstraint(
@@ -76,13 +88,16 @@ class Assignment(models.Model):
         ]
         indexes = [
             models.Index(fields=["lease_expires_at"], name="leases_by_expiry", condition=Q(state="leased")),
+            models.Index(
+                fields=["session"], name="assignments_of_session", condition=Q(session__isnull=False)
+            ),
         ]
 
     def __str__(self) -> str:
         return f"slot {self.slot} of {self.story_id}"
 
 
-LIVING = (Assignment.State.LEASED, Assignment.State.SUBMITTED)
+LIVING = (Assignment.State.LEASED, Assignment.State.SUBMITTED, Assignment.State.PENDING)
 """States that hold a slot."""
 UNANSWERED = (Assignment.State.LEASED, Assignment.State.EXPIRED)
 """States of an assignment that has no vote. Excluded ones keep theirs, and may count again."""

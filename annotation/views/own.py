@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation import actions, queries
-from annotation.access import annotator_page, page_url
+from annotation.access import annotator_page, known_person_page, page_url, session_id, work_session
 from annotation.errors import CannotChange
 from annotation.forms import answered_fields, error_summary, instructions_context, question_fields
 from annotation.models import Assignment, Enrollment
@@ -29,12 +29,12 @@ def answers(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """The person's answers, page by page, each with the way to change it or why that is over."""
     protocol = enrollment.study.protocol
     which = min(number(request.GET.get("page")) or 1, enrollment.study.story_cap)
-    votes, more = queries.recent_votes(enrollment, page=which)
+    votes, more = queries.recent_votes(enrollment, page=which, session_id=_only_in(request))
     if which > 1 and not votes:
         return redirect(request.path)
     now = timezone.now()
     context = {
-        "changed": _was_changed(enrollment, number(request.GET.get("changed"))),
+        "changed": _was_changed(request, enrollment, number(request.GET.get("changed"))),
         "answers": [
             {
                 "vote": vote,
@@ -58,7 +58,7 @@ def answers(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 @annotator_page
 def change(request: HttpRequest, enrollment: Enrollment, assignment_id: int) -> HttpResponse:
     """The form of one answered story again, with the answers as they are."""
-    vote = queries.newest_vote(enrollment, assignment_id)
+    vote = queries.newest_vote(enrollment, assignment_id, session_id=_only_in(request))
     if vote is None:
         text = _("There is no such answer of yours.")
         return message(request, enrollment, _("Nothing to change"), text, status=404)
@@ -83,7 +83,7 @@ def change(request: HttpRequest, enrollment: Enrollment, assignment_id: int) -> 
 
 
 @require_safe
-@annotator_page
+@known_person_page
 def own(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """Who the person is here, what they have done, and what they can do about it."""
     context = {
@@ -102,7 +102,7 @@ def own(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@annotator_page
+@known_person_page
 def withdraw(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """Leave the study: what that means, and the button."""
     if request.method == "POST":
@@ -112,7 +112,7 @@ def withdraw(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@annotator_page
+@known_person_page
 def forget(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """Be forgotten: what is erased, what stays, and the button."""
     if request.method == "POST":
@@ -121,9 +121,16 @@ def forget(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     return _leaving(request, enrollment, "annotation/forget.html")
 
 
-def _was_changed(enrollment: Enrollment, assignment_id: int) -> bool:
+def _only_in(request: HttpRequest) -> int | None:
+    """The work session to which the answers on show are limited: its own, for who is only claimed to be."""
+    session = work_session(request)
+    return session_id(request) if session and session.identity_claimed else None
+
+
+def _was_changed(request: HttpRequest, enrollment: Enrollment, assignment_id: int) -> bool:
     """Whether the person changed this answer; what an address says about it is not believed."""
-    vote = queries.newest_vote(enrollment, assignment_id) if assignment_id else None
+    only = _only_in(request)
+    vote = queries.newest_vote(enrollment, assignment_id, session_id=only) if assignment_id else None
     return vote is not None and vote.revision > 1
 
 

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
 from annotation import actions, queries, rules
-from annotation.access import annotator_page, page_url
+from annotation.access import annotator_page, page_url, session_id
 from annotation.errors import NotAdmitted, NotTheirs, WrongState
 from annotation.forms import error_summary, instructions_context, question_fields
 from annotation.models import Assignment, ConsentText, Enrollment, Vote
@@ -31,6 +31,7 @@ PAGE_OF_REASON = {
     Reason.DECLINED: "annotation:declined",
     Reason.NOT_QUALIFIED_YET: "qualification:intro",
     Reason.FAILED: "qualification:result",
+    Reason.SESSION_DONE: "link:hand_in",
 }
 """Refusals that are really a step the person has still to take, and the page where they take it."""
 
@@ -102,7 +103,9 @@ def instructions(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 def stories(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """The story to judge; a submitted one is stored first and the next comes in the same response."""
     if request.method != "POST":
-        outcome = actions.assign_next_story(enrollment=enrollment, now=timezone.now())
+        outcome = actions.assign_next_story(
+            enrollment=enrollment, now=timezone.now(), session_id=session_id(request)
+        )
         return _served(request, enrollment, outcome, _receipt_named_in(request, enrollment))
     form: dict[str, Any] = {
         "assignment_id": number(request.POST.get("assignment")),
@@ -110,6 +113,7 @@ def stories(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
         "submitted": request.POST.dict(),
         "language": get_language() or "en",
         "now": timezone.now(),
+        "session_id": session_id(request),
     }
     try:
         if not request.htmx:  # type: ignore[attr-defined]

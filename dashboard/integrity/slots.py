@@ -20,7 +20,7 @@ _HELD = """
            count(a.id) AS holders
     FROM annotation_story s
     JOIN annotation_study st ON st.id = s.study_id
-    LEFT JOIN annotation_assignment a ON a.story_id = s.id AND a.state IN ('leased', 'submitted')
+    LEFT JOIN annotation_assignment a ON a.story_id = s.id AND a.state IN ('leased', 'submitted', 'pending')
     GROUP BY s.id, st.id
 """
 
@@ -62,7 +62,7 @@ CHECKS = (
         by_sql("""
             SELECT s.study_id, s.id AS row
             FROM annotation_assignment a JOIN annotation_story s ON s.id = a.story_id
-            WHERE a.state IN ('leased', 'submitted')
+            WHERE a.state IN ('leased', 'submitted', 'pending')
             GROUP BY s.id
             HAVING count(*) > count(DISTINCT a.slot) OR min(a.slot) < 1 OR bool_or(a.slot > a.slots)
         """),

@@ -1,0 +1,72 @@
+"""Taking votes out of the count and into it again, as slots allow. Called with the person's row locked.
+
+Only the assignments' states and slots change, never a vote. Stories are locked in the order of their ids
+(docs/adr/0003), and slots are counted in a new statement after that, as in a claim.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from django.db.models import QuerySet
+
+from annotation import rules
+from annotation.models import Assignment, Story
+
+State = Assignment.State
+COUNTING = (State.SUBMITTED, State.PENDING)
+"""States of an answer that holds a slot."""
+AT_ONCE = 500
+"""Assignments written in one statement."""
+
+
+def stop(assignments: QuerySet[Assignment], *, become: Assignment.State) -> int:
+    """Free the slots of those whose answers hold one; returns how many there were."""
+    holding = assignments.filter(state__in=COUNTING)
+    stories = lock_stories(holding)
+    stopped = holding.update(state=become)
+    Story.objects.filter(pk__in=stories).update(has_free_slot=True)
+    return stopped
+
+
+def again(assignments: QuerySet[Assignment]) -> tuple[int, int]:
+    """Give answers without a slot one again where their story has it free; the others are surplus.
+
+    An answer of a visit that its platform does not confirm stays out. Returns how many hold a slot now,
+    and how many are surplus because somebody else had filled theirs.
+    """
+    stories = lock_stories(assignments)
+    taken: dict[int, set[int]] = defaultdict(set)
+    living = Assignment.objects.living().filter(story__in=stories)
+    for story, slot in living.values_list("story_id", "slot"):
+        taken[story].add(slot)
+    found = list(assignments.select_related("session").order_by("story_id"))
+    settled = [_settle(assignment, taken[assignment.story_id]) for assignment in found]
+    full = [story for story in settled if story is not None]
+    Assignment.objects.bulk_update(found, ["state", "slot"], batch_size=AT_ONCE)
+    Story.objects.filter(pk__in=full).update(has_free_slot=False)
+    holding = sum(assignment.state in COUNTING for assignment in found)
+    return holding, sum(assignment.state == State.DISPLACED for assignment in found)
+
+
+def lock_stories(assignments: QuerySet[Assignment]) -> list[int]:
+    """Lock the stories of the assignments, in the order of their ids, so that two writers take turns."""
+    stories = Story.objects.filter(pk__in=assignments.values("story")).order_by("pk")
+    return list(stories.select_for_update(no_key=True).values_list("pk", flat=True))
+
+
+def _settle(assignment: Assignment, taken: set[int]) -> int | None:
+    """Give the assignment its state and slot; returns its story when that has no slot left now."""
+    session = assignment.session
+    state = rules.state_of_answer(
+        session.state if session else None, counts_at_once=bool(session and session.counts_at_once)
+    )
+    if state == State.DOUBTED:
+        assignment.state = state
+        return None
+    slot = rules.lowest_free_slot(taken, assignment.slots)
+    if slot is None:
+        assignment.state = State.DISPLACED
+        return None
+    assignment.state, assignment.slot = state, slot
+    return assignment.story_id if len(taken) + 1 == assignment.slots else None
