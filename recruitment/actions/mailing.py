@@ -1,4 +1,4 @@
-"""Every write of this room, and every mail."""
+"""The addresses to which links are sent, and every mail."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from datetime import datetime
 from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext as _
-from kombu.exceptions import OperationalError
 
 from accounts.actions import AskedToBeForgotten, confirm_email, recognise, set_email
 from accounts.models import Annotator, PlatformIdentity, User
@@ -16,10 +15,8 @@ from annotation import actions as annotation_actions
 from annotation.models import Enrollment, Event, Study
 from recruitment import mails, queries
 from recruitment.addresses import read_address
-from recruitment.errors import CannotInvite, CannotJoin, MailFailed, MailRefused, NoAddress, NoMail, NotQueued
-from recruitment.joining import InvalidJoinLink, check_settings, own_source, person_of
-from recruitment.models import JoinLink, Visit
-from tomannot.celery import app
+from recruitment.errors import CannotInvite, MailFailed, MailRefused, NoAddress, NoMail
+from recruitment.queueing import later
 
 CONFIRMATION_TASK = "recruitment.tasks.mail_confirmation"
 CHANGE_TASK = "recruitment.tasks.mail_change"
@@ -27,114 +24,6 @@ LINKS_TASK = "recruitment.tasks.mail_links"
 INVITATION_TASK = "recruitment.tasks.mail_invitation"
 NOBODY = 0
 """The id of an identity that no row has."""
-
-
-# -- arriving
-
-
-@transaction.atomic
-def arrive_by_link(*, enrollment: Enrollment, now: datetime) -> Visit:
-    """Record that a person came in through their personal link."""
-    visit = Visit.objects.create(
-        enrollment=enrollment,
-        platform=PlatformIdentity.Platform.LINK,
-        environment=enrollment.environment,
-        arrived_at=now,
-    )
-    annotation_actions.record_event(
-        study=enrollment.study,
-        type=Event.Type.VISIT_ARRIVED,
-        enrollment=enrollment,
-        now=now,
-        subject=f"visit {visit.pk}",
-    )
-    return visit
-
-
-@transaction.atomic
-def join(*, link: JoinLink, participant: str, now: datetime) -> Enrollment:
-    """The place of a platform's participant in the study, made if they have none.
-
-    The same id from the same source is the same person, with the same place, also when it arrives twice
-    at once. Raises :class:`CannotJoin` for somebody new to a study that is not open, and
-    ``accounts.actions.AskedToBeForgotten`` for somebody who has been forgotten.
-    """
-    annotator = recognise(
-        platform=PlatformIdentity.Platform.LINK,
-        environment=link.study.environment,
-        person=person_of(link.source, participant),
-        now=now,
-    )
-    known = Enrollment.objects.select_related("study").filter(study=link.study, annotator=annotator).first()
-    if known:
-        return known
-    if link.study.state != Study.State.OPEN:
-        raise CannotJoin(_("The study is not open."))
-    return annotation_actions.enroll(study=link.study, annotator=annotator, now=now)
-
-
-@transaction.atomic
-def set_join_link(
-    *,
-    study: Study,
-    parameter: str | None = None,
-    source: str | None = None,
-    return_url: str | None = None,
-    return_hosts: Sequence[str] | None = None,
-    by: User | None,
-    now: datetime,
-) -> JoinLink:
-    """Give the study its join link, or change it; what is None stays as it is.
-
-    With no source, or an empty one, ids are this study's own. Raises
-    ``recruitment.joining.InvalidJoinLink``, also for another source once people have come by the old one:
-    each of them would be somebody new.
-    """
-    had = JoinLink.objects.select_for_update(of=("self",)).filter(study=study).first()
-    now_so = had or JoinLink(parameter="participant", source=own_source(study.pk))
-    parameter = now_so.parameter if parameter is None else parameter
-    source = now_so.source if source is None else source or own_source(study.pk)
-    return_url = now_so.return_url if return_url is None else return_url
-    return_hosts = now_so.return_hosts if return_hosts is None else return_hosts
-    check_settings(
-        parameter=parameter,
-        source=source,
-        return_url=return_url,
-        return_hosts=return_hosts,
-        own=own_source(study.pk),
-    )
-    if had and had.source != source and queries.came_by(had).exists():
-        raise InvalidJoinLink(
-            _(
-                "source: people have come with ids of “%(old)s”. With ids of “%(new)s” each of them would be "
-                "somebody new, and could vote twice. Leave the source as it is."
-            )
-            % {"old": had.source, "new": source}
-        )
-    link, _made = JoinLink.objects.update_or_create(
-        study=study,
-        defaults={
-            "parameter": parameter,
-            "source": source,
-            "return_url": return_url,
-            "return_hosts": list(return_hosts),
-            "set_at": now,
-        },
-    )
-    note = f"parameter {parameter}, source {source}, return {return_url or 'nowhere'}"
-    annotation_actions.record_event(
-        study=study, type=Event.Type.JOIN_LINK_SET, by=by, now=now, subject=f"join link {link.pk}", note=note
-    )
-    return link
-
-
-@transaction.atomic
-def remove_join_link(*, study: Study, by: User | None, now: datetime) -> bool:
-    """Let nobody else in by the study's join link, and show no codes. Whether there was one."""
-    removed, _rows = JoinLink.objects.filter(study=study).delete()
-    if removed:
-        annotation_actions.record_event(study=study, type=Event.Type.JOIN_LINK_REMOVED, by=by, now=now)
-    return bool(removed)
 
 
 # -- addresses
@@ -162,10 +51,10 @@ def give_address(
         now=now,
     )
     if identity and identity.confirmed_at is None:
-        _later(CONFIRMATION_TASK, identity.pk, enrollment.pk)
+        later(CONFIRMATION_TASK, identity.pk, enrollment.pk)
         before = queries.confirmed_address_of(enrollment)
         if before and (had is None or had.pk != identity.pk):
-            _later(CHANGE_TASK, before.pk, enrollment.pk)
+            later(CHANGE_TASK, before.pk, enrollment.pk)
     if identity is None and had:
         _record(enrollment, Event.Type.ADDRESS_FORGOTTEN, now=now)
     elif identity and (had is None or had.pk != identity.pk):
@@ -198,7 +87,7 @@ def ask_for_links(*, address: str) -> None:
         raise NoMail(_("This site sends no mail."))
     owners = list(queries.owners_of(address).values_list("pk", flat=True))
     for identity_id in owners or [NOBODY]:
-        _later(LINKS_TASK, identity_id, None, None)
+        later(LINKS_TASK, identity_id, None, None)
 
 
 @transaction.atomic
@@ -231,7 +120,7 @@ def send_link(*, enrollment: Enrollment, by: User | None) -> None:
     identity = queries.confirmed_address_of(enrollment)
     if identity is None:
         raise NoAddress(_("There is no confirmed e-mail address of this person."))
-    _later(LINKS_TASK, identity.pk, enrollment.pk, by.pk if by else None)
+    later(LINKS_TASK, identity.pk, enrollment.pk, by.pk if by else None)
 
 
 def _known_by(address: str, *, study: Study, language: str, now: datetime) -> Annotator:
@@ -262,7 +151,7 @@ def _invite_by_mail(
     identity = queries.confirmed_address_of(enrollment)
     assert identity is not None  # recognised by it, and locked
     _record(enrollment, Event.Type.ADDRESS_CONFIRMED, by=by, now=now, note="given with the invitation")
-    _later(INVITATION_TASK, identity.pk, enrollment.pk, by.pk if by else None)
+    later(INVITATION_TASK, identity.pk, enrollment.pk, by.pk if by else None)
     return enrollment
 
 
@@ -350,23 +239,3 @@ def _record(
         subject=f"link {enrollment.link_version}" if type == Event.Type.LINK_MAILED else "",
         note=note,
     )
-
-
-def _later(task: str, *ids: int | None) -> None:
-    """Have a worker do it once everything is committed. Ids only: no address and no token is queued.
-
-    The commit raises :class:`NotQueued` when the broker does not take it; what was to be stored is stored.
-    """
-    transaction.on_commit(lambda: _queue(task, list(ids)))
-
-
-def _queue(task: str, ids: list[int | None]) -> None:
-    try:
-        app.send_task(task, args=ids)
-    except OperationalError as error:
-        raise NotQueued(
-            _(
-                "The mail could not be queued, because Redis does not answer. Everything else is stored. "
-                "Have the link sent again when Redis is back."
-            )
-        ) from error

@@ -8,7 +8,8 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Environment, PlatformIdentity
-from annotation.models import Enrollment, Study
+from annotation.models import Enrollment, Study, WorkSession
+from recruitment.models.campaigns import Campaign, Posting
 
 
 class JoinLink(models.Model):
@@ -54,15 +55,52 @@ class JoinLink(models.Model):
 
 
 class Visit(models.Model):
-    """One arrival of a person at a study. Every page of the visit carries a token that names it."""
+    """One arrival of a person at a study. Every page of the visit carries a token that names it.
+
+    A visit for a campaign is one piece of work there, known by the platform's id of it *and* the person:
+    the id may come again with somebody else. Opening the same piece of work again is the same visit.
+    """
 
     enrollment = models.ForeignKey(Enrollment, on_delete=models.PROTECT, related_name="visits")
     platform = models.CharField(max_length=20, choices=PlatformIdentity.Platform)
     environment = models.CharField(max_length=20, choices=Environment)
     arrived_at = models.DateTimeField()
+    campaign = models.ForeignKey(
+        Campaign, on_delete=models.PROTECT, null=True, blank=True, related_name="visits"
+    )
+    posting = models.ForeignKey(
+        Posting, on_delete=models.PROTECT, null=True, blank=True, related_name="visits"
+    )
+    hit_assignment = models.CharField(
+        max_length=64, blank=True, help_text=_("The platform’s id of this piece of work.")
+    )
+    session = models.OneToOneField(
+        WorkSession, on_delete=models.PROTECT, null=True, blank=True, related_name="visit"
+    )
+    submit_to = models.CharField(
+        max_length=200, blank=True, help_text=_("The platform’s site to which the work is handed in.")
+    )
+    receipt = models.CharField(
+        max_length=40, blank=True, help_text=_("Goes to the platform with the work, and comes back from it.")
+    )
+    handed_in_at = models.DateTimeField(
+        null=True, blank=True, help_text=_("When the person was first sent to hand it in.")
+    )
 
     class Meta:
         ordering = ("-pk",)
+        constraints = [
+            models.UniqueConstraint(
+                fields=["platform", "environment", "hit_assignment", "enrollment"],
+                condition=~Q(hit_assignment=""),
+                name="one_visit_per_piece_of_work_and_person",
+            ),
+            models.CheckConstraint(
+                condition=Q(campaign=None, session=None, hit_assignment="", receipt="")
+                | Q(campaign__isnull=False, session__isnull=False) & ~Q(hit_assignment="") & ~Q(receipt=""),
+                name="visit_is_for_a_campaign_or_not",
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"visit {self.pk}"

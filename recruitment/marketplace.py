@@ -1,0 +1,241 @@
+"""What every crowd platform can be asked to do, in our words and in plain values.
+
+Mechanical Turk and Prolific are adapters of equal rank behind :class:`Marketplace`. An adapter knows its
+platform's protocol, money and errors, and nothing of our database; ``recruitment.actions`` knows the
+database and calls adapters outside of any transaction. Every operation is safe to repeat: asked twice, it
+does once. Money is ``Decimal`` in whole cents of the platform's currency, never a float.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from typing import Protocol
+from uuid import UUID
+
+
+class MarketplaceError(Exception):
+    """The platform did not do what it was asked; the message says which operation and why, for people."""
+
+
+class Unreachable(MarketplaceError):
+    """It did not answer, or said to come back later. Whether it did it is not known; ask again."""
+
+
+class Refused(MarketplaceError):
+    """It said no, and would say no again. ``code`` is the platform's own name for the reason."""
+
+    def __init__(self, message: str, *, code: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class NotEnoughMoney(Refused):
+    """The account does not hold what this costs."""
+
+
+class NotConfigured(MarketplaceError):
+    """There are no credentials for this platform and environment; the message names the settings."""
+
+
+class Group(enum.StrEnum):
+    """Our groups of people on a platform: custom qualifications there, or participant groups."""
+
+    QUALIFIED = "qualified"
+    INCOMPLETE = "incomplete"
+
+
+class Status(enum.StrEnum):
+    """How a piece of work stands with the platform; the same words as ``recruitment.Submission.Status``."""
+
+    ACTIVE = "active"
+    SUBMITTED = "submitted"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    RETURNED = "returned"
+    TIMED_OUT = "timed_out"
+    SCREENED_OUT = "screened_out"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What people are offered: one campaign, as the platform has to know it.
+
+    ``reference`` is our own name of it (like ``simpletom-2``), by which a repeated request finds what an
+    earlier one made. ``entry_url`` is where the platform sends people. ``needs_group`` and
+    ``excludes_groups`` are the platform's ids of groups.
+    """
+
+    reference: str
+    is_test: bool
+    title: str
+    description: str
+    keywords: str
+    entry_url: str
+    reward: Decimal
+    currency: str
+    seats: int
+    seats_per_posting: int
+    minutes_expected: int
+    minutes_allowed: int
+    days_open: int
+    days_to_review: int
+    approved_percent: int | None = None
+    approved_work: int | None = None
+    countries: tuple[str, ...] = ()
+    masters_only: bool = False
+    needs_group: str = ""
+    adds_to_group: str = ""
+    excludes_groups: tuple[str, ...] = ()
+    completion_code: str = ""
+    screen_out_code: str = ""
+
+    @property
+    def postings(self) -> tuple[int, ...]:
+        """Seats of each posting: full ones, then what is left."""
+        full, rest = divmod(self.seats, self.seats_per_posting)
+        return (self.seats_per_posting,) * full + ((rest,) if rest else ())
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of an estimate."""
+
+    label: str
+    amount: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What an offer costs if every seat is taken and approved: rewards, the platform's fees, and warnings."""
+
+    currency: str
+    rewards: Decimal
+    fees: Decimal
+    lines: tuple[Line, ...]
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def total(self) -> Decimal:
+        return self.rewards + self.fees
+
+
+@dataclass(frozen=True, slots=True)
+class PostingRequest:
+    """A posting to be made: its number, seats, and the token that makes a repetition known as one."""
+
+    number: int
+    seats: int
+    token: UUID
+    first_asked_at: datetime
+    """When it was first asked for: a platform's memory of tokens ends (on Mechanical Turk after 24 hours)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What the platform says of one person's piece of work."""
+
+    hit_assignment: str
+    person: str
+    status: Status
+    posting: str = ""
+    receipt: str = ""
+    submitted_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BonusRequest:
+    """A bonus to be paid once, whatever happens on the way."""
+
+    hit_assignment: str
+    person: str
+    amount: Decimal
+    reason: str
+    token: UUID
+    first_sent_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """What a platform can do, so that pages offer only that."""
+
+    has_preview: bool
+    has_frames: bool
+    lists_unfinished_work: bool
+    """Whether it says who has taken work and not handed it in, or only what was handed in."""
+    needs_rejection_category: bool
+    rejection_categories: tuple[tuple[str, str], ...] = ()
+    shortest_rejection: int = 1
+    """Characters of a reason for a rejection, at least."""
+    still_exists: bool = True
+    notes: tuple[str, ...] = field(default=())
+    """What people should know before they use it, in sentences."""
+
+
+class Marketplace(Protocol):
+    """A crowd platform in one environment. Methods raise the errors above and nothing else."""
+
+    platform: str
+    environment: str
+    abilities: Abilities
+
+    def estimate(self, offer: Offer) -> Estimate:
+        """The cost of the offer by the platform's own rules. Creates nothing."""
+
+    def balance(self) -> Decimal | None:
+        """What the account can spend; None where the platform does not say."""
+
+    def ensure_group(self, group: Group, *, reference: str) -> str:
+        """The platform's id of our group for a study (``reference``), made if there is none."""
+
+    def prepare(self, offer: Offer) -> str:
+        """Make what postings belong to (a HIT type; a draft study) and return the platform's id of it.
+
+        People cannot see it yet. The same offer gives the same id.
+        """
+
+    def post(self, offer: Offer, remote_id: str, request: PostingRequest) -> str:
+        """Make one posting, which people can take from then on; returns the platform's id of it."""
+
+    def pause(self, remote_id: str, postings: Sequence[str]) -> None:
+        """Let nobody new begin, until :meth:`resume`; those who work go on."""
+
+    def resume(self, remote_id: str, postings: Sequence[str], *, until: datetime) -> None:
+        """Let people begin again."""
+
+    def end(self, remote_id: str, postings: Sequence[str]) -> None:
+        """Let nobody new begin, for good; those who work go on."""
+
+    def add_seats(self, remote_id: str, posting: str, *, seats: int, token: UUID) -> None:
+        """Let ``seats`` more people take a posting."""
+
+    def work(self, remote_id: str, postings: Collection[str]) -> list[Work]:
+        """Everything the platform lists, of all pages, collected before anything is changed."""
+
+    def one_work(self, hit_assignment: str) -> Work | None:
+        """One piece of work as it stands now; None when the platform does not say (yet)."""
+
+    def approve(self, hit_assignment: str, *, person: str, message: str = "") -> None:
+        """Pay the reward. What is approved already is left as it is."""
+
+    def reject(self, hit_assignment: str, *, person: str, reason: str, category: str = "") -> None:
+        """Pay nothing, and say why. What is rejected already is left as it is."""
+
+    def bonus(self, request: BonusRequest) -> str:
+        """Pay a bonus once, looking for it first when it may have been paid; returns the platform's id of it.
+
+        The empty string where the platform gives none.
+        """
+
+    def add_to_group(self, group: str, person: str) -> None:
+        """Put a person into one of our groups, without a mail to them."""
+
+    def remove_from_group(self, group: str, person: str) -> None:
+        """Take a person out of it."""
+
+    def members(self, group: str) -> set[str]:
+        """The platform's ids of everybody in it."""

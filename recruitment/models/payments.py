@@ -1,0 +1,205 @@
+"""What platforms say about people's work, and what is owed, granted and paid for it."""
+
+from __future__ import annotations
+
+import uuid
+
+import pgtrigger
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import Annotator, Environment, PlatformIdentity
+from annotation.models import Study
+from recruitment.models.campaigns import Campaign, Posting
+from recruitment.models.joining import Visit
+
+
+class Submission(models.Model):
+    """What the platform says about one piece of work of one person, as of when it was last asked.
+
+    A piece of work is known by platform, environment, its id there and the person: Mechanical Turk gave
+    the same id to the next worker after somebody had returned a HIT.
+    """
+
+    class Status(models.TextChoices):
+        ACTIVE = "active", _("being worked on")
+        SUBMITTED = "submitted", _("handed in")
+        APPROVED = "approved", _("approved")
+        REJECTED = "rejected", _("rejected")
+        RETURNED = "returned", _("returned")
+        TIMED_OUT = "timed_out", _("ran out of time")
+        SCREENED_OUT = "screened_out", _("screened out")
+        UNKNOWN = "unknown", _("unknown")
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="submissions")
+    posting = models.ForeignKey(
+        Posting, on_delete=models.PROTECT, null=True, blank=True, related_name="submissions"
+    )
+    platform = models.CharField(max_length=20, choices=PlatformIdentity.Platform)
+    environment = models.CharField(max_length=20, choices=Environment)
+    hit_assignment = models.CharField(max_length=64)
+    annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="submissions")
+    visit = models.OneToOneField(
+        Visit, on_delete=models.PROTECT, null=True, blank=True, related_name="submission"
+    )
+    status = models.CharField(max_length=20, choices=Status)
+    receipt = models.CharField(
+        max_length=40, blank=True, help_text=_("The receipt that was handed in with it.")
+    )
+    submitted_at = models.DateTimeField(null=True, blank=True)
+    seen_at = models.DateTimeField(help_text=_("When the platform last said so."))
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["platform", "environment", "hit_assignment", "annotator"],
+                name="one_submission_per_piece_of_work_and_person",
+            ),
+            models.CheckConstraint(condition=~Q(hit_assignment=""), name="submission_is_named"),
+        ]
+
+    def __str__(self) -> str:
+        return f"submission {self.pk} ({self.get_status_display()})"
+
+
+class Payment(models.Model):
+    """A decision about somebody's work that moves money, sent once.
+
+    It is written before the platform is asked, with the token under which the platform (or, where it has
+    no tokens, a look at what it has done) knows a repetition. Amounts never change; a failed one stays.
+    """
+
+    class Kind(models.TextChoices):
+        APPROVAL = "approval", _("approval")
+        REJECTION = "rejection", _("rejection")
+        BONUS = "bonus", _("bonus")
+        TOP_UP = "top_up", _("top-up to the hourly rate")
+
+    class State(models.TextChoices):
+        REQUESTED = "requested", _("to be sent")
+        SENDING = "sending", _("sent, not answered yet")
+        DONE = "done", _("done")
+        FAILED = "failed", _("refused by the platform")
+
+    submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="payments")
+    kind = models.CharField(max_length=10, choices=Kind)
+    state = models.CharField(max_length=10, choices=State, default=State.REQUESTED)
+    amount = models.DecimalField(max_digits=8, decimal_places=2)
+    fee = models.DecimalField(max_digits=8, decimal_places=2, help_text=_("What the platform takes on top."))
+    currency = models.CharField(max_length=3)
+    reason = models.TextField(blank=True, help_text=_("The person reads it."))
+    category = models.CharField(
+        max_length=40, blank=True, help_text=_("Of a rejection, where one is asked for.")
+    )
+    request_token = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    remote_id = models.CharField(
+        max_length=64, blank=True, help_text=_("The platform’s, where it gives one.")
+    )
+    tries = models.PositiveSmallIntegerField(default=0)
+    problem = models.TextField(blank=True)
+    requested_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    requested_at = models.DateTimeField()
+    first_sent_at = models.DateTimeField(null=True, blank=True)
+    settled_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("pk",)
+        constraints = [
+            models.UniqueConstraint(
+                fields=["submission"],
+                condition=Q(kind__in=["approval", "rejection"]) & ~Q(state="failed"),
+                name="one_decision_per_submission",
+            ),
+            models.UniqueConstraint(
+                fields=["submission"],
+                condition=Q(kind="top_up") & ~Q(state="failed"),
+                name="one_top_up_per_submission",
+            ),
+            models.CheckConstraint(
+                condition=Q(kind="rejection", amount=0) & ~Q(reason="")
+                | Q(kind="approval", amount__gte=0)
+                | Q(kind__in=["bonus", "top_up"], amount__gt=0) & ~Q(reason=""),
+                name="payment_has_an_amount_and_a_reason",
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=["requested", "sending"], settled_at=None)
+                | Q(state__in=["done", "failed"], settled_at__isnull=False),
+                name="payment_is_settled_at_a_time",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["state", "id"],
+                condition=Q(state__in=["requested", "sending"]),
+                name="payments_to_send",
+            )
+        ]
+        triggers = [
+            pgtrigger.Protect(name="payment_stays", operation=pgtrigger.Delete),
+            pgtrigger.ReadOnly(
+                name="payment_is_final",
+                fields=["submission", "kind", "amount", "currency", "reason", "request_token"],
+            ),
+            pgtrigger.Protect(
+                name="settled_payment_is_final",
+                operation=pgtrigger.Update,
+                condition=pgtrigger.Q(old__state__in=["done", "failed"]),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()} {self.pk} ({self.get_state_display()})"
+
+
+class Grant(models.Model):
+    """Somebody's membership in one of our groups on a platform: those who passed, those who left work."""
+
+    class Kind(models.TextChoices):
+        QUALIFIED = "qualified", _("passed the test")
+        INCOMPLETE = "incomplete", _("took work and did not hand it in")
+
+    class State(models.TextChoices):
+        REQUESTED = "requested", _("to be sent")
+        DONE = "done", _("done")
+        FAILED = "failed", _("refused by the platform")
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="grants")
+    platform = models.CharField(max_length=20, choices=PlatformIdentity.Platform)
+    environment = models.CharField(max_length=20, choices=Environment)
+    annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="grants")
+    kind = models.CharField(max_length=20, choices=Kind)
+    state = models.CharField(max_length=10, choices=State, default=State.REQUESTED)
+    tries = models.PositiveSmallIntegerField(default=0)
+    problem = models.TextField(blank=True)
+    requested_at = models.DateTimeField()
+    settled_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["study", "platform", "environment", "annotator", "kind"], name="one_grant_of_a_kind"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()}: annotator {self.annotator_id}"
+
+
+class WebhookEvent(models.Model):
+    """A notification that has been taken in, so that its repetition is known. Only ever a hint."""
+
+    platform = models.CharField(max_length=20, choices=PlatformIdentity.Platform)
+    event_id = models.CharField(max_length=100)
+    received_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["platform", "event_id"], name="one_webhook_event_per_id"),
+        ]
+
+    def __str__(self) -> str:
+        return f"event {self.event_id}"

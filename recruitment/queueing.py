@@ -1,0 +1,30 @@
+"""Handing work to the workers."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+from kombu.exceptions import OperationalError
+
+from recruitment.errors import NotQueued
+from tomannot.celery import app
+
+
+def later(task: str, *ids: int | None) -> None:
+    """Have a worker do it once everything is committed. Ids only: no address and no token is queued.
+
+    The commit raises :class:`NotQueued` when the broker does not take it; what was to be stored is stored.
+    """
+    transaction.on_commit(lambda: _queue(task, list(ids)))
+
+
+def _queue(task: str, ids: list[int | None]) -> None:
+    try:
+        app.send_task(task, args=ids)
+    except OperationalError as error:
+        raise NotQueued(
+            _(
+                "The mail could not be queued, because Redis does not answer. Everything else is stored. "
+                "Have the link sent again when Redis is back."
+            )
+        ) from error
