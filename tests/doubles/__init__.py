@@ -1,0 +1,1 @@
+"""Servers that speak the real protocols of outside services over loopback HTTP, with state and faults."""
