@@ -157,6 +157,8 @@ class BonusRequest:
     reason: str
     token: UUID
     first_sent_at: datetime
+    remote_id: str = ""
+    """What :meth:`Marketplace.prepare_bonus` gave, stored before anything is paid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +173,8 @@ class Abilities:
     rejection_categories: tuple[tuple[str, str], ...] = ()
     shortest_rejection: int = 1
     """Characters of a reason for a rejection, at least."""
+    returns_receipt: bool = False
+    """Whether what is handed in carries our receipt, so that it can be compared."""
     still_exists: bool = True
     notes: tuple[str, ...] = field(default=())
     """What people should know before they use it, in sentences."""
@@ -225,11 +229,14 @@ class Marketplace(Protocol):
     def reject(self, hit_assignment: str, *, person: str, reason: str, category: str = "") -> None:
         """Pay nothing, and say why. What is rejected already is left as it is."""
 
-    def bonus(self, request: BonusRequest) -> str:
-        """Pay a bonus once, looking for it first when it may have been paid; returns the platform's id of it.
+    def prepare_bonus(self, request: BonusRequest) -> str:
+        """Make the bonus without paying it, where the platform pays in two steps; returns its id.
 
-        The empty string where the platform gives none.
+        The empty string where it pays in one.
         """
+
+    def bonus(self, request: BonusRequest) -> None:
+        """Pay a bonus once, looking for it first when it may have been paid already."""
 
     def add_to_group(self, group: str, person: str) -> None:
         """Put a person into one of our groups, without a mail to them."""

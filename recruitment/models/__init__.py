@@ -6,10 +6,11 @@ actions; rows are locked after the person's enrollment, campaign before posting 
 
 from recruitment.models.campaigns import Campaign, Posting
 from recruitment.models.joining import JoinLink, Visit
-from recruitment.models.payments import Grant, Payment, Submission, WebhookEvent
+from recruitment.models.payments import Difference, Grant, Payment, Submission, WebhookEvent
 
 __all__ = [
     "Campaign",
+    "Difference",
     "Grant",
     "JoinLink",
     "Payment",

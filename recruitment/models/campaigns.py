@@ -70,6 +70,9 @@ class Campaign(models.Model):
     counts_at_once = models.BooleanField(
         default=False, help_text=_("Votes count before the platform has confirmed the visit.")
     )
+    approves_by_itself = models.BooleanField(
+        default=True, help_text=_("Confirmed work is approved without a researcher’s word.")
+    )
     approved_percent = models.PositiveSmallIntegerField(null=True, blank=True)
     approved_work = models.PositiveIntegerField(null=True, blank=True)
     countries = ArrayField(models.CharField(max_length=2), default=list, blank=True)

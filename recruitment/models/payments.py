@@ -64,6 +64,61 @@ class Submission(models.Model):
         return f"submission {self.pk} ({self.get_status_display()})"
 
 
+class Difference(models.Model):
+    """Something on which the platform and we do not agree, until somebody has dealt with it."""
+
+    class Kind(models.TextChoices):
+        NO_DATA = "no_data", _("handed in there, nothing of it here")
+        WRONG_RECEIPT = "wrong_receipt", _("handed in there without our receipt")
+        NOT_HANDED_IN = "not_handed_in", _("done here, not handed in there")
+        DECIDED_THERE = "decided_there", _("decided there, not by us")
+        DOUBTED_BUT_THERE = "doubted_but_there", _("given up here, then handed in there")
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="differences")
+    kind = models.CharField(max_length=20, choices=Kind)
+    visit = models.ForeignKey(
+        Visit, on_delete=models.PROTECT, null=True, blank=True, related_name="differences"
+    )
+    submission = models.ForeignKey(
+        Submission, on_delete=models.PROTECT, null=True, blank=True, related_name="differences"
+    )
+    noticed_at = models.DateTimeField()
+    settled_at = models.DateTimeField(null=True, blank=True)
+    settled_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    settled_how = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ("pk",)
+        constraints = [
+            models.UniqueConstraint(fields=["visit", "kind"], name="one_difference_of_a_kind_per_visit"),
+            models.UniqueConstraint(
+                fields=["submission", "kind"], name="one_difference_of_a_kind_per_submission"
+            ),
+            models.CheckConstraint(
+                condition=Q(visit__isnull=False) | Q(submission__isnull=False),
+                name="difference_is_about_something",
+            ),
+            models.CheckConstraint(
+                condition=Q(settled_at=None, settled_by=None, settled_how="")
+                | Q(settled_at__isnull=False) & ~Q(settled_how=""),
+                name="difference_is_settled_somehow_or_open",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["campaign", "id"], condition=Q(settled_at=None), name="open_differences_of_campaign"
+            )
+        ]
+        triggers = [
+            pgtrigger.Protect(name="difference_stays", operation=pgtrigger.Delete),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()} {self.pk}"
+
+
 class Payment(models.Model):
     """A decision about somebody's work that moves money, sent once.
 
@@ -98,6 +153,9 @@ class Payment(models.Model):
         max_length=64, blank=True, help_text=_("The platform’s, where it gives one.")
     )
     tries = models.PositiveSmallIntegerField(default=0)
+    sending_until = models.DateTimeField(
+        null=True, blank=True, help_text=_("Until then one worker is sending it, and no other tries.")
+    )
     problem = models.TextField(blank=True)
     requested_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
