@@ -22,7 +22,14 @@ class MarketplaceError(Exception):
 
 
 class Unreachable(MarketplaceError):
-    """It did not answer, or said to come back later. Whether it did it is not known; ask again."""
+    """It did not answer, or said to come back later. Whether it did it is not known; ask again.
+
+    With ``maybe_done`` false it certainly did not do it, and asking again is asking for the first time.
+    """
+
+    def __init__(self, message: str, *, maybe_done: bool = True) -> None:
+        super().__init__(message)
+        self.maybe_done = maybe_done
 
 
 class Refused(MarketplaceError):
@@ -159,6 +166,10 @@ class BonusRequest:
     first_sent_at: datetime
     remote_id: str = ""
     """What :meth:`Marketplace.prepare_bonus` gave, stored before anything is paid."""
+    maybe_paid: bool = False
+    """Whether it was sent before and nobody knows what came of it: then it is looked for, not sent again."""
+    same_amount_paid: int = 0
+    """Other bonuses of this amount for this work that are known to be paid: what is looked for is one more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +247,12 @@ class Marketplace(Protocol):
         """
 
     def bonus(self, request: BonusRequest) -> None:
-        """Pay a bonus once, looking for it first when it may have been paid already."""
+        """Pay a bonus once, looking for it first when it may have been paid already.
+
+        One at a time for a piece of work. A platform that knows no tokens and does not show a bonus that
+        may have been paid raises :class:`Unreachable` for a day and then :class:`Refused`: somebody has to
+        look there before it is asked for anew.
+        """
 
     def add_to_group(self, group: str, person: str) -> None:
         """Put a person into one of our groups, without a mail to them."""
