@@ -33,6 +33,10 @@ class InvalidStudy(AnnotationError):
         super().__init__(message or "; ".join(f"{name}: {text}" for name, text in self.problems.items()))
 
 
+class InvalidToken(AnnotationError):
+    """No API token can be made of this; the message says why."""
+
+
 class LastOwner(AnnotationError):
     """A study always has an owner; this would leave it without."""
 
@@ -83,6 +87,18 @@ class PastRefused(AnnotationError):
 
 class ReasonMissing(AnnotationError):
     """Something was to be done to a person without saying why."""
+
+
+class InvalidCheckKey(AnnotationError):
+    """The accepted options of a hidden check cannot be used; ``problems`` says everything that is wrong."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        self.problems = list(problems)
+        super().__init__(" ".join(self.problems))
+
+
+class CheckKeyIsFinal(AnnotationError):
+    """Somebody has been judged by the accepted options of a hidden check, so they cannot be replaced."""
 
 
 class NothingToReview(AnnotationError):

@@ -16,10 +16,20 @@ from typing import Any
 
 from django.db import IntegrityError, connection, models
 
-from annotation.models import Assignment, ConsentText, Enrollment, Event, Story, Study, Vote
+from annotation.models import (
+    Assignment,
+    CheckResult,
+    ConsentText,
+    Enrollment,
+    Event,
+    Story,
+    Study,
+    Vote,
+)
 from annotation.protocols.base import Choice
 
 _Converters = list[tuple[int, Callable[..., Any]]]
+_Parameters = Sequence[Any] | Mapping[str, Any]
 _Part = tuple[type[models.Model], slice, list[str], _Converters]
 
 
@@ -35,11 +45,11 @@ class Select:
         self._rest = rest
         self._compiled: tuple[str, list[_Part]] | None = None
 
-    def first(self, parameters: Sequence[Any]) -> list[Any] | None:
+    def first(self, parameters: _Parameters) -> list[Any] | None:
         """One instance per table of the first row, or None when there is no row."""
         return next(iter(self.all(parameters)), None)
 
-    def all(self, parameters: Sequence[Any]) -> list[list[Any]]:
+    def all(self, parameters: _Parameters) -> list[list[Any]]:
         """One instance per table, for every row."""
         self._compiled = self._compiled or self._compile()
         sql, parts = self._compiled
@@ -123,6 +133,26 @@ _NEXT_STORY = """FROM annotation_story story
 _NEXT_STORY_NOW = Select({"story": Story}, f"{_NEXT_STORY} SKIP LOCKED")
 _NEXT_STORY_WAITING = Select({"story": Story}, _NEXT_STORY)
 
+# A check is answered by everybody once, so it is neither locked nor does it run out; it comes only while
+# the study still wants answers at all.
+_NEXT_CHECK = Select(
+    {"story": Story},
+    """FROM annotation_story story
+       WHERE story.study_id = %(study)s AND story.role = 'check'
+         AND EXISTS (SELECT FROM annotation_checkkey key
+                     WHERE key.story_id = story.id AND key.state = 'in_use')
+         AND NOT EXISTS (SELECT FROM annotation_assignment had
+                         WHERE had.enrollment_id = %(person)s AND had.story_id = story.id
+                           AND had.state <> 'expired')
+         AND EXISTS (SELECT FROM annotation_story wanting
+                     WHERE wanting.study_id = %(study)s AND wanting.has_free_slot)
+       ORDER BY story.order_key # %(mask)s
+       LIMIT 1""",
+)
+_CHECK_KEY = """SELECT key.id, option.question, option."row", option.option
+       FROM annotation_checkkey key JOIN annotation_checkoption option ON option.key_id = key.id
+       WHERE key.story_id = %s AND key.state <> 'replaced' FOR SHARE OF key"""
+
 _TAKEN_SLOTS = """SELECT slot FROM annotation_assignment
        WHERE story_id = %s AND state IN ('leased', 'submitted', 'pending')"""
 
@@ -144,15 +174,22 @@ _VOTE = f"""WITH vote AS ({_insert(Vote)} RETURNING id),
                %(questions)s::text[], %(rows)s::text[], %(options)s::text[], %(against)s::boolean[]) given),
        event AS (INSERT INTO annotation_event (study_id, type, enrollment_id, subject, note, at)
            SELECT %(study_id)s, %(type)s, %(enrollment_id)s, 'vote ' || id, %(note)s, %(at)s FROM vote)"""
-_STORE_REVISION = f"{_VOTE} SELECT id FROM vote"
-_STORE_VOTE = f"""{_VOTE},
+_GRADED = """,
+       graded AS (INSERT INTO annotation_checkresult (vote_id, key_id, passed)
+           SELECT id, %(key_id)s, %(passed)s FROM vote)"""
+_SETTLED = """,
        settled AS (UPDATE annotation_assignment SET state = %(state)s, slot = %(slot)s,
                session_id = %(session_id)s
            WHERE id = %(assignment_id)s),
        credited AS (UPDATE annotation_enrollment SET stories_submitted = %(stories_submitted)s,
                working_since = %(working_since)s, last_submitted_at = %(last_submitted_at)s
-           WHERE id = %(enrollment_id)s)
-       SELECT id FROM vote"""
+           WHERE id = %(enrollment_id)s)"""
+_STORE_VOTE = {
+    (settles, graded): f"{_VOTE}{_SETTLED if settles else ''}{_GRADED if graded else ''} SELECT id FROM vote"
+    for settles in (False, True)
+    for graded in (False, True)
+}
+"""By whether the assignment is settled with it, and whether it answers a check."""
 
 _LEASE_RAN_OUT = """SELECT EXISTS (
        SELECT FROM annotation_assignment
@@ -194,6 +231,25 @@ def lock_next_story(person: Enrollment) -> Story | None:
     return found[0] if found else None
 
 
+def next_check(person: Enrollment, mask: int) -> Story | None:
+    """The check that the person may be given next: the first by its order key XOR ``mask``, not locked."""
+    found = _NEXT_CHECK.first({"study": person.study_id, "person": person.pk, "mask": mask})
+    return found[0] if found else None
+
+
+def share_check_key(story: Story) -> tuple[int, list[tuple[str, str, str]]]:
+    """The id of a check's key and what it accepts as (question, row, option); it stays until the end.
+
+    Raises ``LookupError`` for a story without a key, which nobody is given.
+    """
+    with connection.cursor() as cursor:
+        for _ in range(2):  # of a key replaced while it was waited for, the second look finds the new one
+            cursor.execute(_CHECK_KEY, [story.pk])
+            if rows := cursor.fetchall():
+                return rows[0][0], [(question, row, option) for _, question, row, option in rows]
+    raise LookupError(f"The check {story.pk} has no key.")
+
+
 def taken_slots(story: Story) -> set[int]:
     """The numbers of the story's slots that somebody holds."""
     with connection.cursor() as cursor:
@@ -211,11 +267,18 @@ def give_slot(assignment: Assignment, *, was_last: bool) -> None:
 
 
 def store_vote(
-    vote: Vote, choices: Sequence[Choice], against: Sequence[bool], *, event: Event, settles: bool
+    vote: Vote,
+    choices: Sequence[Choice],
+    against: Sequence[bool],
+    *,
+    event: Event,
+    settles: bool,
+    result: CheckResult | None = None,
 ) -> None:
     """Write a vote with its answers and its event, and give it its id.
 
     ``against`` says of each choice whether it counts against the story. The event's subject is the vote.
+    ``result``: what an answer to a check is worth, stored with it.
     ``settles``: also the state and slot of the vote's assignment, and its author's counts, as they are on
     the instances now.
     """
@@ -234,7 +297,9 @@ def store_vote(
         "working_since": person.working_since,
         "last_submitted_at": person.last_submitted_at,
     }
-    _write(_STORE_VOTE if settles else _STORE_REVISION, vote, values)
+    if result:
+        values |= {"key_id": result.key_id, "passed": result.passed}
+    _write(_STORE_VOTE[settles, result is not None], vote, values)
 
 
 def _write(statement: str, instance: models.Model, values: Mapping[str, Any]) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 from django.utils import timezone
 
 from annotation import actions
+from annotation.checks import CheckRules
 from annotation.models import Assignment, ConsentText, Enrollment, Story, Study
 from qualification import actions as qualification_actions
 from qualification.models import Round
@@ -127,9 +128,13 @@ def add_round(
     *,
     key: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
     attempts_allowed: int = 1,
+    beside: bool = False,
     now: datetime | None = None,
 ) -> Round:
-    """A qualification round with its answer key (:data:`ACCEPTED` for every story unless given)."""
+    """A qualification round with its answer key (:data:`ACCEPTED` for every story unless given).
+
+    Newcomers take it alone, or with ``beside`` in turn with the active ones.
+    """
     now = now or timezone.now()
     if isinstance(rows, int):
         rows = [story_row(number, prefix="test") for number in range(rows)]
@@ -139,9 +144,45 @@ def add_round(
         study=study, story_ids=story_ids, attempts_allowed=attempts_allowed, by=None, now=now
     )
     qualification_actions.set_answer_key(
-        round=made, acceptable=key or dict.fromkeys(story_ids, ACCEPTED), by=None, now=now
+        round=made, acceptable=key or dict.fromkeys(story_ids, ACCEPTED), beside=beside, by=None, now=now
     )
     return made
+
+
+def add_checks(
+    study: Study, count: int = 3, *, every: int = 5, now: datetime | None = None, **thresholds: Any
+) -> list[Story]:
+    """Hidden checks that accept :data:`ACCEPTED`, one in each ``every`` stories; the study is refreshed."""
+    now = now or timezone.now()
+    rows = [story_row(number, prefix="known") for number in range(500, 500 + count)]
+    made = import_rows(study, rows, role=Story.Role.CHECK, now=now)
+    for story in made:
+        actions.set_check_key(story=story, accepted=ACCEPTED, by=None, now=now)
+    actions.change_check_rules(study=study, rules=CheckRules(every, **thresholds), by=None, now=now)
+    study.refresh_from_db()
+    return made
+
+
+def work_through(
+    enrollment: Enrollment,
+    stories: int,
+    *,
+    on_checks: Mapping[str, str] = ALL_YES,
+    now: datetime | None = None,
+) -> list[Story]:
+    """The person answers so many stories, checks with ``on_checks``; returns the stories in their order."""
+    met = []
+    for _ in range(stories):
+        assignment = claim(enrollment, now=now)
+        submitted = on_checks if assignment.story.role == Story.Role.CHECK else ALL_YES
+        actions.record_vote(
+            assignment_id=assignment.pk,
+            enrollment=enrollment,
+            submitted=submitted,
+            now=now or timezone.now(),
+        )
+        met.append(assignment.story)
+    return met
 
 
 def load_sample(study: Study, *, now: datetime | None = None) -> Round:

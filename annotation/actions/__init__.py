@@ -2,6 +2,7 @@
 
 from annotation.actions.admission import admit_through, exclude, invite_qualified
 from annotation.actions.api_tokens import make_api_token, note_use, revoke_api_token
+from annotation.actions.checks import change_check_rules, leave_out_check, set_check_key, take_in_check
 from annotation.actions.enrollments import (
     decline_consent,
     enroll,
@@ -77,6 +78,7 @@ __all__ = [
     "assign_next_story",
     "blockers",
     "cancel_import",
+    "change_check_rules",
     "change_study",
     "change_vote",
     "changing",
@@ -100,6 +102,7 @@ __all__ = [
     "invite_member",
     "invite_qualified",
     "know_person",
+    "leave_out_check",
     "make_api_token",
     "make_rehearsal",
     "note_use",
@@ -122,6 +125,7 @@ __all__ = [
     "revoke_invitation",
     "revoke_link",
     "run_import",
+    "set_check_key",
     "set_gate",
     "set_qualified",
     "set_role",
@@ -129,6 +133,7 @@ __all__ = [
     "standing",
     "suspend",
     "sweep_import_files",
+    "take_in_check",
     "thaw_answers",
     "withdraw",
 ]

@@ -163,6 +163,7 @@ def suspend(*, enrollment: Enrollment, by: User | None, now: datetime, reason: s
 def reinstate(*, enrollment: Enrollment, by: User | None, now: datetime, reason: str) -> Enrollment:
     """Let a suspended person go on where they were: with the stories, or before the test.
 
+    Hidden checks that they have answered by now are not held against them any more.
     Raises :class:`WrongState` for somebody who is not suspended, or whose votes are excluded.
     """
     enrollment = _lock(enrollment)
@@ -172,6 +173,9 @@ def reinstate(*, enrollment: Enrollment, by: User | None, now: datetime, reason:
         raise WrongState(
             _("The person is not suspended but %(state)s.") % {"state": enrollment.get_state_display()}
         )
+    enrollment.checks_from = enrollment.stories_submitted
+    enrollment.warned_after = None
+    enrollment.save(update_fields=["checks_from", "warned_after"])
     had_qualified = enrollment.events.filter(type=Event.Type.ENROLLMENT_QUALIFIED).exists()
     _move(enrollment, Enrollment.State.QUALIFIED if had_qualified else Enrollment.State.CONSENTED, now=now)
     record_event(
@@ -227,7 +231,7 @@ def give_lease_back(*, enrollment: Enrollment) -> None:
     if held:
         held.state = Assignment.State.EXPIRED
         held.save(update_fields=["state"])
-        Story.objects.filter(pk=held.story_id).update(has_free_slot=True)
+        Story.objects.main().filter(pk=held.story_id).update(has_free_slot=True)
 
 
 @transaction.atomic

@@ -127,7 +127,7 @@ def _store_batch(job: StoryImport, study: Study, rows: list[StoryRow], lint: _Li
             story_import=job,
             source_line=row.line,
             order_key=rules.order_key(study.serving_seed, row.story_id),
-            has_free_slot=job.role != Story.Role.QUALIFICATION,
+            has_free_slot=job.role == Story.Role.MAIN,
         )
         for row in rows
     )

@@ -10,7 +10,8 @@ from datetime import datetime
 from django.db import DatabaseError, transaction
 from django.utils.translation import gettext as _
 
-from annotation import rules
+from annotation import checks, rules
+from annotation.actions.checking import draw_consequences
 from annotation.actions.votes import store_vote
 from annotation.errors import NotTheirs
 from annotation.models import (
@@ -31,6 +32,7 @@ from annotation.sql import (
     lock_held,
     lock_next_story,
     lock_person,
+    next_check,
     others_lease_ran_out,
     taken_slots,
 )
@@ -108,11 +110,23 @@ def _find_story(
     enrollment: Enrollment, session: WorkSession | None, *, now: datetime
 ) -> Assignment | Refusal:
     """A story for somebody who may have one and holds none."""
+    check = _check_due(enrollment)
+    if check:
+        return _lease(check, enrollment, session, now=now)
     while story := lock_next_story(enrollment):
         assignment = _give_out(story, enrollment, session, now=now)
         if assignment:
             return assignment
     return _nothing_to_serve(enrollment)
+
+
+def _check_due(enrollment: Enrollment) -> Story | None:
+    """The hidden check that comes now, if one does. Anybody may answer it, so it takes no slot."""
+    study, person = enrollment.study, enrollment.pk
+    position = enrollment.stories_submitted + 1
+    if not checks.is_due(key=study.pseudonym_key, person=person, position=position, every=study.check_every):
+        return None
+    return next_check(enrollment, checks.order_mask(key=study.pseudonym_key, person=person))
 
 
 def record_vote_and_assign_next(
@@ -203,6 +217,7 @@ def _record(assignment: Assignment, submitted: Mapping[str, str], *, language: s
     if assignment.session:
         assignment.session.stories_submitted += 1
         assignment.session.save(update_fields=["stories_submitted"])
+    draw_consequences(assignment.enrollment, now=now)
     return Receipt(vote=vote, repeated=False, differs=False)
 
 
@@ -252,7 +267,7 @@ def _free_expired_leases(*, now: datetime, sparing: Enrollment | None = None) ->
         .order_by("lease_expires_at")[:RECLAIM_AT_ONCE]
     )
     Assignment.objects.filter(pk__in=[a.pk for a in freed]).update(state=Assignment.State.EXPIRED)
-    Story.objects.filter(pk__in={a.story_id for a in freed}).update(has_free_slot=True)
+    Story.objects.main().filter(pk__in={a.story_id for a in freed}).update(has_free_slot=True)
     return len(freed)
 
 
@@ -272,6 +287,20 @@ def _give_out(
         logger.error("Story %s said it had a free slot but had none; mended.", story.pk)
         Story.objects.filter(pk=story.pk).update(has_free_slot=False)
         return None
+    was_last = len(taken) + 1 == slots
+    return _lease(story, enrollment, session, slot=slot, slots=slots, was_last=was_last, now=now)
+
+
+def _lease(
+    story: Story,
+    enrollment: Enrollment,
+    session: WorkSession | None,
+    *,
+    slot: int | None = None,
+    slots: int = 0,
+    was_last: bool = False,
+    now: datetime,
+) -> Assignment:
     assignment = Assignment(
         story=story,
         enrollment=enrollment,
@@ -283,13 +312,15 @@ def _give_out(
         served_at=now,
         lease_expires_at=now + enrollment.study.lease,
     )
-    give_slot(assignment, was_last=len(taken) + 1 == slots)
+    give_slot(assignment, was_last=was_last)
     return assignment
 
 
 def _nothing_to_serve(enrollment: Enrollment) -> Refusal:
     """All done, or all free slots held by others for now (then: when the next lease can run out)."""
-    others = Assignment.objects.filter(story__study=enrollment.study_id, state=Assignment.State.LEASED)
+    others = Assignment.objects.filter(
+        story__study=enrollment.study_id, state=Assignment.State.LEASED, slot__isnull=False
+    )
     theirs = Assignment.objects.filter(enrollment=enrollment).exclude(state=Assignment.State.EXPIRED)
     soonest = (
         others.exclude(story__in=theirs.values("story"))
@@ -319,13 +350,14 @@ def _settle_slot(assignment: Assignment) -> SurplusReason:
     """Whether an answer that has come holds a slot (then it counts), or why not."""
     if assignment.enrollment.state != Enrollment.State.QUALIFIED:
         if assignment.state == Assignment.State.LEASED:
-            Story.objects.filter(pk=assignment.story_id).update(has_free_slot=True)
+            Story.objects.main().filter(pk=assignment.story_id).update(has_free_slot=True)
         return SurplusReason.NOT_QUALIFIED
     if assignment.session and assignment.session.state == WorkSession.State.DOUBTED:
         if assignment.state == Assignment.State.LEASED:
-            Story.objects.filter(pk=assignment.story_id).update(has_free_slot=True)
+            Story.objects.main().filter(pk=assignment.story_id).update(has_free_slot=True)
         return SurplusReason.NONE  # it waits without a slot, in case the platform confirms it after all
-    if assignment.state == Assignment.State.EXPIRED and not _take_slot_again(assignment):
+    needs_slot = assignment.slot is not None and assignment.state == Assignment.State.EXPIRED
+    if needs_slot and not _take_slot_again(assignment):
         return SurplusReason.LATE
     return SurplusReason.NONE
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from annotation import rules, sql
+from annotation.actions.checking import graded, record_failure
 from annotation.models import Assignment, Event, SurplusReason, Vote
 from annotation.protocols.base import Choice
 
@@ -53,7 +54,10 @@ def store_vote(
     if not instead_of:
         _settle(vote, now=now)
     against = [protocol.counts_against(item, choice) for choice in choices]
-    sql.store_vote(vote, choices, against, event=event, settles=not instead_of)
+    result = graded(assignment.story, vote, choices)
+    sql.store_vote(vote, choices, against, event=event, settles=not instead_of, result=result)
+    if result and not result.passed:
+        record_failure(result, assignment.story, person, now=now)
     return vote
 
 

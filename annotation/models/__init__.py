@@ -6,6 +6,7 @@ enrollment's lock ever revives; the sweep over expired leases never waits). See 
 """
 
 from annotation.models.api_tokens import ApiToken
+from annotation.models.checks import CheckKey, CheckOption, CheckResult
 from annotation.models.events import Event
 from annotation.models.members import Invitation, Membership
 from annotation.models.people import Enrollment, Exclusion
@@ -22,6 +23,9 @@ __all__ = [
     "Answer",
     "ApiToken",
     "Assignment",
+    "CheckKey",
+    "CheckOption",
+    "CheckResult",
     "ConsentText",
     "Enrollment",
     "Event",

@@ -61,6 +61,15 @@ class Enrollment(models.Model):
         max_length=300, blank=True, help_text=_("Shown to the person while they are suspended.")
     )
     stories_submitted = models.PositiveIntegerField(default=0, help_text=_("Kept by annotation.actions."))
+    warned_after = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        help_text=_("After how many answered stories they were warned about failed hidden checks."),
+    )
+    checks_from = models.PositiveIntegerField(
+        default=0,
+        help_text=_("Hidden checks among their first so many stories are not held against them any more."),
+    )
     working_since = models.DateTimeField(
         null=True, blank=True, help_text=_("When the current stretch of work without a long break began.")
     )

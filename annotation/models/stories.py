@@ -114,14 +114,14 @@ class Story(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["study", "story_id"], name="one_story_per_id_in_a_study"),
             models.CheckConstraint(
-                condition=~Q(role="qualification") | Q(has_free_slot=False),
-                name="qualification_stories_take_no_votes",
+                condition=Q(role="main") | Q(has_free_slot=False), name="only_main_stories_have_slots"
             ),
         ]
         indexes = [
             models.Index(
                 fields=["study", "order_key"], name="story_with_free_slot", condition=Q(has_free_slot=True)
             ),
+            models.Index(fields=["study"], name="checks_of_study", condition=Q(role="check")),
         ]
         triggers = [
             pgtrigger.ReadOnly(

@@ -10,6 +10,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Environment
+from annotation.checks import FEWEST_BETWEEN, CheckRules
 from annotation.protocols import get_protocol
 from annotation.protocols.base import Protocol
 
@@ -61,6 +62,18 @@ class Study(models.Model):
         blank=True,
         help_text=_("Answers saved before then are published and cannot change."),
     )
+    check_every = models.PositiveSmallIntegerField(
+        default=0, help_text=_("One hidden check in each so many stories of a person; 0: none.")
+    )
+    check_minimum = models.PositiveSmallIntegerField(
+        default=3, help_text=_("From how many answered checks on failing them has consequences.")
+    )
+    check_warn_percent = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text=_("Share of failed checks that warns; empty: none does.")
+    )
+    check_suspend_percent = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text=_("Share of failed checks that suspends; empty: none does.")
+    )
     pay_rate = models.DecimalField(
         max_digits=8, decimal_places=2, null=True, blank=True, help_text=_("Per hour; empty: not paid.")
     )
@@ -84,6 +97,22 @@ class Study(models.Model):
             ),
             models.CheckConstraint(condition=Q(story_cap__gte=1), name="study_cap_is_positive"),
             models.CheckConstraint(condition=Q(lease_minutes__gte=1), name="study_lease_is_positive"),
+            models.CheckConstraint(
+                condition=Q(check_every=0) | Q(check_every__gte=FEWEST_BETWEEN),
+                name="checks_have_places_to_hide",
+            ),
+            models.CheckConstraint(
+                condition=Q(check_minimum__gte=1)
+                & (Q(check_warn_percent=None) | Q(check_warn_percent__range=(1, 100)))
+                & (Q(check_suspend_percent=None) | Q(check_suspend_percent__range=(1, 100))),
+                name="check_thresholds_are_shares",
+            ),
+            models.CheckConstraint(
+                condition=Q(check_warn_percent=None)
+                | Q(check_suspend_percent=None)
+                | Q(check_warn_percent__lt=models.F("check_suspend_percent")),
+                name="checks_warn_before_they_suspend",
+            ),
             models.CheckConstraint(
                 condition=Q(state="draft", opened_at=None) | (~Q(state="draft") & Q(opened_at__isnull=False)),
                 name="study_is_opened_unless_draft",
@@ -119,6 +148,12 @@ class Study(models.Model):
     def protocol(self) -> Protocol:
         """The form and rule of this study. Raises ``UnknownProtocol`` when its version is not installed."""
         return get_protocol(self.protocol_name, self.protocol_version)
+
+    @property
+    def check_rules(self) -> CheckRules:
+        return CheckRules(
+            self.check_every, self.check_minimum, self.check_warn_percent, self.check_suspend_percent
+        )
 
     @property
     def lease(self) -> timedelta:

@@ -19,6 +19,13 @@ from annotation.models.sessions import WorkSession
 from annotation.models.stories import Story
 from annotation.models.studies import Study
 
+_NO_SLOT = """
+    IF NOT EXISTS (SELECT FROM annotation_story s WHERE s.id = NEW.story_id AND s.role = 'check') THEN
+        RAISE EXCEPTION 'only a hidden check is given out without a slot';
+    END IF;
+    RETURN NEW;
+"""
+
 
 class AssignmentQuerySet(models.QuerySet["Assignment"]):
     def living(self) -> AssignmentQuerySet:
@@ -59,8 +66,12 @@ class Assignment(models.Model):
         help_text=_("In which it was given out, then answered."),
     )
     state = models.CharField(max_length=10, choices=State, default=State.LEASED)
-    slot = models.PositiveSmallIntegerField()
-    slots = models.PositiveSmallIntegerField(help_text=_("Votes the story wanted when this was given out."))
+    slot = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text=_("None for a hidden check, which anybody may answer.")
+    )
+    slots = models.PositiveSmallIntegerField(
+        help_text=_("Votes the story wanted when this was given out; 0 for a hidden check.")
+    )
     order_position = models.PositiveIntegerField(
         help_text=_("The how-manieth story this was for the person.")
     )
@@ -83,7 +94,17 @@ class Assignment(models.Model):
                 fields=["enrollment"], condition=Q(state="leased"), name="one_lease_at_a_time_per_person"
             ),
             models.CheckConstraint(
-                condition=Q(slot__gte=1) & Q(slot__lte=F("slots")), name="slot_is_one_of_the_storys_slots"
+                condition=Q(slot__gte=1, slot__lte=F("slots")) | Q(slot__isnull=True, slots=0),
+                name="slot_is_one_of_the_storys_slots",
+            ),
+        ]
+        triggers = [
+            pgtrigger.Trigger(
+                name="only_checks_are_given_out_without_slot",
+                operation=pgtrigger.Insert | pgtrigger.UpdateOf("slot", "story_id"),
+                when=pgtrigger.Before,
+                condition=pgtrigger.Q(new__slot__isnull=True),
+                func=_NO_SLOT,
             ),
         ]
         indexes = [
@@ -94,7 +115,7 @@ class Assignment(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"slot {self.slot} of {self.story_id}"
+        return f"slot {self.slot} of {self.story_id}" if self.slot else f"story {self.story_id}"
 
 
 LIVING = (Assignment.State.LEASED, Assignment.State.SUBMITTED, Assignment.State.PENDING)

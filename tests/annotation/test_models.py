@@ -55,7 +55,7 @@ VIOLATIONS: dict[str, Callable[[], object]] = {
     "one_answer_per_question_and_row": lambda: another(Answer.objects.all()[0]),
     "answer_says_something": lambda: another(Answer.objects.all()[0], row="r", option=""),
     "one_story_per_id_in_a_study": lambda: another(Story.objects.filter(role="main")[0]),
-    "qualification_stories_take_no_votes": lambda: Story.objects.filter(role="qualification").update(
+    "only_main_stories_have_slots": lambda: Story.objects.filter(role="qualification").update(
         has_free_slot=True
     ),
     "one_enrollment_per_annotator_and_study": lambda: another(Enrollment.objects.all()[0]),

@@ -1,0 +1,132 @@
+"""What a study's researchers decide about its hidden checks: how many, what is accepted, what comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import asdict
+from datetime import datetime
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from annotation import checks
+from annotation.actions.events import record_event
+from annotation.actions.exclusions import check_reason
+from annotation.actions.studies import lock
+from annotation.errors import CheckKeyIsFinal, InvalidCheckKey, InvalidStudy, WrongState
+from annotation.grading import asked, key_problems
+from annotation.models import CheckKey, CheckOption, Event, Story, Study
+from annotation.settled import noted
+
+
+@transaction.atomic
+def change_check_rules(*, study: Study, rules: checks.CheckRules, by: User | None, now: datetime) -> Study:
+    """Decide how often people meet a check, and what share of failed ones has consequences.
+
+    It holds for everybody from the end of their present block on. Raises :class:`InvalidStudy` with what
+    is wrong by field.
+    """
+    problems = checks.problems(rules)
+    if problems:
+        raise InvalidStudy(problems=problems)
+    study = lock(study)
+    before, after = asdict(study.check_rules), asdict(rules)
+    changed = [name for name in after if after[name] != before[name]]
+    if not changed:
+        return study
+    for name in changed:
+        setattr(study, f"check_{name}", after[name])
+    study.save(update_fields=[f"check_{name}" for name in changed])
+    _record(study, by=by, now=now, note=noted(before, after, changed))
+    return study
+
+
+@transaction.atomic
+def set_check_key(
+    *, story: Story, accepted: Mapping[str, Collection[str]], by: User | None, now: datetime
+) -> CheckKey:
+    """Fix the options that are accepted about a check, by form field (``q1``, or ``question.row``).
+
+    From then on it is given to people. Another key replaces the first as long as nobody has answered.
+    Raises :class:`WrongState` for a story that is no check, :class:`InvalidCheckKey` with everything that
+    is missing or unknown, and :class:`CheckKeyIsFinal`.
+    """
+    story, standing = _lock_check(story)
+    everything = list(asked(story.study.protocol, story.item))
+    problems = list(key_problems(story.story_id, everything, accepted))
+    if problems:
+        raise InvalidCheckKey(problems)
+    if standing and standing.results.exists():
+        raise CheckKeyIsFinal(
+            _(
+                "People have been judged by these options, so they stay. If they are wrong, leave this check "
+                "out, and import the story once more under another id."
+            )
+        )
+    if standing:
+        standing.state = CheckKey.State.REPLACED
+        standing.save(update_fields=["state"])
+    key = CheckKey.objects.create(
+        story=story, version=story.check_keys.count() + 1, created_by=by, created_at=now
+    )
+    CheckOption.objects.bulk_create(
+        CheckOption(key=key, question=cell.question, row=cell.row, option=option)
+        for cell in everything
+        for option in sorted(set(accepted[cell.field]))
+    )
+    note = "\n".join(f"{cell.field}: {', '.join(sorted(set(accepted[cell.field])))}" for cell in everything)
+    _record(story.study, by=by, now=now, subject=story.story_id, note=note)
+    return key
+
+
+@transaction.atomic
+def leave_out_check(*, story: Story, reason: str, by: User | None, now: datetime) -> CheckKey:
+    """Give this check to nobody any more, and hold its results against nobody; they stay stored.
+
+    Raises :class:`ReasonMissing`, and :class:`WrongState` for one that is not in use.
+    """
+    reason = check_reason(reason)
+    return _move(story, CheckKey.State.IN_USE, CheckKey.State.LEFT_OUT, reason, by=by, now=now)
+
+
+@transaction.atomic
+def take_in_check(*, story: Story, by: User | None, now: datetime) -> CheckKey:
+    """Use a check again that was left out. Raises :class:`WrongState` for one that was not."""
+    return _move(story, CheckKey.State.LEFT_OUT, CheckKey.State.IN_USE, "", by=by, now=now)
+
+
+def _move(
+    story: Story,
+    source: CheckKey.State,
+    target: CheckKey.State,
+    reason: str,
+    *,
+    by: User | None,
+    now: datetime,
+) -> CheckKey:
+    story, key = _lock_check(story)
+    if key is None or key.state != source:
+        raise WrongState(_("This check is not “%(state)s” any more. Look again.") % {"state": source.label})
+    key.state = target
+    key.save(update_fields=["state"])
+    _record(story.study, by=by, now=now, subject=story.story_id, note=f"{target}. {reason}".strip(". "))
+    return key
+
+
+def _lock_check(story: Story) -> tuple[Story, CheckKey | None]:
+    """The story, locked, and the key that stands, locked: nobody is graded by it until the end.
+
+    Raises :class:`WrongState` for a story that is no check.
+    """
+    story = (
+        Story.objects.select_for_update(of=("self",), no_key=True).select_related("study").get(pk=story.pk)
+    )
+    if story.role != Story.Role.CHECK:
+        raise WrongState(_("Only stories that were imported as hidden checks have known answers."))
+    standing = CheckKey.objects.exclude(state=CheckKey.State.REPLACED).filter(story=story)
+    return story, standing.select_for_update(no_key=True).first()
+
+
+def _record(study: Study, *, by: User | None, now: datetime, subject: str = "", note: str = "") -> None:
+    record_event(study=study, type=Event.Type.CHECKS_CHANGED, by=by, now=now, subject=subject, note=note)
