@@ -39,7 +39,8 @@ def again(assignments: QuerySet[Assignment]) -> tuple[int, int]:
     taken: dict[int, set[int]] = defaultdict(set)
     living = Assignment.objects.living().filter(story__in=stories)
     for story, slot in living.values_list("story_id", "slot"):
-        taken[story].add(slot)
+        if slot is not None:
+            taken[story].add(slot)
     found = list(assignments.select_related("session").order_by("story_id"))
     settled = [_settle(assignment, taken[assignment.story_id]) for assignment in found]
     full = [story for story in settled if story is not None]

@@ -336,7 +336,7 @@ def _nothing_to_serve(enrollment: Enrollment) -> Refusal:
 def _take_slot_again(assignment: Assignment) -> bool:
     """Give an assignment whose lease ran out a slot again, if its story still has one free."""
     story = Story.objects.select_for_update(of=("self",), no_key=True).get(pk=assignment.story_id)
-    taken = set(Assignment.objects.living().filter(story=story).values_list("slot", flat=True))
+    taken = taken_slots(story)
     slot = rules.lowest_free_slot(taken, assignment.slots)
     if slot is None:
         return False

@@ -297,7 +297,7 @@ def _statements(person: Enrollment) -> int:
 def test_checks_cost_at_most_one_statement_more() -> None:
     plain = builders.make_study("plain", stories=40)
     checked = builders.make_study("checked", stories=40)
-    builders.add_checks(checked, 4, warn_percent=50)
+    builders.add_checks(checked, 5, warn_percent=50)
     (one,), (two,) = builders.qualified(plain), builders.qualified(checked)
 
     usual = {_statements(one) for _ in range(20)}
