@@ -201,6 +201,9 @@ class Marketplace(Protocol):
     def estimate(self, offer: Offer) -> Estimate:
         """The cost of the offer by the platform's own rules. Creates nothing."""
 
+    def fee(self, offer: Offer, amount: Decimal, *, is_bonus: bool) -> Decimal:
+        """What the platform charges on top of one reward or bonus of this amount, in whole cents."""
+
     def balance(self) -> Decimal | None:
         """What the account can spend; None where the platform does not say."""
 
@@ -225,8 +228,8 @@ class Marketplace(Protocol):
     def end(self, remote_id: str, postings: Sequence[str]) -> None:
         """Let nobody new begin, for good; those who work go on."""
 
-    def add_seats(self, remote_id: str, posting: str, *, seats: int, token: UUID) -> None:
-        """Let ``seats`` more people take a posting."""
+    def widen(self, remote_id: str, posting: str, *, seats: int, token: UUID) -> None:
+        """Let ``seats`` people in all take a posting. One that has as many already is left as it is."""
 
     def work(self, remote_id: str, postings: Collection[str]) -> list[Work]:
         """Everything the platform lists, of all pages, collected before anything is changed."""
