@@ -169,7 +169,7 @@ class BonusRequest:
     maybe_paid: bool = False
     """Whether it was sent before and nobody knows what came of it: then it is looked for, not sent again."""
     same_amount_paid: int = 0
-    """Other bonuses of this amount for this work that are known to be paid: what is looked for is one more."""
+    """Other bonuses of this amount for this work that are known to be paid: one more is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
