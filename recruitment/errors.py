@@ -27,6 +27,14 @@ class CannotJoin(RecruitmentError):
     """Nobody new is let in by this join link now; the study's state says why."""
 
 
+class CannotPay(RecruitmentError):
+    """A decision or payment that is not open to this piece of work; the message says why."""
+
+
+class CannotSettle(RecruitmentError):
+    """A difference with a platform that cannot be settled like this; the message says why."""
+
+
 class NotQueued(RecruitmentError):
     """A mail could not be handed to the workers. What was stored before stays stored."""
 

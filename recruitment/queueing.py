@@ -18,6 +18,11 @@ def later(task: str, *ids: int | None) -> None:
     transaction.on_commit(lambda: _queue(task, list(ids)))
 
 
+def soon(task: str, *ids: int) -> None:
+    """The same for what a sweep sends if it could not be queued: then it is late, not lost, and logged."""
+    transaction.on_commit(lambda: app.send_task(task, args=list(ids)), robust=True)
+
+
 def _queue(task: str, ids: list[int | None]) -> None:
     try:
         app.send_task(task, args=ids)

@@ -1,4 +1,4 @@
-"""Mails, sent in the background: ids in, one call. A mail may come twice.
+"""Mails, and what platforms are asked, in the background: ids in, one call. A mail may come twice.
 
 One that is given up, because the server refuses it or never answered, is in the log of the studies
 concerned and in the worker's.
@@ -9,12 +9,17 @@ from __future__ import annotations
 from typing import Any
 
 from celery import Task
+from django.core.cache import cache
 from django.utils import timezone
 
 from accounts.models import User
 from recruitment import actions
 from recruitment.errors import MailFailed, MailRefused
-from tomannot.celery import task
+from recruitment.marketplace import Unreachable
+from recruitment.models import Campaign, Grant, Payment
+from recruitment.platforms import marketplace_of
+from recruitment.reconciliation.queries import campaigns_to_ask
+from tomannot.celery import app, task
 
 
 class MailTask(Task):  # type: ignore[type-arg]  # not subscriptable at run time
@@ -66,3 +71,45 @@ def mail_invitation(identity_id: int, enrollment_id: int, by_id: int | None) -> 
 
 def _researcher(user_id: int | None) -> User | None:
     return User.objects.filter(pk=user_id).first() if user_id else None
+
+
+# -- platforms
+
+
+@task(time_limit=60)
+def sweep_campaigns() -> None:
+    """Have every campaign compared with its platform, and send what could not be sent before."""
+    now = timezone.now()
+    for campaign in campaigns_to_ask():
+        app.send_task("recruitment.tasks.reconcile", args=[campaign.pk])
+    for payment_id in actions.due_payments(now=now):
+        app.send_task("recruitment.tasks.send_payment", args=[payment_id])
+    for grant_id in actions.due_grants():
+        app.send_task("recruitment.tasks.send_grant", args=[grant_id])
+
+
+@task(time_limit=1800, autoretry_for=(Unreachable,), retry_backoff=30, max_retries=3)
+def reconcile(campaign_id: int) -> None:
+    """Compare a campaign with its platform; one worker at a time, since the platform counts our calls."""
+    if not cache.add(f"reconciling-{campaign_id}", 1, timeout=1800):
+        return
+    try:
+        campaign = Campaign.objects.select_related("study").get(pk=campaign_id)
+        actions.reconcile(campaign=campaign, marketplace=marketplace_of(campaign), now=timezone.now())
+    finally:
+        cache.delete(f"reconciling-{campaign_id}")
+
+
+@task(time_limit=240, autoretry_for=(Unreachable,), retry_backoff=10, max_retries=5)
+def send_payment(payment_id: int) -> None:
+    """Have the platform carry out a payment that has not been settled."""
+    payment = Payment.objects.select_related("submission__campaign__study").get(pk=payment_id)
+    marketplace = marketplace_of(payment.submission.campaign)
+    actions.send_payment(payment_id=payment_id, marketplace=marketplace, now=timezone.now())
+
+
+@task(time_limit=240, autoretry_for=(Unreachable,), retry_backoff=10, max_retries=5)
+def send_grant(grant_id: int) -> None:
+    """Have the platform put somebody into a group."""
+    wanted = Grant.objects.select_related("campaign__study").get(pk=grant_id)
+    actions.send_grant(grant_id=grant_id, marketplace=marketplace_of(wanted.campaign), now=timezone.now())

@@ -78,6 +78,36 @@ FRAME_ANCESTORS: list[str] = env.list(
 )
 """Whose pages may show ours in a frame, and only those of a visit from such a platform."""
 
+
+def _platform_account(name: str, keys: dict[str, str]) -> dict[str, dict[str, str]]:
+    """A platform's account per environment: ``MTURK_X`` for live studies, ``MTURK_REHEARSAL_X`` for rehearsals.
+
+    Nothing of the live account is used for a rehearsal, so that a rehearsal can never spend its money.
+    """
+    return {
+        environment: {key: env.str(f"{name}{infix}_{variable}", default="") for key, variable in keys.items()}
+        for environment, infix in (("live", ""), ("rehearsal", "_REHEARSAL"))
+    }
+
+
+MTURK = _platform_account(
+    "MTURK", {"key_id": "ACCESS_KEY_ID", "secret": "SECRET_ACCESS_KEY", "endpoint": "ENDPOINT"}
+)
+MTURK_SUBMIT_HOSTS: dict[str, list[str]] = {
+    "live": env.list("MTURK_SUBMIT_HOSTS", default=["https://www.mturk.com"]),
+    "rehearsal": env.list("MTURK_REHEARSAL_SUBMIT_HOSTS", default=["https://workersandbox.mturk.com"]),
+}
+"""Sites to which a worker's browser may hand work in, and no others, whatever an address says."""
+PROLIFIC = _platform_account(
+    "PROLIFIC",
+    {
+        "token": "TOKEN",
+        "api": "API",
+        "workspace": "WORKSPACE",
+        "project": "PROJECT",
+    },
+)
+
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [SELF],
@@ -104,6 +134,7 @@ INSTALLED_APPS = [
     "axes",
     "csp",
     "django_htmx",
+    "drf_spectacular",
     "template_partials",
     "accounts",
     "annotation",
@@ -261,6 +292,33 @@ LOGGING = {
         "django": {"handlers": ["console"], "level": "INFO", "propagate": False},
         "axes": {"level": "WARNING"},
         "httpx2": {"level": "WARNING"},  # below that it writes down signed addresses
+    },
+}
+
+REST_FRAMEWORK = {
+    # Tokens only: a cookie opens nothing under /api/, so that no other site can use it (CSRF).
+    "DEFAULT_AUTHENTICATION_CLASSES": ["dashboard.api.authentication.TokenAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["dashboard.api.permissions.HasScope"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_METADATA_CLASS": None,
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "dashboard.api.problems.answer",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "tomannot",
+    "DESCRIPTION": "Studies, stories, votes and releases for programs. The guide is docs/api.md.",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.1",
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "ENUM_NAME_OVERRIDES": {
+        "NewStudyState": ["open", "paused", "closed"],
+        "StudyState": "annotation.models.Study.State",
+        "ImportState": "annotation.models.StoryImport.State",
+        "ReleaseState": "publishing.models.Release.State",
     },
 }
 

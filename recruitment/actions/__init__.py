@@ -1,5 +1,6 @@
 """Every write of this room. Views, tasks, commands, the back office and tests call these."""
 
+from recruitment.actions.grants import due_grants, grant, send_grant
 from recruitment.actions.joining import arrive_by_link, join, remove_join_link, set_join_link
 from recruitment.actions.mailing import (
     ask_for_links,
@@ -13,12 +14,20 @@ from recruitment.actions.mailing import (
     note_not_mailed,
     send_link,
 )
+from recruitment.actions.payments import approve, due_payments, give_bonus, reject, send_payment
+from recruitment.actions.reconciling import confirm_by_hand, reconcile, settle_difference, take_in
 
 __all__ = [
+    "approve",
     "arrive_by_link",
     "ask_for_links",
     "confirm_address",
+    "confirm_by_hand",
+    "due_grants",
+    "due_payments",
     "give_address",
+    "give_bonus",
+    "grant",
     "invite_by_mail",
     "join",
     "mail_change",
@@ -26,7 +35,13 @@ __all__ = [
     "mail_invitation",
     "mail_links",
     "note_not_mailed",
+    "reconcile",
+    "reject",
     "remove_join_link",
+    "send_grant",
     "send_link",
+    "send_payment",
     "set_join_link",
+    "settle_difference",
+    "take_in",
 ]

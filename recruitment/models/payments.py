@@ -1,4 +1,7 @@
-"""What platforms say about people's work, and what is owed, granted and paid for it."""
+"""What platforms say about people's work, and what is owed, granted and paid for it.
+
+What a platform charges on top of a reward or bonus is its own rule: ``Marketplace.fee`` says it.
+"""
 
 from __future__ import annotations
 
@@ -142,7 +145,6 @@ class Payment(models.Model):
     kind = models.CharField(max_length=10, choices=Kind)
     state = models.CharField(max_length=10, choices=State, default=State.REQUESTED)
     amount = models.DecimalField(max_digits=8, decimal_places=2)
-    fee = models.DecimalField(max_digits=8, decimal_places=2, help_text=_("What the platform takes on top."))
     currency = models.CharField(max_length=3)
     reason = models.TextField(blank=True, help_text=_("The person reads it."))
     category = models.CharField(
@@ -226,6 +228,9 @@ class Grant(models.Model):
         FAILED = "failed", _("refused by the platform")
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="grants")
+    campaign = models.ForeignKey(
+        Campaign, on_delete=models.PROTECT, related_name="grants", help_text=_("In which it was earned.")
+    )
     platform = models.CharField(max_length=20, choices=PlatformIdentity.Platform)
     environment = models.CharField(max_length=20, choices=Environment)
     annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="grants")

@@ -1,0 +1,30 @@
+"""Which account on which platform a campaign runs with."""
+
+from __future__ import annotations
+
+from django.conf import settings
+
+from accounts.models import PlatformIdentity
+from recruitment.marketplace import Marketplace
+from recruitment.models import Campaign
+
+
+def marketplace_of(campaign: Campaign) -> Marketplace:
+    """The platform of a campaign, with the credentials of its environment. Raises ``NotConfigured``."""
+    return marketplace(campaign.platform, campaign.environment)
+
+
+def marketplace(platform: str, environment: str) -> Marketplace:
+    """A platform in one environment. Raises ``NotConfigured`` where the settings hold no credentials.
+
+    Adapters are imported when they are wanted: boto3 alone takes longer to load than all of this room.
+    """
+    if platform == PlatformIdentity.Platform.MTURK:
+        from recruitment.mturk.marketplace import MechanicalTurk
+
+        return MechanicalTurk(environment=environment, **settings.MTURK[environment])
+    if platform == PlatformIdentity.Platform.PROLIFIC:
+        from recruitment.prolific.marketplace import Prolific
+
+        return Prolific(environment=environment, **settings.PROLIFIC[environment])
+    raise ValueError(f"{platform} is no platform on which campaigns run.")

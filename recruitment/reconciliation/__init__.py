@@ -1,0 +1,1 @@
+"""Comparing what a platform says with what is here, and what follows from it."""

@@ -1,0 +1,82 @@
+"""What is still to be settled with a platform. Reads only."""
+
+from __future__ import annotations
+
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+
+from annotation.models import Enrollment, WorkSession
+from recruitment.models import Campaign, Payment, Posting, Submission, Visit
+from recruitment.reconciliation.plan import Here
+
+HANDED_IN = (Submission.Status.SUBMITTED, Submission.Status.APPROVED, Submission.Status.REJECTED)
+TESTED = (Enrollment.State.QUALIFIED, Enrollment.State.FAILED)
+
+
+def postings_to_ask(campaign: Campaign, *, all_of_them: bool) -> list[str]:
+    """The platform's ids of postings with people's work that is not settled; the platform counts our calls.
+
+    ``all_of_them``: also those that nobody has come for, in which only a stranger's work could be; but none
+    whose every seat's work has been decided.
+    """
+    decided = Q(submissions__status__in=[Submission.Status.APPROVED, Submission.Status.REJECTED])
+    postings = Posting.objects.filter(campaign=campaign).exclude(remote_id="")
+    if all_of_them:
+        counted = postings.annotate(decided=Count("submissions", filter=decided))
+        postings = counted.filter(decided__lt=F("seats"))
+    else:
+        postings = postings.filter(visits__in=unsettled_visits(campaign)).distinct()
+    return list(postings.order_by("number").values_list("remote_id", flat=True))
+
+
+def unsettled_visits(campaign: Campaign) -> QuerySet[Visit]:
+    """Visits that are not confirmed or given up yet, or whose work was handed in and is not decided."""
+    handed_in = Submission.objects.filter(visit=OuterRef("pk"), status__in=HANDED_IN)
+    undecided = handed_in.filter(~Exists(_decisions(OuterRef("pk"))))
+    not_ours = Submission.objects.filter(visit=OuterRef("pk"), differences__kind="decided_there")
+    return (
+        Visit.objects.filter(campaign=campaign)
+        .filter(Q(session__state=WorkSession.State.OPEN) | Exists(undecided) & ~Exists(not_ours))
+        .order_by("pk")
+    )
+
+
+def unsettled_strangers(campaign: Campaign) -> QuerySet[Submission]:
+    """Work that was handed in there and of which no visit is known here, as long as nobody has noticed."""
+    return (
+        Submission.objects.filter(campaign=campaign, visit=None, status__in=HANDED_IN)
+        .filter(~Exists(_decisions(OuterRef("pk"))), differences=None)
+        .order_by("pk")
+    )
+
+
+def here(visit: Visit) -> Here:
+    """A visit as the plan looks at it. It must carry its session and enrollment."""
+    session, person = visit.session, visit.enrollment
+    assert session is not None
+    is_test = session.story_limit == 0
+    tested = person.state in TESTED
+    finished = tested if is_test else session.stories_submitted >= session.story_limit
+    return Here(
+        session=session.state,
+        receipt=visit.receipt,
+        may_hand_in=finished or visit.handed_in_at is not None,
+        answers=int(tested) if is_test else session.stories_submitted,
+        expires_at=session.expires_at,
+        passed_test=is_test and person.state == Enrollment.State.QUALIFIED,
+    )
+
+
+def campaigns_to_ask() -> QuerySet[Campaign]:
+    """Campaigns about which the platform may have something new to say."""
+    on_the_platform = Q(state__in=[Campaign.State.LIVE, Campaign.State.PAUSED])
+    waiting = Exists(
+        Visit.objects.filter(campaign=OuterRef("pk"), session__state=WorkSession.State.OPEN)
+    ) | Exists(Submission.objects.filter(campaign=OuterRef("pk"), status=Submission.Status.SUBMITTED))
+    ended = Q(state=Campaign.State.ENDED) & waiting
+    return Campaign.objects.filter(on_the_platform | ended).exclude(remote_id="").order_by("pk")
+
+
+def _decisions(submission: OuterRef) -> QuerySet[Payment]:
+    return Payment.objects.filter(
+        submission=submission, kind__in=[Payment.Kind.APPROVAL, Payment.Kind.REJECTION]
+    ).exclude(state=Payment.State.FAILED)
