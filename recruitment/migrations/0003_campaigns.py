@@ -13,7 +13,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("accounts", "0004_claimed_address"),
-        ("annotation", "0016_api_tokens"),
+        ("annotation", "0014_work_sessions"),
         ("recruitment", "0002_links_by_mail"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
