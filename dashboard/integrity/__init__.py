@@ -5,7 +5,7 @@ One check is one entry in one of the modules here. ``manage.py check_integrity``
 
 from __future__ import annotations
 
-from dashboard.integrity import log, people, releases, reviews, revisions, rounds, slots, votes
+from dashboard.integrity import checks, log, people, releases, reviews, revisions, rounds, slots, votes
 from dashboard.integrity.base import Check, Offenders, Outcome, run
 
 __all__ = ["CHECKS", "Check", "Offenders", "Outcome", "run"]
@@ -19,6 +19,7 @@ CHECKS: tuple[Check, ...] = tuple(
             *reviews.CHECKS,
             *people.CHECKS,
             *rounds.CHECKS,
+            *checks.CHECKS,
             *releases.CHECKS,
             *log.CHECKS,
         ),

@@ -11,13 +11,14 @@ _COUNTED = """
     JOIN annotation_enrollment e ON e.id = a.enrollment_id
     JOIN annotation_story s ON s.id = a.story_id
     JOIN annotation_study st ON st.id = s.study_id
-    WHERE a.state = 'submitted' AND v.surplus_reason = '' AND v.environment = st.environment
+    WHERE s.role = 'main' AND a.state = 'submitted' AND v.surplus_reason = ''
+      AND v.environment = st.environment
       AND NOT EXISTS (SELECT 1 FROM annotation_vote newer
                       WHERE newer.assignment_id = v.assignment_id AND newer.revision > v.revision)
 """
 _HELD = """
     SELECT s.study_id, s.id AS story_id, s.role, s.has_free_slot, st.votes_per_story AS wanted,
-           count(a.id) AS holders
+           count(a.slot) AS holders
     FROM annotation_story s
     JOIN annotation_study st ON st.id = s.study_id
     LEFT JOIN annotation_assignment a ON a.story_id = s.id AND a.state IN ('leased', 'submitted', 'pending')
@@ -62,7 +63,7 @@ CHECKS = (
         by_sql("""
             SELECT s.study_id, s.id AS row
             FROM annotation_assignment a JOIN annotation_story s ON s.id = a.story_id
-            WHERE a.state IN ('leased', 'submitted', 'pending')
+            WHERE a.state IN ('leased', 'submitted', 'pending') AND a.slot IS NOT NULL
             GROUP BY s.id
             HAVING count(*) > count(DISTINCT a.slot) OR min(a.slot) < 1 OR bool_or(a.slot > a.slots)
         """),
@@ -74,7 +75,7 @@ CHECKS = (
         by_sql(
             """
             SELECT study_id, story_id AS row FROM held
-            WHERE holders < wanted AND NOT has_free_slot AND role <> 'qualification'
+            WHERE holders < wanted AND NOT has_free_slot AND role = 'main'
             """,
             held=_HELD,
         ),

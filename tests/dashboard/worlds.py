@@ -12,6 +12,7 @@ from annotation import actions
 from annotation.errors import ImportRefused
 from annotation.models import (
     Adjudication,
+    CheckResult,
     Enrollment,
     ReviewSample,
     SpotCheck,
@@ -55,12 +56,15 @@ class World:
     """Is excluded from that study with everything they gave."""
     readmitted: Enrollment
     """Was excluded from it, too, and counts again."""
+    check_failed: CheckResult
+    """Of an answer to a hidden check of a fourth study, whose author was warned for it."""
 
 
 def build_world() -> World:
     now = timezone.now() - timedelta(hours=2)
     later = now + timedelta(hours=1)
     reviewed = _build_reviewed(now=now)
+    check_failed = _build_checked(now=now)
     study = builders.make_study(
         "main", stories=3, qualification={"rows": 2, "attempts_allowed": 2}, votes_per_story=2, now=now
     )
@@ -114,11 +118,33 @@ def build_world() -> World:
 
     free = Story.objects.get(study=study, assignments=None, role=Story.Role.MAIN)
     world = World(
-        study, other, full, free, leaver, late, holder, suspended, failed, testing, invited, *reviewed
+        study,
+        other,
+        full,
+        free,
+        leaver,
+        late,
+        holder,
+        suspended,
+        failed,
+        testing,
+        invited,
+        *reviewed,
+        check_failed,
     )
     for value in vars(world).values():
         value.refresh_from_db()
     return world
+
+
+def _build_checked(*, now: datetime) -> CheckResult:
+    """A study in which more people have answered a hidden check than a story gets votes."""
+    study = builders.make_study("with-checks", stories=8, votes_per_story=1, now=now)
+    builders.add_checks(study, 1, minimum=1, warn_percent=50, now=now)
+    for person in builders.qualified(study, 2, now=now):
+        builders.work_through(person, 4, on_checks=builders.answers(q1="no"), now=now)
+    builders.work_through(person, 1, now=now)
+    return CheckResult.objects.get(vote__assignment__enrollment=person)
 
 
 def _build_reviewed(*, now: datetime) -> tuple[Story, Enrollment, Enrollment, Enrollment]:
