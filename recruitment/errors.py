@@ -27,6 +27,10 @@ class CannotJoin(RecruitmentError):
     """Nobody new is let in by this join link now; the study's state says why."""
 
 
+class CannotRecruit(RecruitmentError):
+    """A campaign that cannot be made, changed or started like this; a line of the message per problem."""
+
+
 class CannotPay(RecruitmentError):
     """A decision or payment that is not open to this piece of work; the message says why."""
 

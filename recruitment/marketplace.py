@@ -194,9 +194,17 @@ class Abilities:
 class Marketplace(Protocol):
     """A crowd platform in one environment. Methods raise the errors above and nothing else."""
 
-    platform: str
-    environment: str
-    abilities: Abilities
+    @property
+    def platform(self) -> str:
+        """Its name, as in ``accounts.PlatformIdentity.Platform``."""
+
+    @property
+    def environment(self) -> str:
+        """Live or rehearsal, as in ``accounts.Environment``."""
+
+    @property
+    def abilities(self) -> Abilities:
+        """What it can do."""
 
     def estimate(self, offer: Offer) -> Estimate:
         """The cost of the offer by the platform's own rules. Creates nothing."""

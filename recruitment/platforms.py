@@ -22,7 +22,13 @@ def marketplace(platform: str, environment: str) -> Marketplace:
     if platform == PlatformIdentity.Platform.MTURK:
         from recruitment.mturk.marketplace import MechanicalTurk
 
-        return MechanicalTurk(environment=environment, **settings.MTURK[environment])
+        account = settings.MTURK[environment]
+        return MechanicalTurk(
+            environment=environment,
+            key_id=account["key_id"],
+            secret=account["secret"],
+            endpoint=account["endpoint"],
+        )
     if platform == PlatformIdentity.Platform.PROLIFIC:
         from recruitment.prolific.marketplace import Prolific
 

@@ -18,7 +18,7 @@ from recruitment.errors import MailFailed, MailRefused
 from recruitment.marketplace import Unreachable
 from recruitment.models import Campaign, Grant, Payment
 from recruitment.platforms import marketplace_of
-from recruitment.reconciliation.queries import campaigns_to_ask
+from recruitment.reconciliation.queries import campaigns_to_ask, campaigns_to_put_up
 from tomannot.celery import app, task
 
 
@@ -82,10 +82,24 @@ def sweep_campaigns() -> None:
     now = timezone.now()
     for campaign in campaigns_to_ask():
         app.send_task("recruitment.tasks.reconcile", args=[campaign.pk])
+    for campaign_id in campaigns_to_put_up():
+        app.send_task("recruitment.tasks.put_up", args=[campaign_id])
     for payment_id in actions.due_payments(now=now):
         app.send_task("recruitment.tasks.send_payment", args=[payment_id])
     for grant_id in actions.due_grants():
         app.send_task("recruitment.tasks.send_grant", args=[grant_id])
+
+
+@task(time_limit=3600, autoretry_for=(Unreachable,), retry_backoff=30, max_retries=8)
+def put_up(campaign_id: int) -> None:
+    """Put a campaign on its platform, or go on with it; one worker at a time."""
+    if not cache.add(f"putting-up-{campaign_id}", 1, timeout=3600):
+        return
+    try:
+        campaign = Campaign.objects.select_related("study").get(pk=campaign_id)
+        actions.put_up(campaign=campaign, marketplace=marketplace_of(campaign), now=timezone.now())
+    finally:
+        cache.delete(f"putting-up-{campaign_id}")
 
 
 @task(time_limit=1800, autoretry_for=(Unreachable,), retry_backoff=30, max_retries=3)

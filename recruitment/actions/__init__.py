@@ -1,5 +1,15 @@
 """Every write of this room. Views, tasks, commands, the back office and tests call these."""
 
+from recruitment.actions.campaigns import (
+    CampaignSettings,
+    change_campaign,
+    create_campaign,
+    end_campaign,
+    pause_campaign,
+    put_up,
+    resume_campaign,
+    start_campaign,
+)
 from recruitment.actions.grants import due_grants, grant, send_grant
 from recruitment.actions.joining import arrive_by_link, join, remove_join_link, set_join_link
 from recruitment.actions.mailing import (
@@ -18,13 +28,17 @@ from recruitment.actions.payments import approve, due_payments, give_bonus, reje
 from recruitment.actions.reconciling import confirm_by_hand, reconcile, settle_difference, take_in
 
 __all__ = [
+    "CampaignSettings",
     "approve",
     "arrive_by_link",
     "ask_for_links",
+    "change_campaign",
     "confirm_address",
     "confirm_by_hand",
+    "create_campaign",
     "due_grants",
     "due_payments",
+    "end_campaign",
     "give_address",
     "give_bonus",
     "grant",
@@ -35,13 +49,17 @@ __all__ = [
     "mail_invitation",
     "mail_links",
     "note_not_mailed",
+    "pause_campaign",
+    "put_up",
     "reconcile",
     "reject",
     "remove_join_link",
+    "resume_campaign",
     "send_grant",
     "send_link",
     "send_payment",
     "set_join_link",
     "settle_difference",
+    "start_campaign",
     "take_in",
 ]

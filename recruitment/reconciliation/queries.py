@@ -76,6 +76,11 @@ def campaigns_to_ask() -> QuerySet[Campaign]:
     return Campaign.objects.filter(on_the_platform | ended).exclude(remote_id="").order_by("pk")
 
 
+def campaigns_to_put_up() -> list[int]:
+    """Campaigns whose way onto the platform was cut off, or has just begun."""
+    return list(Campaign.objects.filter(state=Campaign.State.CREATING).values_list("pk", flat=True))
+
+
 def _decisions(submission: OuterRef) -> QuerySet[Payment]:
     return Payment.objects.filter(
         submission=submission, kind__in=[Payment.Kind.APPROVAL, Payment.Kind.REJECTION]

@@ -1,0 +1,104 @@
+"""What a campaign offers, and what is wrong with one. Reads and rules only."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from annotation.models import Story, Study
+from recruitment.links import absolute
+from recruitment.marketplace import Offer
+from recruitment.models import Campaign
+
+if TYPE_CHECKING:
+    from recruitment.actions.campaigns import CampaignSettings
+
+CENT = Decimal("0.01")
+SEATS_OF_A_TEST = 100
+"""People of the published procedure's qualification round."""
+
+
+def reference_of(campaign: Campaign) -> str:
+    """Our own name of a campaign, by which a platform's copy of it is found again."""
+    return f"{campaign.study.slug}-{campaign.number}"
+
+
+def offer_of(campaign: Campaign) -> Offer:
+    """The campaign as its platform has to know it."""
+    is_test = campaign.purpose == Campaign.Purpose.TEST
+    path = reverse("recruitment:campaign", kwargs={"slug": campaign.study.slug, "number": campaign.number})
+    return Offer(
+        reference=reference_of(campaign),
+        is_test=is_test,
+        title=campaign.title,
+        description=campaign.description,
+        keywords=campaign.keywords,
+        entry_url=absolute(path),
+        reward=campaign.reward,
+        currency=campaign.currency,
+        seats=campaign.seats,
+        seats_per_posting=campaign.seats_per_posting,
+        minutes_expected=campaign.minutes_expected,
+        minutes_allowed=campaign.minutes_allowed,
+        days_open=campaign.days_open,
+        days_to_review=campaign.days_to_review,
+        approved_percent=campaign.approved_percent,
+        approved_work=campaign.approved_work,
+        countries=tuple(campaign.countries),
+        masters_only=campaign.masters_only,
+        needs_group="" if is_test else campaign.qualified_group,
+        adds_to_group=campaign.qualified_group if is_test else "",
+        excludes_groups=(campaign.incomplete_group,) if campaign.incomplete_group else (),
+        completion_code=campaign.completion_code,
+        screen_out_code=campaign.screen_out_code,
+    )
+
+
+def seats_needed(study: Study, *, stories_per_visit: int) -> int:
+    """Visits that it takes until every main story has its votes, if each brings as many as it is for."""
+    votes = Story.objects.main().filter(study=study).count() * study.votes_per_story
+    return math.ceil(votes / stories_per_visit)
+
+
+def fair_reward(study: Study, *, minutes: Decimal) -> Decimal | None:
+    """What so many minutes come to at the study's hourly rate, in whole cents; None where nobody is paid."""
+    return None if study.pay_rate is None else (study.pay_rate * minutes / 60).quantize(CENT)
+
+
+def problems_of(settings: CampaignSettings, study: Study) -> list[str]:
+    """Everything that keeps these settings from being a campaign of the study, each in a sentence."""
+    found = []
+    if settings.reward <= 0 or settings.reward != settings.reward.quantize(CENT):
+        found.append(_("The reward is a number of whole cents above zero."))
+    if settings.minutes_allowed < settings.minutes_expected:
+        found.append(_("Allow at least the time that the work is expected to take."))
+    if settings.purpose == Campaign.Purpose.TEST:
+        if study.gate == Study.Gate.NOT_REQUIRED:
+            found.append(_("This study asks for no qualification, so there is no test to recruit for."))
+        if settings.stories_per_visit:
+            found.append(_("A visit for the test brings no stories; leave the number of stories at 0."))
+    elif not 1 <= settings.stories_per_visit <= study.story_cap:
+        found.append(
+            _("A visit is for 1 to %(cap)s stories: more than that nobody may answer in this study.")
+            % {"cap": study.story_cap}
+        )
+    if study.pay_rate is not None and settings.currency != study.currency:
+        found.append(
+            _("People were told that they are paid in %(currency)s; reward them in that.")
+            % {"currency": study.currency}
+        )
+    bad = [country for country in settings.countries if not (len(country) == 2 and country.isupper())]
+    if bad:
+        found.append(_("“%(code)s” is no country code like US.") % {"code": bad[0]})
+    if settings.platform == "mturk" and settings.approved_percent and not settings.approved_work:
+        found.append(
+            _(
+                "Mechanical Turk counted people with fewer than 100 pieces of work as approved at 100 %: ask "
+                "for a number of approved pieces as well."
+            )
+        )
+    return found
