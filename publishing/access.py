@@ -45,18 +45,22 @@ class PublishedFile:
     @property
     def download_name(self) -> str:
         """A name that says where the file is from: ``pilot-1-story-data-test.jsonl``."""
-        return f"{self.release.study.slug}-{self.release.number}-{self.path.replace('/', '-')}"
+        return f"{download_prefix(self.release)}-{self.path.replace('/', '-')}"
+
+
+def download_prefix(release: Release) -> str:
+    """What the names of downloads begin with: ``pilot-1``, or ``pilot-1-withdrawn``."""
+    name = f"{release.study.slug}-{release.number}"
+    return f"{name}-withdrawn" if release.withdrawn else name
 
 
 def published_release(slug: str, number: int) -> Release:
     """The published release of this study and number, or ``Http404``."""
-    release = (
-        Release.objects.published().select_related("study").filter(study__slug=slug, number=number).first()
-    )
+    found = Release.objects.published().select_related("study", "withdrawal")
+    release = found.filter(study__slug=slug, number=number).first()
     if release is None:
         raise Http404("There is no such release.")
-    found: Release = release
-    return found
+    return release
 
 
 def published_file(slug: str, number: int, path: str) -> PublishedFile:

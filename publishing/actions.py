@@ -37,7 +37,9 @@ from publishing.files import directory
 from publishing.files.directory import MANIFEST
 from publishing.filters import DEFAULT_FILTER, get_filter
 from publishing.models import DroppedReason, Release, ReleaseFile
+from publishing.progress import Reporter
 from publishing.provenance import code_version
+from publishing.steps import Report, Stage, reported
 from tomannot.celery import app
 
 logger = logging.getLogger(__name__)
@@ -151,8 +153,11 @@ def build_release(*, release_id: int, now: datetime) -> None:
         release = _start(release_id, now=now) if ours else None
         if release is None:
             return
+        report = Reporter(release)
         try:
-            _publish(release, _adopted(release) or _built(release), now=now)
+            built = _adopted(release) or _built(release, report)
+            report(Stage.RECORDING, 0, None)
+            _publish(release, built, now=now)
         except (OSError, PublishingError) as error:
             fail_release(release_id=release.pk, reason=_explained(error), now=now)
         except (OperationalError, InterfaceError, SoftTimeLimitExceeded):
@@ -264,7 +269,7 @@ def _publish(release: Release, built: Built, *, now: datetime) -> None:
     )  # fmt: skip
 
 
-def _built(release: Release) -> Built:
+def _built(release: Release, report: Report) -> Built:
     """Write the release beside its place and move it in."""
     final = release.directory
     hidden = final.with_name(f"{_hidden_prefix(release)}{secrets.token_hex(4)}")
@@ -272,9 +277,11 @@ def _built(release: Release) -> Built:
     try:
         with queries.snapshot():
             facts, previous = queries.release_facts(release), _previous(release)
+            total = queries.story_count(release.study)
             # Closed before the transaction ends: until then the connection is busy sending rows.
             with closing(streaming.judged_stories(release.study, until=release.answers_until)) as stories:
-                built = builder.build(hidden, facts=facts, stories=stories, previous=previous)
+                counted = reported(stories, report, Stage.STORIES, total)
+                built = builder.build(hidden, facts=facts, stories=counted, previous=previous, report=report)
         hidden.rename(final)
     except BaseException:
         shutil.rmtree(hidden, ignore_errors=True)

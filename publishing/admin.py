@@ -3,7 +3,7 @@ from __future__ import annotations
 from django.contrib import admin
 
 from accounts.back_office import ReadOnlyAdmin, ReadOnlyInline
-from publishing.models import DataStatement, Deposit, DroppedReason, Release, ReleaseFile
+from publishing.models import DataStatement, Deposit, DroppedReason, Release, ReleaseFile, Withdrawal
 
 
 class ReleaseFileInline(ReadOnlyInline):
@@ -14,6 +14,10 @@ class DroppedReasonInline(ReadOnlyInline):
     model = DroppedReason
 
 
+class WithdrawalInline(ReadOnlyInline):
+    model = Withdrawal
+
+
 @admin.register(Release)
 class ReleaseAdmin(ReadOnlyAdmin):
     list_display = (
@@ -21,7 +25,7 @@ class ReleaseAdmin(ReadOnlyAdmin):
         "requested_at", "published_at",
     )  # fmt: skip
     list_filter = ("state", "environment", "study")
-    inlines = (ReleaseFileInline, DroppedReasonInline)
+    inlines = (WithdrawalInline, ReleaseFileInline, DroppedReasonInline)
 
 
 @admin.register(DataStatement)

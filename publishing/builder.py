@@ -24,6 +24,7 @@ from publishing.files.features import Type
 from publishing.files.rows import Layout
 from publishing.filters import Outcome, get_filter
 from publishing.passes import JudgedStory, StoryPass, write_questions, write_stories
+from publishing.steps import Report, Stage, nobody
 
 RELEASE_JSON = "release.json"
 STATISTICS_JSON = "statistics.json"
@@ -40,14 +41,20 @@ class Built:
 
 
 def build(
-    directory: Path, *, facts: ReleaseFacts, stories: Iterable[JudgedStory], previous: Path | None = None
+    directory: Path,
+    *,
+    facts: ReleaseFacts,
+    stories: Iterable[JudgedStory],
+    previous: Path | None = None,
+    report: Report = nobody,
 ) -> Built:
     """Write the release into ``directory``, which must not exist yet.
 
-    ``previous`` is the directory of the release before, with which the card compares this one. Takes
-    ``stories`` once, in order; memory grows by 8 bytes per kept story and question set. Raises
-    :class:`~publishing.errors.NothingToRelease` when the filter keeps no story (readers cannot load
-    files without rows), :class:`~publishing.errors.TooManyVotes`, and ``OSError``.
+    ``previous`` is the directory of the release before, with which the card compares this one. ``report``
+    is told of the steps after the one that takes the stories. Takes ``stories`` once, in order; memory
+    grows by 8 bytes per kept story and question set. Raises
+    :class:`~publishing.errors.NothingToRelease` when the filter keeps no story (readers cannot load files
+    without rows), :class:`~publishing.errors.TooManyVotes`, and ``OSError``.
     """
     layout = rows.layout_for(facts.protocol_name)
     writer = DirectoryWriter(directory)
@@ -63,10 +70,13 @@ def build(
         columns |= found.columns
         copies.add(rows.VOTES_PATH, columns)
         copies.add(rows.config_path(rows.STORY_CONFIG), columns)
-        write_questions(writer, layout, found.sides)
+        write_questions(writer, layout, found.sides, report, stories=found.tally.outcomes[Outcome.KEPT])
         for question_set in layout.question_sets:
             copies.add(rows.config_path(question_set.config), columns)
+        report(Stage.DOCUMENTS, 0, None)
         warnings = _write_documents(writer, facts, layout, found, columns, previous)
+        report(Stage.COPIES, 0, None)
+    report(Stage.SEALING, 0, None)
     records = record_sets(layout, found.tally, columns)
     described = croissant.document(facts, found.tally, records, writer.files, warnings)
     writer.write(CROISSANT_PATH, jsonl.document(described))

@@ -57,6 +57,31 @@ class InvalidStatement(PublishingError):
         super().__init__("\n".join(f"{name}: {problem}" for name, problem in self.problems.items()))
 
 
+class NotWithdrawable(PublishingError):
+    """The release is not published, is withdrawn already, or no reason was given."""
+
+
+class Withdrawn(PublishingError):
+    """The release was withdrawn; what was asked for is for releases that stand."""
+
+    def __init__(self, release: Release) -> None:
+        self.release = release
+        withdrawal = release.withdrawal
+        super().__init__(
+            _("Release %(number)s of “%(study)s” was withdrawn on %(day)s: %(reason)s")
+            % {
+                "number": release.number,
+                "study": release.study.slug,
+                "day": f"{withdrawal.withdrawn_at:%Y-%m-%d}",
+                "reason": withdrawal.reason,
+            }
+        )
+
+
+class NotComparable(PublishingError):
+    """Two releases that cannot be compared, or whose files are not there as they were published."""
+
+
 class NotDrawable(PublishingError):
     """No sample can be drawn from the release."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from django.contrib.syndication.views import Feed
+from django.db.models.functions import Coalesce
 from django.urls import reverse, reverse_lazy
 from django.utils.feedgenerator import Atom1Feed
 from django.utils.translation import gettext, gettext_lazy, ngettext
@@ -26,14 +27,20 @@ class ReleaseFeed(Feed):  # type: ignore[type-arg]
     link = reverse_lazy("publishing:releases")
 
     def items(self) -> list[Release]:
-        found = Release.objects.published().select_related("study").order_by("-published_at", "-pk")
-        return list(found[:NEWEST])
+        """By what happened to them last: one that is withdrawn comes up again."""
+        touched = Coalesce("withdrawal__withdrawn_at", "published_at")
+        found = Release.objects.published().select_related("study", "withdrawal")
+        return list(found.order_by(touched.desc(), "-pk")[:NEWEST])
 
     def item_title(self, item: Release) -> str:
         named = gettext("%(title)s, release %(number)s") % {"title": item.title, "number": item.number}
-        return f"{named} ({gettext('Rehearsal, not data')})" if item.environment == "rehearsal" else named
+        marks = [gettext("Rehearsal, not data")] if item.environment == "rehearsal" else []
+        marks += [gettext("Withdrawn")] if item.withdrawn else []
+        return f"{named} ({', '.join(marks)})" if marks else named
 
     def item_description(self, item: Release) -> str:
+        if item.withdrawn:
+            return gettext("Withdrawn, do not use it: %(reason)s") % {"reason": item.withdrawn.reason}
         return ngettext(
             "%(kept)s story kept of %(stories)s, with %(votes)s votes.",
             "%(kept)s stories kept of %(stories)s, with %(votes)s votes.",
@@ -47,4 +54,4 @@ class ReleaseFeed(Feed):  # type: ignore[type-arg]
         return item.published_at
 
     def item_updateddate(self, item: Release) -> datetime | None:
-        return item.published_at
+        return item.withdrawn.withdrawn_at if item.withdrawn else item.published_at

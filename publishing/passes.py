@@ -22,6 +22,7 @@ from publishing.files.rows import CountedVote, Layout, ReleasedStory, VoteRows
 from publishing.files.sides import Sides
 from publishing.filters import Outcome, Verdict, get_filter
 from publishing.statistics.tally import StatisticsTally
+from publishing.steps import Report, Stage, reported
 
 Against = frozenset[Choice]
 Answers = tuple[tuple[Choice, ...], ...]
@@ -106,8 +107,10 @@ def _verdicts(facts: ReleaseFacts) -> Callable[[Answers, Against], Verdict]:
     return verdict_on
 
 
-def write_questions(writer: DirectoryWriter, layout: Layout, sides: Mapping[str, Sides]) -> None:
-    """Every question set, from the kept stories."""
+def write_questions(
+    writer: DirectoryWriter, layout: Layout, sides: Mapping[str, Sides], report: Report, *, stories: int
+) -> None:
+    """Every question set, from the kept stories; ``stories`` is how many these are."""
     kept = writer.directory / rows.config_path(rows.STORY_CONFIG)
     with open(kept, "rb", buffering=1 << 20) as story_lines, ExitStack() as open_files:
         sets = [
@@ -120,7 +123,7 @@ def write_questions(writer: DirectoryWriter, layout: Layout, sides: Mapping[str,
         ]
         if not sets:
             return
-        for line in story_lines:
+        for line in reported(story_lines, report, Stage.QUESTIONS, stories):
             story_row = orjson.loads(line)
             for question_set, right_answer_first, file in sets:
                 first = right_answer_first(question_set.question_id(story_row))

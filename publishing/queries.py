@@ -12,7 +12,7 @@ from django.db import connection, transaction
 from django.db.models import Case, Count, F, Q, When
 from django.utils.translation import override
 
-from annotation.models import Assignment, Event, Study, SurplusReason, Vote
+from annotation.models import Assignment, Event, Story, Study, SurplusReason, Vote
 from annotation.protocols.base import Question
 from annotation.settled import NONE, noted_changes
 from publishing.facts import AskedQuestion, ImportedVotes, PayBefore, People, ReleaseFacts, Statement
@@ -26,6 +26,11 @@ def has_complete_story(study: Study) -> bool:
     """Whether at least one story has all its votes."""
     by_story = Vote.objects.of_study(study).counted().values("assignment__story").annotate(votes=Count("pk"))
     return by_story.filter(votes__gte=study.votes_per_story).exists()
+
+
+def story_count(study: Study) -> int:
+    """How many stories a release of the study tells of, with votes or without."""
+    return Story.objects.filter(study=study).main().count()
 
 
 @contextmanager

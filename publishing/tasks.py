@@ -6,9 +6,13 @@ from celery.exceptions import SoftTimeLimitExceeded
 from django.utils import timezone
 
 from publishing import actions
+from publishing.errors import PublishingError
+from publishing.models import Release
+from publishing.side_by_side import keeping, making
 from tomannot.celery import task
 
 BUILD_HOURS = 4
+COMPARE_MINUTES = 25
 
 
 @task(time_limit=BUILD_HOURS * 3600)
@@ -28,3 +32,15 @@ def build_release(release_id: int) -> None:
 def resume_releases() -> None:
     """Take up releases whose worker went away."""
     actions.resume_releases(now=timezone.now())
+
+
+@task(time_limit=COMPARE_MINUTES * 60)
+def compare_releases(before_id: int, now_id: int) -> None:
+    """Work out how two releases of a study differ, and keep it."""
+    releases = Release.objects.select_related("study")
+    before, now = releases.get(pk=before_id), releases.get(pk=now_id)
+    try:
+        making.make(before, now)
+        keeping.done(before, now)
+    except (PublishingError, OSError) as error:
+        keeping.done(before, now, failure=str(error))

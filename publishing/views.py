@@ -19,7 +19,7 @@ from django.views.decorators.http import condition, require_safe
 
 from annotation.models import Study
 from publishing import pages
-from publishing.access import published_file, published_files, published_release
+from publishing.access import download_prefix, published_file, published_files, published_release
 from publishing.actions import COUNTS
 from publishing.card.citing import CITATION_PATH
 from publishing.card.contents import load_snippet
@@ -36,7 +36,8 @@ CROISSANT_PATH = "croissant.json"
 
 def release_list(study: Study | None = None) -> list[dict[str, Any]]:
     """The published releases (of one study, or of all) as pages show them, the newest first."""
-    found = Release.objects.published().select_related("study").order_by("-published_at", "-pk")
+    found = Release.objects.published().select_related("study", "withdrawal")
+    found = found.order_by("-published_at", "-pk")
     return [_shown(release) for release in (found.filter(study=study) if study else found)]
 
 
@@ -61,7 +62,10 @@ def release(request: HttpRequest, slug: str, number: int) -> HttpResponse:
         "deposits": Deposit.objects.for_everybody().filter(release=found),
         "card": pages.card_of(found, urls),
         "citation": pages.citation_of(found),
-        "load_snippet": load_snippet(layout_for(found.study.protocol_name)),
+        "unpacked": f"{slug}-{number}",
+        "archive_name": f"{download_prefix(found)}.tar",
+        "load_snippet": load_snippet(layout_for(found.study.protocol_name), directory=f"{slug}-{number}"),
+        "newer": _newer(found) if found.withdrawn else None,
     }
     return render(request, "publishing/release.html", context)
 
@@ -100,7 +104,7 @@ def archive(request: HttpRequest, slug: str, number: int, kind: str) -> HttpResp
     pieces, content_type = ARCHIVES[kind]
     paths = [file.path for file in files]
     response = StreamingHttpResponse(pieces(found.directory, paths, name), content_type=content_type)
-    response["Content-Disposition"] = f'attachment; filename="{name}.{kind}"'
+    response["Content-Disposition"] = f'attachment; filename="{download_prefix(found)}.{kind}"'
     response["X-Content-Type-Options"] = "nosniff"
     return response
 
@@ -118,6 +122,7 @@ def _shown(release: Release) -> dict[str, Any]:
         "url": reverse("publishing:release", args=[release.study.slug, release.number]),
         "published_at": release.published_at,
         "rehearsal": release.environment == "rehearsal",
+        "withdrawn": release.withdrawn,
         "counts": {name: getattr(release, name) for name in COUNTS},
         "filter": release.filter_name,
         "validated": get_filter(release.filter_name).validates,
@@ -127,6 +132,13 @@ def _shown(release: Release) -> dict[str, Any]:
             for kind in ARCHIVES
         ],
     }
+
+
+def _newer(release: Release) -> dict[str, Any] | None:
+    """The newest release after this one that stands, as pages show it."""
+    later = Release.objects.standing().filter(study=release.study_id, number__gt=release.number)
+    newest = later.select_related("study", "withdrawal").order_by("-number").first()
+    return _shown(newest) if newest else None
 
 
 def _files(release: Release) -> list[dict[str, Any]]:

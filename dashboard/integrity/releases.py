@@ -112,4 +112,28 @@ CHECKS = (
                                 AND ev.subject = 'release ' || r.number)
         """),
     ),
+    Check(
+        "withdrawal_is_of_a_published_release_and_says_why",
+        7,
+        "Withdrawals of releases that are not published, from before the publication, or without a reason.",
+        by_sql("""
+            SELECT r.study_id, r.id AS row
+            FROM publishing_withdrawal w JOIN publishing_release r ON r.id = w.release_id
+            WHERE r.state <> 'published' OR w.withdrawn_at < r.published_at OR w.reason = ''
+        """),
+    ),
+    Check(
+        "withdrawal_is_in_the_log",
+        10,
+        "Withdrawn releases of whose withdrawal the log does not speak, or which it calls withdrawn and that "
+        "are not.",
+        by_sql("""
+            SELECT r.study_id, r.id AS row
+            FROM publishing_release r LEFT JOIN publishing_withdrawal w ON w.release_id = r.id
+            WHERE (w.id IS NOT NULL) <> EXISTS (
+                SELECT 1 FROM annotation_event ev
+                WHERE ev.study_id = r.study_id AND ev.type = 'release_withdrawn'
+                  AND ev.subject = 'release ' || r.number)
+        """),
+    ),
 )

@@ -39,6 +39,15 @@ def can_be_drawn_from(release: Release) -> bool:
     return bool(layout_for(release.study.protocol_name).question_sets)
 
 
+def check_stands(release: Release) -> None:
+    """Raises :class:`NotDrawable` for a release that was withdrawn: what was wrong with it would live on."""
+    if release.withdrawn:
+        raise NotDrawable(
+            _("Release %(number)s was withdrawn, so no questions are drawn from it: %(reason)s")
+            % {"number": release.number, "reason": release.withdrawn.reason}
+        )
+
+
 def check_size_for_a_page(release: Release) -> None:
     """Raises :class:`NotDrawable` when reading the release takes longer than a page may."""
     if release.kept is not None and release.kept > MOST_FOR_A_PAGE:
@@ -55,11 +64,12 @@ def draw(release: Release, *, per_scenario: int, seed: int) -> Drawn:
     """Whole stories of a published release, each with its questions from every question set.
 
     Every file is compared with the hash it was published with. Raises :class:`NotDrawable` for a
-    release that is not published, has no question sets, or whose files are not there as published.
-    Memory grows with the number of stories in the release, by some hundred bytes each.
+    release that is not published or was withdrawn, has no question sets, or whose files are not there as
+    published. Memory grows with the number of stories in the release, by some hundred bytes each.
     """
     if release.state != Release.State.PUBLISHED:
         raise NotDrawable(_("Release %(number)s is not published.") % {"number": release.number})
+    check_stands(release)
     layout = layout_for(release.study.protocol_name)
     if not layout.question_sets:
         raise NotDrawable(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import orjson
 from publishing.card.markdown import bullets, code, counted, text
 from publishing.errors import BrokenDirectory
 from publishing.facts import ReleaseFacts
+from publishing.files import jsonl
 from publishing.files.rows import DROPPED_PATH, STORY_CONFIG, config_path
 from publishing.filters import Outcome
 
@@ -34,8 +34,6 @@ class Changes:
     moves: Mapping[Move, int]
 
 
-_STORY_ID = re.compile(rb'\{"story_id": ?"([^"\\]*)"')
-"""The id as the first key of a row, without anything escaped in it; other rows are read as JSON."""
 _END = b"\xff"
 """After the last id of a file: greater than every text in UTF-8."""
 
@@ -78,8 +76,7 @@ def _ids(path: Path) -> Iterator[bytes]:
     last = b""
     with path.open("rb") as lines:
         for line in lines:
-            found = _STORY_ID.match(line)
-            story_id = found[1] if found else orjson.loads(line)["story_id"].encode()
+            story_id = jsonl.story_id(line)
             if story_id < last:
                 raise ValueError(f"{path}: “{story_id.decode()}” comes after “{last.decode()}”")
             last = story_id

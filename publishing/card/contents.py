@@ -61,9 +61,9 @@ def files(layout: Layout) -> list[str]:
     return sections
 
 
-def load_snippet(layout: Layout) -> str:
-    """Python that loads every config of a release, one line each."""
-    loads = [f'load_dataset("path/to/this/directory", "{config}", split="test")' for config in layout.configs]
+def load_snippet(layout: Layout, *, directory: str = "path/to/this/directory") -> str:
+    """Python that loads every config of a release from its directory, one line each."""
+    loads = [f'load_dataset("{directory}", "{config}", split="test")' for config in layout.configs]
     return "\n".join(["from datasets import load_dataset", "", *loads])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from publishing.card.figures import AGREEMENT_FIGURE, JOINT, RETENTION_FIGURE, largest
@@ -87,12 +87,7 @@ def agreement(facts: ReleaseFacts, statistics: Mapping[str, Any]) -> list[str]:
         (name, f"{found['stories']:,}", *(_coefficient(found, key) for key in COEFFICIENTS))
         for name, found in measured
     ]
-    why = [
-        f"{COEFFICIENTS[key]} of {name} is undefined: {text(reason)}"
-        for name, found in measured
-        for key, reason in found["undefined"].items()
-        if key in COEFFICIENTS
-    ]
+    why = _undefined(measured)
     return [
         "## How much people agreed, before the filter",
         f"Over every story with exactly {facts.votes_per_story} counted votes, kept or dropped. Raw "
@@ -107,6 +102,28 @@ def agreement(facts: ReleaseFacts, statistics: Mapping[str, Any]) -> list[str]:
         "Where nearly all answers are alike, kappa and alpha can be low although nearly everybody agreed; "
         "AC1 does not have this property.",
     ]
+
+
+def _undefined(measured: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
+    """Which coefficients are undefined, each reason said once for all that it is the same for."""
+    of_what: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for name, found in measured:
+        by_reason: dict[str, list[str]] = {}
+        for key, reason in found["undefined"].items():
+            if key in COEFFICIENTS:
+                by_reason.setdefault(reason, []).append(COEFFICIENTS[key])
+        for reason, names in by_reason.items():
+            of_what.setdefault((reason, tuple(names)), []).append(name)
+    return [
+        f"{_listed(names)} of {_listed(things)} {'is' if len(names) * len(things) == 1 else 'are'} "
+        f"undefined: {text(reason)}"
+        for (reason, names), things in of_what.items()
+    ]
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names in a sentence: ``a``, ``a and b``, ``a, b and c``."""
+    return " and ".join([*([", ".join(names[:-1])] if names[1:] else []), names[-1]])
 
 
 def _coefficient(found: Mapping[str, Any], key: str) -> str:

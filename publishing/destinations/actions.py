@@ -23,6 +23,7 @@ from publishing.destinations.base import (
     WrongVisibility,
 )
 from publishing.destinations.package import Package
+from publishing.errors import Withdrawn
 from publishing.models import Deposit, Release
 
 _NO_LONGER_THERE = (Damaged, PlaceOccupied, WrongVisibility)
@@ -35,7 +36,8 @@ def deposit_release(
     """Bring a published release to a place, or complete it there, and record what came of it.
 
     ``package`` is the release's directory, checked. Raises
-    :class:`~publishing.destinations.base.DestinationError` and ``OSError`` as they come; the first is
+    :class:`~publishing.errors.Withdrawn`, and :class:`~publishing.destinations.base.DestinationError` and
+    ``OSError`` as they come; the first of these two is
     recorded with its remedy. A place where the release is already is compared again.
     """
     asked = request_deposit(release=release, destination=destination, by=by, now=now)
@@ -55,10 +57,13 @@ def deposit_release(
 def request_deposit(*, release: Release, destination: Destination, by: User | None, now: datetime) -> Deposit:
     """The deposit of this release at this place, as being uploaded; one that is done stays done.
 
-    Raises ``ValueError`` for a release that is not published.
+    Raises ``ValueError`` for a release that is not published, and
+    :class:`~publishing.errors.Withdrawn` for one that was withdrawn.
     """
     if release.state != Release.State.PUBLISHED:
         raise ValueError(f"{release} is not published.")
+    if release.withdrawn:
+        raise Withdrawn(release)
     deposit, _ = Deposit.objects.select_for_update(of=("self",), no_key=True).get_or_create(
         release=release,
         kind=destination.kind,

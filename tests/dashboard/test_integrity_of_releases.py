@@ -15,6 +15,7 @@ from annotation.models import Event, Study
 from dashboard.integrity import releases, run
 from publishing import actions, locks
 from publishing.models import Release
+from publishing.withdrawing.actions import withdraw_release
 from tests import builders
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -110,6 +111,22 @@ def test_a_release_without_its_events_is_found(release: Release) -> None:
         Event.objects.filter(type=Event.Type.RELEASE_PUBLISHED).delete()
 
     assert _broken() == {"release_is_in_the_log": (str(release.pk),)}
+
+
+def _past_the_guards(statement: str) -> None:
+    with connection.cursor() as cursor, transaction.atomic():
+        cursor.execute("SET LOCAL session_replication_role = replica")  # past the triggers that forbid it
+        cursor.execute(statement)
+        assert cursor.rowcount == 1
+
+
+def test_a_withdrawal_that_no_action_made_is_found(release: Release) -> None:
+    withdraw_release(release=release, reason="wrong", by=None, now=timezone.now())
+    assert _broken() == {}
+    _past_the_guards("UPDATE publishing_withdrawal SET withdrawn_at = withdrawn_at - interval '1 day'")
+    assert _broken() == {"withdrawal_is_of_a_published_release_and_says_why": (str(release.pk),)}
+    _past_the_guards("DELETE FROM publishing_withdrawal")
+    assert _broken() == {"withdrawal_is_in_the_log": (str(release.pk),)}, "the log says it was withdrawn"
 
 
 def test_only_the_named_study_is_looked_at(release: Release) -> None:

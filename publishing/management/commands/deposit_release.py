@@ -23,7 +23,7 @@ from publishing.destinations.hugging_face import HuggingFaceDataset
 from publishing.destinations.package import Package, package
 from publishing.destinations.s3 import S3Prefix
 from publishing.destinations.zenodo import ZenodoZip
-from publishing.errors import PublishingError
+from publishing.errors import PublishingError, Withdrawn
 from publishing.models import Release
 
 REFUSED, WRONG_USE, UNREACHABLE, OCCUPIED = 1, 2, 3, 4
@@ -47,7 +47,8 @@ examples:
 
 exit codes:
   0  it is there, whole and compared (with --dry-run: it could be brought there)
-  1  refused: no such published release, a rehearsal, no right to write, wrong visibility, a fault there
+  1  refused: no such published release, withdrawn, a rehearsal, no right to write, wrong visibility,
+     a fault there
   2  wrong arguments, or no token and nobody to ask
   3  the place could not be reached or broke off; running this again goes on
   4  something else stands there
@@ -136,12 +137,19 @@ class Command(BaseCommand):
 
 
 def _release(slug: str, number: int, *, rehearsal: bool) -> Release:
-    release = Release.objects.select_related("study").filter(study__slug=slug, number=number).first()
+    releases = Release.objects.select_related("study", "withdrawal")
+    release = releases.filter(study__slug=slug, number=number).first()
     if release is None:
         raise CommandError(f"Study “{slug}” has no release {number}.", returncode=REFUSED)
     if release.state != Release.State.PUBLISHED:
         raise CommandError(
             f"Release {number} of {slug} is {release.get_state_display()}. Only a published release leaves.",
+            returncode=REFUSED,
+        )
+    if release.withdrawn:
+        raise CommandError(
+            f"{Withdrawn(release)} Only a release that stands is brought anywhere. Where it has been brought "
+            "already, say there that it was withdrawn.",
             returncode=REFUSED,
         )
     is_rehearsal = release.environment == "rehearsal"
@@ -154,8 +162,7 @@ def _release(slug: str, number: int, *, rehearsal: bool) -> Release:
         raise CommandError(
             f"Release {number} of {slug} is no rehearsal. Leave --rehearsal out.", returncode=WRONG_USE
         )
-    found: Release = release
-    return found
+    return release
 
 
 def _destination(address: addresses.Address, release: Release, *, public: bool) -> Destination:

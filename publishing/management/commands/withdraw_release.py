@@ -1,0 +1,63 @@
+"""Withdraw a published release from the command line."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from publishing.errors import NotWithdrawable
+from publishing.models import Deposit, Release
+from publishing.withdrawing.actions import withdraw_release
+
+REFUSED = 1
+
+HELP = """\
+Mark a published release as withdrawn: its page, the feed and every list say so, with the reason, and
+nothing is deposited or drawn from it any more. The files stay as they are and can still be downloaded.
+This cannot be taken back. Places where the release was deposited are listed: say it there yourself.
+"""
+EPILOG = """\
+examples:
+  manage.py withdraw_release pilot 1 --reason "The key information of scenario 7 is wrong."
+
+exit codes:
+  0  withdrawn
+  1  refused: no such release, not published, withdrawn already, or no reason
+  2  wrong arguments
+"""
+
+
+class Command(BaseCommand):
+    help = f"{HELP}\n{EPILOG}"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.formatter_class = argparse.RawDescriptionHelpFormatter
+        parser.add_argument("slug", metavar="SLUG", help="the study")
+        parser.add_argument("number", metavar="NUMBER", type=int, help="the release")
+        parser.add_argument("--reason", metavar="TEXT", required=True, help="why; everybody reads it")
+        parser.add_argument("--json", action="store_true", help="print the outcome as one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        slug, number = options["slug"], options["number"]
+        release = Release.objects.select_related("study").filter(study__slug=slug, number=number).first()
+        if release is None:
+            raise CommandError(f"Study “{slug}” has no release {number}.", returncode=REFUSED)
+        try:
+            withdrawal = withdraw_release(
+                release=release, reason=options["reason"], by=None, now=timezone.now()
+            )
+        except NotWithdrawable as error:
+            raise CommandError(str(error), returncode=REFUSED) from None
+        deposits = Deposit.objects.filter(release=release, state=Deposit.State.DONE)
+        places = [deposit.place for deposit in deposits]
+        if options["json"]:
+            facts = {"study": slug, "number": number, "reason": withdrawal.reason, "deposits": places}
+            self.stdout.write(json.dumps(facts))
+            return
+        self.stdout.write(f"Release {number} of {slug} is withdrawn.")
+        for place in places:
+            self.stdout.write(f"It stands unmarked at {place}. Say there that it was withdrawn.")

@@ -1,0 +1,88 @@
+"""How far a build has come, as others see it: a real worker that is killed, and a cache that is away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.core.cache import caches
+from django.utils import timezone
+from redis.exceptions import ConnectionError as RedisAway
+
+from annotation.models import Study
+from publishing import actions, progress
+from publishing.models import Release
+from publishing.progress import Progress, Reporter, Standing
+from publishing.steps import Stage
+from tests.publishing.conftest import Worker, kill
+from tests.publishing.test_kill import meet, recording_blocked
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
+
+
+def standing(release: Release, *, later: timedelta = timedelta()) -> Standing:
+    release.refresh_from_db()
+    return progress.standing_of(release, progress.latest(release), now=timezone.now() + later)[0]
+
+
+def test_a_killed_worker_leaves_its_last_sign_and_another_one_goes_on(
+    small: Study, start_worker: Callable[[], Worker], releases_root: Path
+) -> None:
+    later = 2 * progress.GRACE
+    release = actions.request_release(study=small, by=None, now=timezone.now())
+    assert standing(release) is Standing.QUEUED
+    assert standing(release, later=later) is Standing.STALLED, "no worker has taken it"
+    worker = start_worker()
+    with recording_blocked(release):
+        meet(lambda release: release.directory.exists(), release)
+        assert standing(release, later=later) is Standing.UNDERWAY
+        assert standing(release, later=2 * progress.SILENT_AFTER) is Standing.SILENT
+        kill(worker)
+    assert standing(release, later=later) is Standing.STALLED
+    left = progress.latest(release)
+    assert left is not None
+    assert left.stage in Stage
+    _, sign = progress.standing_of(release, left, now=timezone.now())
+    assert sign == left.at
+    actions.build_release(release_id=release.pk, now=timezone.now())
+    release.refresh_from_db()
+    assert release.state == Release.State.PUBLISHED
+    went_on = progress.latest(release)
+    assert went_on is not None
+    assert went_on.stage is Stage.RECORDING
+
+
+def test_reports_are_kept_once_a_second_and_where_a_step_begins(small: Study) -> None:
+    release = actions.request_release(study=small, by=None, now=timezone.now())
+    tick = 0.0
+    report = Reporter(release, clock=lambda: tick)
+    kept: list[Progress | None] = []
+    for done in range(40):
+        tick = done / 10
+        report(Stage.STORIES, done, 40)
+        kept.append(progress.latest(release))
+    assert len(set(kept)) == 4, "of 40 reports in four seconds"
+    report(Stage.QUESTIONS, 0, 20)
+    found = progress.latest(release)
+    assert found is not None
+    assert (found.stage, found.done, found.total) == (Stage.QUESTIONS, 0, 20)
+
+
+def test_every_step_is_reported_and_a_cache_that_is_away_stops_no_build(
+    small: Study, releases_root: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    steps: list[Stage] = []
+
+    def away(key: str, value: Progress, timeout: float) -> None:
+        steps.append(value.stage)
+        raise RedisAway("no")
+
+    release = actions.request_release(study=small, by=None, now=timezone.now())
+    monkeypatch.setattr(caches["shared"], "set", away)
+    actions.build_release(release_id=release.pk, now=timezone.now())
+    release.refresh_from_db()
+    assert release.state == Release.State.PUBLISHED
+    assert steps == [*Stage]
+    assert caplog.text.count("The progress of a build cannot be shown") == 1
