@@ -18,6 +18,8 @@ from accounts.models import Environment, User
 from annotation import actions as annotation_actions
 from annotation.actions.import_jobs import UNFINISHED
 from annotation.errors import InvalidStudy, WrongState
+from annotation.importing.files import read_rows
+from annotation.importing.rows import SourceRow, StoryRow
 from annotation.models import Story, Study
 from annotation.protocols import multiple_choice
 from annotation.rights import studies_of
@@ -49,8 +51,8 @@ def create_study(*, slug: str, config: StudyConfiguration, by: User | None, now:
     if config.qualified_through:
         source = _source(config.qualified_through, by)
         annotation_actions.admit_through(study=study, source=source, by=by, now=now)
-    if config.round:
-        add_round(study=study, config=config.round, by=by, now=now)
+    for round in config.rounds:
+        add_round(study=study, config=round, beside=True, by=by, now=now)
     for path in config.stories:
         annotation_actions.import_stories(study=study, path=path, by=by, now=now)
     if config.statement != Statement():
@@ -73,15 +75,22 @@ def _source(slug: str, by: User | None) -> Study:
 
 
 @transaction.atomic
-def add_round(*, study: Study, config: RoundConfiguration, by: User | None, now: datetime) -> None:
-    """A qualification round with its stories and key; the study's gate is open then."""
+def add_round(
+    *, study: Study, config: RoundConfiguration, by: User | None, now: datetime, beside: bool = False
+) -> None:
+    """A qualification round with its stories and key; the study's gate is open then.
+
+    Newcomers take it alone, or with ``beside`` in turn with the active ones.
+    """
     with _file_of(config.stories, f"{study.slug}-qualification.jsonl") as path:
-        job = annotation_actions.import_stories(
+        annotation_actions.import_stories(
             study=study, path=path, role=Story.Role.QUALIFICATION, by=by, now=now
         )
+        rows = (row for row in read_rows(path, name=path.name) if isinstance(row, SourceRow))
+        stories = [row for row in study.protocol.read(rows) if isinstance(row, StoryRow)]
     round = qualification_actions.create_round(
         study=study,
-        story_ids=list(job.stories.order_by("source_line").values_list("story_id", flat=True)),
+        story_ids=list(dict.fromkeys(story.story_id for story in stories)),
         title=config.title,
         attempts_allowed=config.attempts,
         pays_on_fail=config.pays_on_fail,
@@ -89,15 +98,19 @@ def add_round(*, study: Study, config: RoundConfiguration, by: User | None, now:
         now=now,
     )
     qualification_actions.set_answer_key(
-        round=round, acceptable=config.acceptable, note=config.note, by=by, now=now
+        round=round,
+        acceptable=config.acceptable,
+        reasons=config.reasons,
+        note=config.note,
+        beside=beside,
+        by=by,
+        now=now,
     )
 
 
 def sample_round() -> RoundConfiguration:
     """Our own test: five sample stories with their answer key."""
-    round = read_configuration(SAMPLE_STUDY).round
-    if round is None:
-        raise InvalidStudy("The sample study that ships with tomannot has no qualification round.")
+    (round,) = read_configuration(SAMPLE_STUDY).rounds
     return round
 
 
@@ -118,7 +131,7 @@ def choose_test(*, study: Study, test: str, by: User | None, now: datetime) -> S
         annotation_actions.set_gate(study=study, gate=Study.Gate.MISSING, by=by, now=now)
         add_round(study=study, config=sample_round(), by=by, now=now)
     elif test in ("none", "own"):
-        has_round = Round.objects.current_of(study) is not None
+        has_round = Round.objects.active_in(study).exists()
         asked = Study.Gate.READY if has_round else Study.Gate.MISSING
         gate = Study.Gate.NOT_REQUIRED if test == "none" else asked
         annotation_actions.set_gate(study=study, gate=gate, by=by, now=now)

@@ -44,9 +44,10 @@ def configuration_of(study: Study, *, now: datetime) -> dict[str, Any]:
         document["qualified_through"] = study.qualified_through.slug
     if study.environment == Environment.REHEARSAL:
         document["rehearsal"] = True
-    round = Round.objects.current_of(study) if document["qualification_required"] else None
+    required = document["qualification_required"]
+    qualification = [_round(round) for round in Round.objects.active_in(study)] if required else []
     optional = {
-        "qualification": _round(round) if round else None,
+        "qualification": qualification[0] if len(qualification) == 1 else qualification,
         "statement": {name: said for name, said in asdict(statement_of(study, at=now)).items() if said},
         "join_link": _join_link(study),
     }
@@ -88,7 +89,12 @@ def _key(key: AnswerKey) -> dict[str, Any]:
     for accepted in options.order_by("round_story__position", "question", "row", "option"):
         answers = stories.setdefault(accepted.round_story.story.story_id, {})
         answers.setdefault(field_name(accepted.question, accepted.row), []).append(accepted.option)
-    return {"stories": stories} | ({"note": key.note} if key.note else {})
+    reasons: dict[str, dict[str, str]] = {}
+    for said in key.reasons.select_related("round_story__story").order_by("round_story__position"):
+        fields = reasons.setdefault(said.round_story.story.story_id, {})
+        fields[field_name(said.question, said.row)] = said.reason
+    optional = {"reasons": reasons, "note": key.note}
+    return {"stories": stories} | {name: said for name, said in optional.items() if said}
 
 
 def _join_link(study: Study) -> dict[str, Any] | None:

@@ -1,9 +1,21 @@
 from __future__ import annotations
 
 from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
 
 from accounts.back_office import ReadOnlyAdmin, ReadOnlyInline
-from qualification.models import AcceptableOption, AnswerKey, Attempt, AttemptAnswer, Round, RoundStory
+from qualification.models import (
+    AcceptableOption,
+    AnswerKey,
+    Attempt,
+    AttemptAnswer,
+    ExpertAnswer,
+    ExpertReview,
+    KeyReason,
+    Round,
+    RoundStory,
+)
 
 
 class RoundStoryInline(ReadOnlyInline):
@@ -14,20 +26,39 @@ class AcceptableOptionInline(ReadOnlyInline):
     model = AcceptableOption
 
 
+class KeyReasonInline(ReadOnlyInline):
+    model = KeyReason
+
+
+class ExpertAnswerInline(ReadOnlyInline):
+    model = ExpertAnswer
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ExpertAnswer]:
+        """Experts answer blind, for the back office too: only what has been laid open."""
+        return ExpertAnswer.objects.laid_open()
+
+
 class AttemptAnswerInline(ReadOnlyInline):
     model = AttemptAnswer
 
 
 @admin.register(Round)
 class RoundAdmin(ReadOnlyAdmin):
-    list_display = ("study", "number", "title", "attempts_allowed", "pays_on_fail", "created_at")
+    list_display = ("study", "number", "title", "state", "attempts_allowed", "pays_on_fail", "created_at")
+    list_filter = ("state",)
     inlines = (RoundStoryInline,)
 
 
 @admin.register(AnswerKey)
 class AnswerKeyAdmin(ReadOnlyAdmin):
     list_display = ("round", "version", "created_by", "created_at")
-    inlines = (AcceptableOptionInline,)
+    inlines = (AcceptableOptionInline, KeyReasonInline)
+
+
+@admin.register(ExpertReview)
+class ExpertReviewAdmin(ReadOnlyAdmin):
+    list_display = ("round", "expert", "asked_at", "handed_in_at", "dismissed_at")
+    inlines = (ExpertAnswerInline,)
 
 
 @admin.register(Attempt)

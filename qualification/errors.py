@@ -13,6 +13,10 @@ class InvalidRound(QualificationError):
     """A round that cannot be: no stories, a story of another study or role."""
 
 
+class LastActiveRound(QualificationError):
+    """The only round that people can take cannot be retired."""
+
+
 class InvalidKey(QualificationError):
     """An answer key that cannot be used; ``problems`` says everything that is wrong with it."""
 
@@ -23,6 +27,34 @@ class InvalidKey(QualificationError):
 
 class KeyIsFrozen(QualificationError):
     """People have attempted the round under its key, so the key cannot change any more."""
+
+
+class KeyChanged(QualificationError):
+    """Somebody else has set a key since the one that this change was made from."""
+
+
+class InvalidExpert(QualificationError):
+    """Somebody who cannot be asked as an expert, or who has not been."""
+
+
+class ExpertsAtWork(QualificationError):
+    """The experts' answers are still coming in, so that nothing can be decided about the key."""
+
+
+class GatheringOver(QualificationError):
+    """The experts' answers have been laid open, so that nobody can answer blind any more."""
+
+
+class NothingHandedIn(QualificationError):
+    """No expert has handed in, so that there is nothing to lay open."""
+
+
+class IncompleteReview(QualificationError):
+    """An expert's answers with something missing; ``positions`` are those of the stories."""
+
+    def __init__(self, message: str, positions: Sequence[int]) -> None:
+        self.positions = list(positions)
+        super().__init__(message)
 
 
 class NoRound(QualificationError):

@@ -1,4 +1,4 @@
-"""Qualification: rounds of stories, the acceptable answers, and people's attempts."""
+"""Qualification: rounds of stories, the experts' answers, the acceptable ones, and people's attempts."""
 
 from __future__ import annotations
 
@@ -9,22 +9,44 @@ from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Enrollment, Story, Study
+from qualification.rules import LONGEST_REASON
+
+FINAL = pgtrigger.Update | pgtrigger.Delete
+_BLIND_AND_FINAL = """
+    IF EXISTS (SELECT FROM qualification_expertreview r WHERE r.id = COALESCE(NEW.review_id, OLD.review_id)
+               AND (r.handed_in_at IS NOT NULL OR r.dismissed_at IS NOT NULL)) THEN
+        RAISE EXCEPTION 'pgtrigger: Cannot change what an expert handed in, in table %', TG_TABLE_NAME;
+    END IF;
+    IF TG_OP = 'DELETE' THEN
+        RETURN OLD;
+    END IF;
+    RETURN NEW;
+"""
 
 
 class RoundQuerySet(models.QuerySet["Round"]):
-    def current_of(self, study: Study) -> Round | None:
-        """The round people attempt now: the newest one that has an answer key."""
-        return self.filter(study=study, keys__isnull=False).order_by("-number").first()
+    def active_in(self, study: Study) -> RoundQuerySet:
+        """The rounds of the study that newcomers take in turn, by number."""
+        return self.filter(study=study, state=Round.State.ACTIVE).order_by("number")
 
 
 class Round(models.Model):
     """A few stories that people must judge acceptably before they are given real ones."""
+
+    class State(models.TextChoices):
+        PREPARING = "preparing", _("without a key")
+        ACTIVE = "active", _("active")
+        RETIRED = "retired", _("retired")
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="rounds")
     number = models.PositiveSmallIntegerField()
     title = models.CharField(max_length=200, blank=True)
     attempts_allowed = models.PositiveSmallIntegerField(default=1)
     pays_on_fail = models.BooleanField(default=True)
+    state = models.CharField(max_length=10, choices=State, default=State.PREPARING)
+    laid_open_at = models.DateTimeField(
+        null=True, blank=True, help_text=_("Since when the experts’ answers can be read.")
+    )
     created_at = models.DateTimeField()
 
     objects = RoundQuerySet.as_manager()
@@ -34,6 +56,17 @@ class Round(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["study", "number"], name="one_round_per_number_in_a_study"),
             models.CheckConstraint(condition=Q(attempts_allowed__gte=1), name="round_allows_an_attempt"),
+            models.CheckConstraint(
+                condition=Q(state__in=["preparing", "active", "retired"]), name="round_has_a_known_state"
+            ),
+        ]
+        triggers = [
+            pgtrigger.Protect(
+                name="round_is_laid_open_for_good",
+                operation=pgtrigger.Update,
+                condition=pgtrigger.Q(old__laid_open_at__isnull=False)
+                & pgtrigger.Q(old__laid_open_at__df=pgtrigger.F("new__laid_open_at")),
+            ),
         ]
 
     def __str__(self) -> str:
@@ -60,6 +93,88 @@ class RoundStory(models.Model):
         return f"{self.round} story {self.position}"
 
 
+class ExpertReview(models.Model):
+    """An expert's own answers to a round's stories. Blind: read by nobody else until all are laid open."""
+
+    round = models.ForeignKey(Round, on_delete=models.PROTECT, related_name="reviews")
+    expert = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    asked_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    asked_at = models.DateTimeField()
+    handed_in_at = models.DateTimeField(null=True, blank=True)
+    dismissed_at = models.DateTimeField(
+        null=True, blank=True, help_text=_("When they were no longer waited for.")
+    )
+
+    class Meta:
+        ordering = ("round", "asked_at", "pk")
+        constraints = [
+            models.UniqueConstraint(fields=["round", "expert"], name="one_review_per_expert_and_round"),
+            models.CheckConstraint(
+                condition=Q(handed_in_at=None) | Q(dismissed_at=None),
+                name="who_handed_in_is_not_dismissed",
+            ),
+        ]
+        triggers = [
+            pgtrigger.Protect(name="expert_review_stays", operation=pgtrigger.Delete),
+            pgtrigger.Protect(
+                name="handed_in_review_is_final",
+                operation=pgtrigger.Update,
+                condition=pgtrigger.Q(old__handed_in_at__isnull=False),
+            ),
+            pgtrigger.ReadOnly(name="expert_review_is_theirs", fields=["round", "expert"]),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.expert} on {self.round}"
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether the expert is still waited for."""
+        return self.handed_in_at is None and self.dismissed_at is None
+
+
+class ExpertAnswerQuerySet(models.QuerySet["ExpertAnswer"]):
+    def laid_open(self) -> ExpertAnswerQuerySet:
+        """Those that others than their expert may read: handed in, and nobody answers blind any more."""
+        return self.filter(review__handed_in_at__isnull=False, review__round__laid_open_at__isnull=False)
+
+
+class ExpertAnswer(models.Model):
+    """One answer of an expert. Can change until they hand in, then never."""
+
+    review = models.ForeignKey(ExpertReview, on_delete=models.PROTECT, related_name="answers")
+    round_story = models.ForeignKey(RoundStory, on_delete=models.PROTECT, related_name="+")
+    question = models.CharField(max_length=40)
+    row = models.CharField(max_length=40, blank=True, default="")
+    option = models.CharField(max_length=40)
+
+    objects = ExpertAnswerQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("review", "round_story", "question", "row")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["review", "round_story", "question", "row"], name="one_expert_answer_per_question"
+            ),
+            models.CheckConstraint(
+                condition=~Q(question="") & ~Q(option=""), name="expert_answer_says_something"
+            ),
+        ]
+        triggers = [
+            pgtrigger.Trigger(
+                name="handed_in_answer_is_final",
+                operation=pgtrigger.Insert | pgtrigger.Update | pgtrigger.Delete,
+                when=pgtrigger.Before,
+                func=_BLIND_AND_FINAL,
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.question}: {self.option}"
+
+
 class AnswerKey(models.Model):
     """What the experts agreed to accept. Never leaves the server; a new one is a new version."""
 
@@ -76,6 +191,7 @@ class AnswerKey(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["round", "version"], name="one_answer_key_per_version"),
         ]
+        triggers = [pgtrigger.Protect(name="key_version_is_final", operation=FINAL)]
 
     def __str__(self) -> str:
         return f"{self.round} key {self.version}"
@@ -97,16 +213,40 @@ class AcceptableOption(models.Model):
                 fields=["key", "round_story", "question", "row", "option"], name="an_option_is_accepted_once"
             ),
         ]
-        triggers = [
-            pgtrigger.Protect(name="answer_key_is_final", operation=pgtrigger.Update | pgtrigger.Delete),
-        ]
+        triggers = [pgtrigger.Protect(name="answer_key_is_final", operation=FINAL)]
 
     def __str__(self) -> str:
         return f"{self.question}: {self.option}"
 
 
+class KeyReason(models.Model):
+    """Why the key accepts what it accepts for one question about one story of the round."""
+
+    key = models.ForeignKey(AnswerKey, on_delete=models.PROTECT, related_name="reasons")
+    round_story = models.ForeignKey(RoundStory, on_delete=models.PROTECT, related_name="+")
+    question = models.CharField(max_length=40)
+    row = models.CharField(max_length=40, blank=True, default="")
+    reason = models.CharField(max_length=LONGEST_REASON)
+
+    class Meta:
+        ordering = ("key", "round_story", "question", "row")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["key", "round_story", "question", "row"], name="one_reason_per_question_of_a_key"
+            ),
+            models.CheckConstraint(condition=~Q(reason=""), name="reason_of_a_key_says_something"),
+        ]
+        triggers = [pgtrigger.Protect(name="key_reason_is_final", operation=FINAL)]
+
+    def __str__(self) -> str:
+        return f"{self.question}: {self.reason}"
+
+
 class Attempt(models.Model):
-    """One person's try at a round, graded against the key that stood when they began."""
+    """One person's try at a round, graded against the key that stood when they began.
+
+    Attempts are numbered over all rounds of a study, so that another form is no further try.
+    """
 
     class State(models.TextChoices):
         STARTED = "started", _("started")
@@ -116,7 +256,9 @@ class Attempt(models.Model):
     enrollment = models.ForeignKey(Enrollment, on_delete=models.PROTECT, related_name="attempts")
     key = models.ForeignKey(AnswerKey, on_delete=models.PROTECT, related_name="attempts")
     number = models.PositiveSmallIntegerField()
-    attempts_allowed = models.PositiveSmallIntegerField(help_text=_("By the round, when this attempt began."))
+    attempts_allowed = models.PositiveSmallIntegerField(
+        help_text=_("Over all rounds of the study, by the one that the person was given first.")
+    )
     state = models.CharField(max_length=10, choices=State, default=State.STARTED)
     started_at = models.DateTimeField()
     submitted_at = models.DateTimeField(null=True, blank=True)
@@ -126,7 +268,7 @@ class Attempt(models.Model):
         ordering = ("pk",)
         constraints = [
             models.UniqueConstraint(
-                fields=["round", "enrollment", "number"], name="one_attempt_per_number_and_person"
+                fields=["enrollment", "number"], name="one_attempt_per_number_and_person"
             ),
             models.UniqueConstraint(
                 fields=["enrollment"], condition=Q(state="started"), name="one_attempt_at_a_time_per_person"
@@ -169,7 +311,7 @@ class AttemptAnswer(models.Model):
         triggers = [
             pgtrigger.Protect(
                 name="graded_answer_is_final",
-                operation=pgtrigger.Update | pgtrigger.Delete,
+                operation=FINAL,
                 condition=pgtrigger.Q(old__accepted__isnull=False),
             ),
         ]

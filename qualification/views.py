@@ -21,6 +21,7 @@ from annotation.views.common import page
 from qualification import actions
 from qualification.errors import AlreadyHandedIn, NotTheirTurn, QualificationError
 from qualification.models import Attempt, Round, RoundStory
+from qualification.turns import turn_of
 
 OUT = (Enrollment.State.SUSPENDED, Enrollment.State.WITHDRAWN)
 """States in which somebody in the middle of the test is out of it."""
@@ -46,15 +47,15 @@ def intro(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     if enrollment.study.state in REASON_OF_CLOSED_DOOR:
         closed = refusal_page(Refusal(REASON_OF_CLOSED_DOOR[enrollment.study.state]))
         return _message(request, enrollment, str(closed.title), str(closed.text))
-    round = Round.objects.current_of(enrollment.study)
-    if round is None:
+    turn = turn_of(enrollment, list(Round.objects.active_in(enrollment.study)))
+    if turn is None:
         return _message(
             request, enrollment, _("Not quite ready"), _("The test is not ready yet. Please look in later.")
         )
     context = {
-        "story_count": round.round_stories.count(),
-        "attempts_allowed": round.attempts_allowed - round.attempts.filter(enrollment=enrollment).count(),
-        "pays_on_fail": _pays_on_fail(enrollment, round),
+        "story_count": turn.round.round_stories.count(),
+        "attempts_allowed": turn.left,
+        "pays_on_fail": _pays_on_fail(enrollment, turn.round),
         "form_action": request.path,
     }
     return page(request, enrollment, "qualification/intro.html", context)

@@ -24,13 +24,9 @@ from annotation.importing.rows import SourceRow
 from annotation.protocols import get_protocol
 from annotation.protocols.base import IncompleteForm, Protocol
 from annotation.protocols.validity.scenarios import SCENARIOS
-from dashboard.configuration import (
-    _JOIN_LINK_FIELDS,
-    _ROUND_FIELDS,
-    _STATEMENT_FIELDS,
-    _STUDY_FIELDS,
-    read_configuration,
-)
+from dashboard.configuration import read_configuration
+from dashboard.configuration.rounds import ROUND_FIELDS
+from dashboard.configuration.study import JOIN_LINK_FIELDS, STATEMENT_FIELDS, STUDY_FIELDS
 from publishing.provenance import REVISION_VARIABLE
 from tomannot.embedded import PROJECT
 
@@ -138,10 +134,10 @@ def test_the_operators_table_has_the_variables_that_are_read() -> None:
 
 def test_the_guide_to_the_configuration_has_its_fields() -> None:
     text = page("docs/studies.md")
-    assert set(FIRST_CELL.findall(section(text, "Fields"))) == _STUDY_FIELDS
-    assert set(FIRST_CELL.findall(section(text, "`qualification`"))) == _ROUND_FIELDS
-    assert set(FIRST_CELL.findall(section(text, "`statement`"))) == _STATEMENT_FIELDS
-    assert set(FIRST_CELL.findall(section(text, "`join_link`"))) == _JOIN_LINK_FIELDS
+    assert set(FIRST_CELL.findall(section(text, "Fields"))) == STUDY_FIELDS
+    assert set(FIRST_CELL.findall(section(text, "`qualification`"))) == ROUND_FIELDS
+    assert set(FIRST_CELL.findall(section(text, "`statement`"))) == STATEMENT_FIELDS
+    assert set(FIRST_CELL.findall(section(text, "`join_link`"))) == JOIN_LINK_FIELDS
 
 
 def test_the_example_configuration_can_be_used(tmp_path: Path) -> None:
@@ -155,8 +151,8 @@ def test_the_example_configuration_can_be_used(tmp_path: Path) -> None:
         (tmp_path / name).write_text(content, encoding="utf-8")
     read = read_configuration(tmp_path / "study.json")
     assert read.settings.title == "Which stories hold up?"
-    assert read.round is not None
-    assert read.round.acceptable["life_jackets_sev3"]["q2"] == ["yes", "possibly"]
+    (round,) = read.rounds
+    assert round.acceptable["life_jackets_sev3"]["q2"] == ["yes", "possibly"]
 
 
 def outcomes(path: Path, content: str, protocol: Protocol) -> list[str]:

@@ -17,7 +17,7 @@ Table = Mapping[str, Mapping[str, str]]
 def truth_of(study: Study, *, table: Table, valid: float, seed: int) -> Truth:
     """The truth of a study's stories: from ``table`` where it knows them, else invented.
 
-    For the stories of the current qualification round, everything its answer key accepts is right,
+    For the stories of the active qualification rounds, everything an answer key accepts is right,
     so that a simulated expert passes.
     """
     protocol = study.protocol
@@ -25,7 +25,7 @@ def truth_of(study: Study, *, table: Table, valid: float, seed: int) -> Truth:
         key_of(protocol, story): {name: (option,) for name, option in table[story.story_id].items()}
         for story in Story.objects.filter(study=study, story_id__in=table).iterator()
     }
-    known |= _of_the_round(study, protocol, table)
+    known |= _of_the_rounds(study, protocol, table)
     against = {
         question.key: frozenset(option.key for option in question.options if option.counts_against)
         for question in protocol.questions
@@ -39,15 +39,10 @@ def key_of(protocol: Protocol, story: Story) -> str:
     return text_key(part.text for part in protocol.parts(protocol.parse(story.content)) if part.name in shown)
 
 
-def _of_the_round(study: Study, protocol: Protocol, table: Table) -> dict[str, Options]:
-    round = Round.objects.current_of(study)
-    if round is None:
-        return {}
+def _of_the_rounds(study: Study, protocol: Protocol, table: Table) -> dict[str, Options]:
     acceptable: dict[Story, dict[str, list[str]]] = {}
-    options = AcceptableOption.objects.filter(key=round.keys.latest("version")).select_related(
-        "round_story__story"
-    )
-    for option in options:
+    keys = [round.keys.latest("version") for round in Round.objects.active_in(study)]
+    for option in AcceptableOption.objects.filter(key__in=keys).select_related("round_story__story"):
         fields = acceptable.setdefault(option.round_story.story, {})
         fields.setdefault(field_name(option.question, option.row), []).append(option.option)
     return {

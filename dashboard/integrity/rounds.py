@@ -78,11 +78,12 @@ CHECKS = (
     Check(
         "attempts_stay_within_what_is_allowed",
         5,
-        "Enrollments with more attempts at a round than the round allows.",
+        "Enrollments with more attempts, over all rounds, than the first of theirs allows.",
         by_sql("""
-            SELECT r.study_id, t.enrollment_id AS row
-            FROM qualification_attempt t JOIN qualification_round r ON r.id = t.round_id
-            GROUP BY r.id, t.enrollment_id HAVING count(*) > r.attempts_allowed
+            SELECT r.study_id, first.enrollment_id AS row
+            FROM qualification_attempt first JOIN qualification_round r ON r.id = first.round_id
+            WHERE first.number = 1 AND r.attempts_allowed < (
+                SELECT count(*) FROM qualification_attempt t WHERE t.enrollment_id = first.enrollment_id)
         """),
     ),
     Check(

@@ -146,8 +146,8 @@ def _make(request: HttpRequest, form: StudyForm, slug: str, config: StudyConfigu
 
 
 def _configuration(form: NewStudyForm) -> StudyConfiguration:
-    sample = actions.sample_round() if form.cleaned_data["test"] == SAMPLE_TEST else None
-    return StudyConfiguration(settings=form.settings(), consent=form.consent_text(), round=sample)
+    sample = (actions.sample_round(),) if form.cleaned_data["test"] == SAMPLE_TEST else ()
+    return StudyConfiguration(settings=form.settings(), consent=form.consent_text(), rounds=sample)
 
 
 def _preview(form: NewStudyForm) -> dict[str, Any]:

@@ -178,7 +178,7 @@ def _page(
         "steps": steps,
         "ready": all(step.done for step in steps if step.blocks),
         "tests": _tests(study),
-        "round": Round.objects.current_of(study),
+        "rounds": [round.number for round in Round.objects.active_in(study)],
     }
     return render(request, "dashboard/set_up.html", context, status=422 if wrong else 200)
 
@@ -187,7 +187,7 @@ def _tests(study: Study) -> list[dict[str, Any]]:
     """What can be chosen about the test now: nothing while the study is open or takes people from another."""
     if study.state == Study.State.OPEN or study.qualified_through_id:
         return []
-    has_round = Round.objects.current_of(study) is not None
+    has_round = Round.objects.active_in(study).exists()
     choices = []
     if study.gate == Study.Gate.NOT_REQUIRED:
         choices.append({"name": OWN_TEST, "label": _("Ask people to pass a test first")})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -9,11 +10,13 @@ import pytest
 from django.db import DatabaseError, IntegrityError
 from django.utils import timezone
 
+from annotation import actions as annotation_actions
 from annotation.errors import WrongState
 from annotation.models import Enrollment, Event, Study
-from qualification import actions
+from qualification import actions, turns
+from qualification.actions import attempts
 from qualification.errors import AlreadyHandedIn, KeyIsFrozen
-from qualification.models import AnswerKey, Attempt, Round, RoundQuerySet
+from qualification.models import AnswerKey, Attempt, Round
 from tests import builders
 from tests.concurrency.racing import Overtaking, errors, race, slowly, together, without_locks
 
@@ -33,8 +36,11 @@ def handing_in(attempt: Attempt) -> Callable[[], Attempt]:
 
 @pytest.fixture
 def beginner(monkeypatch: pytest.MonkeyPatch) -> Enrollment:
-    study = builders.make_study(qualification=1)
-    slowly(monkeypatch, RoundQuerySet, "current_of")
+    """Somebody in a study with two forms, each of which allows one attempt."""
+    study = builders.make_study(qualification=1, opened=False)
+    builders.add_round(study, [builders.story_row(7, prefix="second")], beside=True)
+    annotation_actions.open_study(study=study, by=None, now=timezone.now())
+    slowly(monkeypatch, attempts, "turn_of")
     return builders.consent(builders.invite(study)[0])
 
 
@@ -58,6 +64,21 @@ def test_control_without_locks_the_constraint_refuses_the_second_attempt(
     assert Attempt.objects.count() == 1
 
 
+def test_control_another_form_is_refused_by_the_constraint_too(
+    beginner: Enrollment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each tab is given another form, as if the active ones changed between them."""
+    without_locks(monkeypatch)
+    together(monkeypatch, Attempt.objects, "create", 2, before=True)
+    given = itertools.count()
+    monkeypatch.setattr(turns, "form_for", lambda place, forms: forms[next(given) % 2])
+
+    outcomes = race(*[starting(beginner)] * 2)
+
+    assert [type(error) for error in errors(outcomes)] == [IntegrityError]
+    assert Attempt.objects.count() == 1
+
+
 @pytest.fixture
 def answered(monkeypatch: pytest.MonkeyPatch) -> Attempt:
     """An attempt with every answer, ready to be handed in."""
@@ -65,7 +86,7 @@ def answered(monkeypatch: pytest.MonkeyPatch) -> Attempt:
     attempt = starting(builders.consent(builders.invite(study)[0]))()
     for entry in attempt.round.round_stories.select_related("story"):
         actions.save_answers(attempt=attempt, round_story=entry, submitted=builders.ALL_YES)
-    slowly(monkeypatch, actions, "grade")
+    slowly(monkeypatch, attempts, "grade")
     return attempt
 
 
@@ -83,7 +104,7 @@ def test_control_without_locks_handing_in_twice_collides(
     answered: Attempt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without_locks(monkeypatch)
-    together(monkeypatch, actions, "grade", 6)
+    together(monkeypatch, attempts, "grade", 6)
 
     outcomes = race(*[handing_in(answered)] * 6)
 

@@ -196,7 +196,7 @@ def test_nothing_is_made_of_a_file_whose_test_stories_are_refused(tmp_path: Path
 
 def test_the_sample_file_still_names_its_files() -> None:
     config = read_configuration(SAMPLE_STUDY)
-    assert config.round is not None
-    assert isinstance(config.round.stories, Path)
+    (round,) = config.rounds
+    assert isinstance(round.stories, Path)
     study = create_study(slug="s", config=config, by=None, now=timezone.now())
     assert study.stories.filter(role=Story.Role.MAIN).exists()

@@ -208,6 +208,7 @@ def test_a_newer_round_is_the_one_people_take(study: Study) -> None:
     annotation_actions.open_study(study=study, by=None, now=timezone.now())
 
     assert newer.number == 2
+    assert Round.objects.get(study=study, number=1).state == Round.State.RETIRED
     assert start(builders.consent(builders.invite(study)[0])).round == newer
 
 
@@ -219,9 +220,7 @@ def test_a_round_without_a_key_cannot_be_taken() -> None:
     made = actions.create_round(study=study, story_ids=[stories[0].story_id], by=None, now=timezone.now())
 
     assert made.number == 2
-    current = Round.objects.current_of(study)
-    assert current is not None
-    assert current.number == 1
+    assert [round.number for round in Round.objects.active_in(study)] == [1]
 
 
 def test_a_study_without_a_round_says_so() -> None:

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from annotation import actions as annotation_actions
 from annotation.models import Enrollment, Study
+from qualification import actions
 from qualification.models import Attempt
 from tests import builders
 from tests.annotation.pages import Browser, at, token_of
@@ -270,9 +271,16 @@ def _without_addresses(page: Any) -> tuple[int, str]:
 def test_the_words_of_the_key_are_in_no_response(study: Study) -> None:
     round = study.rounds.get()
     annotation_actions.pause_study(study=study, by=None, now=timezone.now())
-    builders.add_round(study, [builders.story_row(7, prefix="marked")])
-    key = study.rounds.latest("number").keys.get()
-    type(key).objects.filter(pk=key.pk).update(note="BECAUSE-THE-TIN-IS-SEALED")
+    marked = builders.add_round(study, [builders.story_row(7, prefix="marked")])
+    story_id = marked.round_stories.get().story.story_id
+    actions.set_answer_key(
+        round=marked,
+        acceptable={story_id: builders.ACCEPTED},
+        reasons={story_id: {"q1": "REASON-THE-TIN-IS-SEALED"}},
+        note="BECAUSE-THE-TIN-IS-SEALED",
+        by=None,
+        now=timezone.now(),
+    )
     annotation_actions.open_study(study=study, by=None, now=timezone.now())
     assert round.number == 1
 
@@ -283,7 +291,14 @@ def test_the_words_of_the_key_are_in_no_response(study: Study) -> None:
 
     for page in browser.pages:
         text = page.content.decode() + json.dumps(dict(page.headers))
-        for mark in ("BECAUSE-THE-TIN", "not_accepted", "acceptable", "AnswerKey", "answer_key"):
+        for mark in (
+            "BECAUSE-THE-TIN",
+            "REASON-THE-TIN",
+            "not_accepted",
+            "acceptable",
+            "AnswerKey",
+            "answer_key",
+        ):
             assert mark not in text
 
 

@@ -1,124 +1,24 @@
-"""Every write of this room: rounds, their keys, and people's attempts.
-
-Locks: the enrollment first (it serialises everything one person does), then the attempt.
-"""
+"""One person's way through a round: begun, answered story by story, handed in and graded."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Max
 from django.utils.translation import gettext
 
-from accounts.models import User
 from annotation import actions as annotation_actions
-from annotation.grading import Cell, asked, grade, key_problems
-from annotation.models import Enrollment, Event, Story, Study
-from qualification.errors import (
-    AlreadyHandedIn,
-    InvalidKey,
-    InvalidRound,
-    KeyIsFrozen,
-    NoAttemptLeft,
-    NoRound,
-    NotTheirTurn,
-)
+from annotation.grading import Cell, grade
+from annotation.models import Enrollment, Event, Study
+from qualification.errors import AlreadyHandedIn, NoAttemptLeft, NoRound, NotTheirTurn
 from qualification.models import AcceptableOption, AnswerKey, Attempt, AttemptAnswer, Round, RoundStory
-
-AcceptableAnswers = Mapping[str, Mapping[str, Sequence[str]]]
-"""Per story id, per form field (``q1``, or ``question.row``): the options that are accepted."""
-
-
-@transaction.atomic
-def create_round(
-    *,
-    study: Study,
-    story_ids: Sequence[str],
-    by: User | None,
-    now: datetime,
-    title: str = "",
-    attempts_allowed: int = 1,
-    pays_on_fail: bool = True,
-) -> Round:
-    """A round of these stories, in this order. It can be attempted once it has an answer key.
-
-    Raises :class:`InvalidRound` for no stories, a story twice, or one that is not a qualification
-    story of the study.
-    """
-    stories = {
-        story.story_id: story
-        for story in Story.objects.filter(study=study, role=Story.Role.QUALIFICATION, story_id__in=story_ids)
-    }
-    unknown = [story_id for story_id in story_ids if story_id not in stories]
-    if unknown:
-        raise InvalidRound(
-            f"Not qualification stories of “{study.slug}”: {', '.join(unknown)}. "
-            "Import them first, with the role qualification."
-        )
-    if not story_ids or len(set(story_ids)) != len(story_ids):
-        raise InvalidRound("A round needs at least one story, and each story once.")
-    last = Round.objects.filter(study=study).aggregate(last=Max("number"))["last"] or 0
-    made = Round.objects.create(
-        study=study,
-        number=last + 1,
-        title=title,
-        attempts_allowed=attempts_allowed,
-        pays_on_fail=pays_on_fail,
-        created_at=now,
-    )
-    RoundStory.objects.bulk_create(
-        RoundStory(round=made, story=stories[story_id], position=position)
-        for position, story_id in enumerate(story_ids, start=1)
-    )
-    annotation_actions.record_event(
-        study=study, type=Event.Type.ROUND_CREATED, by=by, now=now, subject=f"round {made.number}"
-    )
-    return made
-
-
-@transaction.atomic
-def set_answer_key(
-    *, round: Round, acceptable: AcceptableAnswers, by: User | None, now: datetime, note: str = ""
-) -> AnswerKey:
-    """Fix what is accepted in a round, as a new version of its key, and open the study's gate.
-
-    Raises :class:`InvalidKey` with everything that is missing or unknown, and :class:`KeyIsFrozen`
-    once anybody has begun the round.
-    """
-    round = (
-        Round.objects.select_for_update(of=("self",), no_key=True).select_related("study").get(pk=round.pk)
-    )
-    if round.attempts.exists():
-        raise KeyIsFrozen("People have attempted this round, so its key stays. Make a new round instead.")
-    round_stories = list(round.round_stories.select_related("story__study").order_by("position"))
-    problems = list(_key_problems(round.study, round_stories, acceptable))
-    if problems:
-        raise InvalidKey(problems)
-    last = round.keys.aggregate(last=Max("version"))["last"] or 0
-    key = AnswerKey.objects.create(round=round, version=last + 1, note=note, created_by=by, created_at=now)
-    AcceptableOption.objects.bulk_create(
-        AcceptableOption(key=key, round_story=entry, question=question, row=row, option=option)
-        for entry in round_stories
-        for question, row, name, _ in asked(round.study.protocol, entry.story.item)
-        for option in sorted(set(acceptable[entry.story.story_id][name]))
-    )
-    annotation_actions.record_event(
-        study=round.study,
-        type=Event.Type.KEY_SET,
-        by=by,
-        now=now,
-        subject=f"round {round.number} key {key.version}",
-        note=note,
-    )
-    annotation_actions.set_gate(study=round.study, gate=Study.Gate.READY, by=by, now=now)
-    return key
+from qualification.turns import turn_of
 
 
 @transaction.atomic
 def start_attempt(*, enrollment: Enrollment, now: datetime) -> Attempt:
-    """The person's attempt at the study's round: the one they are in, else a new one.
+    """The person's attempt at the test: the one they are in, else a new one, at the round that is theirs.
 
     Raises :class:`NotTheirTurn` unless they have consented, are not yet judged and the study is open,
     :class:`NoRound` and :class:`NoAttemptLeft`.
@@ -130,20 +30,19 @@ def start_attempt(*, enrollment: Enrollment, now: datetime) -> Attempt:
         return current
     if enrollment.study.state != Study.State.OPEN:
         raise NotTheirTurn(gettext("The study is not open just now, so the test cannot be started."))
-    round = Round.objects.current_of(enrollment.study)
-    if round is None:
+    # The key is frozen from the first attempt on; whoever fixes a key holds these locks while they look.
+    active = Round.objects.active_in(enrollment.study).select_for_update(of=("self",), no_key=True)
+    turn = turn_of(enrollment, list(active))
+    if turn is None:
         raise NoRound(gettext("This study has no qualification round yet."))
-    # The key is frozen from the first attempt on; whoever fixes a key holds this lock while they look.
-    Round.objects.select_for_update(of=("self",), no_key=True).get(pk=round.pk)
-    used = Attempt.objects.filter(round=round, enrollment=enrollment).count()
-    if used >= round.attempts_allowed:
+    if not turn.left:
         raise NoAttemptLeft(gettext("You have used every attempt at the test."))
     attempt = Attempt.objects.create(
-        round=round,
+        round=turn.round,
         enrollment=enrollment,
-        key=round.keys.order_by("-version")[0],
-        number=used + 1,
-        attempts_allowed=round.attempts_allowed,
+        key=turn.round.keys.order_by("-version")[0],
+        number=turn.used + 1,
+        attempts_allowed=turn.allowed,
         started_at=now,
     )
     annotation_actions.record_event(
@@ -215,17 +114,6 @@ def submit_attempt(*, attempt: Attempt, now: datetime) -> Attempt:
             enrollment=attempt.enrollment, passed=outcome.passed, now=now, note=f"attempt {attempt.pk}"
         )
     return attempt
-
-
-def _key_problems(
-    study: Study, round_stories: list[RoundStory], acceptable: AcceptableAnswers
-) -> Iterator[str]:
-    known = {entry.story.story_id for entry in round_stories}
-    for story_id in sorted(acceptable.keys() - known):
-        yield f"The key speaks of “{story_id}”, which is not a story of the round."
-    for entry in round_stories:
-        story_id, everything = entry.story.story_id, list(asked(study.protocol, entry.story.item))
-        yield from key_problems(story_id, everything, acceptable.get(story_id, {}))
 
 
 def _acceptable(key: AnswerKey) -> dict[Cell, set[str]]:
