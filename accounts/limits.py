@@ -53,6 +53,15 @@ ASKED_BY_PLACE = Limit("asked-by-place", 5, timedelta(hours=1))
 NEW_PLACES = Limit("new-places", 500, timedelta(hours=1))
 """Per client: places made by a join link. Whoever has one is not counted. Generous for the same reason."""
 
+REFUSED_VISITS = Limit("refused-visits", 60, timedelta(minutes=10))
+"""Per client: arrivals from a platform that were not let in, each of which is logged."""
+
+WRONG_API_TOKENS = Limit("wrong-api-tokens", 30, timedelta(minutes=10))
+"""Per client: requests to the API whose token opens nothing. Right ones are not counted."""
+
+API_REQUESTS = Limit("api-requests", 600, timedelta(minutes=1))
+"""Per API token. A script that reads page after page stays below; one that runs wild is slowed down."""
+
 
 def retry_at(limit: Limit, whom: str, *, now: datetime) -> datetime | None:
     """Count one try. None while it is within the limit, else when the next one may come.

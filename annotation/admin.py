@@ -30,6 +30,7 @@ from annotation.actions.enrollments import LONGEST_REASON
 from annotation.errors import AnnotationError
 from annotation.models import (
     Answer,
+    ApiToken,
     Assignment,
     ConsentText,
     Enrollment,
@@ -288,6 +289,13 @@ class VoteAdmin(ReadOnlyAdmin):
     list_filter = ("surplus_reason", "environment", "assignment__story__study")
     search_fields = ("assignment__story__story_id",)
     inlines = (AnswerInline,)
+
+
+@admin.register(ApiToken)
+class ApiTokenAdmin(ReadOnlyAdmin):
+    list_display = ("id", "owner", "name", "study", "made_at", "expires_at", "last_used_at", "revoked_at")
+    list_filter = ("study",)
+    exclude = ("digest",)
 
 
 @admin.register(Event)

@@ -23,7 +23,7 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from annotation.models import Invitation, Membership, Study
+from annotation.models import ApiToken, Invitation, Membership, Study
 from annotation.protocols import UnknownProtocol
 
 P = ParamSpec("P")
@@ -73,6 +73,33 @@ def studies_of(user: User | AnonymousUser) -> QuerySet[Study]:
     if user.has_perm(CHANGE_ALL) or user.has_perm(LOOK_AT_ALL):
         return Study.objects.all()
     return Study.objects.filter(memberships__user=user)
+
+
+SCOPE_RIGHTS: Mapping[str, Right] = {
+    ApiToken.Scope.STUDIES_READ: Right.LOOK,
+    ApiToken.Scope.STUDIES_WRITE: Right.CHANGE,
+    ApiToken.Scope.STORIES_READ: Right.LOOK,
+    ApiToken.Scope.STORIES_WRITE: Right.CHANGE,
+    ApiToken.Scope.VOTES_READ: Right.LOOK,
+    ApiToken.Scope.STATISTICS_READ: Right.LOOK,
+    ApiToken.Scope.RELEASES_READ: Right.LOOK,
+    ApiToken.Scope.RELEASES_WRITE: Right.PUBLISH,
+}
+"""The right in a study that its owner needs for what a token of this scope asks for."""
+
+
+def token_rights(token: ApiToken, study: Study) -> frozenset[Right]:
+    """What an API token opens in this study: what its owner may do now, and nothing in another study.
+
+    Its scopes are a second lock (``ApiToken.allows``). One query at most.
+    """
+    return rights_in(token.owner, study) if token.study_id in (None, study.pk) else NONE
+
+
+def token_studies(token: ApiToken) -> QuerySet[Study]:
+    """The studies that a token may look at."""
+    found = studies_of(token.owner)
+    return found.filter(pk=token.study_id) if token.study_id else found
 
 
 def standing_of(invitation: Invitation, now: datetime) -> Invitation.Standing:

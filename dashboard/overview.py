@@ -19,11 +19,8 @@ from recruitment.models import Visit
 LEASES_SHOWN = 50
 
 
-def people_of(study: Study, people: Tested) -> list[Share]:
-    """From invitation to the first vote: how many people came how far, as shares of the invited.
-
-    The steps of the test are there where the study asks for one.
-    """
+def people_counts(study: Study, people: Tested) -> dict[str, int]:
+    """From invitation to the first vote: how many people came how far."""
     enrollments = Enrollment.objects.filter(study=study, environment=study.environment)
     counts = enrollments.aggregate(
         invited=Count("pk"),
@@ -31,16 +28,27 @@ def people_of(study: Study, people: Tested) -> list[Share]:
         active=Count("pk", filter=Q(stories_submitted__gt=0)),
     )
     came = enrollments.filter(Exists(Visit.objects.filter(enrollment=OuterRef("pk")))).count()
+    return counts | {
+        "came": came,
+        "began_test": people.started,
+        "handed_in_test": people.submitted,
+        "passed_test": people.passed,
+    }
+
+
+def people_of(study: Study, people: Tested) -> list[Share]:
+    """The same as shares of the invited; the steps of the test where the study asks for one."""
+    counts = people_counts(study, people)
     steps = [
         (_("Invited"), counts["invited"]),
-        (_("Came by their link"), came),
+        (_("Came by their link"), counts["came"]),
         (_("Agreed to take part"), counts["agreed"]),
     ]
     if study.gate != Study.Gate.NOT_REQUIRED:
         steps += [
-            (_("Began the test"), people.started),
-            (_("Handed the test in"), people.submitted),
-            (_("Passed the test"), people.passed),
+            (_("Began the test"), counts["began_test"]),
+            (_("Handed the test in"), counts["handed_in_test"]),
+            (_("Passed the test"), counts["passed_test"]),
         ]
     steps.append((_("Answered a story"), counts["active"]))
     invited = counts["invited"]

@@ -33,6 +33,8 @@ from publishing.filters import DEFAULT_FILTER, FILTERS, StoryFilter, Verdict
 
 PAGE = 50
 """Stories on one page of the list."""
+LONGEST_PAGE = 500
+"""The most that a program may ask for."""
 LOOKED_AT = 20_000
 """Stories that one page looks through for a scenario or a lint finding."""
 JUDGED = 300
@@ -83,8 +85,8 @@ class StoryPage:
     looked_through: int = 0
 
 
-def story_page(study: Study, search: Search) -> StoryPage:
-    """The main stories of the study that fit, by id; a constant number of queries."""
+def story_page(study: Study, search: Search, *, size: int = PAGE) -> StoryPage:
+    """The main stories of the study that fit, by id, ``size`` at most; a constant number of queries."""
     stories = Story.objects.filter(study=study).main().order_by("story_id")
     stories = stories.filter(story_id__gt=search.after) if search.after else stories
     stories = stories.filter(story_id__gte=search.start) if search.start else stories
@@ -92,12 +94,12 @@ def story_page(study: Study, search: Search) -> StoryPage:
     window = (JUDGED if search.verdict else LOOKED_AT) if search.filters else 0
     end = _end_of(stories, window) if window else ""
     fitting = _fitting(stories.filter(story_id__lte=end) if end else stories, search)
-    found = list(fitting if search.verdict else fitting[: PAGE + 1])
+    found = list(fitting if search.verdict else fitting[: size + 1])
     rows = _listed(study, found)
     if search.verdict:
         rows = [row for row in rows if row.verdict.outcome == search.verdict]
-    if len(rows) > PAGE:
-        return StoryPage(rows[:PAGE], rows[PAGE - 1].story.story_id)
+    if len(rows) > size:
+        return StoryPage(rows[:size], rows[size - 1].story.story_id)
     return StoryPage(rows, end, window if end else 0)
 
 

@@ -6,12 +6,13 @@ import logging
 import re
 
 _TOKEN = re.compile(r"/(work|join|confirm|invited)/[^/\s\"'?]+")
+_API_TOKEN = re.compile(r"tmn_[0-9A-Za-z]+")
 _IDS = re.compile(r"(/join/\*\*\*/?)\?[^\s\"']+")
 
 
 def mask_tokens(text: str) -> str:
-    """The text with the token of every address that lets somebody in, and what follows ``?``, as ``***``."""
-    return _IDS.sub(r"\1?***", _TOKEN.sub(r"/\1/***", text))
+    """The text with every token that lets somebody in, and what follows ``?`` beside one, as ``***``."""
+    return _API_TOKEN.sub("tmn_***", _IDS.sub(r"\1?***", _TOKEN.sub(r"/\1/***", text)))
 
 
 class MaskTokens(logging.Filter):

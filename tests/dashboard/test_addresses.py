@@ -1,6 +1,6 @@
 """Every address of the site outside the researchers' pages and the back office, as everybody there is.
 
-The researchers' pages are walked in test_roles. What is left is public, opens by a signed token whoever is
+The researchers' pages are walked in test_roles, the API in api.test_rights. What is left is public, opens by a signed token whoever is
 signed in, or belongs to whoever has an account; a role in a study opens none of it, nor the back office.
 """
 
@@ -27,7 +27,7 @@ Address = tuple[str, frozenset[str]]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
 
 Role = Membership.Role
-WALKED_ELSEWHERE = {"admin", "dashboard"}
+WALKED_ELSEWHERE = {"admin", "dashboard", "api"}
 PUBLIC: dict[str, tuple[Any, ...]] = {
     "publishing:releases": (),
     "publishing:feed": (),

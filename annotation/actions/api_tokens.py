@@ -1,0 +1,89 @@
+"""Making, revoking and noticing the use of API tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from annotation import api_secrets
+from annotation.actions.events import record_event
+from annotation.errors import InvalidToken
+from annotation.models import ApiToken, Event, Study
+
+LONGEST = timedelta(days=366)
+"""Nobody remembers a token for longer."""
+USE_NOTED_EVERY = timedelta(hours=1)
+
+
+@transaction.atomic
+def make_api_token(
+    *,
+    owner: User,
+    name: str,
+    scopes: Collection[str],
+    expires_at: datetime,
+    study: Study | None,
+    by: User | None,
+    now: datetime,
+) -> tuple[ApiToken, str]:
+    """A token, and its secret, which is told only here.
+
+    Logged in the study that it is for, else in each of which its owner is a member now; the row itself
+    stays for ever. Raises :class:`InvalidToken` for a name, scopes or a time that cannot be.
+    """
+    name = name.strip()
+    known = [scope.value for scope in ApiToken.Scope if scope.value in scopes]
+    if not name or len(name) > 100 or "\0" in name:
+        raise InvalidToken(_("Give the token a name of 1 to 100 characters."))
+    if not known or len(known) != len(set(scopes)):
+        raise InvalidToken(_("Choose what the token is for."))
+    if not now < expires_at <= now + LONGEST:
+        raise InvalidToken(_("A token lasts a year at the most."))
+    secret = api_secrets.new_secret()
+    token = ApiToken.objects.create(
+        owner=owner,
+        study=study,
+        name=name,
+        scopes=known,
+        digest=api_secrets.digest(secret),
+        made_at=now,
+        expires_at=expires_at,
+    )
+    note = f"{owner.get_username()}: {' '.join(known)}, until {expires_at:%Y-%m-%d}"
+    _record(token, Event.Type.API_TOKEN_MADE, by=by, now=now, note=note)
+    return token, secret
+
+
+@transaction.atomic
+def revoke_api_token(*, token: ApiToken, by: User | None, now: datetime) -> ApiToken:
+    """From now on the token opens nothing. Does nothing to one that was revoked."""
+    token = ApiToken.objects.select_for_update(of=("self",), no_key=True).get(pk=token.pk)
+    if token.revoked_at is None:
+        token.revoked_at, token.revoked_by = now, by
+        token.save(update_fields=["revoked_at", "revoked_by"])
+        _record(token, Event.Type.API_TOKEN_REVOKED, by=by, now=now, note=token.owner.get_username())
+    return token
+
+
+@transaction.atomic
+def note_use(*, token: ApiToken, now: datetime) -> None:
+    """Remember that the token is in use, at most once an hour: a write with each request would be dear."""
+    stale = now - USE_NOTED_EVERY
+    if token.last_used_at is None or token.last_used_at <= stale:
+        unnoted = Q(last_used_at=None) | Q(last_used_at__lte=stale)
+        ApiToken.objects.filter(unnoted, pk=token.pk, revoked_at=None).update(last_used_at=now)
+
+
+def _record(token: ApiToken, type: Event.Type, *, by: User | None, now: datetime, note: str) -> None:
+    concerned = (
+        Study.objects.filter(pk=token.study_id)
+        if token.study_id
+        else Study.objects.filter(memberships__user=token.owner_id)
+    )
+    for study in concerned:
+        record_event(study=study, type=type, by=by, now=now, subject=f"API token {token.pk}", note=note)

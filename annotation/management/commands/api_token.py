@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from datetime import timedelta
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from accounts.models import User
+from annotation import actions
+from annotation.errors import AnnotationError
+from annotation.management.studies import find_study
+from annotation.models import ApiToken
+
+
+class Command(BaseCommand):
+    help = """Make an API token for a researcher and print its secret, list theirs, or revoke one.
+
+The secret is printed once and stored nowhere. The token never opens more than its owner may do.
+
+examples:
+  manage.py api_token ada --name "nightly export" --scope votes:read --study my-study --days 90
+  manage.py api_token ada --list
+  manage.py api_token ada --revoke 7
+
+exit codes: 0 done · 1 there is no such account, study or token, or it cannot be made · 2 wrong usage"""
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.formatter_class = RawDescriptionHelpFormatter
+        parser.add_argument("owner", metavar="NAME", help="the account whose token it is")
+        does = parser.add_mutually_exclusive_group(required=True)
+        does.add_argument("--name", metavar="TEXT", help="make a token, and call it this")
+        does.add_argument("--list", action="store_true", help="list the account's tokens")
+        does.add_argument("--revoke", type=int, metavar="NUMBER", help="revoke the token with this number")
+        parser.add_argument(
+            "--scope",
+            action="append",
+            default=[],
+            choices=ApiToken.Scope.values,
+            help="what it is for; may be repeated",
+        )
+        parser.add_argument("--study", metavar="SLUG", help="the only study it opens")
+        parser.add_argument(
+            "--days", type=int, default=90, metavar="N", help="how long it works (90)"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        owner = User.objects.filter(username=options["owner"]).first()
+        if owner is None:
+            raise CommandError(f"There is no account “{options['owner']}”.")
+        if options["list"]:
+            self._list(owner)
+        elif options["revoke"] is not None:
+            self._revoke(owner, options["revoke"])
+        else:
+            self.stdout.write(self._make(owner, options))
+
+    def _make(self, owner: User, options: dict[str, Any]) -> str:
+        now = timezone.now()
+        study = find_study(options["study"]) if options["study"] else None
+        days = min(max(options["days"], 0), 10_000)  # what is too many is refused by the action
+        try:
+            token, secret = actions.make_api_token(
+                owner=owner,
+                name=options["name"],
+                scopes=options["scope"],
+                expires_at=now + timedelta(days=days),
+                study=study,
+                by=None,
+                now=now,
+            )
+        except AnnotationError as error:
+            raise CommandError(str(error)) from error
+        self.stderr.write(f"Token {token.pk}, until {token.expires_at:%Y-%m-%d}. This is shown only now:")
+        return secret
+
+    def _list(self, owner: User) -> None:
+        now = timezone.now()
+        for token in ApiToken.objects.filter(owner=owner).select_related("study"):
+            where = token.study.slug if token.study else "all studies"
+            used = f"{token.last_used_at:%Y-%m-%d %H:%M}" if token.last_used_at else "never"
+            self.stdout.write(
+                f"{token.pk}\t{token.name}\t{token.standing(now).value}\t{where}\t{' '.join(token.scopes)}"
+                f"\tuntil {token.expires_at:%Y-%m-%d}\tused {used}"
+            )
+
+    def _revoke(self, owner: User, number: int) -> None:
+        token = ApiToken.objects.filter(owner=owner, pk=number).first()
+        if token is None:
+            raise CommandError(f"“{owner.get_username()}” has no token {number}. --list shows theirs.")
+        actions.revoke_api_token(token=token, by=None, now=timezone.now())
+        self.stdout.write(f"Token {number} is revoked.")

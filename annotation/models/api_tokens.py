@@ -1,0 +1,116 @@
+"""Tokens by which programs do what a researcher may do."""
+
+from __future__ import annotations
+
+import enum
+from datetime import datetime
+
+import pgtrigger
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import F, Q
+from django.utils.translation import gettext_lazy as _
+
+from annotation.models.studies import Study
+
+
+class ApiToken(models.Model):
+    """A token of one researcher, for all their studies or one. Only the hash of its secret is here.
+
+    It says what a program may ask for; what it gets is never more than its owner may do at that moment
+    (``annotation.rights.token_rights``). Rows stay for ever: they are the record of who had which.
+    """
+
+    class Scope(models.TextChoices):
+        """What a token is for. Whoever may write to something may also read it."""
+
+        STUDIES_READ = "studies:read", _("see studies and how far they are")
+        STUDIES_WRITE = "studies:write", _("make and change studies, open and close them")
+        STORIES_READ = "stories:read", _("list stories, and the reports of imports")
+        STORIES_WRITE = "stories:write", _("import stories")
+        VOTES_READ = "votes:read", _("export votes, under pseudonyms")
+        STATISTICS_READ = "statistics:read", _("read the statistics")
+        RELEASES_READ = "releases:read", _("list releases, with unfinished ones")
+        RELEASES_WRITE = "releases:write", _("publish releases")
+
+    class Standing(enum.Enum):
+        """What a token is worth now."""
+
+        VALID = "valid"
+        EXPIRED = "expired"
+        REVOKED = "revoked"
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="api_tokens")
+    study = models.ForeignKey(
+        Study,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="api_tokens",
+        help_text=_("The only study it opens; empty: all that its owner may look at."),
+    )
+    name = models.CharField(max_length=100, help_text=_("What its owner calls it."))
+    scopes = ArrayField(models.CharField(max_length=20, choices=Scope))
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    made_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    last_used_at = models.DateTimeField(null=True, blank=True, help_text=_("To the hour."))
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    revoked_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+
+    class Meta:
+        ordering = ("-pk",)
+        constraints = [
+            models.CheckConstraint(condition=~Q(name=""), name="api_token_has_a_name"),
+            models.CheckConstraint(
+                condition=Q(
+                    scopes__contained_by=[
+                        "studies:read",
+                        "studies:write",
+                        "stories:read",
+                        "stories:write",
+                        "votes:read",
+                        "statistics:read",
+                        "releases:read",
+                        "releases:write",
+                    ],
+                    scopes__len__gt=0,
+                ),
+                name="api_token_has_known_scopes",
+            ),
+            models.CheckConstraint(condition=Q(digest__regex="^[0-9a-f]{64}$"), name="api_token_is_hashed"),
+            models.CheckConstraint(condition=Q(expires_at__gt=F("made_at")), name="api_token_ends"),
+            models.CheckConstraint(
+                condition=Q(revoked_by=None) | Q(revoked_at__isnull=False),
+                name="api_token_is_revoked_at_a_time",
+            ),
+        ]
+        triggers = [
+            pgtrigger.Protect(name="api_token_stays", operation=pgtrigger.Delete),
+            pgtrigger.Protect(
+                name="revoked_api_token_is_final",
+                operation=pgtrigger.Update,
+                condition=pgtrigger.Q(old__revoked_at__isnull=False),
+            ),
+            pgtrigger.ReadOnly(
+                name="api_token_is_final",
+                fields=["owner", "study", "name", "scopes", "digest", "made_at", "expires_at"],
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"API token {self.pk}"
+
+    def standing(self, now: datetime) -> Standing:
+        """Whether it opens anything at this moment; its owner's account aside."""
+        if self.revoked_at is not None:
+            return self.Standing.REVOKED
+        return self.Standing.VALID if now < self.expires_at else self.Standing.EXPIRED
+
+    def allows(self, scope: Scope) -> bool:
+        """Whether the token is for this."""
+        area, _, verb = scope.partition(":")
+        return scope in self.scopes or (verb == "read" and f"{area}:write" in self.scopes)

@@ -1,0 +1,124 @@
+"""A researcher's API tokens: making one, whose secret is shown once, and revoking them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from accounts.models import User
+from annotation import actions
+from annotation.models import ApiToken, Study
+from annotation.rights import researchers_page, signed_in, studies_of
+
+PAST_SHOWN = 20
+"""Of those that were revoked or ran out."""
+DAYS = (
+    (7, gettext_lazy("a week")),
+    (30, gettext_lazy("a month")),
+    (90, gettext_lazy("three months")),
+    (365, gettext_lazy("a year")),
+)
+
+
+class TokenForm(forms.Form):
+    """What a token is for."""
+
+    name = forms.CharField(
+        label=gettext_lazy("Name"),
+        max_length=100,
+        help_text=gettext_lazy("By which you will know it again, such as the script that uses it."),
+        widget=forms.TextInput(attrs={"class": "text", "autocomplete": "off"}),
+    )
+    study = forms.ModelChoiceField(
+        Study.objects.none(),
+        label=gettext_lazy("Study"),
+        required=False,
+        empty_label=gettext_lazy("all studies that I may look at"),
+        to_field_name="slug",
+        widget=forms.Select(attrs={"class": "text"}),
+    )
+    scopes = forms.MultipleChoiceField(
+        label=gettext_lazy("What it is for"),
+        choices=ApiToken.Scope.choices,
+        help_text=gettext_lazy("It never opens more than you may do yourself at that moment."),
+        widget=forms.CheckboxSelectMultiple,
+    )
+    days = forms.TypedChoiceField(
+        label=gettext_lazy("How long it works"),
+        choices=DAYS,
+        coerce=int,
+        initial=90,
+        widget=forms.Select(attrs={"class": "text"}),
+    )
+
+    def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        study = self.fields["study"]
+        assert isinstance(study, forms.ModelChoiceField)
+        study.queryset = studies_of(user).order_by("slug")
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@researchers_page
+def api_tokens(request: HttpRequest) -> HttpResponse:
+    """The reader's tokens; a POST makes one, and its answer alone shows the secret."""
+    user, secret = signed_in(request), ""
+    form = TokenForm(user, request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        secret = _make(user, form.cleaned_data)
+        form = TokenForm(user)
+    status = 201 if secret else 422 if form.errors else 200
+    context = {"form": form, "secret": secret, "tokens": _tokens(user)}
+    return render(request, "accounts/api_tokens.html", context, status=status)
+
+
+@require_POST
+@researchers_page
+def revoke_api_token(request: HttpRequest, number: int) -> HttpResponse:
+    """From now on the token opens nothing."""
+    user = signed_in(request)
+    token = get_object_or_404(ApiToken, owner=user, pk=number)
+    actions.revoke_api_token(token=token, by=user, now=timezone.now())
+    messages.success(request, _("“%(name)s” is revoked. It opens nothing any more.") % {"name": token.name})
+    return redirect("dashboard:api_tokens")
+
+
+def _make(user: User, said: dict[str, Any]) -> str:
+    now = timezone.now()
+    _token, secret = actions.make_api_token(
+        owner=user,
+        name=said["name"],
+        scopes=said["scopes"],
+        expires_at=now + timedelta(days=said["days"]),
+        study=said["study"],
+        by=user,
+        now=now,
+    )
+    return secret
+
+
+def _tokens(user: User) -> list[dict[str, Any]]:
+    """The reader's tokens: those that open something, and after them the newest that did once."""
+    now = timezone.now()
+    labels = dict(ApiToken.Scope.choices)
+    rows = [
+        {
+            "token": token,
+            "standing": token.standing(now),
+            "scopes": [(scope, labels[scope]) for scope in token.scopes],
+        }
+        for token in ApiToken.objects.filter(owner=user).select_related("study")
+    ]
+    valid = [row for row in rows if row["standing"] is ApiToken.Standing.VALID]
+    return valid + [row for row in rows if row not in valid][:PAST_SHOWN]

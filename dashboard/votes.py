@@ -1,0 +1,152 @@
+"""Every vote of a study as rows of a file: what a release has, and beside it what became of each vote.
+
+Read story by story from the last one of the batch before, so that memory is bounded by a batch and no
+transaction stays open while a slow client takes the file. The votes on one story are of one moment; a
+vote on a story that has been passed already is in the next export. Counted votes of one moment are what a
+release is for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from django.contrib.postgres.aggregates import ArrayAgg
+from django.db.models import Exists, F, OuterRef, QuerySet, TextField, Value
+from django.db.models.functions import Concat
+
+from annotation import rules
+from annotation.models import Assignment, Story, Study, SurplusReason, Vote
+from annotation.protocols.base import Question, field_name
+from publishing.files.jsonl import timestamp
+
+AT_ONCE = 500
+"""Stories whose votes are in memory."""
+_PARTS = "|"
+"""Between question, row and option on their way from SQL; no key has one (KEY_PATTERN)."""
+ABOUT = ("submitted_at", "seconds_on_task", "revision", "newest", "counted", "state", "surplus")
+"""What follows the answers."""
+
+Answers = tuple[tuple[str, str, str], ...]
+"""Question, row and option of each."""
+
+
+def votes_of(study: Study, *, since: datetime | None = None) -> Iterator[tuple[dict[str, Any], Answers]]:
+    """Every revision of every vote on the study's main stories, by story and then by vote; a stream.
+
+    With each comes what it answered. ``since`` leaves out what was submitted earlier. The fields are
+    described in docs/api.md.
+    """
+    pseudonym = lru_cache(maxsize=None)(lambda annotator: rules.pseudonym(study.pseudonym_key, annotator))
+    read = lru_cache(maxsize=4096)(_read)
+    for numbers in _batches(study):
+        for row in _votes(numbers, since):
+            annotator = pseudonym(row["assignment__enrollment__annotator"])
+            yield _row(row, annotator, study), read(tuple(row["given"]))
+
+
+def json_rows(
+    votes: Iterable[tuple[dict[str, Any], Answers]], questions: Sequence[Question]
+) -> Iterator[dict[str, Any]]:
+    """The rows with the answers each under its form field, in the order of the questions."""
+    places = {question.key: place for place, question in enumerate(questions)}
+
+    @lru_cache(maxsize=4096)
+    def fields(answers: Answers) -> dict[str, str]:
+        ordered = sorted(answers, key=lambda answer: (places.get(answer[0], len(places)), answer[:2]))
+        return {field_name(question, row): option for question, row, option in ordered}
+
+    for vote, answers in votes:
+        about = {name: vote[name] for name in ABOUT}
+        yield {"story_id": vote["story_id"], "annotator": vote["annotator"], **fields(answers), **about}
+
+
+def csv_rows(
+    votes: Iterable[tuple[dict[str, Any], Answers]], questions: Sequence[Question]
+) -> Iterator[dict[str, Any]]:
+    """The rows with one column per question; a cell of a table has ``row:option`` for each of its rows."""
+    keys = [question.key for question in questions]
+
+    @lru_cache(maxsize=4096)
+    def cells(answers: Answers) -> dict[str, str]:
+        found: dict[str, list[str]] = {key: [] for key in keys}
+        for question, row, option in sorted(answers):
+            found.setdefault(question, []).append(f"{row}:{option}" if row else option)
+        return {key: " ".join(found[key]) for key in keys}
+
+    for vote, answers in votes:
+        yield vote | cells(answers)
+
+
+def csv_columns(questions: Sequence[Question]) -> list[str]:
+    """The columns of :func:`csv_rows`."""
+    return ["story_id", "annotator", *(question.key for question in questions), *ABOUT]
+
+
+def _batches(study: Study) -> Iterator[list[int]]:
+    """The numbers of the main stories by their ids, some hundred at a time."""
+    stories = Story.objects.filter(study=study).main().order_by("story_id").values_list("story_id", "pk")
+    last = ""
+    while batch := list(stories.filter(story_id__gt=last)[:AT_ONCE]):
+        yield [number for _, number in batch]
+        last = batch[-1][0]
+
+
+def _votes(stories: list[int], since: datetime | None) -> QuerySet[Any, Any]:
+    newer = Vote.objects.filter(assignment=OuterRef("assignment"), revision__gt=OuterRef("revision"))
+    answer = Concat(
+        "answers__question", Value(_PARTS), "answers__row", Value(_PARTS), "answers__option",
+        output_field=TextField(),
+    )  # fmt: skip
+    votes = Vote.objects.filter(assignment__story__in=stories)
+    votes = votes.filter(submitted_at__gte=since) if since else votes
+    rows: QuerySet[Any, Any] = (
+        votes.annotate(
+            given=ArrayAgg(answer, default=Value([]), order_by=("answers__question", "answers__row")),
+            newest=~Exists(newer),
+            story=F("assignment__story__story_id"),
+        )
+        .order_by("assignment__story__story_id", "pk")
+        .values(
+            "story",
+            "given",
+            "newest",
+            "revision",
+            "environment",
+            "surplus_reason",
+            "served_at",
+            "first_submitted_at",
+            "submitted_at",
+            "assignment__state",
+            "assignment__enrollment__annotator",
+        )
+    )
+    return rows
+
+
+def _row(vote: Mapping[str, Any], annotator: str, study: Study) -> dict[str, Any]:
+    counted = (
+        vote["newest"]
+        and vote["assignment__state"] == Assignment.State.SUBMITTED
+        and vote["surplus_reason"] == SurplusReason.NONE
+        and vote["environment"] == study.environment
+    )
+    seconds = (vote["first_submitted_at"] - vote["served_at"]).total_seconds()
+    return {
+        "story_id": vote["story"],
+        "annotator": annotator,
+        "submitted_at": timestamp(vote["submitted_at"]),
+        "seconds_on_task": round(seconds, 3),
+        "revision": vote["revision"],
+        "newest": vote["newest"],
+        "counted": counted,
+        "state": vote["assignment__state"],
+        "surplus": vote["surplus_reason"],
+    }
+
+
+def _read(given: tuple[str, ...]) -> Answers:
+    answers = (answer.split(_PARTS) for answer in given)
+    return tuple((question, row, option) for question, row, option in answers)
