@@ -32,5 +32,7 @@ def marketplace(platform: str, environment: str) -> Marketplace:
     if platform == PlatformIdentity.Platform.PROLIFIC:
         from recruitment.prolific.marketplace import Prolific
 
-        return Prolific(environment=environment, **settings.PROLIFIC[environment])
+        signed = settings.PROLIFIC_SIGNED_ADDRESSES[environment]
+        account = settings.PROLIFIC[environment]
+        return Prolific(environment=environment, signs_addresses=signed, **account)
     raise ValueError(f"{platform} is no platform on which campaigns run.")

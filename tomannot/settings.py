@@ -107,6 +107,16 @@ PROLIFIC = _platform_account(
         "project": "PROJECT",
     },
 )
+PROLIFIC_SIGNED_ADDRESSES: dict[str, bool] = {
+    "live": env.bool("PROLIFIC_SIGNED_ADDRESSES", default=False),
+    "rehearsal": env.bool("PROLIFIC_REHEARSAL_SIGNED_ADDRESSES", default=False),
+}
+"""Whether the workspace has signed study addresses, which only some have."""
+PROLIFIC_WEBHOOK_SECRETS: dict[str, str] = {
+    "live": env.str("PROLIFIC_WEBHOOK_SECRET", default=""),
+    "rehearsal": env.str("PROLIFIC_REHEARSAL_WEBHOOK_SECRET", default=""),
+}
+"""With which Prolific signs its notifications; without one none is believed."""
 
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {

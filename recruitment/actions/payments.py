@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import F, Q, QuerySet
@@ -139,7 +140,7 @@ def send_payment(*, payment_id: int, marketplace: Marketplace, now: datetime) ->
     try:
         _carry_out(payment, marketplace)
     except Unreachable as error:
-        _give_back(payment, str(error))
+        _give_back(payment, error)
         raise
     except MarketplaceError as error:
         return _settle(payment, State.FAILED, problem=str(error), now=now)
@@ -200,9 +201,12 @@ def due_payments(*, now: datetime) -> list[int]:
 
 
 @transaction.atomic
-def _give_back(payment: Payment, problem: str) -> None:
-    """Let it be sent again; what the platform did is not known."""
-    Payment.objects.filter(pk=payment.pk, state=State.SENDING).update(sending_until=None, problem=problem)
+def _give_back(payment: Payment, error: Unreachable) -> None:
+    """Let it be sent again: as for the first time, if the platform certainly did not do it."""
+    changes: dict[str, Any] = {"sending_until": None, "problem": str(error)}
+    if not error.maybe_done:
+        changes |= {"state": State.REQUESTED, "tries": 0, "first_sent_at": None}
+    Payment.objects.filter(pk=payment.pk, state=State.SENDING).update(**changes)
 
 
 @transaction.atomic

@@ -1,0 +1,138 @@
+"""Prolific's REST API over HTTP: one request, repeated only where that is safe."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
+from typing import Any
+from urllib.parse import urlencode
+
+import urllib3
+from django.utils.translation import gettext as _
+from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError, SSLError
+
+from recruitment.marketplace import Unreachable
+from recruitment.prolific.errors import error_of
+
+API = "https://api.prolific.com"
+TRIES = 4
+LONGEST_PAUSE = 8.0
+"""Seconds between two tries, at the most; a sweep comes again anyway."""
+PAGE_SIZE = 100
+
+
+class ProlificClient:
+    """Speaks for one API token. Safe to share between threads.
+
+    Requests are repeated when it is certain that nothing was done (no connection, "slow down"), and
+    otherwise only when the caller says that doing it twice does no harm.
+    """
+
+    def __init__(
+        self,
+        *,
+        token: str,
+        api: str = API,
+        sleep: Callable[[float], None] = time.sleep,
+        tries: int = TRIES,
+    ) -> None:
+        self.api = api.rstrip("/")
+        self._headers = {"Authorization": f"Token {token}"} if token else {}
+        self._sleep = sleep
+        self._tries = tries
+        self._http = urllib3.PoolManager(
+            maxsize=4, retries=False, timeout=urllib3.Timeout(connect=5.0, read=20.0)
+        )
+
+    def get(self, path: str, **query: Any) -> Any:
+        """What is at the path; a read is always safe to repeat."""
+        return self.request("GET", f"/api/v1{path}", query=query, repeatable=True)
+
+    def rows(self, path: str, **query: Any) -> Iterator[dict[str, Any]]:
+        """Every row of a list, of all pages, each once.
+
+        Pages are asked for by number. The addresses of further pages are not followed: the token goes to
+        nobody but the API.
+        """
+        seen: set[str] = set()
+        page = 1
+        while True:
+            found = self.get(path, **query, page=page, page_size=PAGE_SIZE)
+            new = [row for row in found["results"] if row["id"] not in seen]
+            seen.update(row["id"] for row in new)
+            yield from new
+            following = (found.get("_links") or {}).get("next") or {}
+            if not new or not following.get("href"):
+                return
+            page += 1
+
+    def post(self, path: str, body: Mapping[str, Any] | None = None, *, repeatable: bool) -> Any:
+        """Have something done. ``repeatable`` says that doing it twice is the same as doing it once."""
+        return self.request("POST", f"/api/v1{path}", body=body, repeatable=repeatable)
+
+    def patch(self, path: str, body: Mapping[str, Any]) -> Any:
+        """Set fields to values, which twice is the same as once."""
+        return self.request("PATCH", f"/api/v1{path}", body=body, repeatable=True)
+
+    def delete(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        """Take something away."""
+        return self.request("DELETE", f"/api/v1{path}", body=body, repeatable=True)
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, Any] | None = None,
+        body: Mapping[str, Any] | None = None,
+        repeatable: bool,
+    ) -> Any:
+        """The answer, with numbers as ``Decimal``.
+
+        Raises :class:`Refused` and its kinds for what Prolific refuses, and :class:`Unreachable`, which
+        knows whether it may have been done.
+        """
+        address = f"{self.api}{path}" + (f"?{urlencode(query)}" if query else "")
+        maybe_done = False
+        for number in range(1, self._tries + 1):
+            trouble, wait = self._try(method, address, path, body)
+            if not isinstance(trouble, Unreachable):
+                return trouble
+            maybe_done = maybe_done or trouble.maybe_done
+            if number == self._tries or (trouble.maybe_done and not repeatable):
+                break
+            self._sleep(min(wait if wait is not None else 0.5 * 2**number, LONGEST_PAUSE))
+        trouble.maybe_done = maybe_done
+        raise trouble
+
+    def _try(
+        self, method: str, address: str, path: str, body: Mapping[str, Any] | None
+    ) -> tuple[Any, float | None]:
+        """One try: what was answered, or the trouble with it and how long Prolific asks to wait."""
+        operation = f"{method} {path}"
+        writes = method != "GET"
+        try:
+            reply = self._http.request(method, address, json=body, headers=self._headers, redirect=False)
+        except (NewConnectionError, ConnectTimeoutError, SSLError):
+            return Unreachable(_("Prolific cannot be reached (%s).") % operation, maybe_done=False), None
+        except HTTPError:
+            return Unreachable(_("Prolific did not answer (%s).") % operation, maybe_done=writes), None
+        try:
+            answer = json.loads(reply.data, parse_float=Decimal) if reply.data else None
+        except ValueError:
+            answer = None
+            if reply.status < 400:
+                told = _("Prolific’s answer cannot be read (%s).") % operation
+                return Unreachable(told, maybe_done=writes), None
+        if reply.status < 300:
+            return answer, None
+        error = error_of(reply.status, answer, operation, writes=writes)
+        if not isinstance(error, Unreachable):
+            raise error
+        return error, _seconds(reply.headers.get("Retry-After"))
+
+
+def _seconds(said: str | None) -> float | None:
+    return float(said) if said and said.isdigit() else None

@@ -1,0 +1,393 @@
+"""Prolific behind the interface of every crowd platform.
+
+A campaign is one study there: its posting and its remote id are the study's id. There is no sandbox; a
+rehearsal is run on another workspace, or on a double.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Sequence
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+
+from accounts.models import Environment, PlatformIdentity
+from recruitment.marketplace import (
+    Abilities,
+    BonusRequest,
+    Estimate,
+    Group,
+    NotConfigured,
+    NotEnoughMoney,
+    Offer,
+    PostingRequest,
+    Refused,
+    Status,
+    Unreachable,
+    Work,
+)
+from recruitment.prolific import statuses
+from recruitment.prolific.abilities import CATEGORIES, SHORTEST_REJECTION, abilities
+from recruitment.prolific.arrivals import Claim
+from recruitment.prolific.client import API, ProlificClient
+from recruitment.prolific.errors import NotFound
+from recruitment.prolific.money import amount_of, cents, estimate_of, pay_warning
+from recruitment.prolific.payloads import (
+    REVIEW_DAYS,
+    filters_of,
+    internal_name,
+    problems_of,
+    study_of,
+)
+from recruitment.prolific.signed import StudyKeys, read_signed
+
+RETURN_WAIT = timedelta(days=3)
+"""So long somebody is given to return their work before it is rejected."""
+BONUS_WAIT = timedelta(days=1)
+"""So long a bonus that may have been paid is looked for: Prolific pays within minutes."""
+READS = 3
+"""Reads until something must show, since one may be answered with what was before."""
+
+
+@lru_cache
+def keys_of(api: str) -> StudyKeys:
+    """The signing keys that an API publishes, kept for all requests of this process."""
+    client = ProlificClient(token="", api=api, tries=2)
+    return StudyKeys(lambda: client.request("GET", "/.well-known/study/jwks.json", repeatable=True))
+
+
+class Prolific:
+    """One workspace of Prolific, by its API token. Raises ``NotConfigured`` without either."""
+
+    platform: str = PlatformIdentity.Platform.PROLIFIC
+
+    def __init__(
+        self,
+        *,
+        token: str,
+        environment: str,
+        workspace: str,
+        project: str = "",
+        api: str = "",
+        signs_addresses: bool = False,
+        sleep: Callable[[float], None] = time.sleep,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        if not token or not workspace:
+            infix = "" if environment == Environment.LIVE else "_REHEARSAL"
+            raise NotConfigured(
+                _("There is no account on Prolific for this: set PROLIFIC%(infix)s_TOKEN and %(workspace)s.")
+                % {"infix": infix, "workspace": f"PROLIFIC{infix}_WORKSPACE"}
+            )
+        self.environment = environment
+        self.workspace = workspace
+        self.project = project
+        self.signs_addresses = signs_addresses
+        self.client = ProlificClient(token=token, api=api or API, sleep=sleep)
+        self._now = now
+
+    @property
+    def abilities(self) -> Abilities:
+        return abilities()
+
+    # -- money and groups
+
+    def estimate(self, offer: Offer) -> Estimate:
+        """The cost as Prolific reckons it for this account, and what it would complain about."""
+        balance = self.client.get(f"/workspaces/{self.workspace}/balance/")
+        asked = {"reward": cents(offer.reward), "total_available_places": offer.seats}
+        said = self.client.post("/study-cost-calculator/", asked, repeatable=True)
+        total, currency = amount_of(said["total_cost"]), balance["currency_code"]
+        return estimate_of(
+            reward=offer.reward,
+            seats=offer.seats,
+            total=total,
+            currency=currency,
+            warnings=tuple(self._warnings(offer, currency, total, amount_of(balance["available_balance"]))),
+        )
+
+    def _warnings(self, offer: Offer, currency: str, total: Decimal, available: Decimal) -> list[str]:
+        warnings = problems_of(offer)
+        pay = pay_warning(offer.reward, offer.currency, offer.minutes_expected * 60)
+        if pay:
+            warnings.append(pay)
+        if currency != offer.currency:
+            warnings.append(
+                _("The workspace pays in %(theirs)s, the campaign says %(ours)s: change the campaign.")
+                % {"theirs": currency, "ours": offer.currency}
+            )
+        if total > available:
+            warnings.append(
+                _("The workspace has %(available)s %(currency)s left: add money before you begin.")
+                % {"available": available, "currency": currency}
+            )
+        if offer.days_to_review > REVIEW_DAYS:
+            warnings.append(_("Prolific approves by itself after %s days.") % REVIEW_DAYS)
+        return warnings
+
+    def fee(self, offer: Offer, amount: Decimal, *, is_bonus: bool) -> Decimal:
+        """Prolific takes the same share of rewards and bonuses, which depends on the account: it is asked."""
+        asked = {"reward": cents(amount), "total_available_places": 1}
+        said = self.client.post("/study-cost-calculator/", asked, repeatable=True)
+        return amount_of(said["total_cost"]) - amount
+
+    def balance(self) -> Decimal | None:
+        """What the workspace has, without what studies that are out may still cost."""
+        said = self.client.get(f"/workspaces/{self.workspace}/balance/")
+        return amount_of(said["available_balance"])
+
+    def ensure_group(self, group: Group, *, reference: str) -> str:
+        """The participant group of this name in the workspace, made if there is none."""
+        name = f"tomannot {reference} {group.value}"
+        wanted = {"workspace_id": self.workspace, "name": name}
+        found = self._groups(name)
+        if not found:
+            try:
+                self.client.post("/participant-groups/", wanted, repeatable=False)
+            except Unreachable as trouble:
+                # It may have been made; the list tells. If it does not, the next request makes it.
+                if not self._groups(name):
+                    raise trouble
+            found = self._groups(name)
+        if not found:
+            raise Unreachable(_("Prolific does not show the new participant group yet."))
+        return min(found)
+
+    def _groups(self, name: str) -> list[str]:
+        found = self.client.get("/participant-groups/", workspace_id=self.workspace, active="true")
+        return [row["id"] for row in found["results"] if row["name"] == name]
+
+    def add_to_group(self, group: str, person: str) -> None:
+        """Studies that ask for the group show themselves to the person from then on."""
+        body = {"participant_ids": [person]}
+        self.client.post(f"/participant-groups/{group}/participants/", body, repeatable=True)
+
+    def remove_from_group(self, group: str, person: str) -> None:
+        self.client.delete(f"/participant-groups/{group}/participants/", {"participant_ids": [person]})
+
+    def members(self, group: str) -> set[str]:
+        found = self.client.get(f"/participant-groups/{group}/participants/")
+        return {row["participant_id"] for row in found["results"]}
+
+    # -- the study
+
+    def prepare(self, offer: Offer) -> str:
+        """A draft, known again by its internal name and its address. Raises :class:`Refused`."""
+        fields = study_of(offer, self._filters(offer), project=self.project, signed=self.signs_addresses)
+        found = self._find(offer, fields["external_study_url"])
+        if found is None:
+            try:
+                return str(self.client.post("/studies/", fields, repeatable=False)["id"])
+            except Unreachable as trouble:
+                found = self._find(offer, fields["external_study_url"])
+                if found is None:
+                    raise trouble
+        if found["status"] == "UNPUBLISHED":
+            self.client.patch(f"/studies/{found['id']}/", fields)
+        return str(found["id"])
+
+    def _filters(self, offer: Offer) -> list[dict[str, Any]]:
+        needs_names = offer.approved_percent is not None or offer.approved_work or offer.countries
+        known = self.client.get("/filters/")["results"] if needs_names and not problems_of(offer) else []
+        return filters_of(offer, known) if not problems_of(offer) else []
+
+    def _find(self, offer: Offer, address: str) -> dict[str, Any] | None:
+        """Our study for the offer, if there is one: what is out before a draft, an older draft first."""
+        named = [
+            row["id"]
+            for row in self.client.rows("/studies/")
+            if row.get("internal_name") == internal_name(offer)
+        ]
+        studies = [self._study(study_id) for study_id in named]
+        ours = [study for study in studies if study["external_study_url"] == address]
+        ours.sort(
+            key=lambda study: (study["status"] == "UNPUBLISHED", str(study.get("date_created")), study["id"])
+        )
+        return ours[0] if ours else None
+
+    def _study(self, study_id: str) -> dict[str, Any]:
+        found: dict[str, Any] = self.client.get(f"/studies/{study_id}/")
+        return found
+
+    def post(self, offer: Offer, remote_id: str, request: PostingRequest) -> str:
+        """Publish the study: the posting is the study itself."""
+        if request.number != 1 or request.seats != offer.seats:
+            raise Refused(
+                _("On Prolific a campaign is one study: all places belong to one posting."), code="OFFER"
+            )
+        self._move(remote_id, "PUBLISH", statuses.PUBLISHED)
+        return remote_id
+
+    def pause(self, remote_id: str, postings: Sequence[str]) -> None:
+        self._move(remote_id, "PAUSE", statuses.PAUSED | statuses.OVER | {"UNPUBLISHED"})
+
+    def resume(self, remote_id: str, postings: Sequence[str], *, until: datetime) -> None:
+        """Prolific offers a study until its places are taken: ``until`` is for our own sweep to keep."""
+        if self._study(remote_id)["status"] == "COMPLETED":
+            raise Refused(
+                _("The study is over on Prolific. More places let people begin again."), code="OVER"
+            )
+        self._move(remote_id, "START", frozenset({"ACTIVE", "PUBLISHING", "AWAITING REVIEW"}))
+
+    def end(self, remote_id: str, postings: Sequence[str]) -> None:
+        self._move(remote_id, "STOP", statuses.OVER | {"UNPUBLISHED"})
+
+    def _move(self, study_id: str, action: str, settled: frozenset[str]) -> None:
+        """Bring the study into one of the statuses; one that is there already is left alone.
+
+        A repetition after a lost answer is refused, because the study has moved: then its status decides.
+        """
+        status = self._study(study_id)["status"]
+        if status in settled:
+            return
+        if status == "PUBLISHING" and action != "PUBLISH":
+            raise Unreachable(_("Prolific is still publishing the study."), maybe_done=False)
+        try:
+            self.client.post(f"/studies/{study_id}/transition/", {"action": action}, repeatable=True)
+        except Refused:
+            if not any(self._study(study_id)["status"] in settled for _read in range(READS)):
+                raise
+
+    def widen(self, remote_id: str, posting: str, *, seats: int, token: UUID) -> None:
+        """Prolific takes the number of places in all, and only a greater one."""
+        places = {"total_available_places": seats}
+        if int(self._study(remote_id)["total_available_places"]) >= seats:
+            return
+        try:
+            self.client.patch(f"/studies/{remote_id}/", places)
+        except NotEnoughMoney:
+            raise
+        except Refused:
+            if not any(
+                int(self._study(remote_id)["total_available_places"]) >= seats for _read in range(READS)
+            ):
+                raise
+
+    # -- people's work
+
+    def work(self, remote_id: str, postings: Collection[str]) -> list[Work]:
+        if remote_id not in postings:
+            return []
+        rows = self.client.rows("/submissions/", study=remote_id, ordering="started_at")
+        return [statuses.work_of(row, study=remote_id) for row in rows]
+
+    def one_work(self, hit_assignment: str) -> Work | None:
+        try:
+            return statuses.work_of(self._submission(hit_assignment))
+        except NotFound:
+            return None
+
+    def _submission(self, submission_id: str) -> dict[str, Any]:
+        found: dict[str, Any] = self.client.get(f"/submissions/{submission_id}/")
+        return found
+
+    def signed_arrival(self, token: str, *, entry_url: str, now: datetime) -> Claim:
+        """Who comes with a signed address; see :func:`recruitment.prolific.signed.read_signed`."""
+        keys = keys_of(self.client.api)
+        return read_signed(token, keys, entry_url=entry_url, workspace=self.workspace, now=now)
+
+    def approve(self, hit_assignment: str, *, person: str, message: str = "") -> None:
+        """Prolific has no word for the person with an approval, so that ``message`` goes nowhere."""
+        self._decide(hit_assignment, person, Status.APPROVED, {"action": "APPROVE"})
+
+    def reject(self, hit_assignment: str, *, person: str, reason: str, category: str = "") -> None:
+        """Ask the person to return the work first, as Prolific wants it; reject it if they do not.
+
+        Until then :class:`Unreachable` says that it is not done. Raises :class:`Refused` if they returned
+        it, which settles it for both sides.
+        """
+        if len(reason) < SHORTEST_REJECTION or category not in CATEGORIES:
+            raise Refused(
+                _("Prolific wants a category and a reason of at least %s characters.") % SHORTEST_REJECTION,
+                code="REASON",
+            )
+        found = self._ours(hit_assignment, person)
+        if statuses.status_of(found["status"]) is Status.SUBMITTED:
+            asked_at = statuses.moment_of(found.get("return_requested"))
+            if asked_at is None:
+                path = f"/submissions/{hit_assignment}/request-return/"
+                self.client.post(path, {"request_return_reasons": [reason]}, repeatable=True)
+            if asked_at is None or self._now() < asked_at + RETURN_WAIT:
+                told = _("The person is asked to return the work, and has %s days before it is rejected.")
+                raise Unreachable(told % RETURN_WAIT.days, maybe_done=False)
+        body = {"action": "REJECT", "message": reason, "rejection_category": category}
+        self._decide(hit_assignment, person, Status.REJECTED, body)
+
+    def _ours(self, submission_id: str, person: str) -> dict[str, Any]:
+        """The submission, if it is this person's: else nothing may be decided about it."""
+        found = self._submission(submission_id)
+        if found["participant"] != person:
+            raise Refused(_("On Prolific this work is somebody else’s."), code="OTHER_PERSON")
+        return found
+
+    def _decide(self, submission_id: str, person: str, wanted: Status, body: dict[str, str]) -> None:
+        """Decide about work that waits for it. Prolific takes the same decision twice, and no other then."""
+        status = statuses.status_of(self._ours(submission_id, person)["status"])
+        if status is wanted:
+            return
+        if status in (Status.ACTIVE, Status.UNKNOWN):
+            told = _("On Prolific this work does not wait for a decision yet.")
+            raise Unreachable(told, maybe_done=False)
+        if status is not Status.SUBMITTED:
+            raise Refused(
+                _("On Prolific this work is closed already: %s.") % status.value, code=status.value.upper()
+            )
+        try:
+            self.client.post(f"/submissions/{submission_id}/transition/", body, repeatable=True)
+        except Refused:
+            seen = (self._submission(submission_id)["status"] for _read in range(READS))
+            if not any(statuses.status_of(said) is wanted for said in seen):
+                raise
+
+    # -- bonuses
+
+    def prepare_bonus(self, request: BonusRequest) -> str:
+        """Set the bonus up. Nothing is paid; setting one up twice leaves one that is never paid."""
+        found = self._ours(request.hit_assignment, request.person)
+        lines = f"{request.hit_assignment},{request.amount:.2f}"
+        body = {"study_id": found["study_id"], "csv_bonuses": lines}
+        try:
+            made = self.client.post("/submissions/bonus-payments/", body, repeatable=True)
+        except Unreachable as trouble:
+            trouble.maybe_done = False
+            raise
+        if made.get("amount", cents(request.amount)) != cents(request.amount):
+            raise Refused(
+                _("Prolific understood another amount: %s.") % amount_of(made["amount"]), code="AMOUNT"
+            )
+        return str(made["id"])
+
+    def bonus(self, request: BonusRequest) -> None:
+        """Pay what was set up, with one request: Prolific pays again for every further one.
+
+        Asked again about one that may have been paid, it is only looked for. Raises :class:`Unreachable`
+        while it does not show, and :class:`Refused` once it has not shown for a day.
+        """
+        if request.maybe_paid:
+            try:
+                self._look_for(request)
+            except Unreachable as trouble:
+                trouble.maybe_done = True
+                raise
+            return
+        bulk = request.remote_id or self.prepare_bonus(request)
+        self.client.post(f"/bulk-bonus-payments/{bulk}/pay/", repeatable=False)
+
+    def _look_for(self, request: BonusRequest) -> None:
+        paid = self._ours(request.hit_assignment, request.person).get("bonus_payments") or []
+        if [Decimal(said) for said in paid].count(Decimal(cents(request.amount))) > request.same_amount_paid:
+            return
+        if self._now() < request.first_sent_at + BONUS_WAIT:
+            raise Unreachable(_("Prolific did not say whether it paid, and does not show the bonus yet."))
+        raise Refused(
+            _(
+                "Prolific did not say whether it paid this bonus, and does not show it after a day. "
+                "Look at the submission there. If it was not paid, ask for it anew."
+            ),
+            code="NOT_SHOWN",
+        )

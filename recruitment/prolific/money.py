@@ -1,0 +1,61 @@
+"""Prolific's money: cents, what a study costs, and the least that may be paid."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import ROUND_HALF_UP, Decimal
+
+from django.utils.translation import gettext as _
+
+from recruitment.marketplace import Estimate, Line
+
+LEAST_PER_HOUR: Mapping[str, Decimal] = {"GBP": Decimal(6), "USD": Decimal(8)}
+"""What Prolific demands, of the median of the real times; researcher-help.prolific.com, article 4dd6a0."""
+
+CENT = Decimal("0.01")
+
+
+def cents(amount: Decimal) -> int:
+    """The amount in cents or pence. Raises ``ValueError`` for a fraction of one."""
+    whole = amount * 100
+    if whole != whole.to_integral_value():
+        raise ValueError(f"{amount} is not in whole cents")
+    return int(whole)
+
+
+def amount_of(said: Decimal | int | str) -> Decimal:
+    """Cents as Prolific says them, as an amount."""
+    return (Decimal(said) / 100).quantize(CENT, ROUND_HALF_UP)
+
+
+def per_hour(reward: Decimal, seconds: Decimal | float) -> Decimal:
+    """What the reward comes to for an hour's work."""
+    return (reward * 3600 / Decimal(str(seconds))).quantize(CENT, ROUND_HALF_UP)
+
+
+def pay_warning(reward: Decimal, currency: str, seconds: Decimal | float | None) -> str:
+    """Why Prolific would complain about the pay; empty if it would not.
+
+    ``seconds`` is what the work takes: what is expected before there is any, then the median of what
+    people really took. None, where nobody has worked yet.
+    """
+    least = LEAST_PER_HOUR.get(currency)
+    if least is None or not seconds or per_hour(reward, seconds) >= least:
+        return ""
+    return _(
+        "This pays %(paid)s %(currency)s per hour. Prolific demands at least %(least)s %(currency)s of the "
+        "median time that people really take, and has you top it up or stops the study."
+    ) % {"paid": per_hour(reward, seconds), "currency": currency, "least": least}
+
+
+def estimate_of(
+    *, reward: Decimal, seats: int, total: Decimal, currency: str, warnings: tuple[str, ...]
+) -> Estimate:
+    """The estimate from Prolific's own total: what is not reward is its fee and the tax on it."""
+    rewards = reward * seats
+    fees = total - rewards
+    lines = (
+        Line(_("%(seats)s rewards of %(reward)s") % {"seats": seats, "reward": reward}, rewards),
+        Line(_("Prolific’s fee, with tax"), fees),
+    )
+    return Estimate(currency=currency, rewards=rewards, fees=fees, lines=lines, warnings=warnings)

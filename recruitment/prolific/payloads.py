@@ -1,0 +1,157 @@
+"""An offer of ours as a study of Prolific's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from html import escape
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from recruitment.marketplace import Offer, Refused
+from recruitment.prolific.arrivals import study_address
+from recruitment.prolific.countries import COUNTRY_NAMES
+from recruitment.prolific.money import cents
+
+APPROVAL_RATE = "approval_rate"
+APPROVALS = "approval_numbers"
+COUNTRY = "current-country-of-residence"
+MOST_APPROVALS = 100_000
+ALLOWED = "participant_group_allowlist"
+BLOCKED = "participant_group_blocklist"
+REVIEW_DAYS = 21
+"""After so many days Prolific approves what nobody has decided about."""
+
+
+def least_minutes_allowed(minutes_expected: int) -> int:
+    """The shortest time limit that Prolific takes: two minutes, twice the time, twice its square root."""
+    return math.ceil(2 + 2 * minutes_expected + 2 * math.sqrt(minutes_expected))
+
+
+def problems_of(offer: Offer) -> list[str]:
+    """What of the offer cannot be had on Prolific, in sentences; empty for nothing."""
+    problems = []
+    least = least_minutes_allowed(offer.minutes_expected)
+    if offer.minutes_allowed < least:
+        problems.append(
+            _("For work of %(expected)s minutes Prolific allows at least %(least)s minutes.")
+            % {"expected": offer.minutes_expected, "least": least}
+        )
+    if len(offer.postings) != 1:
+        problems.append(_("On Prolific a campaign is one study: all places belong to one posting."))
+    if offer.masters_only:
+        problems.append(_("Prolific has no Masters. Use the approval rate and the number of approvals."))
+    unknown = [code for code in offer.countries if code not in COUNTRY_NAMES]
+    if unknown:
+        problems.append(_("Prolific has nobody from: %s.") % ", ".join(unknown))
+    if not offer.completion_code or not offer.screen_out_code:
+        problems.append(_("A study needs a completion code and a screen-out code."))
+    elif offer.completion_code == offer.screen_out_code:
+        problems.append(_("The completion code and the screen-out code must differ."))
+    if not offer.entry_url.startswith("https://") and "://127.0.0.1" not in offer.entry_url:
+        problems.append(_("Prolific sends people to https addresses only: PUBLIC_URL must be one."))
+    return problems
+
+
+def internal_name(offer: Offer) -> str:
+    """The study's name for researchers, by which a repeated request finds what an earlier one made."""
+    return f"tomannot {offer.reference}"
+
+
+def study_of(
+    offer: Offer, filters: Iterable[Mapping[str, Any]], *, project: str, signed: bool
+) -> dict[str, Any]:
+    """The fields of a draft. Raises :class:`Refused`.
+
+    Both completion codes leave the decision to us: codes are shared, so that neither an approval nor a
+    place in a group may follow from one. A person may hand in as many visits as there are places; how much
+    one person does is limited here, where it is known across platforms.
+    """
+    problems = problems_of(offer)
+    if problems:
+        raise Refused(" ".join(problems), code="OFFER")
+    study: dict[str, Any] = {
+        "name": offer.title,
+        "internal_name": internal_name(offer),
+        "description": as_html(offer.description),
+        "external_study_url": study_address(offer.entry_url),
+        "prolific_id_option": "url_parameters",
+        "completion_codes": [
+            _code(offer.completion_code, "COMPLETED"),
+            _code(offer.screen_out_code, "SCREENED_OUT"),
+        ],
+        "total_available_places": offer.seats,
+        "estimated_completion_time": offer.minutes_expected,
+        "maximum_allowed_time": offer.minutes_allowed,
+        "reward": cents(offer.reward),
+        "device_compatibility": [],
+        "filters": [*filters],
+        "submissions_config": {"max_submissions_per_participant": 1 if offer.is_test else -1},
+        "study_labels": ["annotation"],
+    }
+    if project:
+        study["project"] = project
+    if signed:
+        study["is_external_study_url_secure"] = True
+    return study
+
+
+def _code(code: str, code_type: str) -> dict[str, Any]:
+    actions = [{"action": "MANUALLY_REVIEW"}]
+    return {"code": code, "code_type": code_type, "actor": "participant", "actions": actions}
+
+
+def as_html(text: str) -> str:
+    """A plain text as the HTML that Prolific takes: paragraphs, and nothing that is markup by accident."""
+    paragraphs = [" ".join(part.split()) for part in text.replace("\r\n", "\n").split("\n\n")]
+    return "".join(f"<p>{escape(paragraph, quote=False)}</p>" for paragraph in paragraphs if paragraph)
+
+
+def filters_of(offer: Offer, known: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Who may see the study.
+
+    ``known`` are the filters that Prolific has now; their names and choices change, and a filter that is
+    not there would let everybody in. Raises :class:`Refused` for one that is missing.
+    """
+    by_id = {entry["filter_id"]: entry for entry in known}
+    filters = [_group_filter(BLOCKED, [group]) for group in offer.excludes_groups if group]
+    if offer.needs_group:
+        filters.append(_group_filter(ALLOWED, [offer.needs_group]))
+    if offer.approved_percent is not None:
+        filters.append(_range(by_id, APPROVAL_RATE, offer.approved_percent, 100))
+    if offer.approved_work:
+        filters.append(_range(by_id, APPROVALS, offer.approved_work, MOST_APPROVALS))
+    if offer.countries:
+        filters.append(_choice(by_id, COUNTRY, [COUNTRY_NAMES[code] for code in offer.countries]))
+    return filters
+
+
+def _group_filter(name: str, groups: list[str]) -> dict[str, Any]:
+    return {"filter_id": name, "selected_values": groups}
+
+
+def _range(known: Mapping[str, Mapping[str, Any]], name: str, lower: int, upper: int) -> dict[str, Any]:
+    _need(known, name, "range")
+    return {"filter_id": name, "selected_range": {"lower": lower, "upper": upper}}
+
+
+def _choice(known: Mapping[str, Mapping[str, Any]], name: str, wanted: list[str]) -> dict[str, Any]:
+    choices = _need(known, name, "select").get("choices") or {}
+    ids = {label: choice for choice, label in choices.items()}
+    missing = [label for label in wanted if label not in ids]
+    if missing:
+        raise Refused(
+            _("Prolific’s filter for the country does not have: %s.") % ", ".join(missing), code=name
+        )
+    return {"filter_id": name, "selected_values": [ids[label] for label in wanted]}
+
+
+def _need(known: Mapping[str, Mapping[str, Any]], name: str, kind: str) -> Mapping[str, Any]:
+    found = known.get(name)
+    if found is None or found.get("type") != kind:
+        raise Refused(
+            _("Prolific no longer has the filter “%s” as we know it. Leave this condition out.") % name,
+            code=name,
+        )
+    return found

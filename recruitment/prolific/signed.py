@@ -1,0 +1,111 @@
+"""Signed study addresses: proof from Prolific of who comes, valid for two minutes.
+
+A workspace that has them gets a ``prolific_token`` in the address: a JWT, signed by RS256 with a key of
+Prolific's. It is read once, at the arrival, and our own visit token takes its place at once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from threading import Lock
+from typing import Any
+
+import jwt
+
+from recruitment.marketplace import Unreachable
+from recruitment.prolific.arrivals import Claim, InvalidClaim, is_same_page, read_claim
+
+ISSUER = "https://www.prolific.com"
+ALGORITHM = "RS256"
+CLAIMS = ["iss", "iat", "exp", "aud", "sub", "prolific"]
+CLOCKS_DIFFER = timedelta(seconds=30)
+KEYS_ARE_FRESH = timedelta(days=1)
+KEYS_ARE_KEPT = timedelta(days=2)
+"""So long old keys serve when new ones cannot be had."""
+SOONEST_AGAIN = timedelta(minutes=1)
+"""Tokens with made-up key names must not have us ask Prolific for every one of them."""
+
+
+class InvalidSignature(Exception):
+    """Prolific did not sign this, or not for this page and workspace."""
+
+
+class ExpiredSignature(InvalidSignature):
+    """Prolific signed it, too long ago."""
+
+
+class StudyKeys:
+    """Prolific's public keys by name: fetched daily, and when a new name comes up."""
+
+    def __init__(self, fetch: Callable[[], Any]) -> None:
+        self._fetch = fetch
+        self._keys: dict[str, jwt.PyJWK] = {}
+        self._fetched_at: datetime | None = None
+        self._asked_at: datetime | None = None
+        self._lock = Lock()
+
+    def key(self, name: str, *, now: datetime) -> jwt.PyJWK | None:
+        """The key of this name; None if Prolific has none such. Raises :class:`Unreachable`."""
+        with self._lock:
+            is_fresh = self._fetched_at is not None and now - self._fetched_at < KEYS_ARE_FRESH
+            if not (is_fresh and name in self._keys) and self._may_ask(now):
+                self._refresh(now)
+            return self._keys.get(name)
+
+    def _may_ask(self, now: datetime) -> bool:
+        return self._asked_at is None or now - self._asked_at >= SOONEST_AGAIN
+
+    def _refresh(self, now: datetime) -> None:
+        self._asked_at = now
+        try:
+            found = self._fetch()
+        except Unreachable:
+            if self._fetched_at is None or now - self._fetched_at >= KEYS_ARE_KEPT:
+                self._keys, self._fetched_at, self._asked_at = {}, None, None
+                raise
+            return
+        usable = [key for key in found["keys"] if key.get("kty") == "RSA" and key.get("alg") == ALGORITHM]
+        self._keys = {key["kid"]: jwt.PyJWK(key, algorithm=ALGORITHM) for key in usable}
+        self._fetched_at = now
+
+
+def read_signed(token: str, keys: StudyKeys, *, entry_url: str, workspace: str, now: datetime) -> Claim:
+    """Who comes, by Prolific's word.
+
+    The algorithm is fixed; issuer, page and workspace are ours to expect; the subject is the submission.
+    Raises :class:`InvalidSignature`, :class:`ExpiredSignature` and :class:`Unreachable` (no keys).
+    """
+    try:
+        name = jwt.get_unverified_header(token).get("kid", "")
+        key = keys.key(name, now=now) if isinstance(name, str) else None
+        if key is None:
+            raise InvalidSignature
+        claims = jwt.decode(
+            token,
+            key,
+            algorithms=[ALGORITHM],
+            issuer=ISSUER,
+            # The time is compared below, with ours; the audience is an address with parameters.
+            options={"require": CLAIMS, "verify_aud": False, "verify_exp": False, "verify_iat": False},
+        )
+        claim = read_claim(claims["prolific"])
+    except (jwt.InvalidTokenError, InvalidClaim, json.JSONDecodeError, AttributeError, TypeError) as error:
+        raise InvalidSignature from error
+    _check(claims, claim, entry_url=entry_url, workspace=workspace, now=now)
+    return claim
+
+
+def _check(claims: Mapping[str, Any], claim: Claim, *, entry_url: str, workspace: str, now: datetime) -> None:
+    audience = claims["aud"] if isinstance(claims["aud"], str) else ""
+    if (
+        not is_same_page(audience, entry_url)
+        or claims["sub"] != claim.submission
+        or claims["prolific"].get("workspace_id") != workspace
+        or not all(isinstance(claims[name], int) for name in ("iat", "exp"))
+        or claims["iat"] > (now + CLOCKS_DIFFER).timestamp()
+    ):
+        raise InvalidSignature
+    if claims["exp"] < (now - CLOCKS_DIFFER).timestamp():
+        raise ExpiredSignature
