@@ -35,6 +35,7 @@ ENTRIES = (
     Entry("quality", _("Quality")),
     Entry("review", _("Review")),
     Entry("filters", _("Filters"), suits=lambda study: not has_accuracy(study)),
+    Entry("releases", _("Releases")),
     Entry("statement", _("Data statement")),
     Entry("accuracy", _("Accuracy"), suits=has_accuracy),
     Entry("joining", _("Join link and codes")),

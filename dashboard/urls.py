@@ -7,6 +7,7 @@ from django.urls import path
 from dashboard import views
 from dashboard.pages import (
     baseline,
+    comparing,
     creating,
     exclusion,
     filters,
@@ -17,6 +18,7 @@ from dashboard.pages import (
     members,
     overview,
     quality,
+    releases,
     review,
     setting_up,
     statement,
@@ -70,6 +72,10 @@ urlpatterns = [
     path("studies/<slug:slug>/statement/", statement.statement, name="statement"),
     path("studies/<slug:slug>/accuracy/", baseline.accuracy, name="accuracy"),
     path("studies/<slug:slug>/accuracy.<str:kind>", baseline.accuracy_file, name="accuracy_file"),
+    path("studies/<slug:slug>/releases/", releases.releases, name="releases"),
+    path("studies/<slug:slug>/releases/compare/", comparing.compare, name="compare_releases"),
+    path("studies/<slug:slug>/releases/compare.csv", comparing.compare_file, name="compare_file"),
+    path("studies/<slug:slug>/releases/<int:number>/withdraw/", releases.withdraw, name="withdraw_release"),
     path("studies/<slug:slug>/releases/<int:number>/baseline/", baseline.draw, name="draw_baseline"),
     path("studies/<slug:slug>/<str:move>/", overview.change_state, name="change_state"),
 ]

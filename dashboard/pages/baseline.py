@@ -23,7 +23,7 @@ from dashboard.pages.creating import makers_page
 from dashboard.spreadsheets import csv_file
 from publishing.access import published_release
 from publishing.baseline.accuracy import ALL
-from publishing.baseline.drawing import can_be_drawn_from, check_size_for_a_page
+from publishing.baseline.drawing import can_be_drawn_from, check_size_for_a_page, check_stands
 from publishing.baseline.results import has_accuracy, results
 from publishing.errors import PublishingError
 
@@ -36,6 +36,11 @@ def draw(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     release = published_release(study.slug, number)
     if not can_be_drawn_from(release):
         raise Http404("The release has no question sets.")
+    try:
+        check_stands(release)
+    except PublishingError as error:
+        messages.error(request, str(error))
+        return redirect("dashboard:releases", slug=study.slug)
     form = BaselineForm.of(release, request.POST if request.method == "POST" else None)
     if form.is_valid():
         try:

@@ -52,7 +52,7 @@ def publish(request: HttpRequest, study: Study) -> HttpResponse:
             messages.success(request, _("Release %(number)s is being built.") % {"number": release.number})
         except PublishingError as error:
             messages.error(request, str(error))
-        return redirect("dashboard:study", slug=study.slug)
+        return redirect("dashboard:releases", slug=study.slug)
     found, underway = kept.refreshed(study, now=timezone.now())
     context = {
         "study": study,

@@ -144,7 +144,7 @@ def _baseline_links(study: Study, user: User, rights: frozenset[Right]) -> list[
     """To drawing questions for people from the newest release, which makes a study."""
     if Right.CHANGE not in rights or not user.has_perm(CREATE):
         return []
-    newest = Release.objects.published().filter(study=study).select_related("study").first()
+    newest = Release.objects.standing().filter(study=study).select_related("study").first()
     if newest is None or not can_be_drawn_from(newest):
         return []
     address = reverse("dashboard:draw_baseline", args=[study.slug, newest.number])

@@ -31,6 +31,9 @@ FOR_MAKERS = {"new_study", "preview_new", "study_from_file", "clone", "draw_base
 """Who may make studies opens them, see test_creating; a clone and a drawn
 baseline need the right to change the study they come from, too."""
 
+OF_A_RELEASE = {"withdraw_release"}
+"""See test_releases_page."""
+
 PSEUDONYM = "the pseudonym of the only person in the study"
 IMPORT = "the number of the only import"
 STORY = "the id of a story that they answered"
@@ -64,6 +67,9 @@ PAGES: dict[str, tuple[Right | None, Right | None, tuple[str, ...]]] = {
     "log_file": (Right.AUDIT, None, ("csv",)),
     "filters": (Right.LOOK, None, ()),
     "publish": (Right.PUBLISH, Right.PUBLISH, ()),
+    "releases": (Right.LOOK, None, ()),
+    "compare_releases": (Right.LOOK, None, ()),
+    "compare_file": (Right.LOOK, None, ()),
     "statement": (Right.LOOK, Right.CHANGE, ()),
     "joining": (Right.LOOK, Right.CHANGE, ()),
 }
@@ -119,7 +125,8 @@ def address(page: str) -> str:
 
 def test_the_table_names_every_address() -> None:
     of_studies = {*PAGES, *OF_A_BASELINE}
-    assert {pattern.name for pattern in urlpatterns} == of_studies | PUBLIC | OF_ALL_STUDIES | FOR_MAKERS
+    others = PUBLIC | OF_ALL_STUDIES | FOR_MAKERS | OF_A_RELEASE
+    assert {pattern.name for pattern in urlpatterns} == of_studies | others
 
 
 @pytest.mark.parametrize("role", [*Role, None])

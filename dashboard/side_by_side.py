@@ -1,0 +1,170 @@
+"""Two releases side by side as tables: for the page, and for CSV files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from annotation.models import Study
+from dashboard.figures.shown import agreement_rows, retention_rows
+from publishing.filters import FILTERS, Outcome
+from publishing.models import Release
+from publishing.side_by_side.walking import Kind
+
+KINDS = {
+    Kind.KEPT_BEFORE: gettext_lazy("Kept only in release %(before)s"),
+    Kind.KEPT_NOW: gettext_lazy("Kept only in release %(now)s"),
+    Kind.OTHERWISE: gettext_lazy("Kept in neither, for different reasons"),
+}
+OUTCOMES = {
+    Outcome.KEPT.value: gettext_lazy("kept"),
+    Outcome.DROPPED.value: gettext_lazy("dropped"),
+    "": gettext_lazy("without a verdict"),
+}
+CSV_COLUMNS = (
+    "difference", "story_id", "scenario_name", "story_generator_model", "before", "reason_before", "now",
+    "reason_now", "votes_that_differ",
+)  # fmt: skip
+MOST_ROWS = 100
+"""Scenarios or generator models in a table of the page, those with most stories first."""
+_SIDES = ("before", "now")
+
+
+def kinds(before: Release, now: Release) -> dict[Kind, str]:
+    """How stories differ between these two, in words."""
+    numbers = {"before": before.number, "now": now.number}
+    return {kind: str(said) % numbers for kind, said in KINDS.items()}
+
+
+def setting_rows(before: Release, now: Release) -> list[dict[str, Any]]:
+    """What was decided for each release, and what it says of its study."""
+    rows: list[tuple[str, Any, Any]] = [
+        (_("Filter"), _filter(before), _filter(now)),
+        (_("Votes per story"), before.votes_per_story, now.votes_per_story),
+        (_("State of the study"), before.get_study_state_display(), now.get_study_state_display()),
+        (_("Kind"), before.get_environment_display(), now.get_environment_display()),
+        (_("License"), before.license, now.license),
+        (_("Title"), before.title, now.title),
+        (_("Version of tomannot"), before.code_version, now.code_version),
+    ]
+    return [_row(*row) for row in rows]
+
+
+def count_rows(before: Release, now: Release) -> list[dict[str, Any]]:
+    """What each release counts."""
+    names = {
+        "stories": _("Stories"),
+        "kept": _("Kept"),
+        "dropped": _("Dropped"),
+        "incomplete": _("Incomplete"),
+        "votes": _("Votes"),
+        "annotators": _("Annotators"),
+    }
+    return [_row(label, getattr(before, name), getattr(now, name)) for name, label in names.items()]
+
+
+def _filter(release: Release) -> str:
+    rule = FILTERS.get(release.filter_name)
+    return str(rule.shown(release.votes_per_story)[0]) if rule else release.filter_name
+
+
+def _row(label: str, before: Any, now: Any) -> dict[str, Any]:
+    return {"label": label, "before": before, "now": now, "differs": before != now}
+
+
+def retention_pairs(summary: Mapping[str, Any], by: str) -> tuple[list[dict[str, Any]], int]:
+    """Per scenario or generator model (``by``): its figures in both releases, and how many are left out."""
+    found = [{row["name"]: row for row in retention_rows(summary[side]["statistics"][by])} for side in _SIDES]
+    names = sorted(
+        found[0].keys() | found[1].keys(),
+        key=lambda name: (-max(side[name]["generated"] for side in found if name in side), name),
+    )
+    shown = [{"name": name, "sides": [side.get(name) for side in found]} for name in names[:MOST_ROWS]]
+    return shown, len(names) - len(shown)
+
+
+def agreement_pairs(study: Study, summary: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Per question, and last for whole votes: every coefficient in both releases, with its interval."""
+    found = [
+        {row["key"]: row for row in agreement_rows(study, {"statistics": summary[side]["statistics"]})}
+        for side in _SIDES
+    ]
+    keys = [*found[1], *(key for key in found[0] if key not in found[1])]
+    return [
+        {
+            "title": next(side[key]["title"] for side in found if key in side),
+            "releases": [
+                {"number": summary[name]["release"]["number"], **side[key]}
+                for name, side in zip(_SIDES, found, strict=True)
+                if key in side
+            ],
+        }
+        for key in keys
+    ]
+
+
+def story_rows(study: Study, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The differing stories as the page shows them."""
+    titles = {question.key: str(question.title) for question in study.protocol.questions}
+    return [
+        {
+            **row,
+            "sides": [
+                {
+                    "outcome": OUTCOMES[row[side]["outcome"]],
+                    "reasons": [
+                        titles.get(question, question)
+                        for question in row[side]["reason"].split(",")
+                        if question
+                    ],
+                }
+                for side in _SIDES
+            ],
+            "votes": [
+                {"annotator": vote["annotator"], "told": told_change(vote, titles)} for vote in row["votes"]
+            ],
+        }
+        for row in rows
+    ]
+
+
+def told_change(vote: Mapping[str, Any], titles: Mapping[str, str] | None = None) -> str:
+    """How a vote differs between two releases: new, gone, or the answers that have changed."""
+    before, now = vote["before"], vote["now"]
+    if before is None or now is None:
+        given = ", ".join(f"{_named(field, titles)}: {option}" for field, option in (before or now).items())
+        return (_("new (%(answers)s)") if before is None else _("gone (%(answers)s)")) % {"answers": given}
+    fields = [field for field in {**before, **now} if before.get(field) != now.get(field)]
+    return "; ".join(
+        f"{_named(field, titles)}: {before.get(field, '–')} → {now.get(field, '–')}" for field in fields
+    )
+
+
+def _named(field: str, titles: Mapping[str, str] | None) -> str:
+    return (titles or {}).get(field, field)
+
+
+def csv_rows(kind: Kind, rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The differing stories of a kind, one row each."""
+    for row in rows:
+        yield {
+            "difference": kind.value,
+            "story_id": row["story_id"],
+            "scenario_name": row["scenario_name"],
+            "story_generator_model": row["story_generator_model"],
+            "before": row["before"]["outcome"],
+            "reason_before": row["before"]["reason"],
+            "now": row["now"]["outcome"],
+            "reason_now": row["now"]["reason"],
+            "votes_that_differ": " | ".join(f"{vote['annotator']} {_plain(vote)}" for vote in row["votes"]),
+        }
+
+
+def _plain(vote: Mapping[str, Any]) -> str:
+    """A changed vote the same in every language: ``q3: no → yes``, with ``-`` where there is none."""
+    before, now = vote["before"] or {}, vote["now"] or {}
+    fields = [field for field in {**before, **now} if before.get(field) != now.get(field)]
+    return "; ".join(f"{field}: {before.get(field, '-')} → {now.get(field, '-')}" for field in fields)
