@@ -1,4 +1,4 @@
-"""An unmodified boto3 client for the double: the real library, the real protocol, another address."""
+"""Clients of the double: an unmodified boto3, and our own adapter on top of one."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
+from recruitment.mturk.marketplace import MechanicalTurk
 from tests.doubles.mturk.server import KEY_ID, REGION, SECRET, MTurkDouble
 
 
@@ -20,4 +21,16 @@ def client_for(double: MTurkDouble, *, key_id: str = KEY_ID, attempts: int = 1) 
         aws_access_key_id=key_id,
         aws_secret_access_key=SECRET,
         config=Config(retries=retries, connect_timeout=5, read_timeout=20),
+    )
+
+
+def marketplace_for(double: MTurkDouble, *, attempts: int = 1) -> MechanicalTurk:
+    """Our own adapter, pointed at the double and living by its clock."""
+    return MechanicalTurk(
+        environment="rehearsal" if double.world.environment == "sandbox" else "live",
+        key_id=KEY_ID,
+        secret=SECRET,
+        endpoint=double.url,
+        retries={"mode": "standard", "total_max_attempts": attempts},
+        now=double.world.now,
     )

@@ -30,6 +30,7 @@ class Faults:
         self.kinds: tuple[Fault, ...] = (*FAILURES, Fault.STALE)
         self.next: dict[str, list[Fault]] = {}
         """Faults that will certainly strike the next calls of an operation, in this order."""
+        self.longest_lag = 6
         self.struck: Counter[tuple[str, Fault]] = Counter()
 
     def strike(self, operation: str) -> Fault | None:
@@ -49,4 +50,4 @@ class Faults:
 
     def lag(self) -> int:
         """How many changes a stale read is behind."""
-        return self._random.randint(1, 6)
+        return self._random.randint(1, self.longest_lag)

@@ -1,0 +1,88 @@
+"""Calling Mechanical Turk's API through boto3: with whose credentials, where, and how often again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import boto3
+from botocore import xform_name
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
+from django.utils.translation import gettext as _
+
+from accounts.models import Environment
+from recruitment.marketplace import NotConfigured, Refused, Unreachable
+from recruitment.mturk import errors
+
+REGION = "us-east-1"  # there never was another
+ENDPOINTS = {
+    Environment.LIVE: "https://mturk-requester.us-east-1.amazonaws.com",
+    Environment.REHEARSAL: "https://mturk-requester-sandbox.us-east-1.amazonaws.com",
+}
+ADAPTIVE: Final = {"mode": "adaptive", "total_max_attempts": 4}
+"""How often boto3 tries, slowing down when told to. Quotas are unknown; 2 or 3 calls a second were safe."""
+CONNECT_SECONDS, READ_SECONDS = 5, 15
+PAGE = 100  # the most that a list gives at once
+
+
+class Api:
+    """Operations by their names in the protocol; errors are those of ``recruitment.marketplace``.
+
+    Args:
+        environment: ``live`` or ``rehearsal``, which is Amazon's sandbox.
+        key_id: The AWS access key's id. Neither it nor ``secret`` is taken from anywhere else.
+        secret: The AWS secret access key.
+        endpoint: Where the API is, if not at Amazon's for the environment.
+        retries: botocore's retry settings.
+
+    Raises :class:`NotConfigured` without credentials, and when a rehearsal is given the live endpoint or
+    the other way round.
+    """
+
+    def __init__(
+        self,
+        *,
+        environment: str,
+        key_id: str,
+        secret: str,
+        endpoint: str = "",
+        retries: Mapping[str, Any] = ADAPTIVE,
+    ) -> None:
+        own = ENDPOINTS[Environment(environment)]
+        if not key_id or not secret:
+            raise NotConfigured(_("Mechanical Turk needs an AWS access key; see docs/recruiting.md."))
+        if endpoint.rstrip("/") in set(ENDPOINTS.values()) - {own}:
+            raise NotConfigured(_("The sandbox is for rehearsals, and only for them; %s is not.") % endpoint)
+        session = boto3.session.Session(aws_access_key_id=key_id, aws_secret_access_key=secret)
+        config = Config(retries=dict(retries), connect_timeout=CONNECT_SECONDS, read_timeout=READ_SECONDS)
+        self._client: Any = session.client(
+            "mturk", region_name=REGION, endpoint_url=endpoint or own, config=config
+        )
+
+    def call(self, operation: str, **params: Any) -> dict[str, Any]:
+        """Carry out one operation and return its answer."""
+        method = getattr(self._client, xform_name(operation))
+        return dict(self._asked(operation, method, params))
+
+    def everything(self, operation: str, part: str, **params: Any) -> list[dict[str, Any]]:
+        """All rows of a list, of all pages. Nothing is to be changed before it has been read to its end."""
+        pages = self._client.get_paginator(xform_name(operation))
+
+        def read(**params: Any) -> list[dict[str, Any]]:
+            found = pages.paginate(**params, PaginationConfig={"PageSize": PAGE})
+            return [row for page in found for row in page[part]]
+
+        return list(self._asked(operation, read, params))
+
+    def _asked(self, operation: str, method: Any, params: Mapping[str, Any]) -> Any:
+        try:
+            return method(**params)
+        except ClientError as error:
+            raise errors.error_of(operation, error.response) from None  # the original names workers
+        except ParamValidationError as error:
+            raise Refused(str(error), code="ParamValidation") from error
+        except BotoCoreError as error:
+            values = {"operation": operation, "problem": type(error).__name__}
+            message = _("Mechanical Turk did not answer to %(operation)s (%(problem)s).") % values
+            raise Unreachable(message) from error

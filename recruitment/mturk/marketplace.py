@@ -1,0 +1,164 @@
+"""Mechanical Turk behind the interface of ``recruitment.marketplace``.
+
+The service is no more; what is written here follows its documentation, and is proved against a double that
+speaks its protocol (``tests/doubles/mturk``), with an endpoint of one's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from accounts.models import PlatformIdentity
+from recruitment.marketplace import (
+    Abilities,
+    BonusRequest,
+    Estimate,
+    Group,
+    Offer,
+    PostingRequest,
+    Refused,
+    Work,
+)
+from recruitment.mturk import fees
+from recruitment.mturk.client import ADAPTIVE, ENDPOINTS, Api
+from recruitment.mturk.groups import Groups
+from recruitment.mturk.hits import Hits, hit_type_of
+from recruitment.mturk.review import Review
+
+CLOSED = gettext_lazy(
+    "Amazon closed Mechanical Turk for good on 30 September 2026. This works with nothing but a test double "
+    "of it, or with a site that speaks the same protocol."
+)
+ELSEWHERE = gettext_lazy(
+    "This site speaks to an address of its own instead of Amazon’s, which closed Mechanical Turk for good "
+    "on 30 September 2026."
+)
+MOST_DAYS_TO_REVIEW, MOST_DAYS_OPEN = 30, 365
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class MechanicalTurk:
+    """One requester's account in one environment; ``recruitment.marketplace.Marketplace`` says what it does.
+
+    Args:
+        environment: ``live``, or ``rehearsal`` for Amazon's sandbox.
+        key_id: The AWS access key's id.
+        secret: The AWS secret access key.
+        endpoint: Where the API is, if not at Amazon's for the environment.
+        retries: botocore's retry settings.
+        now: The clock.
+
+    Raises :class:`recruitment.marketplace.NotConfigured` without credentials.
+    """
+
+    platform: str = PlatformIdentity.Platform.MTURK
+
+    def __init__(
+        self,
+        *,
+        environment: str,
+        key_id: str,
+        secret: str,
+        endpoint: str = "",
+        retries: Mapping[str, Any] = ADAPTIVE,
+        now: Callable[[], datetime] = _now,
+    ) -> None:
+        self.environment = environment
+        self._is_amazon = endpoint.rstrip("/") in ("", *ENDPOINTS.values())
+        self.abilities = Abilities(
+            has_preview=True,
+            has_frames=True,
+            lists_unfinished_work=False,
+            needs_rejection_category=False,
+            still_exists=not self._is_amazon,
+            notes=(CLOSED if self._is_amazon else ELSEWHERE,),  # type: ignore[arg-type]  # lazily translated
+        )
+        self._api = Api(
+            environment=environment, key_id=key_id, secret=secret, endpoint=endpoint, retries=retries
+        )
+        self._hits, self._review = Hits(self._api, now), Review(self._api, now)
+        self._groups = Groups(self._api)
+
+    def estimate(self, offer: Offer) -> Estimate:
+        self._check(offer)
+        return fees.estimate(offer)
+
+    def fee(self, offer: Offer, amount: Decimal, *, is_bonus: bool) -> Decimal:
+        if is_bonus:
+            return fees.bonus_fee(amount)
+        return fees.reward_fee(amount, seats=offer.seats_per_posting, masters=offer.masters_only)
+
+    def balance(self) -> Decimal | None:
+        return Decimal(self._api.call("GetAccountBalance")["AvailableBalance"])
+
+    def ensure_group(self, group: Group, *, reference: str) -> str:
+        return self._groups.ensure(group, reference)
+
+    def prepare(self, offer: Offer) -> str:
+        self._check(offer)
+        return str(self._api.call("CreateHITType", **hit_type_of(offer, self.environment))["HITTypeId"])
+
+    def post(self, offer: Offer, remote_id: str, request: PostingRequest) -> str:
+        return self._hits.make(offer, remote_id, request)
+
+    def pause(self, remote_id: str, postings: Sequence[str]) -> None:
+        self._hits.expire(postings)
+
+    def resume(self, remote_id: str, postings: Sequence[str], *, until: datetime) -> None:
+        self._hits.offer_until(postings, until)
+
+    def end(self, remote_id: str, postings: Sequence[str]) -> None:
+        self._hits.expire(postings)
+
+    def widen(self, remote_id: str, posting: str, *, seats: int, token: UUID) -> None:
+        self._hits.widen(posting, seats=seats, token=token)
+
+    def work(self, remote_id: str, postings: Collection[str]) -> list[Work]:
+        return self._review.handed_in(postings)
+
+    def one_work(self, hit_assignment: str) -> Work | None:
+        return self._review.one(hit_assignment)
+
+    def approve(self, hit_assignment: str, *, person: str, message: str = "") -> None:
+        self._review.approve(hit_assignment, person=person, message=message)
+
+    def reject(self, hit_assignment: str, *, person: str, reason: str, category: str = "") -> None:
+        self._review.reject(hit_assignment, person=person, reason=reason)
+
+    def prepare_bonus(self, request: BonusRequest) -> str:
+        return ""
+
+    def bonus(self, request: BonusRequest) -> None:
+        self._review.pay_bonus(request)
+
+    def add_to_group(self, group: str, person: str) -> None:
+        self._groups.add(group, person)
+
+    def remove_from_group(self, group: str, person: str) -> None:
+        self._groups.remove(group, person)
+
+    def members(self, group: str) -> set[str]:
+        return self._groups.members(group)
+
+    def _check(self, offer: Offer) -> None:
+        """Refuse, before anything is made, what Mechanical Turk would refuse later or take otherwise."""
+        if offer.currency != "USD":
+            raise Refused(_("Mechanical Turk pays in US dollars, not in %s.") % offer.currency)
+        if self._is_amazon and urlsplit(offer.entry_url).scheme != "https":
+            message = _("Mechanical Turk shows only pages with https: PUBLIC_URL must begin with https://.")
+            raise Refused(message)
+        if offer.days_to_review > MOST_DAYS_TO_REVIEW:
+            raise Refused(_("Mechanical Turk pays by itself after at most %s days.") % MOST_DAYS_TO_REVIEW)
+        if not 1 <= offer.days_open <= MOST_DAYS_OPEN:
+            raise Refused(_("Mechanical Turk offers work for 1 to %s days.") % MOST_DAYS_OPEN)

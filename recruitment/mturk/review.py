@@ -1,0 +1,169 @@
+"""Work that was handed in, and the decisions about it: paid, not paid, paid more, each once.
+
+A seat's id goes from one worker to the next until somebody hands in. So no decision is taken by the id alone:
+the worker who handed in must be the one whom the decision is about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from datetime import datetime
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from recruitment.marketplace import BonusRequest, Refused, Status, Unreachable, Work
+from recruitment.mturk import errors
+from recruitment.mturk.client import PAGE, Api
+from recruitment.mturk.hits import TOKENS_ARE_KNOWN
+from recruitment.mturk.questions import receipt_in
+
+STATUS = {
+    "Submitted": Status.SUBMITTED,
+    "Approved": Status.APPROVED,
+    "Rejected": Status.REJECTED,
+}
+NOT_SHOWN = (errors.NO_ASSIGNMENT, errors.WRONG_ASSIGNMENT_STATE)
+GONE = (errors.NO_HIT, errors.WRONG_HIT_STATE)
+
+
+class Review:
+    """The work in one account. ``now`` is the clock: tokens are known for a time only."""
+
+    def __init__(self, api: Api, now: Callable[[], datetime]) -> None:
+        self._api, self._now = api, now
+
+    def handed_in(self, hits: Collection[str]) -> list[Work]:
+        """All work at these HITs that was handed in; nothing else is ever listed.
+
+        A HIT that was deleted, by hand or after 120 days, lists nothing.
+        """
+        return [work for hit in self._worth_asking(hits) for work in self._at(hit)]
+
+    def _at(self, hit: str) -> list[Work]:
+        try:
+            rows = self._api.everything("ListAssignmentsForHIT", "Assignments", HITId=hit)
+        except Refused as error:
+            if error.code not in GONE:
+                raise
+            return []
+        return [_work(row) for row in rows]
+
+    def _worth_asking(self, hits: Collection[str]) -> list[str]:
+        """Of many HITs, those where work was handed in: one call for a hundred instead of one for each.
+
+        What waits for review is in none of a HIT's counters, so it is what the others leave over.
+        """
+        if len(hits) <= PAGE:
+            return sorted(hits)
+        untouched = {
+            row["HITId"]
+            for row in self._api.everything("ListHITs", "HITs")
+            if row["NumberOfAssignmentsAvailable"] + row["NumberOfAssignmentsPending"]
+            == row["MaxAssignments"]
+        }
+        return sorted(set(hits) - untouched)
+
+    def one(self, hit_assignment: str) -> Work | None:
+        """One piece of work; None until it is handed in, and for a moment after that."""
+        try:
+            return _work(self._api.call("GetAssignment", AssignmentId=hit_assignment)["Assignment"])
+        except Refused as error:
+            if error.code not in NOT_SHOWN:
+                raise
+            return None
+
+    def approve(self, hit_assignment: str, *, person: str, message: str) -> None:
+        """Pay the reward of a piece of work to the one who did it."""
+        feedback = {"RequesterFeedback": message} if message else {}
+        self._decide("ApproveAssignment", Status.APPROVED, hit_assignment, person, feedback)
+
+    def reject(self, hit_assignment: str, *, person: str, reason: str) -> None:
+        """Pay nothing for a piece of work, and tell its author why."""
+        feedback = {"RequesterFeedback": reason}
+        self._decide("RejectAssignment", Status.REJECTED, hit_assignment, person, feedback)
+
+    def _decide(
+        self, operation: str, wanted: Status, hit_assignment: str, person: str, feedback: dict[str, str]
+    ) -> None:
+        if self._is_decided(wanted, hit_assignment, person):
+            return
+        try:
+            self._api.call(operation, AssignmentId=hit_assignment, **feedback)
+        except Refused as error:
+            if error.code != errors.WRONG_ASSIGNMENT_STATE:
+                raise
+            # Somebody was faster: an earlier attempt, the clock, or a person on the web site.
+            if not self._is_decided(wanted, hit_assignment, person):
+                message = _("Mechanical Turk does not show yet how this work was decided.")
+                raise Unreachable(message) from error
+
+    def _is_decided(self, wanted: Status, hit_assignment: str, person: str) -> bool:
+        """Whether the work is decided as wanted; what cannot (or must not) be so raises."""
+        work = self.one(hit_assignment)
+        if work is None:
+            raise Unreachable(_("Mechanical Turk does not show this work, or not yet."))
+        if work.person != person:
+            raise Refused(_("This work was handed in by somebody else."), code="OtherWorker")
+        if work.status not in (wanted, Status.SUBMITTED):
+            message = (
+                _("This work was approved already.")
+                if work.status == Status.APPROVED
+                else _("This work was rejected already.")
+            )
+            raise Refused(message, code=errors.WRONG_ASSIGNMENT_STATE)
+        return work.status == wanted
+
+    def pay_bonus(self, request: BonusRequest) -> None:
+        """Pay a bonus once, however often it is asked for and however late.
+
+        Mechanical Turk shows no tokens with the bonuses that it lists. So each carries a short reference in
+        the text that the worker reads, by which one whose answer was lost is known.
+        """
+        if self._now() - request.first_sent_at >= TOKENS_ARE_KNOWN and self._is_paid(request):
+            return
+        try:
+            self._api.call(
+                "SendBonus",
+                WorkerId=request.person,
+                AssignmentId=request.hit_assignment,
+                BonusAmount=f"{request.amount:.2f}",
+                Reason=_with_reference(request),
+                UniqueRequestToken=str(request.token),
+            )
+        except Refused as error:
+            if error.code == errors.TOO_LITTLE_MONEY:
+                raise
+            # What is said of a repeated token is not documented, so what was paid decides.
+            if not self._is_paid(request):
+                if error.code == errors.ALREADY_PROCESSED:
+                    message = _("Mechanical Turk has paid this bonus, but does not show it yet.")
+                    raise Unreachable(message) from error
+                raise
+
+    def _is_paid(self, request: BonusRequest) -> bool:
+        assignment = request.hit_assignment
+        paid = self._api.everything("ListBonusPayments", "BonusPayments", AssignmentId=assignment)
+        return any(
+            reference_of(request) in row["Reason"] and row["WorkerId"] == request.person for row in paid
+        )
+
+
+def reference_of(request: BonusRequest) -> str:
+    """The name of a bonus in the text that its receiver reads."""
+    return f"[{request.token.hex[:12]}]"
+
+
+def _with_reference(request: BonusRequest) -> str:
+    return f"{request.reason} {reference_of(request)}"
+
+
+def _work(row: dict[str, Any]) -> Work:
+    return Work(
+        hit_assignment=row["AssignmentId"],
+        person=row["WorkerId"],
+        status=STATUS.get(row["AssignmentStatus"], Status.UNKNOWN),
+        posting=row["HITId"],
+        receipt=receipt_in(row.get("Answer", "")),
+        submitted_at=row.get("SubmitTime"),
+    )

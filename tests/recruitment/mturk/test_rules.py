@@ -1,0 +1,174 @@
+"""What can be known of Mechanical Turk without asking it: XML, requirements, fees, what errors mean."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from recruitment.marketplace import MarketplaceError, NotConfigured, NotEnoughMoney, Refused, Unreachable
+from recruitment.mturk import errors, fees
+from recruitment.mturk.marketplace import MechanicalTurk
+from recruitment.mturk.questions import external_question, receipt_in
+from recruitment.mturk.requirements import requirements_of
+from tests.doubles.mturk.questions import external_url, form_answers
+from tests.recruitment.mturk.offers import offer
+
+
+def test_the_question_is_the_documented_xml_with_the_address_escaped_once() -> None:
+    assert external_question("https://lab.example/t?a=1&b=2") == (
+        '<ExternalQuestion xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/'
+        '2006-07-14/ExternalQuestion.xsd"><ExternalURL>https://lab.example/t?a=1&amp;b=2</ExternalURL>'
+        "<FrameHeight>0</FrameHeight></ExternalQuestion>"
+    )
+    for url in ("https://lab.example/t?a=1&b=%26amp%3B", "https://lab.example/t?q=%C3%A4&amp;=<]]>"):
+        assert external_url(external_question(url)) == url
+
+
+def test_the_receipt_is_found_in_what_comes_back_whatever_else_does() -> None:
+    answer = form_answers({"other": "x", "receipt": " R-1 & <2> "})
+    bomb = '<!DOCTYPE a [<!ENTITY b "receipt">]><a>&b;</a>'
+
+    assert receipt_in(answer) == "R-1 & <2>"
+    assert [receipt_in(text) for text in ("", "<a", bomb, form_answers({"other": "x"}))] == [""] * 4
+
+
+def test_requirements_are_the_documented_ones_and_hide_the_work_from_others() -> None:
+    wanted = requirements_of(
+        offer(masters_only=True, needs_group="3Q", excludes_groups=("3B", "3A")), "rehearsal"
+    )
+
+    assert [(row["QualificationTypeId"], row["Comparator"]) for row in wanted] == [
+        ("000000000000000000L0", "GreaterThanOrEqualTo"),
+        ("00000000000000000040", "GreaterThanOrEqualTo"),
+        ("00000000000000000071", "EqualTo"),
+        ("2ARFPLSP75KLA8M8DH1HTEQVJT3SY6", "Exists"),
+        ("3Q", "Exists"),
+        ("3A", "DoesNotExist"),
+        ("3B", "DoesNotExist"),
+    ]
+    assert [row["IntegerValues"] for row in wanted[:2]] == [[98], [10_000]]
+    assert wanted[2]["LocaleValues"] == [{"Country": "US"}]
+    assert {row["ActionsGuarded"] for row in wanted} == {"DiscoverPreviewAndAccept"}
+    assert requirements_of(offer(masters_only=True), "live")[3]["QualificationTypeId"].startswith("2F1QJ")
+    assert requirements_of(offer(approved_percent=None, approved_work=None, countries=()), "live") == []
+
+
+def test_an_approval_rate_never_stands_without_a_number_of_approvals() -> None:
+    rate, number = requirements_of(offer(approved_work=None, countries=("DE", "US")), "live")[:2]
+
+    assert (rate["IntegerValues"], number["IntegerValues"]) == ([98], [100])
+    assert any("fewer than 100" in warning for warning in fees.estimate(offer(approved_work=None)).warnings)
+
+
+@pytest.mark.parametrize(
+    ("seats", "per_hit", "reward", "masters", "total"),
+    [
+        (10_800, 3, "0.08", False, "1080.00"),  # 3,600 stories x 3 people at $15 an hour: 20 seconds each
+        (10_800, 3, "0.13", False, "1728.00"),  # 30 seconds; a fee of 2.6 cents is 3
+        (10_800, 3, "0.25", False, "3240.00"),  # 60 seconds
+        (10_800, 3, "0.25", True, "3348.00"),  # with Masters, 6.25 cents are 6
+        (10_800, 3, "0.50", False, "6480.00"),
+        (1_080, 3, "1.25", False, "1620.00"),  # ten stories a HIT: less is lost by rounding
+        (100, 100, "2.50", False, "350.00"),  # a test for a hundred people: 40 %
+        (105, 100, "2.50", False, "365.00"),  # five of them at a HIT of their own: 20 %
+        (9, 9, "0.01", False, "0.18"),  # at least a cent
+        (1, 1, "0.125", False, "0.155"),  # a fee of 2.5 cents is rounded up
+    ],
+)
+def test_the_estimate_is_the_price_pages_to_the_cent(
+    seats: int, per_hit: int, reward: str, masters: bool, total: str
+) -> None:
+    wanted = offer(seats=seats, seats_per_posting=per_hit, reward=Decimal(reward), masters_only=masters)
+    estimate = fees.estimate(wanted)
+
+    assert estimate.total == Decimal(total)
+    assert sum(line.amount for line in estimate.lines) == estimate.total
+    assert [fees.bonus_fee(Decimal(amount)) for amount in ("0.01", "0.13", "1.00")] == [
+        Decimal(fee) for fee in ("0.01", "0.03", "0.20")
+    ]
+
+
+def response(code: str, message: str, turk: str = "", status: int = 400) -> dict[str, Any]:
+    """An error as botocore hands it on."""
+    error: dict[str, Any] = {"Code": code, "Message": message}
+    more = {"TurkErrorCode": turk} if turk else {}
+    return {"Error": error, "ResponseMetadata": {"HTTPStatusCode": status}, **more}
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "code"),
+    [
+        (response("ThrottlingException", "Rate exceeded"), Unreachable, ""),
+        (response("ServiceFault", "", "AWS.ServiceUnavailable", 500), Unreachable, ""),
+        (response("503", "Service Unavailable", status=503), Unreachable, ""),
+        (response("AccessDeniedException", "not authorized"), NotConfigured, ""),
+        (
+            response("RequestError", "no funds", "AWS.MechanicalTurk.InsufficientFunds"),
+            NotEnoughMoney,
+            errors.TOO_LITTLE_MONEY,
+        ),
+        (
+            response("RequestError", "This Requester has insufficient funds in their account"),
+            NotEnoughMoney,
+            errors.TOO_LITTLE_MONEY,
+        ),
+        (
+            response("RequestError", "exists", "AWS.MechanicalTurk.HITAlreadyExists"),
+            Refused,
+            errors.ALREADY_EXISTS,
+        ),
+        (
+            response(
+                "RequestError", "This operation can be called with a status of: Submitted (1625139618656)"
+            ),
+            Refused,
+            errors.WRONG_ASSIGNMENT_STATE,
+        ),
+        (
+            response("RequestError", 'The idempotency token "t" has already been processed. (1626172412406)'),
+            Refused,
+            errors.ALREADY_PROCESSED,
+        ),
+        (response("RequestError", "?", "AWS.MechanicalTurk.Unheard"), Refused, "Unheard"),
+        (response("ValidationException", "1 validation error"), Refused, "ValidationException"),
+    ],
+)
+def test_errors_mean_what_the_code_below_the_code_says(
+    answer: dict[str, Any], kind: type[MarketplaceError], code: str
+) -> None:
+    error = errors.error_of("SendBonus", answer)
+
+    assert type(error) is kind
+    assert getattr(error, "code", "") == code
+
+
+def test_a_message_loses_its_time_and_its_worker_but_not_its_hit() -> None:
+    said = 'The value "A143XRCI1YXAFE" of 3VJ4PFXFJ5VXUC3I783DUQKOMF2UAW is not valid. (1563818969320 s)'
+    text = str(errors.error_of("SendBonus", response("ParameterValidationError", said)))
+
+    assert "A143" not in text
+    assert "15638" not in text
+    assert errors.hit_named_in(text) == "3VJ4PFXFJ5VXUC3I783DUQKOMF2UAW"
+    assert errors.hit_named_in(text + " 3VJ4PFXFJ5VXUC3I783DUQKOMF2UA0") == ""
+
+
+def test_sandbox_and_live_have_their_own_addresses_and_never_the_others() -> None:
+    key: dict[str, Any] = {"key_id": "AKIAX", "secret": "s"}
+    live, sandbox = (MechanicalTurk(environment=name, **key) for name in ("live", "rehearsal"))
+    addresses = [one._api._client.meta.endpoint_url for one in (live, sandbox)]
+
+    assert ["sandbox" in address for address in addresses] == [False, True]
+    assert all(address.startswith("https://mturk-requester") for address in addresses)
+    assert not live.abilities.still_exists
+    assert "2026" in str(live.abilities.notes[0])
+    for name, wrong in (("live", addresses[1]), ("rehearsal", addresses[0])):
+        with pytest.raises(NotConfigured):
+            MechanicalTurk(environment=name, endpoint=wrong, **key)
+    with pytest.raises(NotConfigured):
+        MechanicalTurk(environment="live", key_id="", secret="")
+    with pytest.raises(Refused, match="https"):
+        live.estimate(offer(entry_url="http://lab.example/"))
+    with pytest.raises(Refused, match="dollars"):
+        live.prepare(offer(currency="GBP"))
