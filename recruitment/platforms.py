@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from django.conf import settings
 
-from accounts.models import PlatformIdentity
-from recruitment.marketplace import Marketplace
+from accounts.models import Environment, PlatformIdentity
+from recruitment.marketplace import Abilities, Marketplace
 from recruitment.models import Campaign
 
 
 def marketplace_of(campaign: Campaign) -> Marketplace:
     """The platform of a campaign, with the credentials of its environment. Raises ``NotConfigured``."""
     return marketplace(campaign.platform, campaign.environment)
+
+
+def abilities_of(platform: str) -> Abilities:
+    """What a platform can do, whether or not there is an account on it."""
+    if platform == PlatformIdentity.Platform.MTURK:
+        from recruitment.mturk import abilities as mturk
+
+        return mturk.abilities(settings.MTURK[Environment.LIVE]["endpoint"])
+    from recruitment.prolific import abilities as prolific
+
+    return prolific.abilities()
 
 
 def marketplace(platform: str, environment: str) -> Marketplace:

@@ -18,6 +18,16 @@ def later(task: str, *ids: int | None) -> None:
     transaction.on_commit(lambda: _queue(task, list(ids)))
 
 
+def now_or_never(task: str, *ids: int) -> None:
+    """Have a worker do it at once, because somebody has just asked. Raises :class:`NotQueued`."""
+    try:
+        app.send_task(task, args=list(ids))
+    except OperationalError as error:
+        raise NotQueued(
+            _("Nobody could be asked, because Redis does not answer. Try again later.")
+        ) from error
+
+
 def soon(task: str, *ids: int) -> None:
     """The same for what a sweep sends if it could not be queued: then it is late, not lost, and logged."""
     transaction.on_commit(lambda: app.send_task(task, args=list(ids)), robust=True)

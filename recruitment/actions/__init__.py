@@ -5,6 +5,7 @@ from recruitment.actions.campaigns import (
     change_campaign,
     create_campaign,
     end_campaign,
+    look_again,
     pause_campaign,
     put_up,
     resume_campaign,
@@ -26,11 +27,13 @@ from recruitment.actions.mailing import (
 )
 from recruitment.actions.payments import approve, due_payments, give_bonus, reject, send_payment
 from recruitment.actions.reconciling import confirm_by_hand, reconcile, settle_difference, take_in
+from recruitment.actions.visits import arrive_for_campaign, note_refused_visit, send_to_hand_in
 
 __all__ = [
     "CampaignSettings",
     "approve",
     "arrive_by_link",
+    "arrive_for_campaign",
     "ask_for_links",
     "change_campaign",
     "confirm_address",
@@ -44,11 +47,13 @@ __all__ = [
     "grant",
     "invite_by_mail",
     "join",
+    "look_again",
     "mail_change",
     "mail_confirmation",
     "mail_invitation",
     "mail_links",
     "note_not_mailed",
+    "note_refused_visit",
     "pause_campaign",
     "put_up",
     "reconcile",
@@ -58,6 +63,7 @@ __all__ = [
     "send_grant",
     "send_link",
     "send_payment",
+    "send_to_hand_in",
     "set_join_link",
     "settle_difference",
     "start_campaign",

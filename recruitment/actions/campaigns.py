@@ -21,10 +21,11 @@ from recruitment.campaigns import offer_of, problems_of, reference_of
 from recruitment.errors import CannotRecruit
 from recruitment.marketplace import Group, Marketplace, MarketplaceError, PostingRequest
 from recruitment.models import Campaign, Posting
-from recruitment.queueing import soon
+from recruitment.queueing import now_or_never, soon
 
 State = Campaign.State
 PUT_UP_TASK = "recruitment.tasks.put_up"
+RECONCILE_TASK = "recruitment.tasks.reconcile"
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +198,16 @@ def _is_up(campaign: Campaign, *, now: datetime) -> Campaign:
         campaign.save(update_fields=["state", "problem"])
         _record(campaign, Event.Type.CAMPAIGN_CHANGED, by=None, now=now, note="on the platform")
     return campaign
+
+
+def look_again(*, campaign: Campaign) -> None:
+    """Have a worker go on with putting the campaign up, or compare it with its platform, at once.
+
+    Raises :class:`NotQueued`, and :class:`CannotRecruit` for a draft.
+    """
+    if campaign.state == State.DRAFT:
+        raise CannotRecruit(_("This campaign is a draft: nothing of it is on the platform."))
+    now_or_never(PUT_UP_TASK if campaign.state == State.CREATING else RECONCILE_TASK, campaign.pk)
 
 
 def pause_campaign(

@@ -14,11 +14,9 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from accounts.models import PlatformIdentity
 from recruitment.marketplace import (
-    Abilities,
     BonusRequest,
     Estimate,
     Group,
@@ -28,19 +26,12 @@ from recruitment.marketplace import (
     Work,
 )
 from recruitment.mturk import fees
-from recruitment.mturk.client import ADAPTIVE, ENDPOINTS, Api
+from recruitment.mturk.abilities import abilities
+from recruitment.mturk.client import ADAPTIVE, Api
 from recruitment.mturk.groups import Groups
 from recruitment.mturk.hits import Hits, hit_type_of
 from recruitment.mturk.review import Review
 
-CLOSED = gettext_lazy(
-    "Amazon closed Mechanical Turk for good on 30 September 2026. This works with nothing but a test double "
-    "of it, or with a site that speaks the same protocol."
-)
-ELSEWHERE = gettext_lazy(
-    "This site speaks to an address of its own instead of Amazon’s, which closed Mechanical Turk for good "
-    "on 30 September 2026."
-)
 MOST_DAYS_TO_REVIEW, MOST_DAYS_OPEN = 30, 365
 
 
@@ -75,15 +66,7 @@ class MechanicalTurk:
         now: Callable[[], datetime] = _now,
     ) -> None:
         self.environment = environment
-        self._is_amazon = endpoint.rstrip("/") in ("", *ENDPOINTS.values())
-        self.abilities = Abilities(
-            has_preview=True,
-            has_frames=True,
-            lists_unfinished_work=False,
-            needs_rejection_category=False,
-            still_exists=not self._is_amazon,
-            notes=(CLOSED if self._is_amazon else ELSEWHERE,),  # type: ignore[arg-type]  # lazily translated
-        )
+        self.abilities = abilities(endpoint)
         self._api = Api(
             environment=environment, key_id=key_id, secret=secret, endpoint=endpoint, retries=retries
         )

@@ -1,0 +1,156 @@
+"""Recruitment: which campaigns run where, what one would cost, and putting one on its platform."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.models import Environment, PlatformIdentity
+from annotation.models import Study
+from annotation.rights import Right, rights_in, signed_in, study_page
+from dashboard.recruiting import figures
+from dashboard.recruiting.forms import CampaignForm
+from recruitment import actions
+from recruitment.campaigns import offer_of
+from recruitment.errors import RecruitmentError
+from recruitment.links import campaign_address
+from recruitment.marketplace import Marketplace, MarketplaceError, NotConfigured
+from recruitment.models import Campaign
+from recruitment.platforms import abilities_of, marketplace_of
+
+PLATFORMS = (PlatformIdentity.Platform.PROLIFIC, PlatformIdentity.Platform.MTURK)
+MOVES: dict[str, Callable[..., Campaign]] = {
+    "start": actions.start_campaign,
+    "pause": actions.pause_campaign,
+    "resume": actions.resume_campaign,
+    "end": actions.end_campaign,
+}
+OFFERED = {
+    Campaign.State.DRAFT: ("start",),
+    Campaign.State.CREATING: ("continue",),
+    Campaign.State.LIVE: ("ask", "pause", "end"),
+    Campaign.State.PAUSED: ("ask", "resume", "end"),
+    Campaign.State.ENDED: ("ask",),
+}
+"""What a researcher can do with a campaign, by its state."""
+
+
+@never_cache
+@require_safe
+@study_page()
+def recruitment(request: HttpRequest, study: Study) -> HttpResponse:
+    """The study's campaigns, and the ways in which people can come."""
+    is_rehearsal = study.environment == Environment.REHEARSAL
+    platforms = [
+        {"value": platform, "label": platform.label, "abilities": abilities_of(platform)}
+        for platform in PLATFORMS
+    ]
+    context = {
+        "study": study,
+        "campaigns": figures.campaigns_of(study),
+        "platforms": platforms,
+        "is_rehearsal": is_rehearsal,
+        "asks_for_test": study.gate != Study.Gate.NOT_REQUIRED,
+        "votes_waiting": figures.votes_waiting(study),
+        "differences": figures.open_differences(study).count(),
+        "may_change": Right.CHANGE in rights_in(request.user, study),
+    }
+    return render(request, "dashboard/recruitment.html", context)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@study_page(Right.CHANGE)
+def new_campaign(request: HttpRequest, study: Study, platform: str, purpose: str) -> HttpResponse:
+    """The form of a new campaign. A POST drafts it; nothing is asked of the platform."""
+    if platform not in PLATFORMS or purpose not in Campaign.Purpose.values:
+        raise Http404
+    data = request.POST if request.method == "POST" else None
+    form = CampaignForm.of(study, platform=platform, purpose=purpose, data=data)
+    if form.is_valid():
+        try:
+            campaign = actions.create_campaign(
+                study=study, settings=form.settings(), by=signed_in(request), now=timezone.now()
+            )
+            return redirect("dashboard:campaign", slug=study.slug, number=campaign.number)
+        except RecruitmentError as error:
+            for problem in str(error).splitlines():
+                form.add_error(None, problem)
+    context = {
+        "study": study,
+        "form": form,
+        "platform": PlatformIdentity.Platform(platform),
+        "is_test": purpose == Campaign.Purpose.TEST,
+        "abilities": abilities_of(platform),
+    }
+    return render(request, "dashboard/new_campaign.html", context, status=422 if form.errors else 200)
+
+
+@never_cache
+@require_safe
+@study_page()
+def campaign(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """One campaign: what it offers and costs, how far it is, what can be done."""
+    found = _campaign(study, number)
+    context = {
+        "study": study,
+        "campaign": found,
+        "address": campaign_address(found),
+        "abilities": abilities_of(found.platform),
+        "visits": figures.visits_by_state(found),
+        "submissions": figures.submissions_by_status(found),
+        "money": figures.money_of(found),
+        "postings": found.postings.count(),
+        "made": found.postings.exclude(remote_id="").count(),
+        "differences": found.differences.filter(settled_at=None).count(),
+        "moves": OFFERED[Campaign.State(found.state)],
+        "may_change": Right.CHANGE in rights_in(request.user, study),
+    }
+    if found.state == Campaign.State.DRAFT and context["may_change"]:
+        context |= _cost(found)
+    return render(request, "dashboard/campaign.html", context)
+
+
+@require_POST
+@study_page(post=Right.CHANGE)
+def move_campaign(request: HttpRequest, study: Study, number: int, move: str) -> HttpResponse:
+    """Start, pause, resume or end a campaign, go on with putting it up, or ask the platform now."""
+    found = _campaign(study, number)
+    now = timezone.now()
+    try:
+        if move in MOVES:
+            moved = MOVES[move](
+                campaign=found, marketplace=marketplace_of(found), by=signed_in(request), now=now
+            )
+            messages.success(request, _("The campaign: %(state)s.") % {"state": moved.get_state_display()})
+        elif move in ("continue", "ask"):
+            actions.look_again(campaign=found)
+            messages.success(request, _("The platform is being asked. Look again in a moment."))
+        else:
+            raise Http404
+    except (RecruitmentError, MarketplaceError) as error:
+        messages.error(request, str(error))
+    return redirect("dashboard:campaign", slug=study.slug, number=number)
+
+
+def _cost(found: Campaign) -> dict[str, Any]:
+    """What the draft would cost, or why that cannot be said."""
+    try:
+        marketplace: Marketplace = marketplace_of(found)
+        return {"estimate": marketplace.estimate(offer_of(found)), "balance": marketplace.balance()}
+    except NotConfigured as error:
+        return {"not_configured": str(error)}
+    except MarketplaceError as error:
+        return {"no_estimate": str(error)}
+
+
+def _campaign(study: Study, number: int) -> Campaign:
+    return get_object_or_404(Campaign.objects.select_related("study"), study=study, number=number)

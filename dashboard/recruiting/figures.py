@@ -1,0 +1,130 @@
+"""Counts and sums of a study's campaigns, each in one query. Reads only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from django.db.models import Count, Q, QuerySet, Sum
+
+from annotation.models import Assignment, Study, WorkSession
+from annotation.rules import pseudonym
+from recruitment.models import Campaign, Difference, Payment, Submission
+
+NOTHING = Decimal("0.00")
+
+
+@dataclass(frozen=True, slots=True)
+class Money:
+    """Sums in a campaign's currency, without what the platform charges on top."""
+
+    paid: Decimal
+    underway: Decimal
+    refused: int
+    """Payments that the platform refused."""
+
+
+def campaigns_of(study: Study) -> QuerySet[Campaign]:
+    """The study's campaigns with what came of them, the newest first."""
+    return (
+        Campaign.objects.filter(study=study)
+        .annotate(
+            arrived=Count("visits", distinct=True),
+            confirmed=Count(
+                "visits",
+                filter=Q(visits__session__state=WorkSession.State.CONFIRMED),
+                distinct=True,
+            ),
+            open_differences=Count("differences", filter=Q(differences__settled_at=None), distinct=True),
+            made=Count("postings", filter=~Q(postings__remote_id=""), distinct=True),
+            wanted=Count("postings", distinct=True),
+        )
+        .order_by("-number")
+    )
+
+
+def visits_by_state(campaign: Campaign) -> dict[str, int]:
+    """How many of its visits are open, confirmed and doubted."""
+    rows = campaign.visits.values_list("session__state").annotate(count=Count("pk"))
+    found = dict(rows)
+    return {state: found.get(state, 0) for state in WorkSession.State.values}
+
+
+def submissions_by_status(campaign: Campaign) -> list[tuple[str, int]]:
+    """What the platform says, as (words, count), in the order of the statuses."""
+    found = dict(campaign.submissions.values_list("status").annotate(count=Count("pk")))
+    return [(str(label), found[value]) for value, label in Submission.Status.choices if value in found]
+
+
+def votes_waiting(study: Study) -> int:
+    """Answers that hold a slot and will count once a platform has confirmed their visit."""
+    return Assignment.objects.filter(
+        enrollment__study=study, session__isnull=False, state=Assignment.State.PENDING
+    ).count()
+
+
+def money_of(campaign: Campaign) -> Money:
+    """What was paid in a campaign and what is on its way."""
+    State = Payment.State
+    sums = Payment.objects.filter(submission__campaign=campaign).aggregate(
+        paid=Sum("amount", filter=Q(state=State.DONE)),
+        underway=Sum("amount", filter=Q(state__in=[State.REQUESTED, State.SENDING])),
+        refused=Count("pk", filter=Q(state=State.FAILED)),
+    )
+    return Money(sums["paid"] or NOTHING, sums["underway"] or NOTHING, sums["refused"])
+
+
+def open_differences(study: Study) -> QuerySet[Difference]:
+    """What is still to be dealt with, in all campaigns of the study, the oldest first."""
+    return (
+        Difference.objects.filter(campaign__study=study, settled_at=None)
+        .select_related(
+            "campaign",
+            "visit__session",
+            "visit__enrollment__study",
+            "submission__visit__session",
+            "submission__annotator",
+        )
+        .order_by("pk")
+    )
+
+
+PAYMENT_COLUMNS = (
+    "annotator",
+    "campaign",
+    "platform",
+    "work",
+    "kind",
+    "amount",
+    "currency",
+    "state",
+    "requested_at",
+    "settled_at",
+    "problem",
+)
+
+
+def payment_rows(study: Study) -> Iterator[dict[str, Any]]:
+    """Every payment of the study under pseudonyms, the oldest first, for a table."""
+    payments = (
+        Payment.objects.filter(submission__campaign__study=study)
+        .select_related("submission__campaign")
+        .order_by("pk")
+    )
+    for payment in payments.iterator():
+        submission = payment.submission
+        yield {
+            "annotator": pseudonym(study.pseudonym_key, submission.annotator_id),
+            "campaign": submission.campaign.number,
+            "platform": submission.platform,
+            "work": submission.pk,
+            "kind": payment.kind,
+            "amount": str(payment.amount),
+            "currency": payment.currency,
+            "state": payment.state,
+            "requested_at": payment.requested_at.isoformat(),
+            "settled_at": payment.settled_at.isoformat() if payment.settled_at else "",
+            "problem": payment.problem,
+        }

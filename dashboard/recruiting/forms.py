@@ -1,0 +1,186 @@
+"""The forms in which researchers recruit, decide about work and pay."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.core.validators import RegexValidator
+from django.utils.translation import gettext_lazy as _
+
+from annotation.models import Study
+from dashboard.study_forms import StudyForm
+from recruitment.actions import CampaignSettings
+from recruitment.campaigns import SEATS_OF_A_TEST, fair_reward, seats_needed
+from recruitment.models import Campaign
+
+MTURK = "mturk"
+MINUTES_OF_A_TEST = 10
+MINUTES_OF_A_STORY = Decimal(1)
+STORIES_PER_VISIT = {"mturk": 1, "prolific": 20}
+SEATS_PER_HIT = 3
+"""As the published procedure has it; from 10 on Mechanical Turk charged twice the fee."""
+
+
+class CampaignForm(StudyForm):
+    """What is offered to people on a platform."""
+
+    title = forms.CharField(
+        label=_("Title"), max_length=128, help_text=_("What people read in the platform’s list of work.")
+    )
+    description = forms.CharField(
+        label=_("Description"),
+        max_length=2000,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text=_("What the work is, in a few sentences. Say how long it takes and what happens after."),
+    )
+    keywords = forms.CharField(
+        label=_("Keywords"),
+        max_length=1000,
+        required=False,
+        help_text=_("Separated by commas; for the platforms that search by them."),
+    )
+    stories_per_visit = forms.IntegerField(
+        label=_("Stories in one piece of work"),
+        min_value=1,
+        help_text=_("How many stories a person answers for one reward."),
+    )
+    seats = forms.IntegerField(
+        label=_("Pieces of work"),
+        min_value=1,
+        help_text=_("How many are offered in all. Filled in: as many as the study needs."),
+    )
+    seats_per_posting = forms.IntegerField(
+        label=_("People per HIT"),
+        min_value=1,
+        max_value=1000,
+        help_text=_("From 10 on Mechanical Turk charged another 20 %."),
+    )
+    reward = forms.DecimalField(
+        label=_("Reward for one piece of work"),
+        max_digits=8,
+        decimal_places=2,
+        help_text=_("Filled in: what the expected time comes to at the study’s hourly rate."),
+    )
+    currency = forms.CharField(
+        label=_("Currency"),
+        max_length=3,
+        validators=[RegexValidator(r"^[A-Z]{3}$", _("Three capital letters, like USD."))],
+    )
+    minutes_expected = forms.IntegerField(label=_("Minutes it takes"), min_value=1, max_value=1000)
+    minutes_allowed = forms.IntegerField(
+        label=_("Minutes allowed"),
+        min_value=1,
+        max_value=10_000,
+        help_text=_("After this the platform gives the work to somebody else."),
+    )
+    days_open = forms.IntegerField(label=_("Days on offer"), min_value=1, max_value=365)
+    days_to_review = forms.IntegerField(
+        label=_("Days to decide about work"),
+        min_value=1,
+        max_value=30,
+        help_text=_("After this the platform pays by itself."),
+    )
+    approved_percent = forms.IntegerField(
+        label=_("Share of earlier work approved, at least (%)"), min_value=0, max_value=100, required=False
+    )
+    approved_work = forms.IntegerField(
+        label=_("Earlier work approved, at least"), min_value=0, max_value=1_000_000, required=False
+    )
+    countries = forms.CharField(
+        label=_("Countries"), required=False, help_text=_("Codes like US, GB; empty: everywhere.")
+    )
+    masters_only = forms.BooleanField(
+        label=_("Only “Masters” (Mechanical Turk charged another 5 %)"), required=False
+    )
+    counts_at_once = forms.BooleanField(
+        label=_("Count votes before the platform has confirmed the visit"),
+        required=False,
+        help_text=_("Faster, and taken back for visits that it does not confirm."),
+    )
+    approves_by_itself = forms.BooleanField(
+        label=_("Approve confirmed work without asking me"),
+        required=False,
+        help_text=_("Poor work can still be left out of the data; it is paid all the same."),
+    )
+
+    def __init__(self, data: Any, *, platform: str, purpose: str, initial: dict[str, Any]) -> None:
+        super().__init__(data, initial=initial)
+        self.platform, self.purpose = platform, purpose
+        for name in self._not_asked():
+            del self.fields[name]
+        for field in self.fields.values():
+            if isinstance(field, forms.BooleanField):
+                field.widget.attrs.pop("class", None)
+
+    def _not_asked(self) -> list[str]:
+        names = [] if self.purpose == Campaign.Purpose.STORIES else ["stories_per_visit"]
+        return names if self.platform == MTURK else [*names, "seats_per_posting", "masters_only", "keywords"]
+
+    @classmethod
+    def of(cls, study: Study, *, platform: str, purpose: str, data: Any = None) -> CampaignForm:
+        """The form, filled with the published procedure and what the study's pay comes to."""
+        is_test = purpose == Campaign.Purpose.TEST
+        stories = 0 if is_test else min(STORIES_PER_VISIT[platform], study.story_cap)
+        minutes = Decimal(MINUTES_OF_A_TEST) if is_test else MINUTES_OF_A_STORY * stories
+        is_mturk = platform == MTURK
+        initial = {
+            "title": study.title[:128],
+            "description": study.description[:2000],
+            "keywords": "reading, stories, judgement, short",
+            "stories_per_visit": stories,
+            "seats": SEATS_OF_A_TEST if is_test else max(1, seats_needed(study, stories_per_visit=stories)),
+            "seats_per_posting": SEATS_OF_A_TEST if is_test else SEATS_PER_HIT,
+            "reward": fair_reward(study, minutes=minutes),
+            "currency": study.currency,
+            "minutes_expected": max(1, int(minutes)),
+            "minutes_allowed": max(30, int(minutes) * 3),
+            "days_open": 7,
+            "days_to_review": 14,
+            "approved_percent": 98 if is_mturk else None,
+            "approved_work": 10_000 if is_mturk else None,
+            "countries": "US" if is_mturk else "",
+            "approves_by_itself": True,
+        }
+        return cls(data, platform=platform, purpose=purpose, initial=initial)
+
+    def clean_countries(self) -> tuple[str, ...]:
+        """The codes, in capitals."""
+        given = self.cleaned_data["countries"].replace(",", " ").split()
+        return tuple(code.upper() for code in given)
+
+    def settings(self) -> CampaignSettings:
+        """The campaign in a valid form. A platform that posts everything at once has one posting."""
+        given = dict(self.cleaned_data)
+        if self.platform != MTURK:
+            given["seats_per_posting"] = min(given["seats"], 32_767)
+        return CampaignSettings(platform=self.platform, purpose=self.purpose, **given)
+
+
+class DecisionForm(StudyForm):
+    """What a researcher does about a difference, in words."""
+
+    how = forms.CharField(
+        label=_("How it was dealt with"),
+        max_length=1000,
+        help_text=_("A few words; kept in the log."),
+    )
+
+
+class RejectionForm(StudyForm):
+    """Why somebody is not paid."""
+
+    reason = forms.CharField(
+        label=_("Reason, which the person reads"), widget=forms.Textarea(attrs={"rows": 4}), max_length=2000
+    )
+    category = forms.ChoiceField(label=_("Kind of reason"), required=False)
+
+    def __init__(self, data: Any, *, categories: tuple[tuple[str, str], ...], shortest: int) -> None:
+        super().__init__(data)
+        self.fields["reason"].min_length = shortest  # type: ignore[attr-defined]
+        if categories:
+            self.fields["category"].choices = categories  # type: ignore[attr-defined]
+            self.fields["category"].required = True
+        else:
+            del self.fields["category"]
