@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 
 from django.utils.translation import gettext as _
 
@@ -29,8 +29,8 @@ def amount_of(said: Decimal | int | str) -> Decimal:
 
 
 def per_hour(reward: Decimal, seconds: Decimal | float) -> Decimal:
-    """What the reward comes to for an hour's work."""
-    return (reward * 3600 / Decimal(str(seconds))).quantize(CENT, ROUND_HALF_UP)
+    """What the reward comes to for an hour's work, rounded down: no pay reaches a floor by rounding."""
+    return (reward * 3600 / Decimal(str(seconds))).quantize(CENT, ROUND_DOWN)
 
 
 def pay_warning(reward: Decimal, currency: str, seconds: Decimal | float | None) -> str:

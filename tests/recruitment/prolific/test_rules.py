@@ -1,0 +1,76 @@
+"""Words, money and errors of Prolific's, as pure functions."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from recruitment.marketplace import NotEnoughMoney, Refused, Status, Unreachable
+from recruitment.prolific.arrivals import InvalidClaim, is_same_page, read_claim
+from recruitment.prolific.errors import NotFound, error_of
+from recruitment.prolific.money import cents, pay_warning
+from recruitment.prolific.payloads import least_minutes_allowed
+from recruitment.prolific.statuses import status_of
+
+ID = "60ffe5c8371090c7041d43f8"
+
+
+def test_statuses_that_decide_money_are_ours_and_unknown_words_do_nothing() -> None:
+    assert status_of("AWAITING REVIEW") is Status.SUBMITTED
+    assert status_of("TIMED-OUT") is Status.TIMED_OUT
+    assert status_of("PARTIALLY APPROVED") is Status.APPROVED
+    assert status_of("RESERVED") is status_of("PROCESSING") is Status.ACTIVE
+    assert status_of("SOMETHING NEW") is Status.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("status", "detail", "kind", "maybe_done"),
+    [
+        (429, "slow down", Unreachable, False),
+        (500, None, Unreachable, True),
+        (502, "Bad gateway", Unreachable, True),
+        (400, {"reward": ["Too low."]}, Refused, None),
+        (400, "You do not have enough funds to publish", NotEnoughMoney, None),
+        (401, "Invalid token.", Refused, None),
+        (404, "Not found.", NotFound, None),
+    ],
+)
+def test_errors_say_whether_to_ask_again(
+    status: int, detail: Any, kind: type, maybe_done: bool | None
+) -> None:
+    error = error_of(status, {"error": {"status": status, "detail": detail}}, "POST /x/", writes=True)
+    assert type(error) is kind
+    assert getattr(error, "maybe_done", None) == maybe_done
+    assert getattr(error_of(503, None, "GET /x/", writes=False), "maybe_done", None) is False
+
+
+def test_the_pay_is_measured_against_the_time_that_people_took() -> None:
+    assert pay_warning(Decimal("2.00"), "GBP", 1200) == ""  # 6 pounds an hour
+    assert "5.99 GBP" in pay_warning(Decimal("2.00"), "GBP", 1201)
+    assert "7.20 USD" in pay_warning(Decimal("2.00"), "USD", 1000)
+    assert pay_warning(Decimal("0.01"), "GBP", None) == ""
+    assert cents(Decimal("19.99")) == 1999
+    with pytest.raises(ValueError, match="whole cents"):
+        cents(Decimal("0.005"))
+
+
+def test_the_least_time_allowed_is_the_formula_of_the_reference() -> None:
+    assert [least_minutes_allowed(minutes) for minutes in (1, 10, 30)] == [6, 29, 73]
+
+
+def test_ids_have_a_shape_and_pages_are_compared_without_their_parameters() -> None:
+    given = {"PROLIFIC_PID": ID, "STUDY_ID": ID, "SESSION_ID": ID}
+    assert read_claim(given).person == ID
+    wrong: list[dict[str, str]] = [
+        {"PROLIFIC_PID": "{{%PROLIFIC_PID%}}"},
+        {"SESSION_ID": ""},
+        {"STUDY_ID": ID + "0"},
+    ]
+    for change in wrong:
+        with pytest.raises(InvalidClaim):
+            read_claim(given | change)
+    assert is_same_page("https://a.org/join/s/1/?x=1", "https://A.org/join/s/1/")
+    for other in ("https://a.org/join/s/11/", "https://a.org.evil.org/join/s/1/", "http://a.org/join/s/1/"):
+        assert not is_same_page("https://a.org/join/s/1/?x=1", other)
