@@ -1,23 +1,23 @@
-"""What Mechanical Turk can do, and what people should know before they use it."""
+"""What Mechanical Turk could do, that it is no more, and what people should know before they use it."""
 
 from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
 from recruitment.marketplace import Abilities
-from recruitment.mturk.client import ENDPOINTS
+from recruitment.mturk.environments import is_amazon
 
 
-def abilities(endpoint: str) -> Abilities:
-    """In the language of whoever looks; ``endpoint`` is empty for Amazon's own."""
-    is_amazons = endpoint.rstrip("/") in ("", *ENDPOINTS.values())
+def abilities(endpoint: str = "") -> Abilities:
+    """In the language of whoever looks; ``endpoint`` is where the API is, if not at Amazon's."""
+    is_amazons = is_amazon(endpoint)
     closed = _(
         "Amazon closed Mechanical Turk for good on 30 September 2026. This works with nothing but a test "
         "double of it, or with a site that speaks the same protocol."
     )
     elsewhere = _(
-        "This site speaks to an address of its own instead of Amazon’s, which closed Mechanical Turk for good "
-        "on 30 September 2026."
+        "This site speaks to an address of its own instead of Amazon’s, which closed Mechanical Turk for "
+        "good on 30 September 2026."
     )
     return Abilities(
         has_preview=True,
@@ -26,5 +26,14 @@ def abilities(endpoint: str) -> Abilities:
         needs_rejection_category=False,
         returns_receipt=True,
         still_exists=not is_amazons,
-        notes=(closed if is_amazons else elsewhere,),
+        notes=(
+            closed if is_amazons else elsewhere,
+            _("From ten people on the same HIT on, the fee on each reward is 40 % instead of 20 %."),
+            _("A HIT for fewer than ten people can never be widened to ten or more."),
+            _(
+                "What somebody accepted and did not hand in is known for your own HITs alone: it is shown to "
+                "nobody, so people who left work are those who opened it here and were never listed there."
+            ),
+            _("What nobody decides about is approved by itself, and can then not be rejected any more."),
+        ),
     )

@@ -14,12 +14,9 @@ from django.utils.translation import gettext as _
 from accounts.models import Environment
 from recruitment.marketplace import NotConfigured, Refused, Unreachable
 from recruitment.mturk import errors
+from recruitment.mturk.environments import ENDPOINTS
 
 REGION = "us-east-1"  # there never was another
-ENDPOINTS = {
-    Environment.LIVE: "https://mturk-requester.us-east-1.amazonaws.com",
-    Environment.REHEARSAL: "https://mturk-requester-sandbox.us-east-1.amazonaws.com",
-}
 ADAPTIVE: Final = {"mode": "adaptive", "total_max_attempts": 4}
 """How often boto3 tries, slowing down when told to. Quotas are unknown; 2 or 3 calls a second were safe."""
 CONNECT_SECONDS, READ_SECONDS = 5, 15

@@ -28,6 +28,7 @@ from recruitment.marketplace import (
 from recruitment.mturk import fees
 from recruitment.mturk.abilities import abilities
 from recruitment.mturk.client import ADAPTIVE, Api
+from recruitment.mturk.environments import is_amazon
 from recruitment.mturk.groups import Groups
 from recruitment.mturk.hits import Hits, hit_type_of
 from recruitment.mturk.review import Review
@@ -65,7 +66,7 @@ class MechanicalTurk:
         retries: Mapping[str, Any] = ADAPTIVE,
         now: Callable[[], datetime] = _now,
     ) -> None:
-        self.environment = environment
+        self.environment, self._is_amazon = environment, is_amazon(endpoint)
         self.abilities = abilities(endpoint)
         self._api = Api(
             environment=environment, key_id=key_id, secret=secret, endpoint=endpoint, retries=retries

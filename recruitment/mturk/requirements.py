@@ -9,15 +9,11 @@ from typing import Any
 
 from accounts.models import Environment
 from recruitment.marketplace import Offer
+from recruitment.mturk.environments import MASTERS
 
 PERCENT_APPROVED = "000000000000000000L0"
 NUMBER_APPROVED = "00000000000000000040"
 LOCALE = "00000000000000000071"
-MASTERS = {
-    Environment.LIVE: "2F1QJWKUDD8XADTFD2Q0G6UTO95ALH",
-    Environment.REHEARSAL: "2ARFPLSP75KLA8M8DH1HTEQVJT3SY6",
-}
-"""Masters is another type in the sandbox; the wrong one does not exist there."""
 RATE_COUNTS_FROM = 100
 """A worker with fewer submitted assignments has an approval rate of 100 %, whatever happened to them."""
 
