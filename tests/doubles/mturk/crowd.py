@@ -37,8 +37,9 @@ class Crowd:
         with self._world.lock:
             self._world.settle()
             worker = self._worker(worker_id)
+            own = self._own(worker)
             hits = self._world.hits.values()
-            return [hit.hit_id for hit in hits if self._why_not(worker, hit, "discover") == ""]
+            return [hit.hit_id for hit in hits if self._why_not(worker, own, hit, "discover") == ""]
 
     def preview(self, hit_id: str, worker_id: str) -> str:
         """The address of our page in the frame of a preview: no assignment, and who looks is not said."""
@@ -56,7 +57,7 @@ class Crowd:
         with world.lock:
             world.settle()
             hit, worker = world.hit(hit_id), self._worker(worker_id)
-            refusal = self._why_not(worker, hit, "accept")
+            refusal = self._why_not(worker, self._own(worker), hit, "accept")
             if refusal:
                 raise Refused(refusal)
             free = world.seats(hit, "Free")
@@ -70,7 +71,7 @@ class Crowd:
                 accepted=now,
                 deadline=now + timedelta(seconds=world.type_of(hit).duration),
             )
-            world.assignments.put(identifier, row)
+            world.seat(row)
             world.tell("AssignmentAccepted", hit, row)
             return row
 
@@ -115,7 +116,7 @@ class Crowd:
                 auto_approval=now + delay,
                 answer=questions.form_answers(answers),
             )
-            world.assignments.put(row.assignment_id, done)
+            world.seat(done)
             world.tell("AssignmentSubmitted", hit, done)
             world.tell_if_reviewable(hit)
             return done
@@ -143,9 +144,11 @@ class Crowd:
             raise Refused("This HIT is no longer assigned to you.")
         return row
 
-    def _why_not(self, worker: Worker, hit: Hit, action: str) -> str:
+    def _own(self, worker: Worker) -> list[Assignment]:
+        return [row for row in self._world.assignments.values() if row.worker_id == worker.worker_id]
+
+    def _why_not(self, worker: Worker, own: list[Assignment], hit: Hit, action: str) -> str:
         world = self._world
-        own = [row for row in world.assignments.values() if row.worker_id == worker.worker_id]
         here = {row.state for row in own if row.hit_id == hit.hit_id}
         if world.status(hit) != "Assignable":
             return "There are no more of these HITs available."

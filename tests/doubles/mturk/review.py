@@ -95,6 +95,6 @@ def reject_assignment(world: World, params: Params) -> dict[str, Any]:
         raise errors.invalid_value("RequesterFeedback", params["RequesterFeedback"])
     now = world.now()
     rejected = replace(row, state="Rejected", rejected=now, feedback=params["RequesterFeedback"])
-    world.assignments.put(row.assignment_id, rejected)
+    world.seat(rejected)
     world.tell("AssignmentRejected", world.hit(row.hit_id), rejected)
     return {}

@@ -42,6 +42,7 @@ class MTurkDouble:
         seed: Of everything left to chance: ids, faults, the order of notifications.
         fault_rate: Share of API calls that go wrong.
         sandbox: The flags of the frame in which the worker site shows our page.
+        port: Where it listens on 127.0.0.1; 0 takes a free one.
     """
 
     def __init__(
@@ -52,13 +53,14 @@ class MTurkDouble:
         seed: int = 0,
         fault_rate: float = 0.0,
         sandbox: str = STRICT_SANDBOX,
+        port: int = 0,
     ) -> None:
         self.world = World(environment=environment, deposit=deposit, seed=seed)
         self.faults = Faults(seed, fault_rate)
         self.sandbox = sandbox
         self.defects: list[str] = []
         """Where the double itself broke the protocol: a test that finds one has found a wrong double."""
-        self._http = _Server(("127.0.0.1", 0), _Handler)
+        self._http = _Server(("127.0.0.1", port), _Handler)
         self._http.double = self
         self.url = f"http://127.0.0.1:{self._http.server_address[1]}"
         self.crowd = Crowd(self.world, self.url)

@@ -59,6 +59,7 @@ class World:
         self.hit_types: Table[HitType] = Table(self)
         self.hits: Table[Hit] = Table(self)
         self.assignments: Table[Assignment] = Table(self)
+        self._seats: dict[str, list[str]] = {}  # by HIT, so that a list of thousands of HITs takes no minutes
         self.qualification_types: Table[QualificationType] = Table(self)
         self.grants: Table[Grant] = Table(self)
         self.charges: Table[Charge] = Table(self)
@@ -99,8 +100,15 @@ class World:
 
     def seats(self, hit: Hit, *states: str) -> list[Assignment]:
         """The assignments of a HIT that are in one of these states."""
-        rows = self.assignments.values()
-        return [row for row in rows if row.hit_id == hit.hit_id and row.state in states]
+        rows = (self.assignments.get(seat) for seat in self._seats.get(hit.hit_id, ()))
+        return [row for row in rows if row is not None and row.state in states]
+
+    def seat(self, row: Assignment) -> Assignment:
+        """Put an assignment into its new state."""
+        seats = self._seats.setdefault(row.hit_id, [])
+        if row.assignment_id not in seats:
+            seats.append(row.assignment_id)
+        return self.assignments.put(row.assignment_id, row)
 
     def taken(self, hit: Hit) -> int:
         """How many of its assignments nobody else can accept."""
@@ -151,9 +159,7 @@ class World:
     def vacate(self, assignment: Assignment, event_type: str) -> None:
         """Free a seat. The id stays and goes to the next worker who accepts the HIT."""
         hit = self.hit(assignment.hit_id)
-        self.assignments.put(
-            assignment.assignment_id, Assignment(assignment.assignment_id, assignment.hit_id)
-        )
+        self.seat(Assignment(assignment.assignment_id, assignment.hit_id))
         self.tell(event_type, hit, assignment)
         self.tell_if_reviewable(hit)
 
@@ -169,5 +175,5 @@ class World:
         charge = Charge("reward", assignment.worker_id, assignment.assignment_id, reward, fee, at)
         self.charges.put(f"reward {assignment.assignment_id}", charge)
         row = replace(assignment, state="Approved", approved=at, rejected=None, feedback=feedback)
-        self.assignments.put(assignment.assignment_id, row)
+        self.seat(row)
         self.tell("AssignmentApproved", hit, row)
