@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from accounts.models import PlatformIdentity
 from annotation.models import Story, Study
 from recruitment.links import absolute
 from recruitment.marketplace import Offer
 from recruitment.models import Campaign
+from recruitment.prolific.payloads import limits_of
 
 if TYPE_CHECKING:
     from recruitment.actions.campaigns import CampaignSettings
@@ -94,11 +96,24 @@ def problems_of(settings: CampaignSettings, study: Study) -> list[str]:
     bad = [country for country in settings.countries if not (len(country) == 2 and country.isupper())]
     if bad:
         found.append(_("“%(code)s” is no country code like US.") % {"code": bad[0]})
-    if settings.platform == "mturk" and settings.approved_percent and not settings.approved_work:
-        found.append(
+    return found + _limits_of_platform(settings)
+
+
+def _limits_of_platform(settings: CampaignSettings) -> list[str]:
+    if settings.platform == PlatformIdentity.Platform.PROLIFIC:
+        return limits_of(
+            seats=settings.seats,
+            seats_per_posting=settings.seats_per_posting,
+            minutes_expected=settings.minutes_expected,
+            minutes_allowed=settings.minutes_allowed,
+            masters_only=settings.masters_only,
+            countries=settings.countries,
+        )
+    if settings.approved_percent and not settings.approved_work:
+        return [
             _(
                 "Mechanical Turk counted people with fewer than 100 pieces of work as approved at 100 %: ask "
                 "for a number of approved pieces as well."
             )
-        )
-    return found
+        ]
+    return []

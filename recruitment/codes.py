@@ -10,6 +10,7 @@ from __future__ import annotations
 import enum
 import hashlib
 import hmac
+import secrets
 from collections.abc import Iterable
 
 ALPHABET = "ACDEFGHJKLMNPQRTVWXY34679"
@@ -39,6 +40,12 @@ def completion_code(key: str, enrollment_id: int, outcome: Outcome) -> str:
     for _place in range(LENGTH):
         number, letter = divmod(number, len(ALPHABET))
         letters.append(ALPHABET[letter])
+    return f"{''.join(letters[: LENGTH // 2])}-{''.join(letters[LENGTH // 2 :])}"
+
+
+def new_code() -> str:
+    """A code for everybody in a study, where a platform wants it registered; nobody can guess it."""
+    letters = [secrets.choice(ALPHABET) for _place in range(LENGTH)]
     return f"{''.join(letters[: LENGTH // 2])}-{''.join(letters[LENGTH // 2 :])}"
 
 

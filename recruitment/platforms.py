@@ -39,11 +39,18 @@ def marketplace(platform: str, environment: str) -> Marketplace:
             key_id=account["key_id"],
             secret=account["secret"],
             endpoint=account["endpoint"],
+            topic=account["notification_topic"],
         )
     if platform == PlatformIdentity.Platform.PROLIFIC:
         from recruitment.prolific.marketplace import Prolific
 
-        signed = settings.PROLIFIC_SIGNED_ADDRESSES[environment]
         account = settings.PROLIFIC[environment]
-        return Prolific(environment=environment, signs_addresses=signed, **account)
+        return Prolific(
+            environment=environment,
+            token=account["token"],
+            workspace=account["workspace"],
+            project=account["project"],
+            api=account["api"],
+            signs_addresses=settings.PROLIFIC_SIGNED_ADDRESSES[environment],
+        )
     raise ValueError(f"{platform} is no platform on which campaigns run.")

@@ -28,9 +28,15 @@ def now_or_never(task: str, *ids: int) -> None:
         ) from error
 
 
-def soon(task: str, *ids: int) -> None:
-    """The same for what a sweep sends if it could not be queued: then it is late, not lost, and logged."""
-    transaction.on_commit(lambda: app.send_task(task, args=list(ids)), robust=True)
+def soon(task: str, *ids: int, after: int = 0) -> None:
+    """The same for what a sweep sends if it could not be queued: then it is late, not lost, and logged.
+
+    ``after``: not before so many seconds are over.
+    """
+    if after:
+        transaction.on_commit(lambda: app.send_task(task, args=list(ids), countdown=after), robust=True)
+    else:
+        transaction.on_commit(lambda: app.send_task(task, args=list(ids)), robust=True)
 
 
 def _queue(task: str, ids: list[int | None]) -> None:

@@ -8,6 +8,8 @@ from django.urls import include, path
 urlpatterns = [
     path("join/", include("recruitment.urls")),
     path("", include("recruitment.link_urls")),
+    path("hooks/mturk/", include("recruitment.mturk.urls")),
+    path("hooks/prolific/", include("recruitment.prolific.urls")),
     path("work/<str:token>/qualification/", include("qualification.urls")),
     path("work/<str:token>/", include("annotation.urls")),
     path("releases/", include("publishing.urls")),

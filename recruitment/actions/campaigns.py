@@ -14,10 +14,11 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils.translation import gettext as _
 
-from accounts.models import User
+from accounts.models import PlatformIdentity, User
 from annotation import actions as annotation_actions
 from annotation.models import Event, Study
 from recruitment.campaigns import offer_of, problems_of, reference_of
+from recruitment.codes import new_code
 from recruitment.errors import CannotRecruit
 from recruitment.marketplace import Group, Marketplace, MarketplaceError, PostingRequest
 from recruitment.models import Campaign, Posting
@@ -63,6 +64,8 @@ def create_campaign(*, study: Study, settings: CampaignSettings, by: User | None
         raise CannotRecruit("\n".join(found))
     last = Campaign.objects.filter(study=study).aggregate(last=Max("number"))["last"] or 0
     values = asdict(settings) | {"countries": list(settings.countries)}
+    if settings.platform == PlatformIdentity.Platform.PROLIFIC:
+        values |= {"completion_code": new_code(), "screen_out_code": new_code()}
     campaign = Campaign.objects.create(
         study=study,
         environment=study.environment,
@@ -104,6 +107,11 @@ def start_campaign(
     campaign is no draft; and the errors of ``recruitment.marketplace``.
     """
     estimate = marketplace.estimate(offer_of(campaign))
+    if estimate.currency != campaign.currency:
+        raise CannotRecruit(
+            _("The account pays in %(theirs)s, the campaign says %(ours)s. Nothing was created.")
+            % {"theirs": estimate.currency, "ours": campaign.currency}
+        )
     balance = marketplace.balance()
     if balance is not None and balance < estimate.total:
         raise CannotRecruit(
@@ -156,7 +164,8 @@ def _make_groups(campaign: Campaign, marketplace: Marketplace) -> None:
     if not campaign.qualified_group and campaign.study.gate != Study.Gate.NOT_REQUIRED:
         group = marketplace.ensure_group(Group.QUALIFIED, reference=campaign.study.slug)
         _keep(campaign, qualified_group=group)
-    if not campaign.incomplete_group:
+    # On Prolific people may return work at any time without it being held against them.
+    if not campaign.incomplete_group and campaign.platform != PlatformIdentity.Platform.PROLIFIC:
         group = marketplace.ensure_group(Group.INCOMPLETE, reference=campaign.study.slug)
         _keep(campaign, incomplete_group=group)
 

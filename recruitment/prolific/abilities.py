@@ -42,6 +42,7 @@ def abilities() -> Abilities:
             _("Before work is rejected, the person is asked to return it and has three days to do so."),
             _("What was returned or ran out of time on Prolific can never be approved there."),
             _("What nobody decides about is approved by Prolific after 21 days."),
+            _("A study is offered until its places are taken, or until you pause or end the campaign."),
             _("There is no sandbox: rehearse in a workspace of its own."),
         ),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 from urllib.parse import urlencode
@@ -23,6 +24,14 @@ LONGEST_PAUSE = 8.0
 PAGE_SIZE = 100
 
 
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What was answered to a request that Prolific carried out."""
+
+    body: Any
+    headers: Mapping[str, str]
+
+
 class ProlificClient:
     """Speaks for one API token. Safe to share between threads.
 
@@ -36,14 +45,16 @@ class ProlificClient:
         token: str,
         api: str = API,
         sleep: Callable[[float], None] = time.sleep,
-        tries: int = TRIES,
+        is_quick: bool = False,
     ) -> None:
+        """``is_quick``: while somebody waits for a page, it is asked once and given a few seconds."""
         self.api = api.rstrip("/")
         self._headers = {"Authorization": f"Token {token}"} if token else {}
         self._sleep = sleep
-        self._tries = tries
+        self._tries = 1 if is_quick else TRIES
+        connect, read = (2.0, 4.0) if is_quick else (5.0, 20.0)
         self._http = urllib3.PoolManager(
-            maxsize=4, retries=False, timeout=urllib3.Timeout(connect=5.0, read=20.0)
+            maxsize=4, retries=False, timeout=urllib3.Timeout(connect=connect, read=read)
         )
 
     def get(self, path: str, **query: Any) -> Any:
@@ -89,27 +100,39 @@ class ProlificClient:
         body: Mapping[str, Any] | None = None,
         repeatable: bool,
     ) -> Any:
-        """The answer, with numbers as ``Decimal``.
+        """The answer, with numbers as ``Decimal``; raises what :meth:`reply` raises."""
+        return self.reply(method, path, query=query, body=body, repeatable=repeatable).body
+
+    def reply(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, Any] | None = None,
+        body: Mapping[str, Any] | None = None,
+        repeatable: bool,
+    ) -> Reply:
+        """The answer with its headers.
 
         Raises :class:`Refused` and its kinds for what Prolific refuses, and :class:`Unreachable`, which
         knows whether it may have been done.
         """
         address = f"{self.api}{path}" + (f"?{urlencode(query)}" if query else "")
-        maybe_done = False
-        for number in range(1, self._tries + 1):
-            trouble, wait = self._try(method, address, path, body)
-            if not isinstance(trouble, Unreachable):
-                return trouble
-            maybe_done = maybe_done or trouble.maybe_done
-            if number == self._tries or (trouble.maybe_done and not repeatable):
-                break
+        maybe_done, number = False, 1
+        while True:
+            answer, wait = self._try(method, address, path, body)
+            if isinstance(answer, Reply):
+                return answer
+            maybe_done = maybe_done or answer.maybe_done
+            if number == self._tries or (answer.maybe_done and not repeatable):
+                answer.maybe_done = maybe_done
+                raise answer
             self._sleep(min(wait if wait is not None else 0.5 * 2**number, LONGEST_PAUSE))
-        trouble.maybe_done = maybe_done
-        raise trouble
+            number += 1
 
     def _try(
         self, method: str, address: str, path: str, body: Mapping[str, Any] | None
-    ) -> tuple[Any, float | None]:
+    ) -> tuple[Reply | Unreachable, float | None]:
         """One try: what was answered, or the trouble with it and how long Prolific asks to wait."""
         operation = f"{method} {path}"
         writes = method != "GET"
@@ -127,7 +150,7 @@ class ProlificClient:
                 told = _("Prolific’s answer cannot be read (%s).") % operation
                 return Unreachable(told, maybe_done=writes), None
         if reply.status < 300:
-            return answer, None
+            return Reply(answer, reply.headers), None
         error = error_of(reply.status, answer, operation, writes=writes)
         if not isinstance(error, Unreachable):
             raise error

@@ -36,9 +36,9 @@ from recruitment.prolific.abilities import CATEGORIES, SHORTEST_REJECTION, abili
 from recruitment.prolific.arrivals import Claim
 from recruitment.prolific.client import API, ProlificClient
 from recruitment.prolific.errors import NotFound
-from recruitment.prolific.money import amount_of, cents, estimate_of, pay_warning
+from recruitment.prolific.estimates import currencies_differ, estimate_of
+from recruitment.prolific.money import amount_of, cents
 from recruitment.prolific.payloads import (
-    REVIEW_DAYS,
     filters_of,
     internal_name,
     problems_of,
@@ -57,7 +57,7 @@ READS = 3
 @lru_cache
 def keys_of(api: str) -> StudyKeys:
     """The signing keys that an API publishes, kept for all requests of this process."""
-    client = ProlificClient(token="", api=api, tries=2)
+    client = ProlificClient(token="", api=api, is_quick=True)
     return StudyKeys(lambda: client.request("GET", "/.well-known/study/jwks.json", repeatable=True))
 
 
@@ -89,6 +89,7 @@ class Prolific:
         self.project = project
         self.signs_addresses = signs_addresses
         self.client = ProlificClient(token=token, api=api or API, sleep=sleep)
+        self._quick = ProlificClient(token=token, api=api or API, is_quick=True)
         self._now = now
 
     @property
@@ -102,33 +103,12 @@ class Prolific:
         balance = self.client.get(f"/workspaces/{self.workspace}/balance/")
         asked = {"reward": cents(offer.reward), "total_available_places": offer.seats}
         said = self.client.post("/study-cost-calculator/", asked, repeatable=True)
-        total, currency = amount_of(said["total_cost"]), balance["currency_code"]
         return estimate_of(
-            reward=offer.reward,
-            seats=offer.seats,
-            total=total,
-            currency=currency,
-            warnings=tuple(self._warnings(offer, currency, total, amount_of(balance["available_balance"]))),
+            offer,
+            total=amount_of(said["total_cost"]),
+            currency=balance["currency_code"],
+            available=amount_of(balance["available_balance"]),
         )
-
-    def _warnings(self, offer: Offer, currency: str, total: Decimal, available: Decimal) -> list[str]:
-        warnings = problems_of(offer)
-        pay = pay_warning(offer.reward, offer.currency, offer.minutes_expected * 60)
-        if pay:
-            warnings.append(pay)
-        if currency != offer.currency:
-            warnings.append(
-                _("The workspace pays in %(theirs)s, the campaign says %(ours)s: change the campaign.")
-                % {"theirs": currency, "ours": offer.currency}
-            )
-        if total > available:
-            warnings.append(
-                _("The workspace has %(available)s %(currency)s left: add money before you begin.")
-                % {"available": available, "currency": currency}
-            )
-        if offer.days_to_review > REVIEW_DAYS:
-            warnings.append(_("Prolific approves by itself after %s days.") % REVIEW_DAYS)
-        return warnings
 
     def fee(self, offer: Offer, amount: Decimal, *, is_bonus: bool) -> Decimal:
         """Prolific takes the same share of rewards and bonuses, which depends on the account: it is asked."""
@@ -179,6 +159,9 @@ class Prolific:
     def prepare(self, offer: Offer) -> str:
         """A draft, known again by its internal name and its address. Raises :class:`Refused`."""
         fields = study_of(offer, self._filters(offer), project=self.project, signed=self.signs_addresses)
+        currency = self.client.get(f"/workspaces/{self.workspace}/balance/")["currency_code"]
+        if currency != offer.currency:
+            raise Refused(currencies_differ(currency, offer), code="CURRENCY")
         found = self._find(offer, fields["external_study_url"])
         if found is None:
             try:
@@ -277,8 +260,9 @@ class Prolific:
         return [statuses.work_of(row, study=remote_id) for row in rows]
 
     def one_work(self, hit_assignment: str) -> Work | None:
+        """Asked while somebody who has just come waits, so that it is asked once and not for long."""
         try:
-            return statuses.work_of(self._submission(hit_assignment))
+            return statuses.work_of(self._quick.get(f"/submissions/{hit_assignment}/"))
         except NotFound:
             return None
 

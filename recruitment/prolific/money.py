@@ -7,8 +7,6 @@ from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 
 from django.utils.translation import gettext as _
 
-from recruitment.marketplace import Estimate, Line
-
 LEAST_PER_HOUR: Mapping[str, Decimal] = {"GBP": Decimal(6), "USD": Decimal(8)}
 """What Prolific demands, of the median of the real times; researcher-help.prolific.com, article 4dd6a0."""
 
@@ -46,16 +44,3 @@ def pay_warning(reward: Decimal, currency: str, seconds: Decimal | float | None)
         "This pays %(paid)s %(currency)s per hour. Prolific demands at least %(least)s %(currency)s of the "
         "median time that people really take, and has you top it up or stops the study."
     ) % {"paid": per_hour(reward, seconds), "currency": currency, "least": least}
-
-
-def estimate_of(
-    *, reward: Decimal, seats: int, total: Decimal, currency: str, warnings: tuple[str, ...]
-) -> Estimate:
-    """The estimate from Prolific's own total: what is not reward is its fee and the tax on it."""
-    rewards = reward * seats
-    fees = total - rewards
-    lines = (
-        Line(_("%(seats)s rewards of %(reward)s") % {"seats": seats, "reward": reward}, rewards),
-        Line(_("Prolific’s fee, with tax"), fees),
-    )
-    return Estimate(currency=currency, rewards=rewards, fees=fees, lines=lines, warnings=warnings)

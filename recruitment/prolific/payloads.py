@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from html import escape
 from typing import Any
 
@@ -29,22 +29,43 @@ def least_minutes_allowed(minutes_expected: int) -> int:
     return math.ceil(2 + 2 * minutes_expected + 2 * math.sqrt(minutes_expected))
 
 
-def problems_of(offer: Offer) -> list[str]:
-    """What of the offer cannot be had on Prolific, in sentences; empty for nothing."""
+def limits_of(
+    *,
+    seats: int,
+    seats_per_posting: int,
+    minutes_expected: int,
+    minutes_allowed: int,
+    masters_only: bool,
+    countries: Collection[str],
+) -> list[str]:
+    """What of a campaign's settings cannot be had on Prolific, in sentences; empty for nothing."""
     problems = []
-    least = least_minutes_allowed(offer.minutes_expected)
-    if offer.minutes_allowed < least:
+    least = least_minutes_allowed(minutes_expected)
+    if minutes_allowed < least:
         problems.append(
             _("For work of %(expected)s minutes Prolific allows at least %(least)s minutes.")
-            % {"expected": offer.minutes_expected, "least": least}
+            % {"expected": minutes_expected, "least": least}
         )
-    if len(offer.postings) != 1:
+    if seats != seats_per_posting:
         problems.append(_("On Prolific a campaign is one study: all places belong to one posting."))
-    if offer.masters_only:
+    if masters_only:
         problems.append(_("Prolific has no Masters. Use the approval rate and the number of approvals."))
-    unknown = [code for code in offer.countries if code not in COUNTRY_NAMES]
+    unknown = [code for code in countries if code not in COUNTRY_NAMES]
     if unknown:
         problems.append(_("Prolific has nobody from: %s.") % ", ".join(unknown))
+    return problems
+
+
+def problems_of(offer: Offer) -> list[str]:
+    """What of the offer cannot be had on Prolific, in sentences; empty for nothing."""
+    problems = limits_of(
+        seats=offer.seats,
+        seats_per_posting=offer.seats_per_posting,
+        minutes_expected=offer.minutes_expected,
+        minutes_allowed=offer.minutes_allowed,
+        masters_only=offer.masters_only,
+        countries=offer.countries,
+    )
     if not offer.completion_code or not offer.screen_out_code:
         problems.append(_("A study needs a completion code and a screen-out code."))
     elif offer.completion_code == offer.screen_out_code:
@@ -112,10 +133,12 @@ def filters_of(offer: Offer, known: Iterable[Mapping[str, Any]]) -> list[dict[st
     """Who may see the study.
 
     ``known`` are the filters that Prolific has now; their names and choices change, and a filter that is
-    not there would let everybody in. Raises :class:`Refused` for one that is missing.
+    not there would let everybody in. Who has passed a test is not asked to take it again. Raises
+    :class:`Refused` for a filter that is missing.
     """
     by_id = {entry["filter_id"]: entry for entry in known}
-    filters = [_group_filter(BLOCKED, [group]) for group in offer.excludes_groups if group]
+    blocked = [group for group in (*offer.excludes_groups, offer.adds_to_group) if group]
+    filters = [_group_filter(BLOCKED, blocked)] if blocked else []
     if offer.needs_group:
         filters.append(_group_filter(ALLOWED, [offer.needs_group]))
     if offer.approved_percent is not None:
