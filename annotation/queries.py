@@ -8,8 +8,8 @@ from decimal import Decimal
 from django.db.models import Exists, OuterRef, Q
 
 from annotation import rules
-from annotation.models import Enrollment, Exclusion, Vote
-from annotation.protocols.base import Choice, Protocol
+from annotation.models import Answer, CheckOption, CheckResult, Enrollment, Exclusion, Vote
+from annotation.protocols.base import Choice, Protocol, Question
 from annotation.rules import Reason
 
 RECENT = 50
@@ -85,6 +85,38 @@ def work_so_far(enrollment: Enrollment) -> WorkSoFar:
     pace = rules.median_seconds([vote.seconds_on_task for vote in newest])
     stories = enrollment.stories_submitted
     return WorkSoFar(stories, pace, rules.estimated_pay(stories, pace, enrollment.study.pay_rate))
+
+
+@dataclass(frozen=True, slots=True)
+class CheckWarning:
+    """What somebody is told who has failed too many hidden checks: how many, of how many, and in what.
+
+    ``questions`` are those of the form that they answered otherwise.
+    """
+
+    answered: int
+    failed: int
+    questions: list[Question]
+    can_be_suspended: bool
+
+
+def warning(enrollment: Enrollment) -> CheckWarning | None:
+    """The warning that the person is to read now: until they answer the next story after it was given."""
+    if enrollment.warned_after is None or enrollment.warned_after != enrollment.stories_submitted:
+        return None
+    results = CheckResult.objects.of_person(enrollment)
+    accepted = CheckOption.objects.filter(
+        key=OuterRef("vote__check_result__key"),
+        question=OuterRef("question"),
+        row=OuterRef("row"),
+        option=OuterRef("option"),
+    )
+    others = Answer.objects.filter(~Exists(accepted), vote__check_result__in=results.filter(passed=False))
+    named = set(others.values_list("question", flat=True))
+    answered, failed = results.counts()
+    questions = [question for question in enrollment.study.protocol.questions if question.key in named]
+    rules = enrollment.study.check_rules
+    return CheckWarning(answered, failed, questions, rules.suspend_percent is not None)
 
 
 def kept_out(enrollment: Enrollment) -> Reason | None:

@@ -260,7 +260,7 @@ def pseudonym(key: str, annotator_id: int) -> str:
     return f"annotator-{digest[:16]}"
 
 
-def blockers(*, main_stories: int, consent_version: int, gate: str) -> list[str]:
+def blockers(*, main_stories: int, consent_version: int, gate: str, lacks_checks: bool = False) -> list[str]:
     """What still keeps a study from opening, each as a sentence with its remedy. Empty: it can open."""
     found = []
     if main_stories == 0:
@@ -272,6 +272,13 @@ def blockers(*, main_stories: int, consent_version: int, gate: str) -> list[str]
             _(
                 "It asks for qualification but has no round with a complete answer key. A study's "
                 "configuration gives both (“qualification”); one without it lets everybody in."
+            )
+        )
+    if lacks_checks:
+        found.append(
+            _(
+                "People should meet hidden checks, but none has known answers. Give them on the page “Hidden "
+                "checks”, or ask for none there."
             )
         )
     return found

@@ -167,9 +167,8 @@ def judge(study: Study, rule: StoryFilter, votes: dict[int, list[tuple[Choice, b
 def about(study: Study, story: Story) -> dict[str, Any]:
     """Everything about one story, for its page; a constant number of queries."""
     protocol = study.protocol
-    assignments = list(
-        Assignment.objects.filter(story=story).select_related("enrollment").order_by("served_at", "pk")
-    )
+    given = Assignment.objects.filter(story=story, story__role=Story.Role.MAIN)
+    assignments = list(given.select_related("enrollment").order_by("served_at", "pk"))
     votes = _votes(assignments, story, study)
     cast = ballots([story.pk])[story.pk]
     exclusions = list(

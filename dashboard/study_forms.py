@@ -248,6 +248,7 @@ class UploadForm(_FileForm):
         choices=(
             (Story.Role.MAIN, _("To be judged by people")),
             (Story.Role.QUALIFICATION, _("For the test that people take first")),
+            (Story.Role.CHECK, _("Hidden checks with known answers, which come among the others")),
         ),
         initial=Story.Role.MAIN,
         widget=forms.RadioSelect,

@@ -17,7 +17,7 @@ from annotation import locks, rules
 from annotation.actions.events import record_event
 from annotation.actions.members import set_role
 from annotation.errors import InvalidStudy, StudyExists, StudyNotReady, WrongState
-from annotation.models import ConsentText, Enrollment, Event, Membership, Story, Study, Vote
+from annotation.models import CheckKey, ConsentText, Enrollment, Event, Membership, Story, Study, Vote
 from annotation.protocols import UnknownProtocol, get_protocol
 
 RESERVED_SLUGS = frozenset({"new"})
@@ -123,6 +123,15 @@ def blockers(study: Study) -> list[str]:
         main_stories=Story.objects.filter(study=study, role=Story.Role.MAIN)[:1].count(),
         consent_version=study.consent_version,
         gate=study.gate,
+        lacks_checks=lacks_checks(study),
+    )
+
+
+def lacks_checks(study: Study) -> bool:
+    """Whether people should meet hidden checks and there is none that they can be given."""
+    return (
+        study.check_every > 0
+        and not CheckKey.objects.filter(story__study=study, state=CheckKey.State.IN_USE).exists()
     )
 
 

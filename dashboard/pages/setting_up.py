@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotation.actions import add_consent_text, change_study
 from annotation.actions.settings import fixed_of, settings_of
+from annotation.actions.studies import lacks_checks
 from annotation.errors import AnnotationError, InvalidStudy
 from annotation.models import Story, Study
 from annotation.rights import CREATE, Right, rights_in, signed_in, study_page
@@ -120,6 +121,7 @@ def checklist(study: Study) -> list[Step]:
             reverse("dashboard:import_stories", args=[study.slug]),
             _("Import stories"),
         ),
+        *_checks(study),
         Step(
             not study.contact.endswith(UNREAD),
             _contact_in_words(study),
@@ -136,6 +138,15 @@ def _test_in_words(study: Study) -> str:
     if study.gate == Study.Gate.MISSING:
         return _("A test with an answer key, or the decision that none is asked for")
     return _("There is a test with an answer key")
+
+
+def _checks(study: Study) -> list[Step]:
+    """Where hidden checks are asked for, whether there are any."""
+    if not study.check_every:
+        return []
+    text = _("Hidden checks with known answers, one in each %(every)s stories") % {"every": study.check_every}
+    own = reverse("dashboard:checks", args=[study.slug])
+    return [Step(not lacks_checks(study), text, own, _("Give them known answers"))]
 
 
 def _contact_in_words(study: Study) -> str:

@@ -1,0 +1,86 @@
+"""What the pages about hidden checks show. Reads only."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, Exists, OuterRef, Q
+
+from annotation import checks
+from annotation.models import CheckKey, CheckOption, CheckResult, Event, Story, Study, Vote
+from annotation.protocols.base import field_name
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCheck:
+    """One check: its key (None: nobody is given it yet), and how many people answered and failed it."""
+
+    story: Story
+    key: CheckKey | None
+    answered: int = 0
+    failed: int = 0
+
+    @property
+    def share(self) -> float | None:
+        return self.failed / self.answered if self.answered else None
+
+    @property
+    def looks_wrong(self) -> bool:
+        return checks.looks_wrong(answered=self.answered, failed=self.failed)
+
+    @property
+    def state(self) -> str:
+        """``missing`` for one without known answers, else the state of its key."""
+        return self.key.state if self.key else "missing"
+
+
+def checks_of(study: Study, **which: Any) -> list[ShownCheck]:
+    """The study's checks by their ids; those that most people fail come first."""
+    stories = list(Story.objects.filter(study=study, role=Story.Role.CHECK, **which).order_by("story_id"))
+    keys = {
+        key.story_id: key
+        for key in CheckKey.objects.filter(story__in=stories).exclude(state=CheckKey.State.REPLACED)
+    }
+    counts = _counts([key.pk for key in keys.values()])
+    shown = []
+    for story in stories:
+        story.study = study
+        key = keys.get(story.pk)
+        answered, failed = counts.get(key.pk, (0, 0)) if key else (0, 0)
+        shown.append(ShownCheck(story, key, answered, failed))
+    return sorted(shown, key=lambda check: not check.looks_wrong)
+
+
+def _counts(keys: list[int]) -> Mapping[int, tuple[int, int]]:
+    """Per key: how many people have answered, and how many of them failed, by their newest answers."""
+    newer = Vote.objects.filter(
+        assignment=OuterRef("vote__assignment"), revision__gt=OuterRef("vote__revision")
+    )
+    rows = (
+        CheckResult.objects.filter(~Exists(newer), key__in=keys)
+        .values("key")
+        .annotate(answered=Count("pk"), failed=Count("pk", filter=Q(passed=False)))
+    )
+    return {row["key"]: (row["answered"], row["failed"]) for row in rows}
+
+
+def usable_checks(study: Study) -> int:
+    """How many checks can be given to people."""
+    return CheckKey.objects.filter(story__study=study, state=CheckKey.State.IN_USE).count()
+
+
+def consequences_of(study: Study) -> dict[str, int]:
+    """How many people were warned, and were suspended, for failed checks."""
+    told = Event.objects.filter(study=study, type=Event.Type.ANNOTATOR_WARNED)
+    return {"warned": told.values("enrollment").distinct().count()}
+
+
+def accepted_by(key: CheckKey) -> dict[str, list[str]]:
+    """The options that a key accepts, by form field."""
+    accepted: defaultdict[str, list[str]] = defaultdict(list)
+    for option in CheckOption.objects.filter(key=key).order_by("question", "row", "option"):
+        accepted[field_name(option.question, option.row)].append(option.option)
+    return dict(accepted)

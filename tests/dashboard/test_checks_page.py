@@ -1,0 +1,159 @@
+"""The researchers' pages about hidden checks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+from lxml import html
+
+from accounts.actions import ensure_researcher
+from annotation import actions
+from annotation.checks import CheckRules
+from annotation.models import CheckKey, CheckOption, Event, Story, Study
+from tests import builders
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
+
+ADDRESS = "/studies/study/checks/"
+WRONG = builders.answers(q1="no")
+
+
+@pytest.fixture
+def study() -> Study:
+    return builders.make_study(stories=12, votes_per_story=5)
+
+
+@pytest.fixture
+def boss(study: Study) -> Client:
+    client = Client()
+    client.force_login(ensure_researcher(username="boss", password="a long enough password"))
+    return client
+
+
+def shown(response: Any) -> str:
+    return " ".join(html.document_fromstring(response.content.decode()).text_content().split())
+
+
+def row_of(page: Any, story: Story) -> list[str]:
+    document = html.document_fromstring(page.content.decode())
+    (row,) = [row for row in document.xpath("//tbody/tr") if story.story_id in row.text_content()]
+    return [" ".join(cell.text_content().split()) for cell in row.xpath("./td")]
+
+
+def page_of(story: Story) -> str:
+    return reverse("dashboard:check", args=["study", story.pk])
+
+
+def test_a_check_is_given_known_answers_and_used(boss: Client, study: Study) -> None:
+    (check,) = builders.import_rows(study, [builders.story_row(500)], role=Story.Role.CHECK)
+    page = boss.get(ADDRESS)
+    assert "1 check has no known answers yet, so nobody is given it." in shown(page)
+    assert row_of(page, check)[0] == "no known answers yet"
+
+    incomplete = boss.post(
+        page_of(check), {"do": "key", "q1": ["yes", "possibly"], "q2": ["yes"], "q3": ["yes"]}
+    )
+    assert incomplete.status_code == 422
+    assert not CheckKey.objects.exists()
+    ticked = html.document_fromstring(incomplete.content.decode()).xpath("//input[@checked]/@value")
+    assert sorted(ticked) == ["possibly", "yes", "yes", "yes"]
+    boss.post(page_of(check), {"do": "key"} | builders.ACCEPTED)
+    saved = boss.post(
+        ADDRESS, {"every": "10", "minimum": "2", "warn_percent": "", "suspend_percent": "60"}, follow=True
+    )
+
+    assert CheckOption.objects.filter(key__story=check).count() == 6
+    study.refresh_from_db()
+    assert study.check_rules == CheckRules(10, 2, None, 60)
+    assert row_of(saved, check)[0] == "in use"
+    kinds = [event.type for event in Event.objects.filter(type=Event.Type.CHECKS_CHANGED)]
+    assert len(kinds) == 2
+
+
+def test_rules_that_cannot_be_are_refused_at_their_field(boss: Client, study: Study) -> None:
+    refused = boss.post(
+        ADDRESS, {"every": "3", "minimum": "3", "warn_percent": "50", "suspend_percent": "40"}
+    )
+
+    assert refused.status_code == 422
+    links = html.document_fromstring(refused.content.decode()).xpath("//*[@role='alert']//a/@href")
+    assert links == ["#id_every"]
+    study.refresh_from_db()
+    assert study.check_rules == CheckRules()
+    empty = boss.post(ADDRESS, {"every": "20", "minimum": "3"}, follow=True)
+    assert "there is none that they can be given" in shown(empty)
+
+
+def test_a_check_that_most_people_fail_is_pointed_out_and_left_out(boss: Client, study: Study) -> None:
+    good, bad = builders.add_checks(study, 2)
+    for person in builders.qualified(study, 5):
+        met: list[Story] = []
+        while not {good, bad} <= set(met):
+            held = builders.claim(person)
+            answers = WRONG if held.story == bad else builders.ALL_YES
+            actions.record_vote(
+                assignment_id=held.pk, enrollment=person, submitted=answers, now=timezone.now()
+            )
+            met.append(held.story)
+
+    page = boss.get(ADDRESS)
+
+    first = html.document_fromstring(page.content.decode()).xpath("//tbody/tr/th")[0].text_content().strip()
+    assert first == bad.story_id
+    answered = row_of(page, bad)
+    assert answered[:3] == ["in use", "5", "5"]
+    assert answered[4].startswith("Most people fail it")
+    assert row_of(page, good)[:3] == ["in use", "5", "0"]
+    assert not row_of(page, good)[4]
+    about = shown(boss.get(page_of(bad)))
+    assert "Most people fail this check." in about
+    assert "People have been judged by these, so they stay." in about
+    assert "yes · possibly" in about.lower()
+    assert "they stay" in shown(boss.post(page_of(bad), {"do": "key"} | builders.ACCEPTED, follow=True))
+    no_reason = boss.post(page_of(bad), {"do": "leave_out", "reason": ""}, follow=True)
+    assert "Give the reason" in shown(no_reason)
+    boss.post(page_of(bad), {"do": "leave_out", "reason": "Two answers are right."})
+    assert CheckKey.objects.get(story=bad).state == CheckKey.State.LEFT_OUT
+    boss.post(page_of(bad), {"do": "take_in"})
+    assert CheckKey.objects.get(story=bad).state == CheckKey.State.IN_USE
+
+
+def test_the_list_takes_the_same_queries_for_many_checks(boss: Client, study: Study) -> None:
+    def cost() -> int:
+        with CaptureQueriesContext(connection) as queries:
+            assert boss.get(ADDRESS).status_code == 200
+        return len(queries)
+
+    builders.add_checks(study, 1)
+    boss.get(ADDRESS)
+    few = cost()
+    rows = [builders.story_row(number, prefix="more") for number in range(600, 610)]
+    for story in builders.import_rows(study, rows, role=Story.Role.CHECK):
+        actions.set_check_key(story=story, accepted=builders.ACCEPTED, by=None, now=timezone.now())
+
+    assert cost() == few
+
+
+def test_only_checks_of_this_study_have_such_a_page(boss: Client, study: Study) -> None:
+    other = builders.make_study("other")
+    (check,) = builders.add_checks(other, 1)
+    main = study.stories.main()[0]
+
+    assert boss.get(page_of(check)).status_code == 404
+    assert boss.get(page_of(main)).status_code == 404
+
+
+def test_a_study_that_wants_checks_and_has_none_cannot_open(boss: Client) -> None:
+    draft = builders.make_study("draft", opened=False)
+    actions.change_check_rules(study=draft, rules=CheckRules(20), by=None, now=timezone.now())
+
+    assert "Hidden checks" in shown(boss.get("/studies/draft/set-up/"))
+    assert [line for line in actions.blockers(Study.objects.get(slug="draft")) if "hidden check" in line]
+    builders.add_checks(draft, 1)
+    assert not actions.blockers(Study.objects.get(slug="draft"))
