@@ -10,7 +10,7 @@ NO_SERVERS := DATABASE_URL=postgresql://absent.invalid/tomannot REDIS_URL=redis:
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench check lint types templates imports migrations fix messages lock clean
+.PHONY: help setup demo test bench check lint types templates imports migrations fix messages schema lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -59,6 +59,10 @@ messages: ## bring locale/ up to date with the texts, and compile it; needs GNU 
 	$(NO_SERVERS) $(RUN)/python manage.py makemessages --all --no-wrap --no-obsolete --add-location file \
 		$(addprefix --ignore ,.venv var tests bench docs requirements)
 	$(NO_SERVERS) $(RUN)/python manage.py compilemessages --ignore .venv
+
+schema: ## write docs/openapi.yaml anew; a test compares it with the code
+	@bash scripts/setup.sh base
+	$(NO_SERVERS) $(RUN)/python manage.py spectacular --file docs/openapi.yaml --validate --fail-on-warn
 
 lock: ## compile requirements/*.in; ARGS=--upgrade for newer versions
 	@bash scripts/setup.sh dev
