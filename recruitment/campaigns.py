@@ -102,8 +102,6 @@ def problems_of(settings: CampaignSettings, study: Study) -> list[str]:
 def _limits_of_platform(settings: CampaignSettings) -> list[str]:
     if settings.platform == PlatformIdentity.Platform.PROLIFIC:
         return limits_of(
-            seats=settings.seats,
-            seats_per_posting=settings.seats_per_posting,
             minutes_expected=settings.minutes_expected,
             minutes_allowed=settings.minutes_allowed,
             masters_only=settings.masters_only,

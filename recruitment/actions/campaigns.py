@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Max
@@ -63,7 +64,7 @@ def create_campaign(*, study: Study, settings: CampaignSettings, by: User | None
     if found:
         raise CannotRecruit("\n".join(found))
     last = Campaign.objects.filter(study=study).aggregate(last=Max("number"))["last"] or 0
-    values = asdict(settings) | {"countries": list(settings.countries)}
+    values = _values(settings)
     if settings.platform == PlatformIdentity.Platform.PROLIFIC:
         values |= {"completion_code": new_code(), "screen_out_code": new_code()}
     campaign = Campaign.objects.create(
@@ -91,11 +92,19 @@ def change_campaign(
         found = [_("A campaign stays on its platform, and for what it is; make another one.")]
     if found:
         raise CannotRecruit("\n".join(found))
-    for name, value in (asdict(settings) | {"countries": list(settings.countries)}).items():
+    for name, value in _values(settings).items():
         setattr(campaign, name, value)
     campaign.save()
     _record(campaign, Event.Type.CAMPAIGN_CHANGED, by=by, now=now, note="settings")
     return campaign
+
+
+def _values(settings: CampaignSettings) -> dict[str, Any]:
+    """The fields of a campaign. On Prolific it is one study, to which all seats belong."""
+    values = asdict(settings) | {"countries": list(settings.countries)}
+    if settings.platform == PlatformIdentity.Platform.PROLIFIC:
+        values["seats_per_posting"] = settings.seats
+    return values
 
 
 def start_campaign(

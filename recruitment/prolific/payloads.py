@@ -31,8 +31,6 @@ def least_minutes_allowed(minutes_expected: int) -> int:
 
 def limits_of(
     *,
-    seats: int,
-    seats_per_posting: int,
     minutes_expected: int,
     minutes_allowed: int,
     masters_only: bool,
@@ -46,8 +44,6 @@ def limits_of(
             _("For work of %(expected)s minutes Prolific allows at least %(least)s minutes.")
             % {"expected": minutes_expected, "least": least}
         )
-    if seats != seats_per_posting:
-        problems.append(_("On Prolific a campaign is one study: all places belong to one posting."))
     if masters_only:
         problems.append(_("Prolific has no Masters. Use the approval rate and the number of approvals."))
     unknown = [code for code in countries if code not in COUNTRY_NAMES]
@@ -59,13 +55,13 @@ def limits_of(
 def problems_of(offer: Offer) -> list[str]:
     """What of the offer cannot be had on Prolific, in sentences; empty for nothing."""
     problems = limits_of(
-        seats=offer.seats,
-        seats_per_posting=offer.seats_per_posting,
         minutes_expected=offer.minutes_expected,
         minutes_allowed=offer.minutes_allowed,
         masters_only=offer.masters_only,
         countries=offer.countries,
     )
+    if len(offer.postings) != 1:
+        problems.append(_("On Prolific a campaign is one study: all places belong to one posting."))
     if not offer.completion_code or not offer.screen_out_code:
         problems.append(_("A study needs a completion code and a screen-out code."))
     elif offer.completion_code == offer.screen_out_code:
