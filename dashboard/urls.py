@@ -6,6 +6,7 @@ from django.urls import path
 
 from dashboard import views
 from dashboard.pages import (
+    api_tokens,
     baseline,
     comparing,
     creating,
@@ -29,6 +30,8 @@ app_name = "dashboard"
 urlpatterns = [
     path("", views.home, name="home"),
     path("invited/<str:token>/", invitation.invited, name="invited"),
+    path("api-tokens/", api_tokens.api_tokens, name="api_tokens"),
+    path("api-tokens/<int:number>/revoke/", api_tokens.revoke_api_token, name="revoke_api_token"),
     path("studies/", views.studies, name="studies"),
     path("studies/new/", creating.new_study, name="new_study"),
     path("studies/new/preview/", creating.preview_new, name="preview_new"),

@@ -31,6 +31,8 @@ FOR_MAKERS = {"new_study", "preview_new", "study_from_file", "clone", "draw_base
 """Who may make studies opens them, see test_creating; a clone and a drawn
 baseline need the right to change the study they come from, too."""
 
+OF_ONESELF = {"api_tokens", "revoke_api_token"}
+"""Whoever has an account opens them and sees their own, see api.test_tokens."""
 OF_A_RELEASE = {"withdraw_release"}
 """See test_releases_page."""
 
@@ -125,7 +127,7 @@ def address(page: str) -> str:
 
 def test_the_table_names_every_address() -> None:
     of_studies = {*PAGES, *OF_A_BASELINE}
-    others = PUBLIC | OF_ALL_STUDIES | FOR_MAKERS | OF_A_RELEASE
+    others = PUBLIC | OF_ALL_STUDIES | OF_ONESELF | FOR_MAKERS | OF_A_RELEASE
     assert {pattern.name for pattern in urlpatterns} == of_studies | others
 
 
