@@ -78,7 +78,7 @@ def known_person_page(view: AnnotatorView[P]) -> Callable[..., HttpResponse]:
 
 def work_session(request: HttpRequest) -> WorkSession | None:
     """The work session of the visit whose page this is; None when the visit is not paid by the piece."""
-    session: WorkSession | None = request.work_session  # type: ignore[attr-defined]
+    session: WorkSession | None = getattr(request, "work_session", None)
     return session
 
 
@@ -86,6 +86,12 @@ def session_id(request: HttpRequest) -> int | None:
     """The number of :func:`work_session`."""
     session = work_session(request)
     return session.pk if session else None
+
+
+def keep_session(request: HttpRequest, newer: WorkSession | None) -> None:
+    """From here on the page shows the work session as it is after an answer, if that was given in it."""
+    if newer and newer.pk == session_id(request):
+        request.work_session = newer
 
 
 def may_be_framed(response: HttpResponse) -> HttpResponse:

@@ -10,7 +10,7 @@ from django.urls import reverse
 from accounts.models import PlatformIdentity
 from annotation.models import Enrollment
 from annotation.tokens import LinkClaim, VisitClaim, address_token, personal_token, visit_token
-from recruitment.models import JoinLink, Visit
+from recruitment.models import Campaign, JoinLink, Visit
 
 
 def personal_path(enrollment: Enrollment) -> str:
@@ -26,8 +26,19 @@ def personal_link(enrollment: Enrollment) -> str:
 
 def visit_path(visit: Visit) -> str:
     """Where a visit begins, as a path on this site."""
-    claim = VisitClaim(visit.enrollment_id, visit.pk, visit.enrollment.link_version)
-    return reverse("annotation:home", kwargs={"token": visit_token(claim)})
+    return reverse("annotation:home", kwargs={"token": token_of(visit)})
+
+
+def token_of(visit: Visit) -> str:
+    """The token in the addresses of a visit's pages."""
+    version = visit.enrollment.link_version
+    return visit_token(VisitClaim(visit.enrollment_id, visit.pk, version, visit.session_id))
+
+
+def campaign_address(campaign: Campaign) -> str:
+    """The address that a platform is given for its people, to which it adds who comes for what."""
+    names = {"slug": campaign.study.slug, "number": campaign.number}
+    return absolute(reverse("recruitment:campaign", kwargs=names))
 
 
 def confirming_link(identity: PlatformIdentity) -> str:

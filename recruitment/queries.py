@@ -1,4 +1,4 @@
-"""Who can be written to, and whose code something is. Reads only."""
+"""Who can be written to, whose code something is, and how visits end. Reads only."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from django.db.models import F, QuerySet
 
 from accounts.models import PlatformIdentity
-from annotation.models import Enrollment, Study
+from annotation.models import Enrollment, Study, WorkSession
+from recruitment.arriving.arrival import Arrival
 from recruitment.codes import Outcome, completion_code, find_code, outcome_of
 from recruitment.joining import participant_of, person_of, way_back, way_out
-from recruitment.models import JoinLink
+from recruitment.models import Campaign, JoinLink, Visit
 
 EMAIL = PlatformIdentity.Platform.EMAIL
 LINK = PlatformIdentity.Platform.LINK
@@ -163,3 +164,22 @@ def _participant(enrollment: Enrollment, source: str) -> str | None:
         person__startswith=f"{source}/",
     ).first()
     return participant_of(identity.person) if identity else None
+
+
+def is_known_visit(campaign: Campaign, arrival: Arrival) -> bool:
+    """Whether the same id has come for this piece of work before."""
+    identities = PlatformIdentity.objects.filter(
+        platform=campaign.platform, environment=campaign.environment, person=arrival.person
+    )
+    return Visit.objects.filter(
+        platform=campaign.platform,
+        environment=campaign.environment,
+        hit_assignment=arrival.hit_assignment,
+        enrollment__annotator__in=identities.values("annotator"),
+    ).exists()
+
+
+def visit_of(session: WorkSession) -> Visit | None:
+    """The visit whose work session this is, with all that its pages need."""
+    needed = ("campaign__study", "session", "enrollment__study", "enrollment__consent")
+    return Visit.objects.select_related(*needed).filter(session=session).first()

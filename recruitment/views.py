@@ -28,7 +28,7 @@ from accounts.limits import (
 from accounts.models import PlatformIdentity
 from annotation.access import (
     LinkProblem,
-    annotator_page,
+    known_person_page,
     link_problem,
     page_url,
     revoked_link,
@@ -164,7 +164,7 @@ def confirm(request: HttpRequest, token: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@annotator_page
+@known_person_page
 def address(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """The address to which the person's link may be sent: given, confirmed or not, forgotten."""
     if enrollment.annotator.erased_at:

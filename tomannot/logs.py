@@ -7,7 +7,7 @@ import re
 
 _TOKEN = re.compile(r"/(work|join|confirm|invited)/[^/\s\"'?]+")
 _API_TOKEN = re.compile(r"tmn_[0-9A-Za-z]+")
-_IDS = re.compile(r"(/join/\*\*\*/?)\?[^\s\"']+")
+_IDS = re.compile(r"(/join/\*\*\*(?:/\d+)?/?)\?[^\s\"']+")
 
 
 def mask_tokens(text: str) -> str:

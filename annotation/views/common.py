@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from django.core.cache import cache
@@ -9,18 +10,21 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 
-from annotation.access import page_url
-from annotation.models import Enrollment, Story, SurplusReason, Vote
+from annotation.access import page_url, work_session
+from annotation.models import Enrollment, Story, SurplusReason, Vote, WorkSession
 
 COUNT_SECONDS = 60
 """How long the number of stories that a study still needs may be out of date."""
 
 
-def progress(enrollment: Enrollment) -> dict[str, int]:
+def progress(enrollment: Enrollment, session: WorkSession | None = None) -> dict[str, int]:
     """How many stories the person has answered, may still answer, and the study still needs.
 
-    ``left`` is the smaller of the last two: no more can come to the person.
+    ``left`` is the smaller of the last two: no more can come to the person. In a work session, only how
+    many it asks for (``asked``) and how many were answered in it.
     """
+    if session:
+        return {"asked": session.story_limit, "done": session.stories_submitted, "cap": session.story_limit}
     done, cap, needed = enrollment.stories_submitted, enrollment.study.story_cap, _needed(enrollment)
     under_cap = max(0, cap - done)
     return {
@@ -32,7 +36,17 @@ def progress(enrollment: Enrollment) -> dict[str, int]:
     }
 
 
+ROUNDED_TO = 10
+"""In a study with hidden checks; how many are left would tell that a story took no place of one of them."""
+
+
 def _needed(enrollment: Enrollment) -> int:
+    """Stories of the study that want answers; in a study with hidden checks rounded up."""
+    count = _with_free_slot(enrollment)
+    return math.ceil(count / ROUNDED_TO) * ROUNDED_TO if enrollment.study.check_every else count
+
+
+def _with_free_slot(enrollment: Enrollment) -> int:
     """Stories of the study with a free slot. Counting grows with the study, so it is done rarely."""
     key = f"stories-needed-{enrollment.study_id}"
     known: int | None = cache.get(key)
@@ -85,10 +99,11 @@ def page(
     """A page of the visit; for htmx only the part of it that is swapped in."""
     if request.htmx and template.startswith("annotation/"):  # type: ignore[attr-defined]
         template += "#work"
+    session = work_session(request)
     shared = {
         "study": enrollment.study,
         "enrollment": enrollment,
-        "own_url": page_url(request, "annotation:own"),
+        "own_url": "" if session and session.identity_claimed else page_url(request, "annotation:own"),
         "stories_url": page_url(request, "annotation:stories"),
     }
     return render(request, template, context | shared, status=status)

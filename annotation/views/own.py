@@ -86,11 +86,12 @@ def change(request: HttpRequest, enrollment: Enrollment, assignment_id: int) -> 
 @known_person_page
 def own(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """Who the person is here, what they have done, and what they can do about it."""
+    session = work_session(request)
     context = {
-        "work": queries.work_so_far(enrollment),
-        "progress": progress(enrollment),
+        "work": None if session else queries.work_so_far(enrollment),
+        "progress": progress(enrollment, session),
         "over": enrollment.state != Enrollment.State.QUALIFIED,
-        "sends_mail": settings.SENDS_MAIL,
+        "sends_mail": settings.SENDS_MAIL and session is None,
         "email_url": page_url(request, "link:address"),
         "answers_url": page_url(request, "annotation:answers"),
         "instructions_url": page_url(request, "annotation:instructions"),

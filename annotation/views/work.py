@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
 from annotation import actions, queries, rules
-from annotation.access import annotator_page, page_url, session_id
+from annotation.access import annotator_page, keep_session, page_url, session_id, work_session
 from annotation.errors import NotAdmitted, NotTheirs, WrongState
 from annotation.forms import error_summary, instructions_context, question_fields
 from annotation.models import Assignment, ConsentText, Enrollment, Vote
@@ -128,6 +128,7 @@ def stories(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
         unknown["X-Unknown-Assignment"] = str(form["assignment_id"])
         return unknown
     enrollment = receipt.vote.assignment.enrollment
+    keep_session(request, receipt.vote.assignment.session)
     response = _served(request, enrollment, outcome, receipt_context(receipt.vote, differs=receipt.differs))
     response["X-Stored-Assignment"] = str(receipt.vote.assignment_id)
     return response
@@ -139,9 +140,10 @@ def done(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """Thanks, and how to come back. Whoever has not come as far as the stories is brought on."""
     if enrollment.state in rules.ON_THE_WAY:
         return redirect(page_url(request, "annotation:home"))
+    session = work_session(request)
     context = {
-        "progress": progress(enrollment),
-        "work": queries.work_so_far(enrollment),
+        "progress": progress(enrollment, session),
+        "work": None if session else queries.work_so_far(enrollment),
         "actions": [continue_link(request)],
     }
     return page(request, enrollment, "annotation/done.html", context)
@@ -191,12 +193,14 @@ def _story(
         },
         "errors": error_summary(protocol, errors or {}),
         "receipt": receipt,
-        "progress": progress(enrollment),
+        "progress": progress(enrollment, work_session(request)),
+        "warning": queries.warning(enrollment),
         "explain": enrollment.stories_submitted < STORIES_EXPLAINED,
         "pause_minutes": rules.pause_minutes(
             enrollment.working_since, enrollment.last_submitted_at, timezone.now()
         ),
         "form_action": page_url(request, "annotation:stories"),
+        "instructions_url": page_url(request, "annotation:instructions"),
         "stop_url": page_url(request, "annotation:done"),
     }
     if not request.htmx:  # type: ignore[attr-defined]
@@ -214,15 +218,18 @@ def _waiting(
     request: HttpRequest, enrollment: Enrollment, refusal: Refusal, receipt: dict[str, Any] | None
 ) -> HttpResponse:
     links = []
+    session = work_session(request)
     if refusal.reason in WORTH_ANOTHER_LOOK:
         links.append(continue_link(request, _("Look again")))
-    if enrollment.stories_submitted:
+    if session.stories_submitted if session else enrollment.stories_submitted:
         links.append({"url": page_url(request, "annotation:answers"), "label": _("Look at your answers")})
     context = {
         "refusal": refusal_page(refusal),
         "receipt": receipt,
-        "progress": progress(enrollment),
-        "work": queries.work_so_far(enrollment),
+        "warning": queries.warning(enrollment),
+        "instructions_url": page_url(request, "annotation:instructions"),
+        "progress": progress(enrollment, session),
+        "work": None if session else queries.work_so_far(enrollment),
         "actions": links,
         "quiet": refusal.reason not in WORTH_ANOTHER_LOOK,
     }

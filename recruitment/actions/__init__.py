@@ -26,7 +26,14 @@ from recruitment.actions.mailing import (
     send_link,
 )
 from recruitment.actions.payments import approve, due_payments, give_bonus, reject, send_payment
-from recruitment.actions.reconciling import confirm_by_hand, reconcile, settle_difference, take_in
+from recruitment.actions.reconciling import (
+    confirm_by_hand,
+    reconcile,
+    settle_difference,
+    settle_stranger,
+    settle_visit,
+    take_in,
+)
 from recruitment.actions.visits import arrive_for_campaign, note_refused_visit, send_to_hand_in
 
 __all__ = [
@@ -66,6 +73,8 @@ __all__ = [
     "send_to_hand_in",
     "set_join_link",
     "settle_difference",
+    "settle_stranger",
+    "settle_visit",
     "start_campaign",
     "take_in",
 ]

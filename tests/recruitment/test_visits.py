@@ -1,0 +1,425 @@
+"""People who come from Mechanical Turk: shown, let in, sent back; and everything that is turned away."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from accounts.models import Annotator, PlatformIdentity
+from annotation import actions as annotation_actions
+from annotation.models import Assignment, Enrollment, Event, Study, Vote, WorkSession
+from annotation.tokens import VisitClaim, visit_token
+from recruitment import actions
+from recruitment.arriving.arrival import Arrival, CannotArrive, Problem
+from recruitment.links import personal_link, visit_path
+from recruitment.models import Campaign, Visit
+from tests import builders
+from tests.annotation.pages import Browser
+from tests.recruitment.platform_visits import (
+    ASSIGNMENT,
+    SUBMIT_TO,
+    WORKER,
+    address,
+    answer,
+    come,
+    hit_of,
+    newest_visit,
+    put_up,
+    qualified_worker,
+)
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
+MTURK = "https://worker.mturk.com https://www.mturk.com https://workersandbox.mturk.com"
+
+
+@pytest.fixture
+def study() -> Study:
+    """Four stories for those who pass a test of one."""
+    return builders.make_study(stories=4, qualification=1, pay_rate=15)
+
+
+@pytest.fixture
+def campaign(study: Study) -> Campaign:
+    """Visits of two stories each."""
+    return put_up(study)
+
+
+@pytest.fixture
+def test_campaign(study: Study) -> Campaign:
+    return put_up(study, purpose="test", seats_per_posting=6)
+
+
+def forms(browser: Browser) -> list[tuple[str, dict[str, str]]]:
+    """The forms on the page: where they lead and what they send."""
+    return [(form.get("action"), dict(form.form_values())) for form in browser.document.forms]
+
+
+def said(browser: Browser) -> str:
+    return " ".join(browser.document.text_content().split())
+
+
+def everything() -> list[list[Any]]:
+    """What must not change when somebody is turned away."""
+    models = (Annotator, PlatformIdentity, Enrollment, Visit, WorkSession, Assignment, Vote)
+    return [list(model.objects.order_by("pk").values()) for model in models]  # type: ignore[attr-defined]
+
+
+def refusals() -> list[str]:
+    return list(Event.objects.filter(type=Event.Type.VISIT_REFUSED).values_list("note", flat=True))
+
+
+# -- what is shown, and to whom
+
+
+def test_a_preview_says_everything_and_keeps_nothing(campaign: Campaign) -> None:
+    before = everything()
+    browser = come(
+        campaign, assignmentId="ASSIGNMENT_ID_NOT_AVAILABLE", workerId=None, turkSubmitTo="https://evil.test"
+    )
+
+    text = said(browser)
+    for expected in (
+        "Read short stories",
+        "USD 0.50 for this piece of work",
+        "USD 15.00",
+        "2 minutes",
+        "20 minutes",
+        "You read 2 stories of two sentences each",
+        "People who have passed this study’s test",
+        "We store your answers.",
+        "study@example.org",
+    ):
+        assert expected in text
+    questions = campaign.study.protocol.questions
+    assert all(str(question.text) in text for question in questions)
+    assert forms(browser) == []
+    assert not any(story.content["key_information"] in text for story in campaign.study.stories.all())
+    assert (everything(), refusals()) == (before, [])
+
+
+def test_only_pages_of_a_framed_visit_may_be_framed(campaign: Campaign) -> None:
+    qualified_worker(campaign.study)
+    browser = come(campaign)
+
+    for response in (browser.pages[-1], come(campaign, assignmentId="ASSIGNMENT_ID_NOT_AVAILABLE").page):
+        assert "X-Frame-Options" not in response.headers
+        assert f"frame-ancestors {MTURK};" in response.headers["Content-Security-Policy"] + ";"
+        assert response.headers["Referrer-Policy"] == "strict-origin-when-cross-origin"
+        assert "no-store" in response.headers["Cache-Control"]
+        assert "form-action 'self';" in response.headers["Content-Security-Policy"] + ";"
+    by_link = Browser()
+    by_link.open(personal_link(Enrollment.objects.latest("pk")))
+    by_link.press()
+    for response in by_link.pages:
+        if response.status_code == 200:
+            assert response.headers["X-Frame-Options"] == "DENY"
+            assert "frame-ancestors 'none'" in response.headers["Content-Security-Policy"]
+    assert not any(response.cookies for response in (*browser.pages, *by_link.pages))
+
+
+def test_a_head_or_a_prefetch_does_not_come_in(campaign: Campaign) -> None:
+    qualified_worker(campaign.study)
+    assert Client().head(address(campaign)).status_code == 405
+    assert Client().get(address(campaign), headers={"Sec-Purpose": "prefetch"}).status_code == 503
+    assert not Visit.objects.exists()
+
+
+# -- the way of a worker
+
+
+def test_the_way_from_the_test_to_the_last_story(study: Study, test_campaign: Campaign) -> None:
+    browser = come(test_campaign)
+    assert browser.heading == "Do you agree to take part?"
+    browser.press("I agree")
+    browser.open(browser.document.xpath("//a[contains(@class, 'button')]/@href")[0])
+    assert "offered the stories where you came from" in said(browser)
+    browser.press("Start the test")
+    browser.press("Save and continue", **builders.ALL_YES)
+    browser.press("Hand in")
+    assert browser.heading == "You passed"
+    assert personal_link(Enrollment.objects.get()) not in browser.document.text_content()
+    browser.open(browser.document.xpath("//a[contains(@class, 'button')]/@href")[0])
+    test_visit = newest_visit()
+    (form,) = forms(browser)
+    assert form == (
+        f"{SUBMIT_TO}/mturk/externalSubmit",
+        {"assignmentId": ASSIGNMENT, "receipt": test_visit.receipt},
+    )
+
+    campaign = put_up(study)
+    browser = come(campaign, assignmentId="3OTHER", hitId=hit_of(campaign))
+    assert browser.heading == "Story 1 of 2"
+    answer(browser)
+    assert browser.heading == "Story 2 of 2"
+    assert "1 of 2 saved in this piece of work" in said(browser)
+    assert newest_visit().handed_in_at is None
+    answer(browser)
+
+    visit = newest_visit()
+    assert browser.heading == "One last step: hand it in"
+    assert forms(browser) == [
+        (f"{SUBMIT_TO}/mturk/externalSubmit", {"assignmentId": "3OTHER", "receipt": visit.receipt})
+    ]
+    policy = browser.page.headers["Content-Security-Policy"]
+    assert f"form-action 'self' {SUBMIT_TO} " in policy
+    assert visit.handed_in_at is not None
+    assert visit.receipt != test_visit.receipt
+    assert set(Assignment.objects.values_list("state", flat=True)) == {Assignment.State.PENDING}
+    again = come(campaign, assignmentId="3OTHER")
+    assert (again.heading, forms(again)) == (browser.heading, forms(browser))
+    assert newest_visit().pk == visit.pk
+
+
+def test_whoever_fails_the_test_hands_it_in_all_the_same(test_campaign: Campaign) -> None:
+    browser = come(test_campaign)
+    builders.take_test(builders.consent(newest_visit().enrollment), builders.answers(q1="no"))
+    browser.open(visit_path(newest_visit()))
+    assert browser.heading == "Thank you for trying"
+    browser.open(browser.document.xpath("//a[contains(@class, 'button')]/@href")[0])
+    assert browser.heading == "One last step: hand it in"
+    assert come(test_campaign, assignmentId="3SECOND").heading == "You have taken this test already"
+
+
+def test_somebody_who_lost_the_hit_after_the_test_hands_it_in_with_another(test_campaign: Campaign) -> None:
+    come(test_campaign)
+    builders.take_test(builders.consent(newest_visit().enrollment))
+
+    browser = come(test_campaign, assignmentId="3SECOND")
+
+    assert forms(browser)[0][1]["assignmentId"] == "3SECOND"
+    assert come(test_campaign, assignmentId="3THIRD").heading == "One last step: hand it in"
+
+
+def test_whoever_declines_is_told_to_return_the_hit(test_campaign: Campaign) -> None:
+    browser = come(test_campaign)
+    browser.press("I do not agree")
+    assert browser.heading == "That is fine"
+    assert "“Return”" in said(browser)
+    assert personal_link(Enrollment.objects.get()) not in said(browser)
+    assert not [action for action, _fields in forms(browser) if "mturk.com" in action]
+
+
+def test_work_that_ends_early_is_handed_in_and_work_that_never_began_returned(campaign: Campaign) -> None:
+    person = qualified_worker(campaign.study)
+    browser = come(campaign)
+    answer(browser)
+    annotation_actions.suspend(enrollment=person, by=None, now=timezone.now(), reason="too fast")
+    browser.open(visit_path(newest_visit()))
+    assert "hand in the one story of 2" in said(browser)
+    assert personal_link(person) not in said(browser)
+    browser.open(browser.document.xpath("//section//a[contains(@class, 'button')]/@href")[0])
+    assert forms(browser)[0][0] == f"{SUBMIT_TO}/mturk/externalSubmit"
+
+    qualified_worker(campaign.study, "A2")
+    annotation_actions.pause_study(study=campaign.study, by=None, now=timezone.now())
+    other = come(campaign, workerId="A2", assignmentId="3OTHER")
+    assert "Nothing to hand in" in said(other)
+    assert "“Return”" in said(other)
+    other.open(visit_path(newest_visit()).removesuffix("/") + "/hand-in/")
+    assert (other.heading, newest_visit().handed_in_at) == ("Nothing to hand in", None)
+
+
+def test_work_that_can_go_on_is_not_handed_in_unfinished(campaign: Campaign) -> None:
+    qualified_worker(campaign.study)
+    browser = come(campaign)
+    answer(browser)
+    path = visit_path(newest_visit())
+    browser.open(f"{path}hand-in/")
+    assert browser.heading == "Story 2 of 2"
+    browser.open(f"{path}done/")
+    assert "1 of 2 stories are answered" in said(browser)
+    assert newest_visit().handed_in_at is None
+
+
+# -- identity
+
+
+def test_a_claimed_identity_opens_nothing_but_its_own_work(campaign: Campaign) -> None:
+    """Whoever types a worker's id gets no link, no address, no answers of that worker's."""
+    person = qualified_worker(campaign.study)
+    builders.vote(person)
+    first = said(come(campaign))
+    path = visit_path(newest_visit())
+    for page in ("you/", "withdraw/", "forget/", "you/email/"):
+        browser = Browser()
+        browser.open(path + page)
+        assert (browser.page.status_code, browser.heading) == (403, "This is not shown here"), page
+        browser.open(path + page, {"email": "thief@example.org"})
+        assert browser.page.status_code in (403, 405), page
+    pages = [first]
+    for page in ("answers/", "done/", "stories/"):
+        browser = Browser()
+        browser.open(path + page)
+        pages.append(said(browser))
+    assert not any(personal_link(person) in text for text in pages)
+    assert "You have not answered any stories yet." in pages[1]
+    assert Enrollment.objects.get(pk=person.pk).state == Enrollment.State.QUALIFIED
+
+    session = newest_visit().session
+    assert session is not None
+    annotation_actions.know_person(session=session)
+    browser = Browser()
+    browser.open(f"{path}you/")
+    assert browser.heading == "Your place in this study"
+    assert personal_link(person) not in said(browser)
+
+
+def test_an_assignment_id_that_goes_to_the_next_worker_mixes_nobody(campaign: Campaign) -> None:
+    for worker in (WORKER, "A2"):
+        qualified_worker(campaign.study, worker)
+    answer(come(campaign))
+    first = newest_visit()
+
+    browser = come(campaign, workerId="A2")
+
+    second = newest_visit()
+    assert browser.heading == "Story 1 of 2"
+    assert (second.hit_assignment, second.pk != first.pk) == (first.hit_assignment, True)
+    assert second.enrollment_id != first.enrollment_id
+    assert second.receipt != first.receipt
+    browser.open(f"{visit_path(second)}answers/")
+    assert "You have not answered any stories yet." in said(browser)
+
+
+# -- what is turned away
+
+
+WRONG: dict[str, tuple[dict[str, str | None], int, Problem]] = {
+    "no ids": (
+        {"assignmentId": None, "hitId": None, "workerId": None, "turkSubmitTo": None},
+        400,
+        Problem.NO_IDS,
+    ),
+    "no worker": ({"workerId": None}, 400, Problem.WRONG_IDS),
+    "a worker of another shape": ({"workerId": "B123"}, 400, Problem.WRONG_IDS),
+    "small letters": ({"assignmentId": "3assignment"}, 400, Problem.WRONG_IDS),
+    "too long": ({"hitId": "3" * 65}, 400, Problem.WRONG_IDS),
+    "an unfilled placeholder": ({"workerId": "${workerId}"}, 400, Problem.WRONG_IDS),
+    "a foreign site": ({"turkSubmitTo": "https://evil.example"}, 400, Problem.FOREIGN_SITE),
+    "a site that begins alike": (
+        {"turkSubmitTo": "https://www.mturk.com.evil.example"},
+        400,
+        Problem.FOREIGN_SITE,
+    ),
+    "a name and password": (
+        {"turkSubmitTo": "https://www.mturk.com@evil.example"},
+        400,
+        Problem.FOREIGN_SITE,
+    ),
+    "without TLS": ({"turkSubmitTo": "http://www.mturk.com"}, 400, Problem.FOREIGN_SITE),
+    "the sandbox in a live study": (
+        {"turkSubmitTo": "https://workersandbox.mturk.com"},
+        400,
+        Problem.FOREIGN_SITE,
+    ),
+    "no site": ({"turkSubmitTo": None}, 400, Problem.FOREIGN_SITE),
+    "somebody else's HIT": ({"hitId": "3NOTOURS"}, 404, Problem.UNKNOWN_POSTING),
+    "not qualified": ({"workerId": "A2"}, 403, Problem.NOT_QUALIFIED),
+}
+
+
+def test_what_is_wrong_is_said_logged_and_changes_nothing(
+    campaign: Campaign, caplog: pytest.LogCaptureFixture
+) -> None:
+    qualified_worker(campaign.study)
+    before = everything()
+    caplog.set_level(logging.DEBUG)
+    for name, (changes, status, problem) in WRONG.items():
+        browser = come(campaign, **changes)
+        assert browser.page.status_code == status, name
+        assert refusals()[0] == problem.value, name
+        assert "return" in said(browser).lower(), name
+    twice = Browser()
+    twice.open(address(campaign) + "&workerId=A2")
+    assert twice.page.status_code == 400
+    assert everything() == before
+    notes = " ".join(f"{event.subject} {event.note}" for event in Event.objects.all())
+    assert WORKER not in notes
+    assert ASSIGNMENT not in notes
+    assert come(campaign, turkSubmitTo=f"{SUBMIT_TO}/").heading == "Story 1 of 2", "a slash is no other site"
+
+
+def test_a_token_opens_its_own_visit_alone(campaign: Campaign, settings: Any) -> None:
+    person = qualified_worker(campaign.study)
+    come(campaign)
+    mine = newest_visit()
+    stranger = qualified_worker(campaign.study, "A2")
+    elsewhere = builders.qualified(builders.make_study("elsewhere", stories=2))[0]
+    before = everything()
+    for enrollment in (stranger, elsewhere):  # a session that is not theirs
+        token = visit_token(VisitClaim(enrollment.pk, mine.pk, 1, mine.session_id))
+        with pytest.raises(WorkSession.DoesNotExist):
+            Client().get(f"/work/{token}/stories/")
+    good = visit_path(mine)
+    for forged in (good.replace(f"/{person.pk}-", f"/{stranger.pk}-"), good[:-2] + "x/"):
+        assert Client().get(f"{forged}stories/").status_code == 404
+    settings.VISIT_TOKEN_DAYS = -1
+    assert Client().get(f"{good}stories/").status_code == 410
+    assert everything() == before
+
+
+def test_a_piece_of_work_opened_under_another_hit_is_refused(campaign: Campaign) -> None:
+    qualified_worker(campaign.study)
+    come(campaign)
+    assert come(campaign, hitId=hit_of(campaign, 2)).heading == "This address belongs to other work"
+    assert Visit.objects.count() == 1
+
+
+def test_new_people_come_only_while_the_study_and_the_campaign_are_open(
+    study: Study, test_campaign: Campaign
+) -> None:
+    come(test_campaign)
+    annotation_actions.pause_study(study=study, by=None, now=timezone.now())
+    browser = come(test_campaign, workerId="A2", assignmentId="3OTHER")
+    assert (browser.page.status_code, browser.heading) == (403, "Nobody new is let in just now")
+    assert come(test_campaign).heading == "The study is paused", "who was here may look how it stands"
+    assert Annotator.objects.count() == 1
+
+
+def test_somebody_who_was_forgotten_gets_no_second_place(campaign: Campaign) -> None:
+    person = qualified_worker(campaign.study)
+    annotation_actions.forget(annotator=person.annotator, now=timezone.now())
+    browser = come(campaign)
+    assert (browser.page.status_code, browser.heading) == (410, "You have been forgotten")
+    assert not Visit.objects.exists()
+
+
+def test_a_rehearsal_and_the_live_study_share_nobody(study: Study) -> None:
+    live = put_up(study)
+    person = qualified_worker(study)
+    trial = builders.make_study("trial", opened=False)
+    annotation_actions.make_rehearsal(study=trial, by=None, now=timezone.now())
+    annotation_actions.open_study(study=trial, by=None, now=timezone.now())
+    trial.refresh_from_db()
+    rehearsal = put_up(trial)
+    assert (
+        come(rehearsal, hitId=hit_of(rehearsal)).heading == "This work would be handed in at the wrong place"
+    )
+    come(rehearsal, hitId=hit_of(rehearsal), turkSubmitTo="https://workersandbox.mturk.com")
+    visit = newest_visit()
+    assert (visit.environment, visit.enrollment.annotator_id != person.annotator_id) == ("rehearsal", True)
+    with pytest.raises(CannotArrive, match=Problem.UNKNOWN_POSTING):
+        actions.arrive_for_campaign(
+            campaign=live,
+            arrival=Arrival(ASSIGNMENT, hit_of(rehearsal), WORKER, SUBMIT_TO),
+            is_proven=False,
+            now=timezone.now(),
+        )
+
+
+def test_when_the_time_is_over_no_story_is_given_and_what_there_is_handed_in(campaign: Campaign) -> None:
+    qualified_worker(campaign.study)
+    browser = come(campaign)
+    answer(browser)
+    WorkSession.objects.update(
+        opened_at=timezone.now() - timedelta(hours=1), expires_at=timezone.now() - timedelta(minutes=1)
+    )
+    Assignment.objects.filter(state="leased").update(state="expired")
+    browser.open(visit_path(newest_visit()))
+    assert browser.heading == "The time for this piece of work is over"
+    assert "Hand in this piece of work" in said(browser)
