@@ -8,6 +8,7 @@ from dashboard import views
 from dashboard.pages import (
     api_tokens,
     baseline,
+    charts,
     comparing,
     creating,
     exclusion,
@@ -51,6 +52,7 @@ urlpatterns = [
         name="import_problems",
     ),
     path("studies/<slug:slug>/leases/<int:number>/release/", overview.release_lease, name="release_lease"),
+    path("studies/<slug:slug>/charts/<slug:name>.<str:kind>", charts.chart_file, name="chart_file"),
     path("studies/<slug:slug>/quality/", quality.quality, name="quality"),
     path("studies/<slug:slug>/quality/<slug:table>.csv", quality.quality_file, name="quality_file"),
     path("studies/<slug:slug>/people/<slug:pseudonym>/", quality.person, name="person"),

@@ -25,6 +25,8 @@ LONGEST = timedelta(minutes=30)
 """After so long without a result, the work is taken for lost and may be asked for again."""
 REST = 20
 """Times its own duration that a study's figures rest, so that they cost at most a twentieth of a worker."""
+SHAPE = 2
+"""Of what is kept; raised when pages read more of it, so that they never meet what an older worker left."""
 PEOPLE_AT_ONCE = 50
 """On one page, and in one piece of the cache: reading some does not unpack all."""
 MARGIN = timedelta(minutes=1)
@@ -148,4 +150,4 @@ def _newest_event_at(study: Study) -> datetime | None:
 
 def _key(study: Study, what: str = "study") -> str:
     """Named with the moment the study was made: an id begins anew in a database that is made anew."""
-    return f"figures:{study.pk}:{study.created_at:%Y%m%d%H%M%S%f}:{what}"
+    return f"figures:{SHAPE}:{study.pk}:{study.created_at:%Y%m%d%H%M%S%f}:{what}"

@@ -11,6 +11,9 @@ from django.utils.translation import gettext as _
 
 from annotation.models import Study
 from dashboard.figures import flags
+from dashboard.queries import Share
+from publishing.comparing import MODEL
+from publishing.filters import DEFAULT_FILTER, FILTERS
 
 COEFFICIENTS = ("percent", "fleiss_kappa", "krippendorff_alpha", "gwet_ac1")
 
@@ -86,6 +89,37 @@ def person_row(study: Study, median_seconds: float | None, person: Mapping[str, 
             for name in person["flags"]
         ],
     }
+
+
+def compared_rows(study: Study, document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The comparison as the page's table shows it: a row per filter, the model last."""
+    rows = []
+    for row in document["filters"]:
+        rule = FILTERS.get(row["name"])
+        title, sentence = rule.shown(study.votes_per_story) if rule else (_("Dawid and Skene’s model"), "")
+        rows.append(
+            {
+                **row,
+                "title": title,
+                "rule": sentence,
+                "is_default": row["name"] == DEFAULT_FILTER,
+                "is_model": row["name"] == MODEL,
+                "share": row["kept"] / document["stories"] if document["stories"] else 0.0,
+                "questions": _by_question(study, row.get("dropped_by_question", {}), document["stories"]),
+            }
+        )
+    return rows
+
+
+def _by_question(study: Study, dropped: Mapping[str, int], stories: int) -> list[Share]:
+    return [
+        Share(
+            str(question.title),
+            dropped.get(question.key, 0),
+            dropped.get(question.key, 0) / stories if stories else 0.0,
+        )
+        for question in study.protocol.questions
+    ]
 
 
 def hourly_pay(target: Decimal | None, median_seconds: float | None, own_seconds: float) -> Decimal | None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -58,13 +58,16 @@ def figures(
     default filter. ``statistics``: as in a release's ``statistics.json``. ``filters``: as
     :meth:`publishing.comparing.Comparison.document`. ``everybody``: of
     :meth:`dashboard.figures.people.PeopleTally.document`. ``votes``: ``counted``, ``wanted``.
-    ``finish``, ``seconds_per_vote``: of :mod:`dashboard.figures.forecast`.
+    ``finish``, ``seconds_per_vote``: of :mod:`dashboard.figures.forecast`. ``hourly``: votes by
+    :func:`~dashboard.figures.forecast.hour_of`. ``by_severity``: ``name``, ``generated``, ``complete`` and
+    ``kept`` of the stories of each severity, in its order; empty where stories have none.
 
     Raises :class:`~publishing.errors.TooManyVotes`.
     """
     comparison, people = Comparison(study.votes_per_story), PeopleTally()
     statistics = StatisticsTally(asked_questions(study))
     hourly: Counter[int] = Counter()
+    severities: defaultdict[int, Counter[Outcome]] = defaultdict(Counter)
     read = lru_cache(maxsize=_REMEMBERED)(_reading(study))
     for judged in stories:
         story, votes = judged.story, judged.votes
@@ -77,7 +80,10 @@ def figures(
                 [(vote.annotator, questions) for vote, questions in zip(votes, objections, strict=True)]
             )
         hourly.update([forecast.hour_of(vote.submitted_at) for vote in votes])
-    return _document(study, statistics, comparison, people, hourly, now=now)
+        if story.severity_original is not None:
+            severities[story.severity_original][verdict.outcome] += 1
+    document, persons = _document(study, statistics, comparison, people, hourly, now=now)
+    return document | {"by_severity": _by_severity(severities)}, persons
 
 
 def _document(
@@ -105,10 +111,23 @@ def _document(
         "filters": filters,
         "everybody": persons["everybody"],
         "votes": {"counted": counted, "wanted": wanted},
+        "hourly": dict(hourly),
         "finish": forecast.finish(hourly, remaining=wanted - counted, now=now),
         "seconds_per_vote": forecast.seconds_per_vote(people.paces()),
     }
     return document, persons["people"]
+
+
+def _by_severity(severities: Mapping[int, Counter[Outcome]]) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": str(severity),
+            "generated": outcomes.total(),
+            "complete": outcomes.total() - outcomes[Outcome.INCOMPLETE],
+            "kept": outcomes[Outcome.KEPT],
+        }
+        for severity, outcomes in sorted(severities.items())
+    ]
 
 
 def _reading(study: Study) -> Callable[[Answers, Against], tuple[Verdict, list[frozenset[str]]]]:

@@ -13,10 +13,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.models import Study
 from annotation.rights import Right, signed_in, study_page
-from dashboard.figures import kept
-from dashboard.queries import Share
+from dashboard.figures import kept, shown
 from publishing import actions
-from publishing.comparing import MODEL
 from publishing.errors import PublishingError
 from publishing.facts import Statement
 from publishing.filters import DEFAULT_FILTER, FILTERS
@@ -34,7 +32,7 @@ def filters(request: HttpRequest, study: Study) -> HttpResponse:
         "figures": found,
         "underway": underway,
         "compared": compared,
-        "rows": compared_rows(study, compared) if compared else [],
+        "rows": shown.compared_rows(study, compared) if compared else [],
     }
     return render(request, "dashboard/filters.html", context)
 
@@ -63,37 +61,6 @@ def publish(request: HttpRequest, study: Study) -> HttpResponse:
         "is_described": statement_of(study, at=timezone.now()) != Statement(),
     }
     return render(request, "dashboard/publish.html", context)
-
-
-def compared_rows(study: Study, document: dict[str, Any]) -> list[dict[str, Any]]:
-    """The comparison as the page's table shows it: a row per filter, the model last."""
-    rows = []
-    for row in document["filters"]:
-        rule = FILTERS.get(row["name"])
-        title, sentence = rule.shown(study.votes_per_story) if rule else (_("Dawid and Skene’s model"), "")
-        rows.append(
-            {
-                **row,
-                "title": title,
-                "rule": sentence,
-                "is_default": row["name"] == DEFAULT_FILTER,
-                "is_model": row["name"] == MODEL,
-                "share": row["kept"] / document["stories"] if document["stories"] else 0.0,
-                "questions": _by_question(study, row.get("dropped_by_question", {}), document["stories"]),
-            }
-        )
-    return rows
-
-
-def _by_question(study: Study, dropped: dict[str, int], stories: int) -> list[Share]:
-    return [
-        Share(
-            str(question.title),
-            dropped.get(question.key, 0),
-            dropped.get(question.key, 0) / stories if stories else 0.0,
-        )
-        for question in study.protocol.questions
-    ]
 
 
 def _choices(study: Study, found: kept.Figures | None) -> list[dict[str, Any]]:

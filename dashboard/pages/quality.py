@@ -35,8 +35,6 @@ def quality(request: HttpRequest, study: Study) -> HttpResponse:
         context |= {
             "document": document,
             "agreement": shown.agreement_rows(study, document),
-            "scenarios": shown.retention_rows(document["statistics"]["by_scenario"]),
-            "generators": shown.retention_rows(document["statistics"]["by_generator_model"]),
             "page": page,
             "people": [shown.person_row(study, median, row) for row in kept.people_on(study, page.number)],
             "questions": [str(question.title) for question in study.protocol.questions],

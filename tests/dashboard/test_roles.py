@@ -53,6 +53,7 @@ PAGES: dict[str, tuple[Right | None, Right | None, tuple[str, ...]]] = {
     "import_problems": (Right.LOOK, None, (IMPORT,)),
     "change_state": (None, Right.CHANGE, ("pause",)),
     "release_lease": (None, Right.CHANGE, ("1",)),
+    "chart_file": (Right.LOOK, None, ("verdicts", "csv")),
     "quality": (Right.LOOK, None, ()),
     "quality_file": (Right.LOOK, None, ("people",)),
     "person": (Right.LOOK, None, (PSEUDONYM,)),

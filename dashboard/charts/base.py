@@ -1,0 +1,100 @@
+"""What a chart is, and the parts that specifications share."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+WIDTH = 640
+"""CSS pixels of a chart that stands alone; on a page it is as wide as there is room."""
+TITLE_LETTERS, CAPTION_LETTERS, LABEL_LETTERS = 72, 100, 20
+"""Where lines are broken: Vega breaks none by itself."""
+
+Kind = Literal["text", "count", "share", "number", "time"]
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a chart's table. ``share`` is 0..1, ``time`` a moment in ISO 8601 (UTC)."""
+
+    key: str
+    label: str
+    kind: Kind = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A chart, in the reader's language.
+
+    ``finding`` says in a sentence what can be seen, for those who cannot see it too; ``how`` where the
+    numbers come from; ``drawing`` is the Vega-Lite specification without its data, title and colours.
+    """
+
+    name: str
+    title: str
+    finding: str
+    how: str
+    columns: tuple[Column, ...]
+    rows: Sequence[Row]
+    drawing: Mapping[str, Any]
+
+    def spec(self) -> dict[str, Any]:
+        """The whole specification, which any program that knows Vega-Lite can draw."""
+        return {
+            "$schema": SCHEMA,
+            "title": {
+                "text": textwrap.wrap(self.title, TITLE_LETTERS),
+                "subtitle": textwrap.wrap(self.how, CAPTION_LETTERS),
+            },
+            "description": self.finding,
+            "width": WIDTH,
+            "data": {"values": [dict(row) for row in self.rows]},
+            **self.drawing,
+        }
+
+
+def in_lines(name: str) -> str:
+    """A long name in several lines, broken after spaces, hyphens, underscores, slashes and dots."""
+    lines = [""]
+    for part in re.findall(r"[^\s_\-/.]*[\s_\-/.]?", name):
+        if lines[-1] and len(lines[-1]) + len(part.rstrip()) > LABEL_LETTERS:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(line.rstrip(" ") for line in lines)
+
+
+def named(field: str, *, title: str | None = None, sort: Sequence[str] | None = None) -> dict[str, Any]:
+    """The encoding of names, one per line of the chart, in the order of the rows."""
+    broken = {"labelExpr": "split(datum.label, '\\n')", "ticks": False, "domain": False, "labelPadding": 10}
+    return {"field": field, "type": "nominal", "sort": sort, "title": title, "axis": broken}
+
+
+def share_axis(title: str, *, lowest: float = 0.0) -> dict[str, Any]:
+    """The scale and axis of shares: always to 1, so that charts beside each other compare."""
+    return {
+        "type": "quantitative",
+        "title": title,
+        "scale": {"domain": [lowest, 1], "nice": False},
+        "axis": {"format": ".0%", "tickCount": 5, "offset": 6},
+    }
+
+
+def tooltips(columns: Sequence[Column]) -> list[dict[str, Any]]:
+    """What a pointer over a mark reads: the row, as the table has it."""
+    formats = {"share": ".1%", "number": ".3f", "count": ",d"}
+    return [
+        {"field": column.key, "title": column.label, "type": "temporal", "timeUnit": "utcyearmonthdatehours"}
+        if column.kind == "time"
+        else {"field": column.key, "title": column.label}
+        | (
+            {"type": "quantitative", "format": formats[column.kind]}
+            if column.kind in formats
+            else {"type": "nominal"}
+        )
+        for column in columns
+    ]

@@ -1,0 +1,122 @@
+"""Which charts there are, on which page each stands, and which figures of a study it is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+
+from annotation.models import Study
+from dashboard.charts import agreement, people, stories, votes
+from dashboard.charts.base import Chart
+from dashboard.figures import flags, kept, shown
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The figures of a study; ``document`` is that of :func:`dashboard.figures.work.figures`."""
+
+    study: Study
+    document: dict[str, Any]
+    begun_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A chart: its page (the name of the view) and how it is made; None where there is nothing to draw."""
+
+    page: str
+    make: Callable[[Source], Chart | None]
+
+
+def chart_called(name: str, study: Study, found: kept.Figures | None) -> Chart | None:
+    """One chart by its name; None where there is none, or nothing to draw."""
+    if found is None or found.document is None or name not in CHARTS:
+        return None
+    return CHARTS[name].make(Source(study, found.document, found.begun_at))
+
+
+def _verdicts(source: Source) -> Chart | None:
+    counts = source.document["verdicts"]
+    return stories.verdicts(counts) if counts["stories"] else None
+
+
+def _votes(source: Source) -> Chart | None:
+    return votes.votes(source.document["hourly"])
+
+
+def _progress(source: Source) -> Chart | None:
+    document = source.document
+    wanted = document["votes"]["wanted"]
+    return votes.progress(document["hourly"], document["finish"], wanted=wanted, now=source.begun_at)
+
+
+def _agreement(source: Source) -> Chart | None:
+    rows = shown.agreement_rows(source.study, source.document)
+    return agreement.agreement(rows) if any(row["stories"] for row in rows) else None
+
+
+def _by_scenario(source: Source) -> Chart | None:
+    rows = shown.retention_rows(source.document["statistics"]["by_scenario"])
+    name, title = "kept-by-scenario", _("Kept, by scenario")
+    return stories.retention(name, title, _("Scenario"), rows, ranked=True) if rows else None
+
+
+def _by_generator(source: Source) -> Chart | None:
+    rows = shown.retention_rows(source.document["statistics"]["by_generator_model"])
+    name, title = "kept-by-generator", _("Kept, by generator model")
+    return stories.retention(name, title, _("Generator model"), rows, ranked=True) if rows else None
+
+
+def _by_severity(source: Source) -> Chart | None:
+    rows = source.document["by_severity"]
+    name, title = "kept-by-severity", _("Kept, by severity")
+    return stories.retention(name, title, _("Severity"), rows, ranked=False) if rows else None
+
+
+def _people(source: Source) -> Chart | None:
+    pages = range(1, people.MOST // kept.PEOPLE_AT_ONCE + 1)
+    everybody = kept.people_count(source.study)
+    rows = [
+        {**row, "flags": [flags.title(name) for name in row["flags"]]}
+        for page in pages
+        if (page - 1) * kept.PEOPLE_AT_ONCE < everybody
+        for row in kept.people_on(source.study, page)
+    ]
+    median = source.document["everybody"]["median_seconds"]
+    return people.people(rows, median_seconds=median, everybody=everybody) if rows else None
+
+
+def _filters(source: Source) -> Chart | None:
+    compared = source.document["filters"]
+    rows = _titled(shown.compared_rows(source.study, compared))
+    return stories.kept_by_filter(rows, stories=compared["stories"]) if compared["stories"] else None
+
+
+def _titled(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{**row, "title": capfirst(row["title"])} for row in rows]
+
+
+def _reasons(source: Source) -> Chart | None:
+    compared = source.document["filters"]
+    rows = _titled(row for row in shown.compared_rows(source.study, compared) if not row["is_model"])
+    return stories.dropped_by_question(rows, stories=compared["stories"]) if compared["stories"] else None
+
+
+CHARTS = {
+    "verdicts": Entry("study", _verdicts),
+    "progress": Entry("study", _progress),
+    "votes": Entry("study", _votes),
+    "agreement": Entry("quality", _agreement),
+    "kept-by-scenario": Entry("quality", _by_scenario),
+    "kept-by-generator": Entry("quality", _by_generator),
+    "kept-by-severity": Entry("quality", _by_severity),
+    "people": Entry("quality", _people),
+    "kept-by-filter": Entry("filters", _filters),
+    "dropped-by-question": Entry("filters", _reasons),
+}
+"""All charts by their names."""

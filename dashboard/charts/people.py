@@ -1,0 +1,85 @@
+"""The pace of people beside how far they agree with the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from dashboard.charts.base import Chart, Column, share_axis, tooltips
+
+MOST = 500
+"""People in the chart: those with flags first, then those with most votes."""
+
+
+def people(rows: Sequence[Mapping[str, Any]], *, median_seconds: float | None, everybody: int) -> Chart:
+    """``rows``: ``pseudonym``, ``votes``, ``median_seconds``, ``agreement``, ``flags`` (titles) of people."""
+    none = _("no flag")
+    found = [
+        {
+            **{key: row[key] for key in ("pseudonym", "votes", "median_seconds", "agreement")},
+            "flags": ", ".join(row["flags"]) or none,
+        }
+        for row in rows[:MOST]
+    ]
+    kinds = sorted({row["flags"] for row in found}, key=lambda kind: (kind != none, kind))
+    flagged = sum(row["flags"] != none for row in found)
+    columns = (
+        Column("pseudonym", _("Person")),
+        Column("votes", _("Votes"), "count"),
+        Column("median_seconds", _("Median seconds"), "number"),
+        Column("agreement", _("Agrees with others"), "share"),
+        Column("flags", _("Flags")),
+    )
+    told = {"field": "flags", "type": "nominal", "sort": kinds, "title": None}
+    seconds = {
+        "field": "median_seconds",
+        "type": "quantitative",
+        "title": _("Median seconds per story"),
+        "scale": {"zero": True},
+        "axis": {"tickCount": 8},
+    }
+    dots = {
+        "transform": [{"filter": "isValid(datum.agreement)"}],
+        "mark": {"type": "point", "filled": True, "size": 90, "opacity": 0.85},
+        "encoding": {
+            "x": seconds,
+            "y": {"field": "agreement", **share_axis(_("Agrees with others"))},
+            "color": told,
+            "shape": told,
+            "tooltip": tooltips(columns),
+        },
+    }
+    middle = {
+        "mark": {"type": "rule", "strokeDash": [4, 4], "style": "reference"},
+        "encoding": {"x": {"datum": median_seconds, "type": "quantitative"}},
+    }
+    how = _(
+        "Counted votes. Agreement: share of the pairs of an answer and another person’s answer to the same "
+        "that are alike. The dashed line is the median over all votes."
+    )
+    if everybody > len(found):
+        how += " " + _("%(shown)s of %(people)s people: those with flags, then those with most votes.") % {
+            "shown": len(found),
+            "people": everybody,
+        }
+    return Chart(
+        name="people",
+        title=_("Pace and agreement of people"),
+        finding=ngettext(
+            "%(flagged)s of %(people)s person has a flag; the median pace is %(seconds)s seconds a story.",
+            "%(flagged)s of %(people)s people have a flag; the median pace is %(seconds)s seconds a story.",
+            len(found),
+        )
+        % {
+            "flagged": flagged,
+            "people": len(found),
+            "seconds": "–" if median_seconds is None else round(median_seconds, 1),
+        },
+        how=how,
+        columns=columns,
+        rows=found,
+        drawing={"height": 300, "layer": [dots] if median_seconds is None else [middle, dots]},
+    )

@@ -1,0 +1,79 @@
+"""Shares and coefficients as dots with their intervals: one per name, or several told apart by shape."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dashboard.charts.base import Column, Row, in_lines, named, share_axis, tooltips
+from publishing.baseline.accuracy import wilson
+
+INTERVAL_MARK = {"type": "rule", "strokeWidth": 2, "strokeCap": "round"}
+DOT = {"type": "point", "filled": True, "size": 80, "opacity": 1}
+
+
+def with_share(row: Row, part: int, whole: int) -> dict[str, Any]:
+    """The row with ``share`` (part / whole) and Wilson's 95 % interval as ``low`` and ``high``; or None."""
+    interval = wilson(part, whole)
+    low, high = interval or (None, None)
+    return {
+        **row,
+        "label": in_lines(row["name"]),
+        "share": part / whole if whole else None,
+        "low": low,
+        "high": high,
+    }
+
+
+def one_each(axis: str, columns: Sequence[Column], *, whole: float | None) -> dict[str, Any]:
+    """A dot and an interval per row of :func:`with_share`; ``whole`` is marked by a line through all."""
+    x = {"field": "share", **share_axis(axis)}
+    y = named("label")
+    line = {"type": "rule", "strokeDash": [4, 4], "style": "reference"}
+    reference = {"mark": line, "encoding": {"x": {**share_axis(axis), "datum": whole}}}
+    interval = {"y": y, "x": {**x, "field": "low"}, "x2": {"field": "high"}}
+    return {
+        "height": {"step": 34},
+        "transform": [{"filter": "isValid(datum.share)"}],
+        "layer": [
+            *([reference] if whole is not None else []),
+            {"mark": INTERVAL_MARK, "encoding": interval},
+            {"mark": DOT, "encoding": {"y": y, "x": x, "tooltip": tooltips(columns)}},
+        ],
+    }
+
+
+def several_each(
+    x: Mapping[str, Any],
+    columns: Sequence[Column],
+    *,
+    group: str,
+    groups: Sequence[str],
+) -> dict[str, Any]:
+    """Several dots per name, told apart by shape and colour, each with its interval where it has one.
+
+    Rows have ``label``, the field of ``x``, ``low``, ``high`` and the field ``group``.
+    """
+    value = x["field"]
+    told = {"field": group, "type": "nominal", "sort": list(groups), "title": None}
+    shared = {
+        "y": {**named("label"), "scale": {"paddingInner": 0.3}},
+        "yOffset": {"field": group, "type": "nominal", "sort": list(groups)},
+        "color": told,
+    }
+    interval = {"x": {**x, "field": "low"}, "x2": {"field": "high"}}
+    return {
+        "height": {"step": 15},
+        "transform": [{"filter": f"isValid(datum.{value})"}],
+        "layer": [
+            {
+                "transform": [{"filter": "isValid(datum.low)"}],
+                "mark": INTERVAL_MARK,
+                "encoding": {**shared, **interval},
+            },
+            {
+                "mark": DOT,
+                "encoding": {**shared, "x": dict(x), "shape": told, "tooltip": tooltips(columns)},
+            },
+        ],
+    }

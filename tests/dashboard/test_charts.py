@@ -1,0 +1,153 @@
+"""The charts: what their rows and sentences say, their files, and what is vendored to draw them."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from accounts.actions import ensure_researcher
+from dashboard.charts import people, stories, votes
+from dashboard.charts.base import in_lines
+from dashboard.charts.catalogue import CHARTS
+from dashboard.figures import forecast
+from publishing.baseline.accuracy import wilson
+from tests import builders
+from tests.dashboard.test_quality_page import looked_at
+from tomannot.embedded import PROJECT
+
+NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
+HOUR = forecast.hour_of(NOW)
+FILES = PROJECT / "static" / "vendor" / "vega"
+
+
+def row(name: str, kept: int, complete: int) -> dict[str, Any]:
+    return {"name": name, "generated": complete + 1, "complete": complete, "kept": kept}
+
+
+def test_retention_is_ranked_with_intervals_and_says_the_extremes() -> None:
+    rows = [row("low", 1, 10), row("none", 0, 0), row("high", 9, 10)]
+    chart = stories.retention("kept", "Kept", "Scenario", rows, ranked=True)
+    assert [found["name"] for found in chart.rows] == ["high", "low", "none"]
+    assert (chart.rows[0]["low"], chart.rows[0]["high"]) == wilson(9, 10)
+    assert chart.rows[2]["share"] is chart.rows[2]["low"] is None
+    assert "10 of 20 complete stories are kept (50 %)" in chart.finding
+    assert "Most often: high (90 %); least often: low (10 %)" in chart.finding
+    in_order = stories.retention("kept", "Kept", "Severity", rows, ranked=False)
+    assert [found["name"] for found in in_order.rows] == ["low", "none", "high"]
+    nothing = stories.retention("kept", "Kept", "Severity", [row("1", 0, 0)], ranked=False)
+    assert nothing.finding == "No story is complete yet."
+
+
+def test_votes_are_counted_by_hour_and_by_day_without_gaps() -> None:
+    chart = votes.votes({HOUR: 2, HOUR + 2: 5})
+    assert chart is not None
+    assert [found["votes"] for found in chart.rows] == [2, 0, 5]
+    assert chart.rows[0]["from"] == "2026-05-04T12:00:00Z"
+    assert chart.title == "Votes per hour"
+    by_day = votes.votes({HOUR: 2, HOUR + 1: 1, HOUR + 96: 5})
+    assert by_day is not None
+    assert [found["votes"] for found in by_day.rows] == [3, 0, 0, 0, 5]
+    assert by_day.rows[0]["from"] == "2026-05-04T00:00:00Z"
+    assert votes.votes({}) is None
+
+
+def test_progress_runs_from_nothing_to_what_is_wanted_within_its_band() -> None:
+    hourly = {HOUR - back: 10 + back % 3 for back in range(1, 13)}
+    counted = sum(hourly.values())
+    finish = forecast.finish(hourly, remaining=200, now=NOW)
+    chart = votes.progress(hourly, finish, wanted=counted + 200, now=NOW)
+    assert chart is not None
+    seen = [found for found in chart.rows if found["kind"] == "counted"]
+    ahead = [found for found in chart.rows if found["kind"] == "forecast"]
+    assert (seen[0]["votes"], seen[-1]["votes"]) == (0, counted)
+    assert [found["votes"] for found in seen] == sorted(found["votes"] for found in seen)
+    assert ahead[0]["votes"] == ahead[0]["low"] == ahead[0]["high"] == counted
+    assert ahead[-1]["votes"] == ahead[-1]["low"] == ahead[-1]["high"] == counted + 200
+    assert all(found["low"] <= found["votes"] <= found["high"] for found in ahead)
+    assert len(ahead) == 4, "now, the earliest, the expected and the latest finish"
+
+
+def test_a_forecast_that_may_never_come_true_looks_a_bounded_way_ahead() -> None:
+    expected = NOW + timedelta(hours=10)
+    finish = {"finish": expected, "earliest": NOW + timedelta(hours=5), "latest": None}
+    chart = votes.progress({HOUR - 1: 10}, finish, wanted=30, now=NOW)
+    assert chart is not None
+    assert chart.rows[-1]["at"] == "2026-05-05T18:00:00Z", "three times as far as the finish"
+    assert (chart.rows[-1]["low"], chart.rows[-1]["high"]) == (10, 30)
+    done = votes.progress({HOUR - 1: 10}, {"none": forecast.DONE}, wanted=10, now=NOW)
+    assert done is not None
+    assert {found["kind"] for found in done.rows} == {"counted"}
+
+
+def test_the_chart_of_people_is_bounded_and_says_so() -> None:
+    rows = [
+        {"pseudonym": f"p{n}", "votes": 1, "median_seconds": 1.0, "agreement": 0.5, "flags": ["too fast"]}
+        for n in range(people.MOST + 1)
+    ]
+    chart = people.people(rows, median_seconds=1.0, everybody=900)
+    assert len(chart.rows) == people.MOST
+    assert f"{people.MOST} of 900 people" in chart.how
+
+
+def test_long_names_are_broken_where_they_can_be() -> None:
+    assert in_lines("inside_reuse_labeled_containers") == "inside_reuse_\nlabeled_containers"
+    assert in_lines("claude-3-5-sonnet-20240620") == "claude-3-5-sonnet-\n20240620"
+    for name in ("", "a", "x" * 50, "one two", "a//b", "=1+1", "tränen-und_so.weiter/hier"):
+        assert in_lines(name).replace("\n", "").replace(" ", "") == name.replace(" ", "")
+
+
+def test_what_is_vendored_is_what_the_list_says() -> None:
+    sums = (FILES / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
+    listed = {name: digest for digest, name in (line.split() for line in sums)}
+    assert set(listed) == {path.name for path in FILES.glob("*.js")}
+    for name, digest in listed.items():
+        assert hashlib.sha256((FILES / name).read_bytes()).hexdigest() == digest
+
+
+def test_only_pages_of_researchers_load_what_draws_charts() -> None:
+    users = {
+        str(path.relative_to(PROJECT / "templates"))
+        for path in (PROJECT / "templates").rglob("*.html")
+        if re.search(r"_chart_scripts|charts\.js|vendor/vega", path.read_text(encoding="utf-8"))
+    }
+    pages = {f"dashboard/{chart.page}.html" for chart in CHARTS.values()}
+    assert users == pages | {"dashboard/_chart_scripts.html", "dashboard/_chart.html"}
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("client")
+def test_every_chart_has_its_files_and_stands_on_its_page() -> None:
+    looked_at()
+    builders.make_study("empty", stories=0, opened=False)
+    boss = Client()
+    boss.force_login(ensure_researcher(username="boss", password="a long enough password"))
+    pages = {page: boss.get(f"/studies/looked-at/{path}").content.decode() for page, path in PATHS.items()}
+    for name, entry in CHARTS.items():
+        table = boss.get(f"/studies/looked-at/charts/{name}.csv")
+        rows = list(csv.DictReader(io.StringIO(table.content.decode())))
+        spec = json.loads(boss.get(f"/studies/looked-at/charts/{name}.json").content)
+        values = spec["data"]["values"]
+        assert len(rows) == len(values) > 0
+        for found, value in zip(rows, values, strict=True):
+            assert all(said in ("", str(value[key]), f"'{value[key]}") for key, said in found.items())
+        assert spec["description"].removesuffix(".") in pages[entry.page].replace("&#x27;", "'")
+        empty = boss.get(f"/studies/empty/charts/{name}.csv")
+        assert empty["Location"] == f"/studies/empty/{PATHS[entry.page]}"
+        for page, text in pages.items():
+            assert (f"/charts/{name}.csv" in text) == (page == entry.page)
+    generators = boss.get("/studies/looked-at/charts/kept-by-generator.csv").content.decode()
+    assert "'=model-a" in generators, "no formula for a spreadsheet"
+    assert boss.get("/studies/looked-at/charts/nothing.csv").status_code == 404
+    assert boss.get("/studies/looked-at/charts/votes.png").status_code == 404
+
+
+PATHS = {"study": "", "quality": "quality/", "filters": "filters/"}
+"""Where the pages with charts are, after the address of the study."""
