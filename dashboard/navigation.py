@@ -30,14 +30,17 @@ class Entry:
 ENTRIES = (
     Entry("study", _("Overview")),
     Entry("set_up", _("Set-up")),
+    Entry("qualification", _("Qualification")),
     Entry("stories", _("Stories")),
     Entry("members", _("Members")),
     Entry("quality", _("Quality")),
+    Entry("checks", _("Hidden checks")),
     Entry("review", _("Review")),
     Entry("filters", _("Filters"), suits=lambda study: not has_accuracy(study)),
     Entry("releases", _("Releases")),
     Entry("statement", _("Data statement")),
     Entry("accuracy", _("Accuracy"), suits=has_accuracy),
+    Entry("recruitment", _("Recruitment")),
     Entry("joining", _("Join link and codes")),
     Entry("log", _("Log"), Right.AUDIT),
 )

@@ -17,11 +17,11 @@ from django.utils.translation import gettext as _
 from accounts.actions import AskedToBeForgotten, recognise
 from accounts.models import Annotator, PlatformIdentity, User
 from annotation import actions as annotation_actions
-from annotation.models import Event, WorkSession
+from annotation.models import Event
 from recruitment.actions.grants import grant
 from recruitment.actions.payments import approve
 from recruitment.errors import CannotSettle
-from recruitment.marketplace import Abilities, Marketplace, Status, Work
+from recruitment.marketplace import Marketplace, Status, Work
 from recruitment.models import Campaign, Difference, Grant, Payment, Posting, Submission, Visit
 from recruitment.reconciliation import queries
 from recruitment.reconciliation.plan import Rules, Step, There, plan
@@ -64,11 +64,11 @@ def reconcile(*, campaign: Campaign, marketplace: Marketplace, now: datetime) ->
     for work in listed:
         take_in(campaign=campaign, work=work, now=now)
     polls = [moment for moment in (campaign.synced_at, now) if moment]
-    outcome = Outcome()
+    outcome, receipts = Outcome(), marketplace.abilities.returns_receipt
     for visit in queries.unsettled_visits(campaign):
-        outcome.add(_settle_visit(visit.pk, marketplace.abilities, polls, now=now))
+        outcome.add(settle_visit(visit_id=visit.pk, returns_receipt=receipts, polls=polls, now=now))
     for submission in queries.unsettled_strangers(campaign):
-        outcome.add(_settle_stranger(submission.pk, marketplace.abilities, now=now))
+        outcome.add(settle_stranger(submission_id=submission.pk, returns_receipt=receipts, now=now))
     _note_synced(campaign, outcome, now=now)
     return outcome
 
@@ -151,10 +151,13 @@ def confirm_by_hand(*, difference: Difference, how: str, by: User | None, now: d
 
 
 @transaction.atomic
-def _settle_visit(
-    visit_id: int, abilities: Abilities, polls: Iterable[datetime], *, now: datetime
+def settle_visit(
+    *, visit_id: int, returns_receipt: bool, polls: Iterable[datetime], now: datetime
 ) -> list[Step]:
-    """Plan and do what follows for a visit; nothing, if it changed meanwhile into a settled one."""
+    """Do what follows for a visit from what both sides say now; returns the steps that changed anything.
+
+    ``polls``: when the platform was asked, this time and the time before.
+    """
     visit = (
         Visit.objects.select_for_update(of=("self",), no_key=True)
         .select_related("session__enrollment", "campaign__study", "enrollment")
@@ -165,17 +168,17 @@ def _settle_visit(
     assert campaign is not None
     submission = Submission.objects.filter(visit=visit).first()
     rules = Rules(
-        returns_receipt=abilities.returns_receipt,
+        returns_receipt=returns_receipt,
         approves_by_itself=campaign.approves_by_itself,
         polls_since_expiry=sum(moment > session.expires_at for moment in polls),
     )
     steps = plan(queries.here(visit), _there(submission), rules, decision=_decision(submission), now=now)
-    return [step for step in steps if _do(step, visit, submission, session, campaign, now=now)]
+    return [step for step in steps if _do(step, visit, submission, campaign, now=now)]
 
 
 @transaction.atomic
-def _settle_stranger(submission_id: int, abilities: Abilities, *, now: datetime) -> list[Step]:
-    """The same for work of which nothing is here."""
+def settle_stranger(*, submission_id: int, returns_receipt: bool, now: datetime) -> list[Step]:
+    """The same for work that was handed in there and of which nothing is here."""
     submission = (
         Submission.objects.select_for_update(of=("self",), no_key=True)
         .select_related("campaign__study")
@@ -183,19 +186,18 @@ def _settle_stranger(submission_id: int, abilities: Abilities, *, now: datetime)
     )
     campaign = submission.campaign
     rules = Rules(
-        returns_receipt=abilities.returns_receipt,
+        returns_receipt=returns_receipt,
         approves_by_itself=campaign.approves_by_itself,
         polls_since_expiry=0,
     )
     steps = plan(None, _there(submission), rules, decision=_decision(submission), now=now)
-    return [step for step in steps if _do(step, None, submission, None, campaign, now=now)]
+    return [step for step in steps if _do(step, None, submission, campaign, now=now)]
 
 
 def _do(
     step: Step,
     visit: Visit | None,
     submission: Submission | None,
-    session: WorkSession | None,
     campaign: Campaign,
     *,
     now: datetime,
@@ -208,7 +210,8 @@ def _do(
         approve(submission=submission, by=None, now=now)
         return True
     assert visit is not None
-    assert session is not None
+    assert visit.session is not None
+    session = visit.session
     if step == Step.CONFIRM:
         annotation_actions.know_person(session=session)
         return annotation_actions.confirm_session(session=session, by=None, now=now)

@@ -16,29 +16,33 @@ from django.utils import timezone
 from accounts.models import User
 from annotation import actions, rules
 from annotation.errors import LastOwner
-from annotation.models import Enrollment, Event, Membership, ReviewSample, Study
+from annotation.models import Enrollment, Event, Membership, ReviewSample, Story, Study
 from annotation.rights import RIGHTS, Right, rights_in, studies_of
 from dashboard.urls import urlpatterns
+from recruitment.models import Difference
 from tests import builders
 from tests.dashboard.baselines import drawn, released_study
+from tests.recruitment.campaigns import stranger_on_a_platform
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
 
 Role = Membership.Role
 PUBLIC = {"home", "invited"}
 OF_ALL_STUDIES = {"studies"}
+OF_ONESELF = {"api_tokens", "revoke_api_token"}
+"""Whoever has an account opens them and sees their own, see api.test_tokens."""
 FOR_MAKERS = {"new_study", "preview_new", "study_from_file", "clone", "draw_baseline"}
 """Who may make studies opens them, see test_creating; a clone and a drawn
 baseline need the right to change the study they come from, too."""
 
-OF_ONESELF = {"api_tokens", "revoke_api_token"}
-"""Whoever has an account opens them and sees their own, see api.test_tokens."""
 OF_A_RELEASE = {"withdraw_release"}
 """See test_releases_page."""
 
 PSEUDONYM = "the pseudonym of the only person in the study"
 IMPORT = "the number of the only import"
 STORY = "the id of a story that they answered"
+CHECK = "the number of the only hidden check"
+DIFFERENCE = "the number of the only difference with a platform"
 SAMPLE = "the number of the only sample drawn for review"
 
 PAGES: dict[str, tuple[Right | None, Right | None, tuple[str, ...]]] = {
@@ -60,12 +64,28 @@ PAGES: dict[str, tuple[Right | None, Right | None, tuple[str, ...]]] = {
     "exclude": (Right.CHANGE, Right.CHANGE, (PSEUDONYM,)),
     "stories": (Right.LOOK, None, ()),
     "story": (Right.LOOK, Right.REVIEW, (STORY,)),
+    "checks": (Right.LOOK, Right.CHANGE, ()),
+    "check": (Right.CHANGE, Right.CHANGE, (CHECK,)),
     "review": (Right.LOOK, Right.REVIEW, ()),
     "review_sample": (Right.LOOK, None, (SAMPLE,)),
     "review_item": (Right.LOOK, Right.REVIEW, (SAMPLE, "1")),
+    "qualification": (Right.LOOK, None, ()),
+    "new_round": (Right.CHANGE, Right.CHANGE, ()),
+    "round": (Right.LOOK, Right.CHANGE, ("1",)),
+    "answer_key": (Right.CHANGE, Right.CHANGE, ("1",)),
+    "expert": (Right.LOOK, Right.LOOK, ("1",)),
+    "expert_story": (Right.LOOK, Right.LOOK, ("1", "1")),
     "members": (Right.LOOK, Right.MANAGE, ()),
     "member": (None, Right.MANAGE, ("1",)),
     "revoke_invitation": (None, Right.MANAGE, ("1",)),
+    "recruitment": (Right.LOOK, None, ()),
+    "new_campaign": (Right.CHANGE, Right.CHANGE, ("prolific", "stories")),
+    "campaign": (Right.LOOK, None, ("1",)),
+    "move_campaign": (None, Right.CHANGE, ("1", "ask")),
+    "differences": (Right.LOOK, None, ()),
+    "settle_difference": (None, Right.CHANGE, (DIFFERENCE,)),
+    "payments": (Right.LOOK, None, ()),
+    "payments_file": (Right.LOOK, None, ()),
     "log": (Right.AUDIT, None, ()),
     "log_file": (Right.AUDIT, None, ("csv",)),
     "filters": (Right.LOOK, None, ()),
@@ -91,7 +111,10 @@ OF_A_BASELINE: dict[str, tuple[Right, Right | None, tuple[str, ...]]] = {
 @pytest.fixture
 def study() -> Study:
     study = builders.make_study("main", votes_per_story=1)
+    builders.import_rows(study, [builders.story_row(500)], role=Story.Role.CHECK)
     builders.vote(builders.qualified(study)[0])
+    stranger_on_a_platform(study)
+    builders.make_round(study, [builders.story_row(600)])
     actions.draw_sample(
         study=study, kind=ReviewSample.Kind.RANDOM, people=1, per_person=1, by=None, now=timezone.now()
     )
@@ -119,8 +142,10 @@ def address(page: str) -> str:
     stands_for = {
         PSEUDONYM: rules.pseudonym(person.study.pseudonym_key, person.annotator_id),
         STORY: person.assignments.get().story.story_id,
-        IMPORT: str(person.study.imports.get().pk),
+        IMPORT: str(person.study.imports.get(role="main").pk),
+        CHECK: str(person.study.stories.get(role="check").pk),
         SAMPLE: str(person.study.review_samples.get().pk),
+        DIFFERENCE: str(Difference.objects.get(campaign__study=person.study).pk),
     }
     rest = (stands_for.get(argument, argument) for argument in PAGES[page][2])
     return reverse(f"dashboard:{page}", args=["main", *rest])

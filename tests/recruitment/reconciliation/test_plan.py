@@ -1,0 +1,136 @@
+"""What follows from what both sides say, case by case and over all cases."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recruitment.marketplace import Status
+from recruitment.reconciliation.plan import GIVEN_UP, HANDED_IN, Here, Rules, Step, There, plan
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+DONE = Here(
+    session="open",
+    receipt="R-1",
+    may_hand_in=True,
+    answers=3,
+    expires_at=NOW + timedelta(hours=1),
+)
+RULES = Rules(returns_receipt=True, approves_by_itself=True, polls_since_expiry=0)
+MONEY = {Step.APPROVE}
+COUNTING = {Step.CONFIRM}
+
+
+def steps(
+    here: Here | None, there: There | None, rules: Rules = RULES, decision: str | None = None
+) -> list[Step]:
+    return plan(here, there, rules, decision=decision, now=NOW)
+
+
+def test_work_that_both_sides_know_is_confirmed_and_approved() -> None:
+    assert steps(DONE, There(Status.SUBMITTED, "R-1")) == [Step.CONFIRM, Step.APPROVE]
+
+
+def test_what_is_confirmed_and_paid_needs_nothing_more() -> None:
+    assert steps(replace(DONE, session="confirmed"), There(Status.APPROVED, "R-1"), decision="approval") == []
+
+
+def test_whoever_passed_the_test_is_let_in_on_the_platform_once_it_is_confirmed() -> None:
+    passed = replace(DONE, answers=1, passed_test=True)
+    assert Step.GRANT_QUALIFIED in steps(passed, There(Status.SUBMITTED, "R-1"))
+    assert Step.GRANT_QUALIFIED not in steps(passed, None)
+
+
+@pytest.mark.parametrize("here", [None, replace(DONE, answers=0, may_hand_in=False)])
+def test_work_handed_in_of_which_nothing_is_here_is_shown_and_not_paid(here: Here | None) -> None:
+    assert steps(here, There(Status.SUBMITTED, "R-1")) == [Step.FLAG_NO_DATA]
+
+
+def test_work_without_our_receipt_is_shown_and_neither_counted_nor_paid() -> None:
+    assert steps(DONE, There(Status.SUBMITTED, "forged")) == [Step.FLAG_WRONG_RECEIPT]
+    assert steps(DONE, There(Status.SUBMITTED)) == [Step.FLAG_WRONG_RECEIPT]
+
+
+def test_where_no_receipt_comes_back_the_page_that_was_reached_is_the_proof() -> None:
+    rules = replace(RULES, returns_receipt=False)
+    assert Step.CONFIRM in steps(DONE, There(Status.SUBMITTED), rules)
+    half = replace(DONE, may_hand_in=False, answers=1)
+    assert steps(half, There(Status.SUBMITTED), rules) == [Step.FLAG_WRONG_RECEIPT]
+
+
+def test_nobody_is_given_up_before_their_time_is_over_and_two_looks_found_nothing() -> None:
+    late = replace(DONE, expires_at=NOW - timedelta(minutes=1))
+    assert steps(DONE, None, replace(RULES, polls_since_expiry=2)) == []
+    assert steps(late, None, replace(RULES, polls_since_expiry=1)) == []
+    found = steps(late, None, replace(RULES, polls_since_expiry=2))
+    assert found == [Step.DOUBT, Step.FLAG_NOT_HANDED_IN, Step.GRANT_INCOMPLETE]
+
+
+@pytest.mark.parametrize("status", sorted(GIVEN_UP))
+def test_what_the_platform_says_is_given_up_frees_the_slots_at_once(status: Status) -> None:
+    assert steps(DONE, There(status)) == [Step.DOUBT, Step.GRANT_INCOMPLETE]
+
+
+def test_somebody_given_up_who_hands_in_after_all_is_confirmed_paid_and_shown() -> None:
+    doubted = replace(DONE, session="doubted")
+    assert steps(doubted, There(Status.SUBMITTED, "R-1")) == [
+        Step.FLAG_DOUBTED_BUT_THERE,
+        Step.CONFIRM,
+        Step.APPROVE,
+    ]
+
+
+def test_what_was_decided_on_the_platforms_own_pages_is_shown() -> None:
+    assert Step.FLAG_DECIDED_THERE in steps(DONE, There(Status.REJECTED, "R-1"))
+    assert Step.FLAG_DECIDED_THERE in steps(DONE, There(Status.REJECTED, "R-1"), decision="approval")
+    assert Step.FLAG_DECIDED_THERE not in steps(DONE, There(Status.REJECTED, "R-1"), decision="rejection")
+
+
+def test_where_researchers_want_the_last_word_nothing_is_approved() -> None:
+    rules = replace(RULES, approves_by_itself=False)
+    assert steps(DONE, There(Status.SUBMITTED, "R-1"), rules) == [Step.CONFIRM]
+
+
+heres = st.none() | st.builds(
+    Here,
+    session=st.sampled_from(["open", "confirmed", "doubted"]),
+    receipt=st.sampled_from(["R-1", "R-2"]),
+    may_hand_in=st.booleans(),
+    answers=st.integers(0, 3),
+    expires_at=st.sampled_from([NOW - timedelta(hours=1), NOW + timedelta(hours=1)]),
+    passed_test=st.booleans(),
+)
+theres = st.none() | st.builds(
+    There, status=st.sampled_from(list(Status)), receipt=st.sampled_from(["", "R-1", "R-2"])
+)
+all_rules = st.builds(
+    Rules,
+    returns_receipt=st.booleans(),
+    approves_by_itself=st.booleans(),
+    polls_since_expiry=st.integers(0, 3),
+)
+decisions = st.sampled_from([None, "approval", "rejection"])
+
+
+@given(heres, theres, all_rules, decisions)
+def test_money_and_votes_follow_only_from_what_the_platform_lists_and_we_have(
+    here: Here | None, there: There | None, rules: Rules, decision: str | None
+) -> None:
+    found = set(steps(here, there, rules, decision))
+    if found & (MONEY | COUNTING):
+        assert here is not None
+        assert there is not None
+        assert there.status in HANDED_IN
+        assert not rules.returns_receipt or here.receipt == there.receipt
+    if found & MONEY:
+        assert decision is None
+        assert there is not None
+        assert there.status == Status.SUBMITTED
+    assert not (Step.CONFIRM in found and Step.DOUBT in found)
+    if Step.DOUBT in found:
+        assert here is not None
+        assert here.session == "open"
