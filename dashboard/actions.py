@@ -24,7 +24,12 @@ from annotation.models import Story, Study
 from annotation.protocols import multiple_choice
 from annotation.rights import studies_of
 from dashboard.baseline import Admission, BaselinePlan, Who, admission_for, newest_consent
-from dashboard.configuration import RoundConfiguration, StudyConfiguration, read_configuration
+from dashboard.configuration import (
+    CheckConfiguration,
+    RoundConfiguration,
+    StudyConfiguration,
+    read_configuration,
+)
 from dashboard.samples import SAMPLE_STUDY, sample_consent
 from publishing.baseline.actions import record_sample
 from publishing.baseline.drawing import Drawn, draw
@@ -53,6 +58,8 @@ def create_study(*, slug: str, config: StudyConfiguration, by: User | None, now:
         annotation_actions.admit_through(study=study, source=source, by=by, now=now)
     for round in config.rounds:
         add_round(study=study, config=round, beside=True, by=by, now=now)
+    if config.checks:
+        add_checks(study=study, config=config.checks, by=by, now=now)
     for path in config.stories:
         annotation_actions.import_stories(study=study, path=path, by=by, now=now)
     if config.statement != Statement():
@@ -106,6 +113,25 @@ def add_round(
         by=by,
         now=now,
     )
+
+
+@transaction.atomic
+def add_checks(*, study: Study, config: CheckConfiguration, by: User | None, now: datetime) -> None:
+    """Hidden checks with their stories, known answers and rules.
+
+    Raises :class:`InvalidStudy` for a story without known answers, or known answers without a story.
+    """
+    with _file_of(config.stories, f"{study.slug}-checks.jsonl") as path:
+        job = annotation_actions.import_stories(study=study, path=path, role=Story.Role.CHECK, by=by, now=now)
+    stories = {story.story_id: story for story in job.stories.all()}
+    unmatched = sorted(stories.keys() ^ config.acceptable.keys())
+    if unmatched:
+        raise InvalidStudy(
+            f"checks: each story needs an entry in the key, and each entry a story: {', '.join(unmatched)}."
+        )
+    for story_id, accepted in config.acceptable.items():
+        annotation_actions.set_check_key(story=stories[story_id], accepted=accepted, by=by, now=now)
+    annotation_actions.change_check_rules(study=study, rules=config.rules, by=by, now=now)
 
 
 def sample_round() -> RoundConfiguration:

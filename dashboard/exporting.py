@@ -8,9 +8,10 @@ from typing import Any
 
 from accounts.models import Environment
 from annotation.importing.rows import StoryRow
-from annotation.models import Story, Study
+from annotation.models import CheckKey, Story, Study
 from annotation.protocols.base import field_name
 from dashboard.baseline import newest_consent
+from dashboard.checks import accepted_by, checks_of
 from publishing.queries import statement_of
 from qualification.models import AcceptableOption, AnswerKey, Round
 from recruitment.joining import own_source
@@ -50,6 +51,7 @@ def configuration_of(study: Study, *, now: datetime) -> dict[str, Any]:
         "qualification": qualification[0] if len(qualification) == 1 else qualification,
         "statement": {name: said for name, said in asdict(statement_of(study, at=now)).items() if said},
         "join_link": _join_link(study),
+        "checks": _checks(study),
     }
     return document | {name: value for name, value in optional.items() if value}
 
@@ -63,6 +65,17 @@ def _round(round: Round) -> dict[str, Any]:
         "pays_on_fail": round.pays_on_fail,
         "stories": [_source_row(entry.story) for entry in entries],
         "key": _key(key),
+    }
+
+
+def _checks(study: Study) -> dict[str, Any] | None:
+    """The checks that people can be given, with what is accepted, and the rules for them."""
+    found = [check for check in checks_of(study) if check.key and check.state == CheckKey.State.IN_USE]
+    if not found:
+        return None
+    return asdict(study.check_rules) | {
+        "stories": [_source_row(check.story) for check in found],
+        "key": {check.story.story_id: accepted_by(check.key) for check in found if check.key},
     }
 
 

@@ -8,6 +8,7 @@ from dashboard.configuration.fields import read_bytes
 from dashboard.configuration.rounds import RoundReader
 from dashboard.configuration.study import StudyReader
 from dashboard.configuration.values import (
+    CheckConfiguration,
     InvalidConfiguration,
     JoinLinkConfiguration,
     RoundConfiguration,
@@ -15,6 +16,7 @@ from dashboard.configuration.values import (
 )
 
 __all__ = [
+    "CheckConfiguration",
     "InvalidConfiguration",
     "JoinLinkConfiguration",
     "RoundConfiguration",

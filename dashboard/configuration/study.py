@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 
 from annotation.actions import StudySettings
-from dashboard.configuration.rounds import RoundReader
+from dashboard.configuration.checks import CheckReader
 from dashboard.configuration.values import InvalidConfiguration, JoinLinkConfiguration, StudyConfiguration
 from publishing.facts import Statement
 from publishing.statement.rules import problems as statement_problems
@@ -21,7 +21,7 @@ STUDY_FIELDS = {
     "slug", "title", "description", "protocol", "votes_per_story", "story_cap", "lease_minutes",
     "change_hours", "pay_rate", "currency", "contact", "license", "serving_seed", "consent", "stories",
     "qualification", "qualification_required", "qualified_through", "join_link", "statement", "rehearsal",
-    "truth",
+    "truth", "checks",
 }  # fmt: skip
 JOIN_LINK_FIELDS = {item.name for item in fields(JoinLinkConfiguration)}
 STATEMENT_FIELDS = {item.name for item in fields(Statement)}
@@ -35,7 +35,7 @@ def _is_email(address: str) -> bool:
     return True
 
 
-class StudyReader(RoundReader):
+class StudyReader(CheckReader):
     """Reads one file that describes a study."""
 
     def read(self, content: bytes) -> StudyConfiguration:
@@ -54,6 +54,7 @@ class StudyReader(RoundReader):
         rounds = self._rounds(data.get("qualification"))
         statement = self._statement(data.get("statement", {}))
         join_link = self._join_link(data.get("join_link"))
+        checks = self._checks(data.get("checks"))
         files = self._story_files(data.get("stories", []))
         required = self._flag(data, "qualification_required", bool(rounds))
         if rounds and not required:
@@ -93,6 +94,7 @@ class StudyReader(RoundReader):
             join_link=join_link,
             qualified_through=through,
             rehearsal=rehearsal,
+            checks=checks,
         )
 
     def _story_files(self, stories: Any) -> list[Path]:

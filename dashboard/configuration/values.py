@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from annotation.actions import StudySettings
+from annotation.checks import CheckRules
 from publishing.facts import Statement
 
 
@@ -31,6 +32,16 @@ class RoundConfiguration:
     pays_on_fail: bool = True
     note: str = ""
     reasons: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckConfiguration:
+    """Hidden checks: their stories, the answers that are accepted (by story id), and the rules for them."""
+
+    rules: CheckRules
+    stories: Path | Sequence[Mapping[str, Any]]
+    """A story file, or the rows of one."""
+    acceptable: Mapping[str, Mapping[str, list[str]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +70,4 @@ class StudyConfiguration:
     join_link: JoinLinkConfiguration | None = None
     qualified_through: str = ""
     rehearsal: bool = False
+    checks: CheckConfiguration | None = None

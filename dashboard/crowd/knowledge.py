@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from annotation.models import Story, Study
 from annotation.protocols.base import Protocol, field_name
+from dashboard.checks import accepted_by, checks_of
 from dashboard.crowd.people import Options
 from dashboard.crowd.truth import Truth, text_key
 from qualification.models import AcceptableOption, Round
@@ -17,8 +18,8 @@ Table = Mapping[str, Mapping[str, str]]
 def truth_of(study: Study, *, table: Table, valid: float, seed: int) -> Truth:
     """The truth of a study's stories: from ``table`` where it knows them, else invented.
 
-    For the stories of the active qualification rounds, everything an answer key accepts is right,
-    so that a simulated expert passes.
+    For the stories of the active qualification rounds and for hidden checks, everything an answer key
+    accepts is right, so that a simulated expert passes.
     """
     protocol = study.protocol
     known: dict[str, Options] = {
@@ -26,6 +27,9 @@ def truth_of(study: Study, *, table: Table, valid: float, seed: int) -> Truth:
         for story in Story.objects.filter(study=study, story_id__in=table).iterator()
     }
     known |= _of_the_rounds(study, protocol, table)
+    known |= {
+        key_of(protocol, check.story): accepted_by(check.key) for check in checks_of(study) if check.key
+    }
     against = {
         question.key: frozenset(option.key for option in question.options if option.counts_against)
         for question in protocol.questions

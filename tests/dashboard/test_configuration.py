@@ -85,6 +85,26 @@ def test_a_test_that_is_asked_for_but_not_there_yet_comes_back_so() -> None:
     assert exported(again) == document
 
 
+def test_hidden_checks_go_out_and_come_in_with_their_known_answers() -> None:
+    study = builders.make_study("checked", stories=1)
+    builders.add_checks(study, 2, every=20, warn_percent=30)
+    document = exported(study)
+    accepted = {name: sorted(options) for name, options in builders.ACCEPTED.items()}
+    assert document["checks"]["key"] == dict.fromkeys(["known_00500_sev1", "known_00501_sev1"], accepted)
+    again = made_of(document, "again")
+    assert exported(again) == document
+    assert again.check_rules == study.check_rules
+
+    del document["checks"]["key"]["known_00501_sev1"]
+    with pytest.raises(InvalidStudy, match="known_00501_sev1"):
+        made_of(document, "third")
+    wrong = {"every": 3, "warn_percent": 0, "stories": document["checks"]["stories"], "kee": {}}
+    with pytest.raises(InvalidConfiguration) as refused:
+        made_of(document | {"checks": wrong}, "fourth")
+    said = "\n".join(refused.value.problems)
+    assert all(f"checks.{name}: " in said for name in ("every", "warn_percent", "kee"))
+
+
 def test_ids_of_a_studys_own_stay_its_own() -> None:
     study = builders.make_study("own_ids", stories=1)
     set_join_link(study=study, by=None, now=timezone.now())
