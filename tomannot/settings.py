@@ -80,7 +80,7 @@ FRAME_ANCESTORS: list[str] = env.list(
 
 
 def _platform_account(name: str, keys: dict[str, str]) -> dict[str, dict[str, str]]:
-    """A platform's account per environment: ``MTURK_X`` for live studies, ``MTURK_REHEARSAL_X`` for rehearsals.
+    """A platform's account per environment: ``MTURK_X`` for live, ``MTURK_REHEARSAL_X`` for rehearsals.
 
     Nothing of the live account is used for a rehearsal, so that a rehearsal can never spend its money.
     """
@@ -91,7 +91,14 @@ def _platform_account(name: str, keys: dict[str, str]) -> dict[str, dict[str, st
 
 
 MTURK = _platform_account(
-    "MTURK", {"key_id": "ACCESS_KEY_ID", "secret": "SECRET_ACCESS_KEY", "endpoint": "ENDPOINT"}
+    "MTURK",
+    {
+        "key_id": "ACCESS_KEY_ID",
+        "secret": "SECRET_ACCESS_KEY",
+        "endpoint": "ENDPOINT",
+        "notification_topic": "NOTIFICATION_TOPIC",
+        "notification_password": "NOTIFICATION_PASSWORD",
+    },
 )
 MTURK_SUBMIT_HOSTS: dict[str, list[str]] = {
     "live": env.list("MTURK_SUBMIT_HOSTS", default=["https://www.mturk.com"]),

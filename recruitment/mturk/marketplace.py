@@ -31,6 +31,7 @@ from recruitment.mturk.client import ADAPTIVE, Api
 from recruitment.mturk.environments import is_amazon
 from recruitment.mturk.groups import Groups
 from recruitment.mturk.hits import Hits, hit_type_of
+from recruitment.mturk.notifications import specification
 from recruitment.mturk.review import Review
 
 MOST_DAYS_TO_REVIEW, MOST_DAYS_OPEN = 30, 365
@@ -48,6 +49,7 @@ class MechanicalTurk:
         key_id: The AWS access key's id.
         secret: The AWS secret access key.
         endpoint: Where the API is, if not at Amazon's for the environment.
+        topic: ARN of the SNS topic that Mechanical Turk tells when something happens; empty for none.
         retries: botocore's retry settings.
         now: The clock.
 
@@ -63,11 +65,12 @@ class MechanicalTurk:
         key_id: str,
         secret: str,
         endpoint: str = "",
+        topic: str = "",
         retries: Mapping[str, Any] = ADAPTIVE,
         now: Callable[[], datetime] = _now,
     ) -> None:
         self.environment, self._is_amazon = environment, is_amazon(endpoint)
-        self.abilities = abilities(endpoint)
+        self.abilities, self._topic = abilities(endpoint), topic
         self._api = Api(
             environment=environment, key_id=key_id, secret=secret, endpoint=endpoint, retries=retries
         )
@@ -91,7 +94,12 @@ class MechanicalTurk:
 
     def prepare(self, offer: Offer) -> str:
         self._check(offer)
-        return str(self._api.call("CreateHITType", **hit_type_of(offer, self.environment))["HITTypeId"])
+        wanted = hit_type_of(offer, self.environment)
+        kind = str(self._api.call("CreateHITType", **wanted)["HITTypeId"])
+        if self._topic:
+            told = specification(self._topic)
+            self._api.call("UpdateNotificationSettings", HITTypeId=kind, Notification=told, Active=True)
+        return kind
 
     def post(self, offer: Offer, remote_id: str, request: PostingRequest) -> str:
         return self._hits.make(offer, remote_id, request)
@@ -139,7 +147,7 @@ class MechanicalTurk:
         """Refuse, before anything is made, what Mechanical Turk would refuse later or take otherwise."""
         if offer.currency != "USD":
             raise Refused(_("Mechanical Turk pays in US dollars, not in %s.") % offer.currency)
-        if self._is_amazon and urlsplit(offer.entry_url).scheme != "https":
+        if not self.abilities.still_exists and urlsplit(offer.entry_url).scheme != "https":
             message = _("Mechanical Turk shows only pages with https: PUBLIC_URL must begin with https://.")
             raise Refused(message)
         if offer.days_to_review > MOST_DAYS_TO_REVIEW:

@@ -24,13 +24,14 @@ def client_for(double: MTurkDouble, *, key_id: str = KEY_ID, attempts: int = 1) 
     )
 
 
-def marketplace_for(double: MTurkDouble, *, attempts: int = 1) -> MechanicalTurk:
+def marketplace_for(double: MTurkDouble, *, attempts: int = 1, topic: str = "") -> MechanicalTurk:
     """Our own adapter, pointed at the double and living by its clock."""
     return MechanicalTurk(
         environment="rehearsal" if double.world.environment == "sandbox" else "live",
         key_id=KEY_ID,
         secret=SECRET,
         endpoint=double.url,
+        topic=topic,
         retries={"mode": "standard", "total_max_attempts": attempts},
         now=double.world.now,
     )

@@ -1,0 +1,39 @@
+"""What follows from a notification of Mechanical Turk's: looking sooner."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.core.cache import caches
+from django.db import transaction
+
+from accounts.models import PlatformIdentity
+from recruitment.models import Campaign, WebhookEvent
+from recruitment.mturk.notifications import Hint
+from recruitment.queueing import soon
+
+RECONCILE_TASK = "recruitment.tasks.reconcile"
+GATHERED = 20
+"""Seconds in which all notifications about a campaign come to one look at it on the platform."""
+
+
+@transaction.atomic
+def take_hint(*, hint: Hint, environment: str, now: datetime) -> list[Campaign]:
+    """Have the campaigns that it is about compared with Mechanical Turk soon; none, if it has come before."""
+    _event, is_new = WebhookEvent.objects.get_or_create(
+        platform=PlatformIdentity.Platform.MTURK,
+        event_id=hint.event_id,
+        defaults={"received_at": now},
+    )
+    if not is_new:
+        return []
+    about = Campaign.objects.filter(
+        postings__remote_id__in=hint.hits,
+        platform=PlatformIdentity.Platform.MTURK,
+        environment=environment,
+    )
+    campaigns = list(about.distinct().order_by("pk"))
+    for campaign in campaigns:
+        if caches["shared"].add(f"hinted-{campaign.pk}", 1, timeout=GATHERED):
+            soon(RECONCILE_TASK, campaign.pk, after=GATHERED)
+    return campaigns

@@ -1,0 +1,76 @@
+"""Notifications by way of Amazon SNS: what to subscribe to, and what one is about. Only ever a hint to look.
+
+They came more than once, in no order, and for years without the worker's id; what is there is asked for.
+SNS itself goes on, so the address that it posts to is protected by a password (HTTP basic authentication,
+which SNS knows): without one nothing is taken in.
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+EVENT_TYPES = ("AssignmentSubmitted", "AssignmentReturned", "AssignmentAbandoned", "HITReviewable")
+VERSION = "2014-08-15"
+ENTITY = re.compile(r"[A-Z0-9]{1,64}")
+CONFIRMATION = re.compile(r"https://sns\.[a-z0-9-]+\.amazonaws\.com/\?[A-Za-z0-9=&:%._-]+")
+USER = "tomannot"
+LONGEST_ID = 100
+
+
+class InvalidNotification(Exception):
+    """It is not from our topic, or says nothing that we could use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """Something has happened at these HITs."""
+
+    event_id: str
+    hits: tuple[str, ...]
+
+
+def specification(topic: str) -> dict[str, Any]:
+    """The NotificationSpecification that has Mechanical Turk tell the SNS topic with this ARN."""
+    return {"Destination": topic, "Transport": "SNS", "Version": VERSION, "EventTypes": list(EVENT_TYPES)}
+
+
+def knows_password(headers: Mapping[str, str], password: str) -> bool:
+    """Whether a request comes with the password of the subscription."""
+    expected = "Basic " + base64.b64encode(f"{USER}:{password}".encode()).decode()
+    given = headers.get("Authorization", "")
+    return bool(password) and hmac.compare_digest(expected.encode(), given.encode())
+
+
+def confirmation_in(body: bytes, *, topic: str) -> str:
+    """The address by which a subscription to our topic is confirmed; empty where nothing asks for that."""
+    try:
+        envelope = json.loads(body)
+        url = str(envelope["SubscribeURL"])
+        wanted = envelope["Type"] == "SubscriptionConfirmation" and envelope["TopicArn"] == topic
+    except (ValueError, KeyError, TypeError):
+        return ""
+    return url if wanted and CONFIRMATION.fullmatch(url) else ""
+
+
+def read_notification(body: bytes, *, topic: str) -> Hint:
+    """The hint in what SNS posts. Raises :class:`InvalidNotification` for anything else."""
+    try:
+        envelope = json.loads(body)
+        if envelope["Type"] != "Notification" or envelope["TopicArn"] != topic:
+            raise InvalidNotification
+        document = json.loads(envelope["Message"])
+        event_id = document["EventDocId"]
+        hits = {event["HITId"] for event in document["Events"]}
+    except (ValueError, KeyError, TypeError) as error:
+        raise InvalidNotification from error
+    if not all(isinstance(hit, str) and ENTITY.fullmatch(hit) for hit in hits):
+        raise InvalidNotification
+    if not isinstance(event_id, str) or not 0 < len(event_id) <= LONGEST_ID:
+        raise InvalidNotification
+    return Hint(event_id, tuple(sorted(hits)))
