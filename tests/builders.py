@@ -136,13 +136,8 @@ def add_round(
     Newcomers take it alone, or with ``beside`` in turn with the active ones.
     """
     now = now or timezone.now()
-    if isinstance(rows, int):
-        rows = [story_row(number, prefix="test") for number in range(rows)]
-    stories = import_rows(study, rows, role=Story.Role.QUALIFICATION, now=now)
-    story_ids = [story.story_id for story in stories]
-    made = qualification_actions.create_round(
-        study=study, story_ids=story_ids, attempts_allowed=attempts_allowed, by=None, now=now
-    )
+    made = make_round(study, rows, attempts_allowed=attempts_allowed, now=now)
+    story_ids = made.round_stories.values_list("story__story_id", flat=True)
     qualification_actions.set_answer_key(
         round=made, acceptable=key or dict.fromkeys(story_ids, ACCEPTED), beside=beside, by=None, now=now
     )
@@ -183,6 +178,24 @@ def work_through(
         )
         met.append(assignment.story)
     return met
+
+
+def make_round(
+    study: Study,
+    rows: int | Sequence[Mapping[str, Any]] = 2,
+    *,
+    attempts_allowed: int = 1,
+    now: datetime | None = None,
+) -> Round:
+    """A qualification round without a key."""
+    now = now or timezone.now()
+    if isinstance(rows, int):
+        rows = [story_row(number, prefix="test") for number in range(rows)]
+    stories = import_rows(study, rows, role=Story.Role.QUALIFICATION, now=now)
+    story_ids = [story.story_id for story in stories]
+    return qualification_actions.create_round(
+        study=study, story_ids=story_ids, attempts_allowed=attempts_allowed, by=None, now=now
+    )
 
 
 def load_sample(study: Study, *, now: datetime | None = None) -> Round:

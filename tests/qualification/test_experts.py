@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from annotation import actions as annotation_actions
-from annotation.models import Event, Membership, Story
+from annotation.models import Event, Membership
 from qualification import actions
 from qualification.errors import (
     AlreadyHandedIn,
@@ -45,11 +45,7 @@ def expert(round: Round, name: str, role: str = Membership.Role.REVIEWER) -> Use
 def round() -> Round:
     """Two stories and no key yet."""
     study = builders.make_study("main", stories=1, opened=False, qualification_required=True)
-    rows = [builders.story_row(number, prefix="test") for number in range(2)]
-    stories = builders.import_rows(study, rows, role=Story.Role.QUALIFICATION)
-    return actions.create_round(
-        study=study, story_ids=[story.story_id for story in stories], by=None, now=now()
-    )
+    return builders.make_round(study)
 
 
 @pytest.fixture

@@ -1,0 +1,221 @@
+"""The forms in which a round's key is fixed: one for each story, the note, and who takes the round then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from annotation.protocols.base import Option, Part, field_name
+from dashboard.acceptable import AcceptableForm, Cell
+from qualification.experts import Chosen, agreement_over, chosen_in, counts
+from qualification.models import AcceptableOption, AnswerKey, KeyReason, Round, RoundStory
+from qualification.rules import LONGEST_REASON, agreement, needs_reason
+
+REASON = "reason-"
+"""Before the name of a form field: the name of the field in which the reason for its options is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedCell:
+    """One question about one story: who chose what, the options to accept, and the reason."""
+
+    cell: Cell
+    options: list[tuple[Option, list[str]]]
+    """Every option that is offered, with the names of the experts who chose it."""
+    experts: int
+    most: int
+    """How many chose what most chose."""
+    share: float | None
+    """Of pairs of experts, how many agree."""
+    reason: forms.BoundField
+
+    @property
+    def differs(self) -> bool:
+        """Whether experts chose different options."""
+        return sum(bool(names) for _option, names in self.options) > 1
+
+
+class StoryKeyForm(AcceptableForm):
+    """What is accepted about one story, with a reason where one is needed."""
+
+    def __init__(self, entry: RoundStory, chosen: Chosen, data: Any = None, **kept: Any) -> None:
+        protocol, item = entry.story.study.protocol, entry.story.item
+        reasons: Mapping[str, str] = kept.pop("reasons", {})
+        super().__init__(protocol, item, data, prefix=f"story-{entry.position}", **kept)
+        self.entry, self._item, self._protocol = entry, item, protocol
+        self._chosen = {name: names for (at, name), names in chosen.items() if at == entry.position}
+        for name in list(self.fields):
+            self.fields[REASON + name] = forms.CharField(
+                label=_("Why"),
+                required=False,
+                max_length=LONGEST_REASON,
+                initial=reasons.get(name, ""),
+                widget=forms.TextInput(attrs={"class": "text"}),
+                help_text=self._when(name),
+            )
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The story as people see it."""
+        return self._protocol.parts(self._item)
+
+    @property
+    def compared(self) -> Iterator[ComparedCell]:
+        """Everything that is asked about the story."""
+        for cell in self.cells:
+            names = self._chosen.get(cell.name, {})
+            chosen = counts(names)
+            yield ComparedCell(
+                cell=cell,
+                options=[
+                    (option, names.get(option.key, [])) for option in cell.question.options_for(self._item)
+                ],
+                experts=chosen.total(),
+                most=max(chosen.values(), default=0),
+                share=agreement(chosen),
+                reason=self[REASON + cell.name],
+            )
+
+    def clean(self) -> dict[str, Any]:
+        """A reason stands wherever one is needed."""
+        given = super().clean() or self.cleaned_data
+        for cell in self.cells:
+            reason = given.get(REASON + cell.name, "").strip()
+            accepted = given.get(cell.name)
+            if accepted and not reason and needs_reason(accepted, counts(self._chosen.get(cell.name, {}))):
+                self.add_error(REASON + cell.name, self._when(cell.name))
+        return given
+
+    def reasons(self) -> dict[str, str]:
+        """The reasons in a valid form, by the names of the protocol's fields."""
+        said = {cell.name: self.cleaned_data[REASON + cell.name].strip() for cell in self.cells}
+        return {name: reason for name, reason in said.items() if reason}
+
+    def _when(self, name: str) -> str:
+        chosen = self._chosen.get(name, {})
+        if not chosen:
+            return _("Kept with the key.")
+        if len(chosen) > 1:
+            return _("Say why: the experts differ.")
+        return _("Say why if you accept anything but just what they chose.")
+
+
+class NoteForm(forms.Form):
+    """What is said of the key as a whole, and which version it was made from."""
+
+    note = forms.CharField(
+        label=gettext_lazy("Note about this version"),
+        required=False,
+        max_length=2000,
+        widget=forms.Textarea(attrs={"class": "text", "rows": 3}),
+        help_text=gettext_lazy("Who met, what it changes and why. Kept with the key."),
+    )
+    after = forms.IntegerField(min_value=0, widget=forms.HiddenInput)
+    beside = forms.ChoiceField(
+        label=gettext_lazy("Who takes this round"),
+        choices=(
+            ("alone", gettext_lazy("Every newcomer from now on; the active rounds are retired")),
+            ("beside", gettext_lazy("Newcomers in turn, beside the active rounds")),
+        ),
+        initial="alone",
+        widget=forms.RadioSelect,
+    )
+
+    def __init__(self, *args: Any, asks_who: bool, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not asks_who:
+            del self.fields["beside"]
+
+
+class KeyForms:
+    """Everything on the page of a round's key, filled with what is sensible or with what was sent.
+
+    What ``is_fixed`` is there to look at.
+    """
+
+    def __init__(self, round: Round, data: Any = None, *, is_fixed: bool = False) -> None:
+        self.round, self.is_fixed = round, is_fixed
+        self.chosen = chosen_in(round)
+        newest = round.keys.order_by("version").last()
+        entries = list(round.round_stories.select_related("story__study").order_by("position"))
+        ticked = _ticked(entries, self.chosen, newest)
+        reasons = _reasons(newest)
+        self.stories = [
+            StoryKeyForm(
+                entry, self.chosen, data, initial=ticked[entry.position], reasons=reasons.get(entry.pk, {})
+            )
+            for entry in entries
+        ]
+        others = Round.objects.active_in(round.study).exclude(pk=round.pk)
+        self.note = NoteForm(
+            data,
+            initial={"after": newest.version if newest else 0},
+            asks_who=round.state == Round.State.PREPARING and others.exists(),
+        )
+        if is_fixed:
+            for field in (field for form in self.forms for field in form.fields.values()):
+                field.disabled = True
+
+    @property
+    def agreement(self) -> Any:
+        """How far the experts agree over the whole round."""
+        return agreement_over(self.chosen.values())
+
+    @property
+    def forms(self) -> list[forms.Form]:
+        """All of them, in the order of the page."""
+        return [*self.stories, self.note]
+
+    def are_valid(self) -> bool:
+        """Whether all of them are; every one is looked at, so that all mistakes are named at once."""
+        valid = [form.is_valid() for form in self.forms]
+        return all(valid)
+
+    def said(self) -> dict[str, Any]:
+        """What valid forms say, as arguments of ``set_answer_key``."""
+        note = self.note.cleaned_data
+        return {
+            "acceptable": {form.entry.story.story_id: form.acceptable() for form in self.stories},
+            "reasons": {form.entry.story.story_id: form.reasons() for form in self.stories},
+            "note": note["note"].replace("\r\n", "\n").strip(),
+            "after": note["after"],
+            "beside": note.get("beside") == "beside",
+        }
+
+
+def _ticked(
+    entries: list[RoundStory], chosen: Chosen, newest: AnswerKey | None
+) -> dict[int, dict[str, list[str]]]:
+    """Per position what is ticked at first: what the key accepts, else what experts chose, else what an
+    earlier key of the study accepts about the story.
+    """
+    ticked: dict[int, dict[str, list[str]]] = {entry.position: {} for entry in entries}
+    if newest is None and chosen:
+        for (position, name), options in chosen.items():
+            ticked[position][name] = list(options)
+        return ticked
+    positions = {entry.story_id: entry.position for entry in entries}
+    accepted = AcceptableOption.objects.filter(round_story__story__in=positions).order_by("key", "pk")
+    if newest:
+        accepted = accepted.filter(key=newest)
+    found = list(accepted.select_related("round_story"))
+    speaking = {option.round_story.story_id: option.key_id for option in found}
+    for option in found:
+        story = option.round_story.story_id
+        if speaking[story] == option.key_id:  # the newest key that speaks of it
+            name = field_name(option.question, option.row)
+            ticked[positions[story]].setdefault(name, []).append(option.option)
+    return ticked
+
+
+def _reasons(key: AnswerKey | None) -> dict[int, dict[str, str]]:
+    """Per story of the round and form field: why the key accepts what it does."""
+    reasons: dict[int, dict[str, str]] = {}
+    for said in KeyReason.objects.filter(key=key) if key else ():
+        reasons.setdefault(said.round_story_id, {})[field_name(said.question, said.row)] = said.reason
+    return reasons

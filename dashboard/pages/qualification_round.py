@@ -1,0 +1,186 @@
+"""One round: its experts, their answers side by side, its key with all versions, who takes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods
+
+from accounts.models import User
+from annotation.models import Membership, Study
+from annotation.protocols.base import field_name
+from annotation.rights import Right, rights_in, signed_in, study_page
+from dashboard.answer_key import KeyForms
+from qualification import actions
+from qualification.errors import InvalidKey, QualificationError
+from qualification.experts import review_of
+from qualification.models import AnswerKey, ExpertReview, Round, RoundStory
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@study_page(post=Right.CHANGE)
+def round(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """A round as it stands; a POST asks experts, waits for one no longer, lays open, retires, activates."""
+    found = get_object_or_404(Round.objects.select_related("study"), study=study, number=number)
+    if request.method == "POST":
+        try:
+            messages.success(request, _do(request, found))
+        except QualificationError as error:
+            messages.error(request, str(error))
+        return redirect("dashboard:round", slug=study.slug, number=number)
+    reader, rights = signed_in(request), rights_in(request.user, study)
+    own = review_of(found, reader)
+    answers_blind = own is not None and own.is_pending
+    asked = list(found.reviews.select_related("expert"))
+    context = {
+        "study": study,
+        "round": found,
+        "own": own,
+        "reviews": asked,
+        "waiting": sum(review.is_pending for review in asked),
+        "handed_in": sum(review.handed_in_at is not None for review in asked),
+        "askable": _askable(found, asked),
+        "entries": _stories(found),
+        "keys": _keys(found) if Right.CHANGE in rights and not answers_blind else _dates(found),
+        "attempts": found.attempts.count(),
+        "may_change": Right.CHANGE in rights,
+        "may_compare": _may_compare(found, own, rights),
+    }
+    return render(request, "dashboard/round.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@study_page(post=Right.CHANGE)
+def answer_key(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """Who chose what, side by side, and the options that the group accepts; a POST saves a new version."""
+    found = get_object_or_404(Round.objects.select_related("study"), study=study, number=number)
+    own, rights = review_of(found, signed_in(request)), rights_in(request.user, study)
+    if not (Right.CHANGE in rights or _may_compare(found, own, rights)):
+        raise PermissionDenied
+    if found.reviews.filter(handed_in_at=None, dismissed_at=None).exists():
+        messages.info(
+            request, _("Experts are still answering. Until they have handed in, nobody sees anything.")
+        )
+        return redirect("dashboard:round", slug=study.slug, number=number)
+    frozen = found.attempts.exists()
+    sent = request.POST if request.method == "POST" else None
+    key = KeyForms(found, sent, is_fixed=frozen or Right.CHANGE not in rights)
+    if request.method == "POST" and key.are_valid():
+        refused = _save(request, found, key)
+        if refused is None:
+            return redirect("dashboard:round", slug=study.slug, number=number)
+        key.note.add_error(None, refused)
+    context = {
+        "study": study,
+        "round": found,
+        "key": key,
+        "frozen": frozen,
+        "may_change": Right.CHANGE in rights,
+    }
+    return render(
+        request, "dashboard/answer_key.html", context, status=422 if request.method == "POST" else 200
+    )
+
+
+def _save(request: HttpRequest, round: Round, key: KeyForms) -> str | None:
+    """Save what the forms say; what is wrong, where it cannot be."""
+    try:
+        made = actions.set_answer_key(round=round, by=signed_in(request), now=timezone.now(), **key.said())
+    except InvalidKey as error:
+        return " ".join(error.problems)
+    except QualificationError as error:
+        return str(error)
+    messages.success(request, _("Version %(version)s of the key is saved.") % {"version": made.version})
+    return None
+
+
+def _do(request: HttpRequest, round: Round) -> str:
+    """What the button that was pressed stands for; what came of it. Raises ``QualificationError``."""
+    by: dict[str, Any] = {"by": signed_in(request), "now": timezone.now()}
+    do = request.POST.get("do", "")
+    if do == "ask":
+        experts = list(User.objects.filter(pk__in=_numbers(request, "expert")))
+        asked = actions.ask_experts(round=round, experts=experts, **by)
+        return ngettext("%(n)s expert is asked.", "%(n)s experts are asked.", len(asked)) % {"n": len(asked)}
+    if do == "dismiss":
+        review = get_object_or_404(ExpertReview, round=round, pk__in=_numbers(request, "review")[:1])
+        actions.dismiss_expert(review=review, **by)
+        return _("Nobody waits for them any more.")
+    if do == "lay_open":
+        actions.close_gathering(round=round, **by)
+        return _("The answers are laid open.")
+    if do == "activate":
+        actions.activate_round(round=round, **by)
+        return _("Newcomers take the round.")
+    if do == "retire":
+        actions.retire_round(round=round, **by)
+        return _("No newcomer takes the round any more.")
+    raise QualificationError(_("Nothing was done: the form was not complete."))
+
+
+def _numbers(request: HttpRequest, name: str) -> list[int]:
+    return [int(value) for value in request.POST.getlist(name) if value.isdecimal() and len(value) < 18]
+
+
+def _may_compare(round: Round, own: ExpertReview | None, rights: frozenset[Right]) -> bool:
+    """Who may change the study fixes the key, experts who handed in look on once all is laid open."""
+    if own and own.is_pending:
+        return False
+    took_part = own is not None and own.handed_in_at is not None
+    return Right.CHANGE in rights or (took_part and round.laid_open_at is not None)
+
+
+def _askable(round: Round, asked: list[ExpertReview]) -> list[User]:
+    """The members of the study who could still be asked."""
+    there = {review.expert_id for review in asked if review.dismissed_at is None}
+    members = Membership.objects.filter(study=round.study_id).exclude(user__in=there).select_related("user")
+    return [member.user for member in members.order_by("user__username")]
+
+
+def _stories(round: Round) -> list[dict[str, Any]]:
+    entries: list[RoundStory] = list(round.round_stories.select_related("story__study").order_by("position"))
+    protocol = round.study.protocol
+    return [{"entry": entry, "parts": protocol.parts(entry.story.item)} for entry in entries]
+
+
+def _dates(round: Round) -> list[dict[str, Any]]:
+    """The versions of the key without what they accept."""
+    return [{"key": key, "cells": []} for key in round.keys.select_related("created_by").order_by("-version")]
+
+
+def _keys(round: Round) -> list[dict[str, Any]]:
+    """The versions of the key, the newest first, with what each accepts and why."""
+    keys = round.keys.select_related("created_by").prefetch_related("options", "reasons")
+    entries = list(round.round_stories.select_related("story__study").order_by("position"))
+    return [{"key": key, "cells": _cells(key, entries)} for key in keys.order_by("-version")]
+
+
+def _cells(key: AnswerKey, entries: list[RoundStory]) -> list[dict[str, Any]]:
+    accepted: dict[tuple[int, str], set[str]] = {}
+    for option in key.options.all():
+        accepted.setdefault((option.round_story_id, field_name(option.question, option.row)), set()).add(
+            option.option
+        )
+    why = {
+        (said.round_story_id, field_name(said.question, said.row)): said.reason for said in key.reasons.all()
+    }
+    cells = []
+    for entry in entries:
+        item = entry.story.item
+        for question in entry.story.study.protocol.questions:
+            options = question.options_for(item)
+            for row in question.rows_for(item):
+                at = (entry.pk, field_name(question.key, row.key))
+                labels = [str(option.label) for option in options if option.key in accepted.get(at, ())]
+                label = f"{question.title}: {row.label}" if row.label else str(question.title)
+                cells.append(
+                    {"story": entry.position, "label": label, "accepts": labels, "why": why.get(at, "")}
+                )
+    return cells

@@ -1,0 +1,125 @@
+"""What the page about the test says of a round beside its counts: what is too hard, what may be known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotation.models import Study
+from publishing.baseline.accuracy import wilson
+from qualification.drift import Halves, corrected, quickens, rises
+from qualification.rates import QuestionRate, RoundRates
+
+FEWEST = 10
+"""Of fewer attempts nothing is said."""
+HARD = 0.5
+"""A question is too hard, or its key too narrow, when even the upper end of the interval is below this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something worth a look, with the numbers that say so."""
+
+    kind: str
+    text: str
+
+
+def rows_of(study: Study, rates: RoundRates) -> list[dict[str, Any]]:
+    """The questions of a round for a table: what each is, and its figures."""
+    return [
+        {"rate": rate, "label": _label(study, rate), "story": _("Story %(at)s") % {"at": rate.position}}
+        for rate in rates.questions
+    ]
+
+
+def notes_of(study: Study, rates: RoundRates) -> list[Note]:
+    """What stands out in a round: what is too hard first, then what may be known."""
+    return [*_too_hard(study, rates), *_known(study, rates)]
+
+
+def alone_of(study: Study, rates: RoundRates) -> str:
+    """Which question failed people alone, in a sentence; empty when none did."""
+    worst = max(rates.questions, key=lambda rate: rate.alone, default=None)
+    if worst is None or not worst.alone:
+        return ""
+    return ngettext(
+        "%(question)s: %(n)s attempt failed by this answer alone, more than by any other.",
+        "%(question)s: %(n)s attempts failed by this answer alone, more than by any other.",
+        worst.alone,
+    ) % {"question": _named(study, worst), "n": worst.alone}
+
+
+def _too_hard(study: Study, rates: RoundRates) -> Iterator[Note]:
+    for rate in rates.questions:
+        interval = wilson(rate.accepted, rate.attempts)
+        if interval is None or rate.attempts < FEWEST or interval[1] >= HARD:
+            continue
+        said = _(
+            "%(question)s: %(accepted)s of %(attempts)s answers were acceptable (%(share).0f %%, 95 %% "
+            "interval %(low).0f–%(high).0f %%). The question is too hard, or the key too narrow: read why "
+            "the key accepts what it does before you doubt the people."
+        )
+        yield Note(
+            _("Too hard?"),
+            said
+            % {
+                "question": _named(study, rate),
+                "accepted": rate.accepted,
+                "attempts": rate.attempts,
+                "share": 100 * rate.share,
+                "low": 100 * interval[0],
+                "high": 100 * interval[1],
+            },
+        )
+
+
+def _known(study: Study, rates: RoundRates) -> Iterator[Note]:
+    looked_at = len(rates.questions) + 1
+    if rates.passing and rises(rates.passing, looked_at=looked_at):
+        said = _("Passed: %(numbers)s Later people may have been told the answers.")
+        yield Note(_("Known?"), said % {"numbers": _numbers(rates.passing, looked_at)})
+    for rate in rates.questions:
+        if rises(rate.halves, looked_at=looked_at):
+            said = _("%(question)s, acceptable: %(numbers)s Later people may have been told the answer.")
+            numbers = {"question": _named(study, rate), "numbers": _numbers(rate.halves, looked_at)}
+            yield Note(_("Known?"), said % numbers)
+    if rates.pace and quickens(rates.pace):
+        said = _(
+            "The later half of the attempts took %(late).0f seconds in the median, the earlier half "
+            "%(early).0f (Mood’s median test by Fisher’s exact test, one-sided: p = %(p).2g). Later people "
+            "may have known the stories."
+        )
+        pace = rates.pace
+        medians = {"late": pace.late_median, "early": pace.early_median, "p": pace.faster.p}
+        yield Note(_("Known?"), said % medians)
+
+
+def _numbers(halves: Halves, looked_at: int) -> str:
+    said = _(
+        "%(late_hits)s of the later %(late)s attempts (%(late_share).0f %%), %(early_hits)s of the earlier "
+        "%(early)s (%(early_share).0f %%); Fisher’s exact test, one-sided, for %(looked_at)s comparisons "
+        "(Bonferroni): p = %(p).2g."
+    )
+    return said % {
+        "late_hits": halves.late_hits,
+        "late": halves.late,
+        "late_share": 100 * halves.late_share,
+        "early_hits": halves.early_hits,
+        "early": halves.early,
+        "early_share": 100 * halves.early_share,
+        "looked_at": looked_at,
+        "p": corrected(halves.p, looked_at),
+    }
+
+
+def _named(study: Study, rate: QuestionRate) -> str:
+    return _("Story %(at)s, “%(question)s”") % {"at": rate.position, "question": _label(study, rate)}
+
+
+def _label(study: Study, rate: QuestionRate) -> str:
+    title = str(study.protocol.question(rate.question).title)
+    return f"{title}: {rate.row}" if rate.row else title
