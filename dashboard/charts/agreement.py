@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 from dashboard.charts.base import Chart, Column, in_lines
@@ -40,7 +41,7 @@ def agreement(rows: Sequence[Mapping[str, Any]]) -> Chart:
         Column("coefficient", _("Coefficient")),
         Column("stories", _("Stories"), "count"),
         Column("value", _("Agreement"), "number"),
-        Column("low", _("95 % from"), "number"),
+        Column("low", _("Interval from"), "number"),
         Column("high", _("to"), "number"),
     )
     known = [bound for row in found for bound in (row["value"], row["low"]) if bound is not None]
@@ -56,7 +57,7 @@ def agreement(rows: Sequence[Mapping[str, Any]]) -> Chart:
         title=_("Agreement by question"),
         finding=_finding(rows),
         how=_(
-            "Over the complete stories, before the filter, with the 95 % interval of a bootstrap over "
+            "Over the complete stories, before the filter, with the interval (95 %) of a bootstrap over "
             "stories."
         ),
         columns=columns,
@@ -75,9 +76,9 @@ def _finding(rows: Sequence[Mapping[str, Any]]) -> str:
     if not values:
         return _("No coefficient can be worked out yet.")
     most, least = max(values), min(values)
-    return _("Gwet’s AC1 is highest for “%(most)s” (%(high).2f) and lowest for “%(least)s” (%(low).2f).") % {
+    return _("Gwet’s AC1 is highest for “%(most)s” (%(high)s) and lowest for “%(least)s” (%(low)s).") % {
         "most": most[1],
-        "high": most[0],
+        "high": number_format(most[0], 2),
         "least": least[1],
-        "low": least[0],
+        "low": number_format(least[0], 2),
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -76,7 +77,7 @@ def people(rows: Sequence[Mapping[str, Any]], *, median_seconds: float | None, e
         % {
             "flagged": flagged,
             "people": len(found),
-            "seconds": "–" if median_seconds is None else round(median_seconds, 1),
+            "seconds": "–" if median_seconds is None else number_format(median_seconds, 1),
         },
         how=how,
         columns=columns,

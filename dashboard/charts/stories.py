@@ -87,8 +87,8 @@ def retention(name: str, title: str, what: str, rows: Iterable[Mapping[str, Any]
         title=title,
         finding=_extremes(found, kept, complete),
         how=_(
-            "Share of the stories with all their votes, with Wilson’s 95 % interval; the dashed line is the "
-            "share over all of them."
+            "Share of the stories with all their votes, with Wilson’s interval (95 %); the dashed line is "
+            "the share over all of them."
         ),
         columns=columns,
         rows=found,
@@ -118,7 +118,9 @@ def kept_by_filter(filters: Sequence[Mapping[str, Any]], *, stories: int) -> Cha
             "last": _most(rows)["name"],
             "other": percent(_most(rows)["share"]),
         },
-        how=_("The same votes under every rule: share of the complete stories, with Wilson’s 95 % interval."),
+        how=_(
+            "The same votes under every rule: share of the complete stories, with Wilson’s interval (95 %)."
+        ),
         columns=columns,
         rows=rows,
         drawing=one_each(_("Kept"), columns, whole=None),
@@ -152,7 +154,7 @@ def dropped_by_question(filters: Sequence[Mapping[str, Any]], *, stories: int) -
             "stories": stories,
         },
         how=_(
-            "Share of the complete stories that answers to the question drop, with Wilson’s 95 % interval; "
+            "Share of the complete stories that answers to the question drop, with Wilson’s interval (95 %); "
             "a story may be dropped by several questions."
         ),
         columns=columns,
@@ -174,7 +176,7 @@ def percent(share: float | None) -> str:
 def _share_columns(label: str) -> tuple[Column, ...]:
     return (
         Column("share", label, "share"),
-        Column("low", _("95 % from"), "share"),
+        Column("low", _("Interval from"), "share"),
         Column("high", _("to"), "share"),
     )
 

@@ -82,7 +82,7 @@ def progress(
         Column("at", _("Time"), "time"),
         Column("kind", _("What")),
         Column("votes", _("Votes"), "count"),
-        Column("low", _("90 % from"), "count"),
+        Column("low", _("Band from"), "count"),
         Column("high", _("to"), "count"),
     )
     line = {
@@ -111,7 +111,7 @@ def progress(
         finding=_promise(finish, counted, wanted),
         how=_(
             "Counted votes and the number wanted (the line across); the forecast assumes that people go on "
-            "as they did, and its band holds 90 % of the draws. Times are UTC."
+            "as they did, and its band holds nine of ten draws. Times are UTC."
         ),
         columns=columns,
         rows=[*rows, *ahead],
