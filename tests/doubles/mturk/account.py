@@ -72,8 +72,8 @@ def send_bonus(world: World, params: Params) -> dict[str, Any]:
         raise errors.insufficient_funds()
     charge = Charge("bonus", row.worker_id, row.assignment_id, amount, fee, world.now(), params["Reason"])
     request = world.new_id("", 32)
-    world.charges.put(f"bonus {request}", charge)
     world.remember("SendBonus", token, request)
+    world.charges.put(f"bonus {request}", charge)
     world.letters.append(Letter(row.worker_id, "You have received a bonus", params["Reason"]))
     return {}
 

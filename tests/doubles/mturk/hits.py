@@ -85,8 +85,8 @@ def make_hit(world: World, kind: HitType, params: Params) -> dict[str, Any]:
         assignments,
         params.get("RequesterAnnotation", ""),
     )
-    world.hits.put(identifier, hit)
     world.remember("CreateHIT", token, identifier)
+    world.hits.put(identifier, hit)
     world.tell("HITCreated", hit)
     return {"HIT": describe(world, hit)}
 

@@ -10,6 +10,7 @@ import json
 import re
 import socket
 import threading
+from collections import Counter
 from contextlib import nullcontext
 from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -60,6 +61,8 @@ class MTurkDouble:
         self.sandbox = sandbox
         self.defects: list[str] = []
         """Where the double itself broke the protocol: a test that finds one has found a wrong double."""
+        self.calls: Counter[str] = Counter()
+        """How often each operation of the API was asked for, faults included."""
         self._http = _Server(("127.0.0.1", port), _Handler)
         self._http.double = self
         self.url = f"http://127.0.0.1:{self._http.server_address[1]}"
@@ -81,6 +84,7 @@ class MTurkDouble:
         """Carry out one call of the API: status and body, or None when the connection is to be dropped."""
         with self.world.lock:
             self.world.settle()
+            self.calls[operation] += 1
             fault = self.faults.strike(operation)
             try:
                 if fault is Fault.THROTTLED:

@@ -102,10 +102,17 @@ def test_a_hit_is_made_once_through_lost_answers_and_lost_days(
         turk.post(wanted, kind, second)
     double.world.clock.advance(timedelta(hours=25))  # the token is forgotten, the HIT is not
     other = turk.post(wanted, kind, second)
+    third = PostingRequest(3, 3, uuid4(), first.first_asked_at)
+    double.faults.next["CreateHITWithHITType"] = [Fault.AFTER]
+    with pytest.raises(Unreachable):
+        turk.post(wanted, kind, third)  # looked for, not found, made, and not heard of
+    double.faults.longest_lag = 1
+    double.faults.next["GetHIT"] = [Fault.STALE]
+    last = turk.post(wanted, kind, third)
 
     made = double.world.hits.values()
-    assert [one.hit_id for one in made] == [hit, other]
-    assert [one.url for one in made] == [wanted.entry_url] * 2
+    assert [one.hit_id for one in made] == [hit, other, last]
+    assert [one.url for one in made] == [wanted.entry_url] * 3
     assert made[0].max_assignments == 3
     assert double.world.type_of(made[0]).auto_approval_delay == 14 * 86_400
 
@@ -159,6 +166,25 @@ def test_work_is_listed_from_all_pages_with_its_author_and_receipt(
     assert (last.submitted_at, last.person) == (works[-1].submitted, works[-1].worker_id)
 
 
+def test_of_many_hits_only_those_are_asked_about_where_something_was_handed_in(
+    double: MTurkDouble, turk: MechanicalTurk
+) -> None:
+    wanted = offer(seats=303)
+    kind = turk.prepare(wanted)
+    requests = [request(double, number) for number, _ in enumerate(wanted.postings)]
+    hits = [turk.post(wanted, kind, one) for one in requests]
+    waiting, decided, _ = (handed_in(double, hits[place]) for place in (100, 7, 7))
+    turk.approve(decided.assignment_id, person=decided.worker_id)
+    double.crowd.accept(hits[50], double.crowd.hire().worker_id)
+    double.calls.clear()
+    listed = turk.work(kind, hits)
+
+    assert Counter(one.posting for one in listed) == {hits[7]: 2, hits[100]: 1}
+    assert waiting.worker_id in {one.person for one in listed}
+    # Two pages that have HITs or work on them end with an empty one.
+    assert double.calls == {"ListHITs": 3, "ListAssignmentsForHIT": 4}
+
+
 def test_a_decision_is_about_one_person_and_falls_once(double: MTurkDouble, turk: MechanicalTurk) -> None:
     _, hit = posted(double, turk)
     first = double.crowd.hire().worker_id
@@ -200,6 +226,10 @@ def test_a_bonus_is_paid_once_through_lost_answers_and_lost_days(
     for _ in range(2):
         with pytest.raises(Unreachable):
             turk.bonus(one)
+    double.faults.longest_lag = 1
+    double.faults.next["ListBonusPayments"] = [Fault.STALE]
+    with pytest.raises(Unreachable, match="not show it yet"):
+        turk.bonus(one)
     turk.bonus(one)
     double.world.clock.advance(timedelta(hours=25))
     turk.bonus(one)
