@@ -66,8 +66,6 @@ def problems_of(offer: Offer) -> list[str]:
         problems.append(_("A study needs a completion code and a screen-out code."))
     elif offer.completion_code == offer.screen_out_code:
         problems.append(_("The completion code and the screen-out code must differ."))
-    if not offer.entry_url.startswith("https://") and "://127.0.0.1" not in offer.entry_url:
-        problems.append(_("Prolific sends people to https addresses only: PUBLIC_URL must be one."))
     return problems
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 from typing import TypeVar
 from uuid import UUID
 
@@ -61,7 +62,7 @@ def test_every_submission_is_approved_once_and_no_bonus_is_paid_twice(seed: int)
         group = persist(lambda: lab.prolific.ensure_group(Group.QUALIFIED, reference="stories"))
         people = [double.join() for _person in range(PEOPLE)]
         for person in people:
-            persist(lambda person=person: lab.prolific.add_to_group(group, person))
+            persist(partial(lab.prolific.add_to_group, group, person))
         assert set(lab.platform.groups[group].members) == set(people)
         assert len(lab.platform.groups) == 1
 
@@ -82,7 +83,7 @@ def test_every_submission_is_approved_once_and_no_bonus_is_paid_twice(seed: int)
         assert len(work) == PEOPLE
         assert Counter(piece.status for piece in work)[Status.RETURNED] == PEOPLE // 8
         for piece in handed_in:
-            persist(lambda piece=piece: lab.prolific.approve(piece.hit_assignment, person=piece.person))
+            persist(partial(lab.prolific.approve, piece.hit_assignment, person=piece.person))
         bonuses = pay_all(lab, [owed_to(lab, piece.hit_assignment, piece.person) for piece in handed_in])
         persist(lambda: lab.prolific.end(study, [study]))
         double.settle()

@@ -1,0 +1,214 @@
+"""A whole study through Prolific, on our pages and through our actions: test, group, stories, money.
+
+Once with a Prolific that does what it is asked, and with one where every fifth request goes wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from decimal import Decimal
+from functools import partial
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from accounts.models import PlatformIdentity
+from annotation.models import Assignment, Enrollment, Story, Study, Vote, WorkSession
+from recruitment import actions
+from recruitment.actions import CampaignSettings
+from recruitment.marketplace import Unreachable
+from recruitment.models import Campaign, Difference, Grant, Payment, Submission, Visit
+from recruitment.prolific.marketplace import keys_of
+from tests import builders
+from tests.annotation.pages import Browser
+from tests.doubles.prolific import TOKEN, ProlificDouble
+from tests.recruitment.prolific.conftest import Lab
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
+
+SETTINGS: dict[str, Any] = {
+    "platform": "prolific",
+    "title": "Read short stories",
+    "description": "Two sentences each, and four questions.",
+    "reward": Decimal("0.50"),
+    "currency": "GBP",
+    "seats": 8,
+    "seats_per_posting": 8,
+    "minutes_expected": 2,
+    "minutes_allowed": 30,
+}
+
+
+class Campaigns(Lab):
+    """A study, its campaigns on the double, and the people who come."""
+
+    def __init__(self, double: ProlificDouble, **more: Any) -> None:
+        super().__init__(double, **more)
+        self.study: Study = builders.make_study(stories=2, qualification=1)
+
+    def put_up(self, purpose: str, **changes: Any) -> Campaign:
+        visits = {"stories_per_visit": 2} if purpose == "stories" else {}
+        chosen = CampaignSettings(**SETTINGS | visits | changes, purpose=purpose)
+        now = self.platform.clock.now()
+        campaign = actions.create_campaign(study=self.study, settings=chosen, by=None, now=now)
+        asked = {"marketplace": self.prolific, "now": now}
+        again(partial(actions.start_campaign, campaign=campaign, by=None, **asked))
+        made: Campaign = again(partial(actions.put_up, campaign=reload(campaign), **asked))
+        self.double.settle()
+        return made
+
+    def come(self, person: str, campaign: Campaign) -> tuple[str, Browser]:
+        """The participant takes a place; their submission, and the browser in which our page opens."""
+        started = self.double.start(person, campaign.remote_id)
+        browser = Browser()
+        browser.open(started.url)
+        return started.submission, browser
+
+    def sweep(self, *campaigns: Campaign) -> None:
+        """What the workers do every few minutes, until nothing is left to be sent."""
+        platform = self.prolific
+        for _round in range(4):
+            now = self.platform.clock.now()
+            for campaign in campaigns:
+                again(partial(actions.reconcile, campaign=reload(campaign), marketplace=platform, now=now))
+            for payment in actions.due_payments(now=now):
+                with unreachable_is_later():
+                    actions.send_payment(payment_id=payment, marketplace=platform, now=now)
+            for grant in actions.due_grants():
+                again(partial(actions.send_grant, grant_id=grant, marketplace=platform, now=now))
+            self.double.settle()
+
+
+def again(ask: Any) -> Any:
+    for _time in range(40):
+        with unreachable_is_later():
+            return ask()
+    raise AssertionError("Prolific never answered")
+
+
+@contextmanager
+def unreachable_is_later() -> Iterator[None]:
+    try:
+        yield
+    except Unreachable:
+        return
+
+
+@pytest.fixture(params=[0, 1], ids=["no faults", "faults"])
+def lab(request: pytest.FixtureRequest, settings: Any) -> Iterator[Campaigns]:
+    keys_of.cache_clear()
+    with ProlificDouble(seed=request.param) as double:
+        account = {
+            "token": TOKEN,
+            "workspace": double.platform.workspace_id,
+            "project": "",
+            "api": double.url,
+        }
+        settings.PROLIFIC = {"live": account, "rehearsal": dict.fromkeys(account, "")}
+        double.faults.rate = 0.2 if request.param else 0.0
+        yield Campaigns(double)
+
+
+def hand_in(lab: Campaigns, submission: str, browser: Browser) -> None:
+    """The participant follows the link on the last page back to Prolific."""
+    browser.open(f"/work/{browser.url.split('/')[2]}/hand-in/")
+    links = [url for url in browser.document.xpath("//a/@href") if "/submissions/complete" in url]
+    assert len(links) == 1, browser.heading
+    lab.double.complete(submission, parse_qs(urlsplit(links[0]).query)["cc"][0])
+
+
+def take_test(lab: Campaigns, person: str, campaign: Campaign, **answers: str) -> str:
+    submission, browser = lab.come(person, campaign)
+    enrollment = Enrollment.objects.get(visits__hit_assignment=submission)
+    builders.take_test(builders.consent(enrollment), builders.answers(**answers))
+    hand_in(lab, submission, browser)
+    return submission
+
+
+def test_who_passes_is_let_in_and_everybody_is_paid_once(lab: Campaigns) -> None:
+    tests = lab.put_up("test")
+    stories = lab.put_up("stories", seats=6)
+    passes = [lab.double.join() for _person in range(3)]
+    fails, leaves = lab.double.join(), lab.double.join()
+    assert lab.double.sees(passes[0]) == [tests.remote_id]
+    for person in passes:
+        take_test(lab, person, tests)
+    take_test(lab, fails, tests, q3="no")
+    left, _browser = lab.come(leaves, tests)
+    lab.double.give_back(left)
+    lab.double.settle()
+    lab.sweep(tests)
+    assert lab.paid("reward") == [50] * 4
+    assert [lab.double.sees(person) for person in (*passes, fails, leaves)] == [
+        [stories.remote_id],
+        [stories.remote_id],
+        [stories.remote_id],
+        [],
+        [],
+    ]
+    assert Grant.objects.filter(kind="qualified", state="done").count() == 3
+    assert WorkSession.objects.get(visit__hit_assignment=left).state == WorkSession.State.DOUBTED
+
+    submissions = []
+    for person in passes:
+        submission, browser = lab.come(person, stories)
+        for _story in range(2):
+            browser.press("Save and continue", **builders.ALL_YES)
+        hand_in(lab, submission, browser)
+        submissions.append(submission)
+    votes = Vote.objects.filter(assignment__story__role=Story.Role.MAIN)
+    assert votes.count() == 6
+    assert not Assignment.objects.filter(
+        state=Assignment.State.SUBMITTED, story__role=Story.Role.MAIN
+    ).exists()
+    lab.double.settle()
+    lab.sweep(stories)
+    assert (
+        Assignment.objects.filter(state=Assignment.State.SUBMITTED, story__role=Story.Role.MAIN).count() == 6
+    )
+    assert lab.paid("reward") == [50] * 7
+    assert Difference.objects.count() == 0
+
+    work = Submission.objects.get(hit_assignment=submissions[0])
+    now = lab.platform.clock.now()
+    for amount in ("0.20", "0.20"):
+        actions.give_bonus(submission=work, amount=Decimal(amount), reason="Thank you", by=None, now=now)
+    for _day in range(3):
+        lab.sweep(stories)
+        lab.platform.clock.advance(hours=13)
+    bonuses = Payment.objects.filter(kind=Payment.Kind.BONUS)
+    done = bonuses.filter(state=Payment.State.DONE).count()
+    assert done + bonuses.filter(state=Payment.State.FAILED, problem__contains="a day").count() == 2
+    assert lab.paid("bonus") == [20] * done
+    assert not Payment.objects.exclude(state__in=["done", "failed"]).exists()
+    spent = 7 * Decimal("0.70") + done * Decimal("0.28")
+    for campaign in (tests, stories):
+        ended = partial(actions.end_campaign, campaign=reload(campaign), by=None, now=now)
+        again(partial(ended, marketplace=lab.prolific))
+    assert again(lab.prolific.balance) == Decimal("10000.00") - spent
+
+
+def reload(campaign: Campaign) -> Campaign:
+    return Campaign.objects.get(pk=campaign.pk)
+
+
+@pytest.mark.parametrize("lab", [0], indirect=True)
+def test_nobody_comes_as_somebody_else_and_ids_stay_out_of_our_addresses(lab: Campaigns) -> None:
+    tests = lab.put_up("test")
+    person, other = lab.double.join(), lab.double.join()
+    started = lab.double.start(person, tests.remote_id)
+    forged = Browser()
+    assert forged.open(started.url.replace(person, other)).status_code == 403
+    assert forged.open(started.url.replace(started.submission, "f" * 24)).status_code == 403
+    assert forged.open(started.url.replace(tests.remote_id, "f" * 24)).status_code in (403, 404)
+    assert not Visit.objects.exists()
+    assert not PlatformIdentity.objects.exists()
+    browser = Browser()
+    browser.open(started.url)
+    visit = Visit.objects.select_related("session").get()
+    assert visit.session is not None
+    assert visit.session.identity_claimed is False
+    assert person not in browser.url
+    assert PlatformIdentity.objects.get(person=person).platform == PlatformIdentity.Platform.PROLIFIC
