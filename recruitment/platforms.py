@@ -39,7 +39,7 @@ def marketplace(platform: str, environment: str) -> Marketplace:
             key_id=account["key_id"],
             secret=account["secret"],
             endpoint=account["endpoint"],
-            topic=account["notification_topic"],
+            topic=account.get("notification_topic", ""),
         )
     if platform == PlatformIdentity.Platform.PROLIFIC:
         from recruitment.prolific.marketplace import Prolific
