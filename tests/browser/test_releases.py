@@ -1,0 +1,89 @@
+"""Publishing with progress, comparing two releases, and withdrawing one, in a real browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import expect
+
+from publishing import actions, locks, tasks
+from publishing.models import Release
+from publishing.progress import Reporter
+from publishing.steps import Stage
+from tests.browser.checks import assert_good
+from tests.browser.conftest import OpenWindow
+from tests.browser.pages import sign_in
+from tests.browser.test_journey import SIZES
+from tests.builders import ALL_YES, answers
+from tests.publishing.support import judged_study, published
+
+if TYPE_CHECKING:
+    from playwright.sync_api import ViewportSize
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
+def test_publishing_with_progress_compare_withdraw(
+    open_window: OpenWindow, researcher: tuple[str, str], releases_root: Path, size: ViewportSize
+) -> None:
+    forms = {"both": (ALL_YES,) * 3, "two-yes": (ALL_YES, ALL_YES, answers(q3="no"))}
+    first = published(judged_study("pilot", forms))
+    window = open_window(viewport=size)
+    page = window.page
+    sign_in(window, researcher)
+
+    page.goto("/studies/pilot/releases/")
+    window.link("Publish a release").click()
+    page.get_by_text("Two of three").click()
+    window.button("Publish it").click()
+    expect(window.heading).to_have_text("Releases")
+    expect(page.get_by_text("Waiting for a worker to take it.")).to_be_visible()
+    second = Release.objects.get(number=2)
+    with locks.building(second.pk):
+        actions._start(second.pk, now=timezone.now())
+        Reporter(second)(Stage.QUESTIONS, 1, 2)
+        expect(page.get_by_text("Step 2 of 6: Writing the questions")).to_be_visible()
+        expect(page.get_by_role("progressbar")).to_have_attribute("value", "1")
+        assert_good(window)
+    actions.build_release(release_id=second.pk, now=timezone.now())
+    expect(window.link("Download release 2 (tar)")).to_be_visible()
+    assert_good(window)
+
+    window.link("Compare two releases").click()
+    window.button("Compare").click()
+    expect(page.get_by_text("A worker is comparing the files")).to_be_visible()
+    tasks.compare_releases(first.pk, second.pk)
+    expect(page.get_by_text("None: the rule decides otherwise.")).to_be_visible()
+    assert_good(window)
+
+    page.goto("/studies/pilot/releases/")
+    window.link("Withdraw release 1").click()
+    assert_good(window)
+    page.get_by_label("Reason").fill("One story was judged twice.")
+    window.button("Withdraw it for good").click()
+    expect(page.get_by_text("Release 1 is withdrawn.")).to_be_visible()
+    assert_good(window)
+    window.link("Release 1").click()
+    expect(page.get_by_role("heading", name="This release was withdrawn")).to_be_visible()
+    window.link("release 2").click()
+    expect(page.get_by_role("heading", name="release 2")).to_be_visible()
+    assert not window.foreign_requests()
+    assert window.complaints == []
+
+
+def test_the_releases_are_read_without_javascript(
+    open_window: OpenWindow, researcher: tuple[str, str], releases_root: Path
+) -> None:
+    first = published(judged_study("pilot", {"both": (ALL_YES,) * 3}))
+    second = published(first.study)
+    window = open_window(java_script_enabled=False)
+    sign_in(window, researcher)
+    window.page.goto("/studies/pilot/releases/compare/")
+    window.button("Compare").click()
+    tasks.compare_releases(first.pk, second.pk)
+    window.page.reload()
+    expect(window.page.get_by_text("There is no such story.")).to_be_visible()
