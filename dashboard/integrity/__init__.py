@@ -5,7 +5,18 @@ One check is one entry in one of the modules here. ``manage.py check_integrity``
 
 from __future__ import annotations
 
-from dashboard.integrity import checks, log, people, releases, reviews, revisions, rounds, slots, votes
+from dashboard.integrity import (
+    checks,
+    log,
+    people,
+    releases,
+    reviews,
+    revisions,
+    rounds,
+    sessions,
+    slots,
+    votes,
+)
 from dashboard.integrity.base import Check, Offenders, Outcome, run
 
 __all__ = ["CHECKS", "Check", "Offenders", "Outcome", "run"]
@@ -14,6 +25,7 @@ CHECKS: tuple[Check, ...] = tuple(
     sorted(
         (
             *slots.CHECKS,
+            *sessions.CHECKS,
             *votes.CHECKS,
             *revisions.CHECKS,
             *reviews.CHECKS,

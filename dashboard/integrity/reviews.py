@@ -12,6 +12,15 @@ _OF_ASSIGNMENTS = """
 """
 """Every exclusion beside every assignment that it is about."""
 
+_TAKEN_OUT_ONCE = f"""{_OF_ASSIGNMENTS}
+    UNION ALL
+    SELECT ev.id, a.id, false
+    FROM annotation_assignment a
+    JOIN annotation_event ev ON ev.type = 'work_doubted' AND ev.enrollment_id = a.enrollment_id
+        AND ev.subject = 'work session ' || a.session_id
+"""  # noqa: S608 - constants of this module
+"""The same, and every assignment whose visit its platform did not confirm at first."""
+
 _STATE_WITHOUT = """
     SELECT s.study_id, a.id AS row
     FROM annotation_assignment a
@@ -42,8 +51,8 @@ CHECKS = (
     Check(
         "displaced_vote_was_excluded_once",
         3,
-        "Assignments marked as having lost their slot while excluded that never were.",
-        by_sql(_STATE_WITHOUT.format(state="displaced", how="NOT stands"), covered=_OF_ASSIGNMENTS),
+        "Assignments marked as having lost their slot while they were out that never were.",
+        by_sql(_STATE_WITHOUT.format(state="displaced", how="NOT stands"), covered=_TAKEN_OUT_ONCE),
     ),
     Check(
         "excluded_vote_does_not_count",

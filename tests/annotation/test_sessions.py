@@ -1,0 +1,258 @@
+"""Work that a platform asks for: how much is given out in it, and when its votes count."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from annotation import actions
+from annotation.models import Assignment, Enrollment, Event, Study, Vote, WorkSession
+from annotation.rules import Reason, Refusal
+from dashboard.integrity import CHECKS, run
+from tests import builders
+
+pytestmark = pytest.mark.django_db
+NOW = timezone.now()
+State = Assignment.State
+
+
+@pytest.fixture
+def study() -> Study:
+    return builders.make_study(stories=4, votes_per_story=1)
+
+
+@pytest.fixture
+def person(study: Study) -> Enrollment:
+    return builders.qualified(study)[0]
+
+
+def session_of(
+    person: Enrollment, *, limit: int = 2, at_once: bool = False, minutes: int = 30
+) -> WorkSession:
+    return actions.open_session(
+        enrollment=person,
+        story_limit=limit,
+        counts_at_once=at_once,
+        identity_claimed=True,
+        framed=True,
+        expires_at=NOW + timedelta(minutes=minutes),
+        now=NOW,
+    )
+
+
+def ask(session: WorkSession, *, now: datetime = NOW) -> Assignment | Refusal:
+    return actions.assign_next_story(enrollment=session.enrollment, now=now, session_id=session.pk)
+
+
+def refused(session: WorkSession, *, now: datetime = NOW) -> Reason:
+    outcome = ask(session, now=now)
+    assert isinstance(outcome, Refusal)
+    return outcome.reason
+
+
+def send(assignment: Assignment, session: WorkSession | None, **how: Any) -> actions.Receipt:
+    return actions.record_vote(
+        assignment_id=assignment.pk,
+        enrollment=assignment.enrollment,
+        submitted=builders.ALL_YES,
+        now=how.get("now", NOW),
+        session_id=session.pk if session else None,
+    )
+
+
+def answer(session: WorkSession) -> Assignment:
+    """The person is given a story in the session, and answers it."""
+    assignment = ask(session)
+    assert isinstance(assignment, Assignment)
+    return send(assignment, session).vote.assignment
+
+
+def confirm(session: WorkSession) -> bool:
+    return actions.confirm_session(session=session, by=None, now=NOW)
+
+
+def doubt(session: WorkSession) -> bool:
+    return actions.doubt_session(session=session, reason="not handed in", by=None, now=NOW)
+
+
+def state(assignment: Assignment) -> str:
+    return Assignment.objects.get(pk=assignment.pk).state
+
+
+def broken() -> list[str]:
+    return [outcome.check.name for outcome in run(CHECKS) if not outcome.holds]
+
+
+def test_a_session_gives_out_as_many_stories_as_it_is_for(person: Enrollment) -> None:
+    session = session_of(person, limit=2)
+    assert answer(session).story != answer(session).story
+    assert refused(session) == Reason.SESSION_DONE
+    assert refused(session_of(person, limit=0)) == Reason.SESSION_DONE
+    assert isinstance(ask(session_of(person, limit=1)), Assignment)
+    assert WorkSession.objects.get(pk=session.pk).stories_submitted == 2
+
+
+def test_after_its_time_it_gives_out_none_but_takes_what_comes(person: Enrollment) -> None:
+    session = session_of(person, minutes=5)
+    assignment = ask(session)
+    assert isinstance(assignment, Assignment)
+    late = NOW + timedelta(minutes=6)
+    assert refused(session, now=late) == Reason.SESSION_OVER
+    assert send(assignment, session, now=late).vote.surplus_reason == ""
+    assert state(assignment) == State.PENDING
+
+
+def test_the_gate_comes_before_the_session(person: Enrollment) -> None:
+    session = session_of(person)
+    actions.suspend(enrollment=person, by=None, now=NOW, reason="too fast")
+    assert refused(session) == Reason.SUSPENDED
+
+
+def test_a_session_serves_nobody_else(study: Study, person: Enrollment) -> None:
+    other = builders.qualified(study)[0]
+    with pytest.raises(WorkSession.DoesNotExist):
+        actions.assign_next_story(enrollment=other, now=NOW, session_id=session_of(person).pk)
+    assert not Assignment.objects.exists()
+
+
+def test_a_vote_waits_holding_its_slot_until_the_visit_is_confirmed(person: Enrollment) -> None:
+    session = session_of(person)
+    assignment = answer(session)
+    assignment.story.refresh_from_db()
+    assert (state(assignment), assignment.story.has_free_slot) == (State.PENDING, False)
+    assert not Vote.objects.counted().exists()
+
+    assert confirm(session)
+
+    assert Vote.objects.counted().get().assignment == assignment
+    assert not confirm(session)
+    assert Event.objects.filter(type=Event.Type.WORK_CONFIRMED).count() == 1
+    answer(session)
+    assert Vote.objects.counted().count() == 2, "what is answered after that counts at once"
+    assert broken() == []
+
+
+def test_a_study_may_count_votes_at_once_and_take_them_back(study: Study, person: Enrollment) -> None:
+    session = session_of(person, at_once=True)
+    assignment = answer(session)
+    assert Vote.objects.counted().count() == 1
+    assert doubt(session)
+    assert (state(assignment), Vote.objects.counted().count()) == (State.DOUBTED, 0)
+    assert broken() == []
+
+
+def test_slots_of_a_doubted_visit_go_to_others_and_come_back_if_they_are_free(
+    study: Study, person: Enrollment
+) -> None:
+    session = session_of(person)
+    taken, free = answer(session), answer(session)
+    assert doubt(session)
+    assert not doubt(session)
+    other = builders.qualified(study)[0]
+    given = builders.vote(other).vote.assignment
+    assert given.story in (taken.story, free.story), "started stories come first"
+    if given.story == free.story:
+        taken, free = free, taken
+
+    assert confirm(session)
+
+    assert (state(taken), state(free)) == (State.DISPLACED, State.SUBMITTED)
+    assert Vote.objects.counted().filter(assignment__enrollment=person).get().assignment == free
+    free.story.refresh_from_db()
+    assert not free.story.has_free_slot
+    assert Enrollment.objects.get(pk=person.pk).stories_submitted == 2, "credited whatever becomes of them"
+    assert broken() == []
+
+
+def test_a_story_held_in_a_doubted_visit_goes_to_others_at_once(person: Enrollment) -> None:
+    session = session_of(person)
+    held = ask(session)
+    assert isinstance(held, Assignment)
+    doubt(session)
+    held.story.refresh_from_db()
+    assert (state(held), held.story.has_free_slot) == (State.EXPIRED, True)
+    receipt = send(held, session)
+    assert receipt.vote.surplus_reason == ""
+    held.story.refresh_from_db()
+    assert (state(held), held.story.has_free_slot) == (State.DOUBTED, True), "it waits without a slot"
+    assert confirm(session)
+    held.story.refresh_from_db()
+    assert (state(held), held.story.has_free_slot) == (State.SUBMITTED, False)
+    assert broken() == []
+
+
+def test_what_is_given_out_in_a_doubted_visit_holds_no_slot_once_answered(person: Enrollment) -> None:
+    session = session_of(person)
+    doubt(session)
+    assignment = answer(session)
+    assignment.story.refresh_from_db()
+    assert (state(assignment), assignment.story.has_free_slot) == (State.DOUBTED, True)
+    assert broken() == []
+
+
+def test_a_story_counts_in_the_visit_in_which_it_is_answered(person: Enrollment) -> None:
+    one, two = session_of(person), session_of(person)
+    held = ask(one)
+    assert isinstance(held, Assignment)
+    assert ask(two) == held
+    send(held, two)
+    counts = {session.pk: session.stories_submitted for session in WorkSession.objects.all()}
+    assert counts == {one.pk: 0, two.pk: 1}
+    assert send(held, one).repeated
+    assert Assignment.objects.get(pk=held.pk).session == two
+    confirm(one)
+    assert not Vote.objects.counted().exists()
+    confirm(two)
+    assert Vote.objects.counted().count() == 1
+
+
+def test_an_exclusion_outlasts_what_the_platform_says(person: Enrollment) -> None:
+    session = session_of(person)
+    assignment = answer(session)
+    doubt(session)
+    actions.exclude_annotator(enrollment=person, reason="careless", told="We look into it.", by=None, now=NOW)
+    confirm(session)
+    assert (state(assignment), Vote.objects.counted().count()) == (State.EXCLUDED, 0)
+    actions.readmit_annotator(enrollment=person, reason="a mistake", by=None, now=NOW)
+    assert (state(assignment), Vote.objects.counted().count()) == (State.SUBMITTED, 1)
+    assert broken() == []
+
+
+def test_somebody_readmitted_waits_again_for_the_platform(person: Enrollment) -> None:
+    session = session_of(person)
+    pending = answer(session)
+    actions.exclude_annotator(enrollment=person, reason="careless", told="We look into it.", by=None, now=NOW)
+    assert state(pending) == State.EXCLUDED
+    actions.readmit_annotator(enrollment=person, reason="a mistake", by=None, now=NOW)
+    assert (state(pending), Vote.objects.counted().count()) == (State.PENDING, 0)
+    doubt(session)
+    actions.exclude_annotator(enrollment=person, reason="careless", told="We look into it.", by=None, now=NOW)
+    actions.readmit_annotator(enrollment=person, reason="a mistake", by=None, now=NOW)
+    assert state(pending) == State.DOUBTED
+    assert broken() == []
+
+
+def test_an_answer_in_a_session_costs_one_statement_more(person: Enrollment) -> None:
+    """The session is locked with the person, and counted up; nothing else may come with it."""
+
+    def statements(session: WorkSession | None) -> int:
+        session_id = session.pk if session else None
+        given = actions.assign_next_story(enrollment=person, now=NOW, session_id=session_id)
+        assert isinstance(given, Assignment)
+        with CaptureQueriesContext(connection) as queries:
+            actions.record_vote_and_assign_next(
+                assignment_id=given.pk,
+                enrollment=person,
+                submitted=builders.ALL_YES,
+                now=NOW,
+                session_id=session_id,
+            )
+        return len(queries)
+
+    plain = statements(None)
+    assert statements(session_of(person)) == plain + 2
