@@ -1,0 +1,186 @@
+"""The frame of Mechanical Turk as it was: another site around our page, sandboxed, every cookie blocked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from axe_playwright_python.base import AxeResults
+from django.utils import timezone
+from playwright.sync_api import expect
+from pytest_django.live_server_helper import LiveServer
+
+from annotation.models import Vote, WorkSession
+from recruitment import actions
+from recruitment.actions import CampaignSettings
+from recruitment.models import Campaign, Submission, Visit
+from tests import builders
+from tests.browser.checks import AXE, SCHEMES
+from tests.browser.windows import DESKTOP, PHONE
+from tests.doubles.mturk.server import STRICT_SANDBOX, MTurkDouble
+from tests.recruitment.platform_visits import SETTINGS, allow_frames, marketplace
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Frame, FrameLocator, Page, Request
+
+pytestmark = pytest.mark.browser
+WITH_ORIGIN = f"{STRICT_SANDBOX} allow-same-origin"
+SPY = {"name": "spy", "value": "1", "sameSite": "None", "secure": True}
+"""A cookie of ours that a browser without blocking would send along from the frame."""
+
+
+@pytest.fixture
+def double() -> Iterator[MTurkDouble]:
+    """On 127.0.0.1, while the site under test is on localhost: for a browser these are two sites."""
+    with MTurkDouble() as double:
+        yield double
+
+
+@pytest.fixture
+def blocking(browser: Browser, live_server: LiveServer) -> Iterator[BrowserContext]:
+    """A profile of a Chromium that blocks the cookies of third parties."""
+    chrome = browser.browser_type.launch(
+        executable_path=_executable(), args=["--disable-gpu", "--test-third-party-cookie-phaseout"]
+    )
+    context = chrome.new_context(viewport=DESKTOP)
+    context.set_default_timeout(15_000)
+    context.add_cookies([{**SPY, "url": live_server.url}])  # type: ignore[typeddict-item]
+    yield context
+    chrome.close()
+
+
+def _executable() -> str | None:
+    from tests.conftest import chromium
+
+    return chromium()
+
+
+@pytest.mark.timeout(300)
+def test_a_worker_takes_the_test_and_then_a_story_within_the_frame(
+    blocking: BrowserContext, double: MTurkDouble, live_server: LiveServer, settings: Any
+) -> None:
+    settings.PUBLIC_URL = live_server.url
+    allow_frames(settings, double.url)
+    study = builders.make_study("framed", stories=3, qualification=1, votes_per_story=1)
+    worker = double.crowd.hire().worker_id
+    page = blocking.new_page()
+    sent: list[Request] = []
+    page.on("request", lambda request: sent.append(request))
+    policy: list[str] = []
+    page.on("console", lambda said: policy.append(said.text) if "Content Security" in said.text else None)
+
+    # Looked at first, in a frame that has no origin: then accepted, and the test taken.
+    test = _put_up(double, study, "test", seats_per_posting=6)
+    hit = test.postings.get().remote_id
+    page.goto(f"{double.url}/projects/{hit}/tasks?workerId={worker}")
+    frame = page.frame_locator("iframe")
+    expect(_heading(frame)).to_have_text("Read short stories")
+    _assert_accessible(page)
+    assert not Visit.objects.exists()
+    page.get_by_role("button", name="Accept").click()
+    expect(_heading(frame)).to_have_text("Do you agree to take part?")
+    frame.get_by_role("button", name="I agree", exact=True).click()
+    frame.get_by_role("link", name="Continue").click()
+    frame.get_by_role("button", name="Start the test").click()
+    expect(_heading(frame)).to_have_text("Test story 1 of 1")
+    _answer(frame)
+    frame.get_by_role("button", name="Hand in", exact=True).click()
+    frame.get_by_role("link", name="Hand in this piece of work").click()
+    expect(_heading(frame)).to_have_text("One last step: hand it in")
+    _assert_accessible(page)
+    _hand_in(page, frame)
+    assert _receipts(double) == {Visit.objects.get().receipt}
+
+    # The platform says so, and the worker is let at the stories.
+    platform = marketplace(double, study.environment)
+    actions.reconcile(campaign=test, marketplace=platform, now=timezone.now())
+    for grant in actions.due_grants():
+        actions.send_grant(grant_id=grant, marketplace=platform, now=timezone.now())
+    assert WorkSession.objects.get().state == WorkSession.State.CONFIRMED
+
+    # A frame that keeps our origin, and the worker goes on in a window of its own half-way.
+    double.sandbox = WITH_ORIGIN
+    campaign = _put_up(double, study, "stories", stories_per_visit=2)
+    hit = campaign.postings.get(number=1).remote_id
+    page.goto(f"{double.url}/projects/{hit}/tasks?workerId={worker}")
+    page.get_by_role("button", name="Accept").click()
+    expect(_heading(frame)).to_have_text("Story 1 of 2")
+    _assert_accessible(page)
+    _answer(frame)
+    expect(_heading(frame)).to_have_text("Story 2 of 2")
+    window = blocking.new_page()
+    window.on("request", lambda request: sent.append(request))
+    window.goto(_inner(page).url)
+    for question, option in builders.ALL_YES.items():
+        window.locator(f"label[for='{question}-{option}']").click()
+    window.get_by_role("button", name="Save and continue").click()
+    expect(window.get_by_role("heading", level=1)).to_have_text("One last step: hand it in")
+    page.reload()  # opened again after all was done: nothing but the button
+    expect(_heading(frame)).to_have_text("One last step: hand it in")
+    _hand_in(page, frame)
+
+    assert _receipts(double) == set(Visit.objects.values_list("receipt", flat=True))
+    assert not Vote.objects.counted().exists()
+    actions.reconcile(campaign=campaign, marketplace=platform, now=timezone.now())
+    assert Vote.objects.counted().count() == 2
+    assert set(Submission.objects.values_list("visit__enrollment__annotator", "status")) == {
+        (Visit.objects.all()[0].enrollment.annotator_id, "submitted")
+    }
+    ours = [request for request in sent if request.url.startswith(live_server.url)]
+    framed = [request for request in ours if request.frame.parent_frame]
+    assert len(framed) > 10
+    assert not [request.url for request in framed if "cookie" in request.all_headers()]
+    assert {request.all_headers().get("origin") for request in framed if request.method == "POST"} == {
+        "null",
+        live_server.url,
+    }
+    assert policy == [] or all("frame-ancestors" not in said for said in policy), policy
+
+
+def _put_up(double: MTurkDouble, study: Any, purpose: str, **settings: Any) -> Campaign:
+    now = timezone.now()
+    chosen = CampaignSettings(**SETTINGS | settings, purpose=purpose)
+    platform = marketplace(double, study.environment)
+    campaign = actions.create_campaign(study=study, settings=chosen, by=None, now=now)
+    campaign = actions.start_campaign(campaign=campaign, marketplace=platform, by=None, now=now)
+    return actions.put_up(campaign=campaign, marketplace=platform, now=now)
+
+
+def _heading(frame: FrameLocator) -> Any:
+    return frame.get_by_role("heading", level=1)
+
+
+def _answer(frame: FrameLocator) -> None:
+    for question, option in builders.ALL_YES.items():
+        frame.locator(f"label[for='{question}-{option}']").click()
+    frame.get_by_role("button", name="Save and continue").click()
+
+
+def _hand_in(page: Page, frame: FrameLocator) -> None:
+    """Press the button, and wait until the platform's own page has seen it."""
+    frame.get_by_role("button", name="Hand in on Mechanical Turk").click()
+    expect(page.get_by_role("heading", name="This HIT is no longer in your queue")).to_be_visible()
+
+
+def _receipts(double: MTurkDouble) -> set[str]:
+    rows = [row for row in double.world.assignments.values() if row.state == "Submitted"]
+    return {row.answer.partition("receipt</QuestionIdentifier><FreeText>")[2][:24] for row in rows}
+
+
+def _inner(page: Page) -> Frame:
+    (inner,) = [frame for frame in page.frames if frame.parent_frame]
+    return inner
+
+
+def _assert_accessible(page: Page) -> None:
+    """What axe-core finds in the framed page, on a phone and on a desk, light and dark."""
+    inner = _inner(page)
+    for size in (PHONE, DESKTOP):
+        page.set_viewport_size(size)
+        inner.evaluate(AXE.axe_script)
+        for scheme, rules in SCHEMES.items():
+            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            found = AxeResults(inner.evaluate("(rules) => axe.run(document, rules)", rules))
+            assert found.violations_count == 0, f"{inner.url}, {scheme}: {found.generate_report()}"
+        assert inner.evaluate("document.scrollingElement.scrollWidth <= innerWidth + 1"), inner.url
