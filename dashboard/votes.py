@@ -77,12 +77,17 @@ def csv_rows(
         return {key: " ".join(found[key]) for key in keys}
 
     for vote, answers in votes:
-        yield vote | cells(answers)
+        yield {name: _cell(value) for name, value in vote.items()} | cells(answers)
 
 
 def csv_columns(questions: Sequence[Question]) -> list[str]:
     """The columns of :func:`csv_rows`."""
     return ["story_id", "annotator", *(question.key for question in questions), *ABOUT]
+
+
+def _cell(value: Any) -> Any:
+    """Truth is written as in JSON."""
+    return str(value).lower() if isinstance(value, bool) else value
 
 
 def _batches(study: Study) -> Iterator[list[int]]:

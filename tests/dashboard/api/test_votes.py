@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotation import actions, rules
-from annotation.models import Assignment, Study, Vote
+from annotation.models import Assignment, Enrollment, Study, Vote
 from dashboard import votes
 from tests import builders
 from tests.dashboard.api.asking import Program, member
@@ -28,6 +28,10 @@ def exported(program: Program, query: str = "") -> list[Row]:
     response = program.get(f"studies/main/votes.jsonl{query}")
     assert response["Content-Type"] == "application/jsonl; charset=utf-8"
     return [json.loads(line) for line in b"".join(response).decode().splitlines()]
+
+
+def _cell(value: Any) -> str:
+    return json.dumps(value) if isinstance(value, bool) else str(value)
 
 
 def about(row: Row) -> tuple[Any, ...]:
@@ -63,10 +67,10 @@ def test_every_vote_is_there_with_what_became_of_it_and_the_counted_ones_are_tho
         person.pk: rules.pseudonym(study.pseudonym_key, person.annotator_id)
         for person in (steady, changing, out, late)
     }
-    of = {
-        person: [row for row in rows if row["annotator"] == name[person.pk]]
-        for person in (changing, out, late)
-    }
+
+    def of(person: Enrollment) -> list[Row]:
+        return [row for row in rows if row["annotator"] == name[person.pk]]
+
     revised = [row for row in of(changing) if row["story_id"] == first.assignment.story.story_id]
     assert [(row["q3"], about(row)) for row in revised] == [
         ("no", (1, False, False, "submitted", "")),
@@ -88,7 +92,7 @@ def test_every_vote_is_there_with_what_became_of_it_and_the_counted_ones_are_tho
     assert newer == [row for row in rows if row["revision"] == 2 or row["q3"] == "yes"]
     assert len(newer) == len(rows) - 1
     table = csv.DictReader(io.StringIO(b"".join(program.get("studies/main/votes.csv")).decode()))
-    assert list(table) == [{name: str(value) for name, value in row.items()} for row in rows]
+    assert list(table) == [{name: _cell(value) for name, value in row.items()} for row in rows]
 
 
 @pytest.mark.django_db
