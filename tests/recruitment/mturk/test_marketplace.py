@@ -97,6 +97,7 @@ def test_a_hit_is_made_once_through_lost_answers_and_lost_days(
         with pytest.raises(Unreachable):
             turk.post(wanted, kind, first)
     hit = turk.post(wanted, kind, first)
+    assert double.calls["ListHITs"] == 0  # the refusal names the HIT
     double.faults.next["CreateHITWithHITType"] = [Fault.AFTER]
     with pytest.raises(Unreachable):
         turk.post(wanted, kind, second)
@@ -253,8 +254,8 @@ def test_hits_are_paused_resumed_widened_and_ended(double: MTurkDouble, turk: Me
     double.faults.next["UpdateExpirationForHIT"] = [Fault.BEFORE]
     with pytest.raises(Unreachable):
         turk.pause(kind, ["3GONE", hit])
+    assert double.crowd.available(person) == []  # the others are paused all the same
     turk.pause(kind, ["3GONE", hit])
-    assert double.crowd.available(person) == []
     for _ in range(2):
         turk.resume(kind, [hit], until=until)
     assert double.crowd.available(person) == [hit]
