@@ -10,6 +10,7 @@ from decimal import Decimal
 from math import ceil
 from typing import Any
 
+from annotation.checks import CheckRules
 from publishing.files.rows import CountedVote, ReleasedStory
 from publishing.filters import Outcome, Verdict
 
@@ -73,6 +74,21 @@ class ImportedVotes:
 
 
 @dataclass(frozen=True, slots=True)
+class HiddenChecks:
+    """Stories with known answers that people met among the others: how many, and how people fared.
+
+    ``answers`` counts each person's first answer to each check, ``failed`` those that were not acceptable,
+    ``warned`` the people who were warned. ``rules`` are those that were last in force.
+    """
+
+    checks: int
+    answers: int
+    failed: int
+    warned: int
+    rules: CheckRules
+
+
+@dataclass(frozen=True, slots=True)
 class PayBefore:
     """A pay rate per hour (None: nothing was paid) that was in force until a moment."""
 
@@ -115,6 +131,8 @@ class ReleaseFacts:
     """The rates that were in force before ``pay_rate``, the first one first."""
     imported: ImportedVotes | None = None
     """Where the votes come from, when the study was made of a release with its votes."""
+    checks: HiddenChecks | None = None
+    """None when nobody was given a hidden check."""
     admitted_through: str = ""
     """The study in which people had to be qualified to take part in this one; empty: in none."""
 

@@ -15,6 +15,7 @@ from django.utils.translation import override
 from annotation.models import Assignment, Event, Story, Study, SurplusReason, Vote
 from annotation.protocols.base import Question
 from annotation.settled import NONE, noted_changes
+from publishing.checking import counted_until, hidden_checks
 from publishing.facts import AskedQuestion, ImportedVotes, PayBefore, People, ReleaseFacts, Statement
 from publishing.models import DataStatement, Release
 
@@ -78,6 +79,7 @@ def release_facts(release: Release) -> ReleaseFacts:
         imported=imported_votes(study),
         admitted_through=study.qualified_through.slug if study.qualified_through else "",
         surplus=surplus_votes(release),
+        checks=hidden_checks(release),
         statement=statement_of(study, at=release.requested_at),
     )
 
@@ -146,7 +148,7 @@ def people(release: Release) -> People:
     """
     study = release.study
     events = Event.objects.filter(
-        study=study, at__lte=_until(release), enrollment__environment=release.environment
+        study=study, at__lte=counted_until(release), enrollment__environment=release.environment
     )
 
     def how_many(*types: Event.Type) -> int:
@@ -162,11 +164,6 @@ def people(release: Release) -> People:
     )
 
 
-def _until(release: Release) -> datetime:
-    """The one moment up to which everything in a release is counted."""
-    return release.answers_until or release.requested_at
-
-
 def surplus_votes(release: Release) -> dict[str, int]:
     """How many votes are stored and do not count, by reason, up to the release.
 
@@ -179,7 +176,7 @@ def surplus_votes(release: Release) -> dict[str, int]:
         ~Q(surplus_reason=SurplusReason.NONE) | Q(assignment__state__in=out),
         revision=1,
         environment=release.environment,
-        submitted_at__lte=_until(release),
+        submitted_at__lte=counted_until(release),
     )
     reason = Case(
         When(surplus_reason=SurplusReason.NONE, then=F("assignment__state")), default=F("surplus_reason")

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 TOO_FAST = "too_fast"
 STRAIGHT_LINING = "straight_lining"
 ALWAYS_ALONE = "always_alone"
+FAILS_CHECKS = "fails_checks"
 
 FEWEST_VOTES = 20
 """Of fewer votes nothing is said: a few odd ones are chance."""
@@ -26,6 +27,11 @@ ALONE_SHARE = 0.1
 """Of a person's votes in which only they object …"""
 ALONE_TIMES = 3
 """… when that is so many times the share in everybody else's votes."""
+
+FEWEST_CHECKS = 3
+"""Of fewer hidden checks nothing is said either."""
+FAILED_SHARE = 1 / 3
+"""Of a person's hidden checks that they failed; unlike the study's own thresholds, it has no consequence."""
 
 
 def raised(person: Mapping[str, Any], median_seconds: float | None) -> list[str]:
@@ -67,12 +73,19 @@ def is_always_alone(person: Mapping[str, Any]) -> bool:
     return bool(person["alone_share"] >= ALONE_SHARE and person["alone_share"] >= ALONE_TIMES * others)
 
 
+def fails_checks(person: Mapping[str, Any]) -> bool:
+    """At least a third of three or more hidden checks were failed."""
+    checks = person["checks"]
+    return bool(checks["answered"] >= FEWEST_CHECKS and checks["share"] >= FAILED_SHARE)
+
+
 def title(name: str) -> str:
     """The flag in a word or two, in the reader's language."""
     return {
         TOO_FAST: _("too fast"),
         STRAIGHT_LINING: _("always the same form"),
         ALWAYS_ALONE: _("always alone"),
+        FAILS_CHECKS: _("fails checks"),
     }[name]
 
 
@@ -94,6 +107,16 @@ def explained(name: str, person: Mapping[str, Any], median_seconds: float | None
             "share": round(100 * SAME_SHARE),
             "more": round(100 * SAME_MORE),
             "fewest": FEWEST_VOTES,
+        }
+    if name == FAILS_CHECKS:
+        return _(
+            "They failed %(failed)s of %(answered)s hidden checks (%(own)s %%). The flag is raised from a "
+            "third on, if there were %(fewest)s or more."
+        ) % {
+            "failed": person["checks"]["failed"],
+            "answered": person["checks"]["answered"],
+            "own": round(100 * person["checks"]["share"]),
+            "fewest": FEWEST_CHECKS,
         }
     return _(
         "They alone objected to %(alone)s of %(compared)s complete stories they answered (%(own)s %%); in "

@@ -14,6 +14,7 @@ from django.db.models import Count, Q
 
 from annotation.models import Assignment, Story, Study, SurplusReason, Vote
 from dashboard.figures import forecast, kept
+from dashboard.figures.checks import add_checks
 from dashboard.figures.kept import Figures
 from dashboard.figures.people import PeopleTally
 from publishing.comparing import Comparison
@@ -40,6 +41,7 @@ def make(study_id: int, *, now: datetime) -> Figures:
     try:
         with snapshot(), closing(judged_stories(study)) as stories:
             document, people = figures(study, stories, now=now)
+            add_checks(study, people)
             document["lint"] = _lint(study)
             document["votes"]["surplus"] = _surplus(study)
     except TooManyVotes as error:

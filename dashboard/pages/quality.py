@@ -11,7 +11,7 @@ from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from annotation.models import Study, Vote
+from annotation.models import CheckResult, Study, Vote
 from annotation.queries import RECENT, choices_in_words, recent_votes
 from annotation.rights import Right, rights_in, study_page
 from dashboard.figures import kept, shown
@@ -74,6 +74,7 @@ def person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
     own = kept.person(study, pseudonym)
     page = _page_number(request)
     votes, more = recent_votes(enrollment, page=page)
+    results = dict(CheckResult.objects.filter(vote__in=votes).values_list("vote", "passed"))
     context = {
         "study": study,
         "pseudonym": pseudonym,
@@ -83,7 +84,7 @@ def person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
         "underway": underway,
         "everybody": document["everybody"] if document else None,
         "person": _person(study, document, own) if document and own else None,
-        "answers": [_answer(study, vote) for vote in votes],
+        "answers": [_answer(study, vote, results.get(vote.pk)) for vote in votes],
         "page": page,
         "more": more,
         "first": RECENT * (page - 1) + 1,
@@ -112,7 +113,8 @@ def _page_number(request: HttpRequest) -> int:
     return max(1, int(asked)) if asked.isdecimal() and len(asked) < 7 else 1
 
 
-def _answer(study: Study, vote: Vote) -> dict[str, Any]:
+def _answer(study: Study, vote: Vote, passed: bool | None) -> dict[str, Any]:
+    """``passed``: the hidden check that the vote answers; None for any other story."""
     story_id = vote.assignment.story.story_id
     return {
         "vote": vote,
@@ -120,6 +122,7 @@ def _answer(study: Study, vote: Vote) -> dict[str, Any]:
         "address": story_address(study, story_id),
         "state": vote.assignment.get_state_display(),
         "words": choices_in_words(study.protocol, vote),
+        "passed": passed,
     }
 
 
@@ -168,8 +171,10 @@ def _people_table(study: Study, document: dict[str, Any]) -> tuple[list[str], li
                 name: row["options"].get(question, {}).get(option, 0.0)
                 for name, (question, option) in shares.items()
             },
+            "checks_answered": row["checks"]["answered"],
+            "checks_failed": row["checks"]["failed"],
             "flags": " ".join(row["flags"]),
         }
         for row in people
     ]
-    return [*plain, "pay", *shares, "flags"], rows
+    return [*plain, "pay", *shares, "checks_answered", "checks_failed", "flags"], rows

@@ -27,13 +27,17 @@ def procedure(facts: ReleaseFacts, tally: Tally) -> list[str]:
     return [
         "## How the stories were judged",
         steps(
-            (
-                _stories(tally),
-                _people(facts),
-                _qualification(facts),
-                _form(facts),
-                _votes(facts, tally),
-                _filter(facts),
+            filter(
+                None,
+                (
+                    _stories(tally),
+                    _people(facts),
+                    _qualification(facts),
+                    _form(facts),
+                    _votes(facts, tally),
+                    _checks(facts),
+                    _filter(facts),
+                ),
             )
         ),
         "The questions of the form; an answer in bold counts against the story:",
@@ -144,6 +148,33 @@ def _surplus(facts: ReleaseFacts) -> str:
     return (
         f"{counted(sum(facts.surplus.values()), 'surplus vote is', 'surplus votes are')} stored and credited "
         f"but not counted and not in this release: {listed(reasons)}."
+    )
+
+
+def _checks(facts: ReleaseFacts) -> str:
+    """What people met that had known answers, or nothing."""
+    found = facts.checks
+    if found is None:
+        return ""
+    rules = found.rules
+    often = f", one in each {rules.every:,} stories" if rules.every else ""
+    consequences = [
+        f"{percent} % or more {what}"
+        for percent, what in ((rules.warn_percent, "warned"), (rules.suspend_percent, "suspended"))
+        if percent is not None
+    ]
+    came_of_it = (
+        f" From {counted(rules.minimum, 'check', 'checks')} on, failing {' and failing '.join(consequences)} "
+        f"a person; {counted(found.warned, 'person was', 'people were')} warned."
+        if rules.every and consequences
+        else " Failing them had no consequence by itself."
+    )
+    return (
+        f"**Hidden checks.** Among the stories, people met some with known answers and were not told which"
+        f"{often}: {counted(found.checks, 'check was', 'checks were')} answered "
+        f"{counted(found.answers, 'time', 'times')}, and {share_of(found.failed, found.answers)} "
+        f"of these first answers were not acceptable.{came_of_it} Checks are no part of this dataset, and "
+        "answers to them are no votes."
     )
 
 

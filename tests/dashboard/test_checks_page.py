@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from typing import Any
 
 import pytest
@@ -13,9 +15,10 @@ from django.utils import timezone
 from lxml import html
 
 from accounts.actions import ensure_researcher
-from annotation import actions
+from annotation import actions, rules
 from annotation.checks import CheckRules
 from annotation.models import CheckKey, CheckOption, Event, Story, Study
+from dashboard.figures import work
 from tests import builders
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
@@ -122,6 +125,34 @@ def test_a_check_that_most_people_fail_is_pointed_out_and_left_out(boss: Client,
     assert CheckKey.objects.get(story=bad).state == CheckKey.State.LEFT_OUT
     boss.post(page_of(bad), {"do": "take_in"})
     assert CheckKey.objects.get(story=bad).state == CheckKey.State.IN_USE
+
+
+@pytest.mark.django_db(transaction=True)
+def test_failed_checks_are_among_a_persons_figures_with_the_evidence(boss: Client, study: Study) -> None:
+    builders.add_checks(study, 3)
+    careful, careless = builders.qualified(study, 2)
+    builders.work_through(careful, 15)
+    builders.work_through(careless, 15, on_checks=WRONG)
+    work.make(study.pk, now=timezone.now())
+    name = rules.pseudonym(study.pseudonym_key, careless.annotator_id)
+
+    page = shown(boss.get("/studies/study/quality/"))
+    assert f"{name} fails checks 12" in page
+    packed = page.replace(" ", "")
+    assert "3of3(100%)" in packed
+    assert "0of3(0%)" in packed
+    person = boss.get(f"/studies/study/people/{name}/")
+    about = shown(person)
+    assert "They failed 3 of 3 hidden checks (100 %)." in about
+    assert about.count("hidden check, failed") == 3
+    evidence = html.document_fromstring(person.content.decode()).xpath("//*[@id='figures']//li/a/@href")
+    assert sorted(evidence) == [
+        reverse("dashboard:story", args=["study", story.story_id])
+        for story in study.stories.filter(role=Story.Role.CHECK).order_by("story_id")
+    ]
+    assert "hidden check" in shown(boss.get(evidence[0]))
+    rows = list(csv.DictReader(io.StringIO(boss.get("/studies/study/quality/people.csv").content.decode())))
+    assert {(row["checks_answered"], row["checks_failed"]) for row in rows} == {("3", "0"), ("3", "3")}
 
 
 def test_the_list_takes_the_same_queries_for_many_checks(boss: Client, study: Study) -> None:
