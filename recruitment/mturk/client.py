@@ -48,7 +48,7 @@ class Api:
     ) -> None:
         own = ENDPOINTS[Environment(environment)]
         if not key_id or not secret:
-            raise NotConfigured(_("Mechanical Turk needs an AWS access key; see docs/recruiting.md."))
+            raise NotConfigured(_("Mechanical Turk needs an AWS access key; see docs/mechanical-turk.md."))
         if endpoint.rstrip("/") in set(ENDPOINTS.values()) - {own}:
             raise NotConfigured(_("The sandbox is for rehearsals, and only for them; %s is not.") % endpoint)
         session = boto3.session.Session(aws_access_key_id=key_id, aws_secret_access_key=secret)

@@ -6,7 +6,9 @@ import json
 import re
 import urllib.error
 import urllib.request
+from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -264,6 +266,32 @@ def test_the_life_of_a_hit(double: MTurkDouble, boto: Any) -> None:
     boto.approve_assignment(AssignmentId=held.assignment_id)
     boto.delete_hit(HITId=hit_id)
     assert boto.list_hits()["HITs"] == []
+
+
+def test_many_at_once_get_one_hit_and_its_seats(double: MTurkDouble, boto: Any) -> None:
+    kind = boto.create_hit_type(**TYPE)["HITTypeId"]
+    workers = [double.crowd.hire().worker_id for _ in range(12)]
+
+    def ask(_: int) -> str:
+        try:
+            hit = boto.create_hit_with_hit_type(HITTypeId=kind, **HIT, UniqueRequestToken="t")["HIT"]
+        except ClientError as error:
+            return str(error.response["TurkErrorCode"])
+        return str(hit["HITId"])
+
+    def accept(worker: str) -> str:
+        try:
+            return double.crowd.accept(hit_id, worker).assignment_id
+        except Refused:
+            return ""
+
+    with ThreadPoolExecutor(12) as pool:
+        asked = Counter(pool.map(ask, range(12)))
+        (hit_id,) = [hit["HITId"] for hit in boto.list_hits()["HITs"]]
+        seats = [seat for seat in pool.map(accept, workers) if seat]
+
+    assert asked == {hit_id: 1, "AWS.MechanicalTurk.HitAlreadyExists": 11}
+    assert len(seats) == len(set(seats)) == 3
 
 
 def test_lists_come_in_pages_and_every_page_but_the_empty_one_has_a_token(
