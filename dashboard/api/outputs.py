@@ -64,7 +64,8 @@ class StudyWithBlockers(StudyOut):
 
     blockers = serializers.SerializerMethodField(help_text="What a draft still lacks, as sentences.")
 
-    class Meta(StudyOut.Meta):
+    class Meta:
+        model = Study
         fields = (*StudyOut.Meta.fields, "blockers")
 
     def get_blockers(self, study: Study) -> list[str]:

@@ -61,8 +61,9 @@ def test_only_a_hash_is_stored_and_only_use_and_revocation_change() -> None:
     actions.revoke_api_token(token=program.token, by=None, now=timezone.now())
     with pytest.raises(DatabaseError), transaction.atomic():
         token.update(revoked_at=None)
-    for broken in ({"scopes": []}, {"scopes": ["everything"]}, {"name": ""}, {"digest": "x"}):
-        usual = {
+    wrong: list[dict[str, Any]] = [{"scopes": []}, {"scopes": ["everything"]}, {"name": ""}, {"digest": "x"}]
+    for broken in wrong:
+        usual: dict[str, Any] = {
             "owner": program.token.owner,
             "name": "x",
             "scopes": ["votes:read"],
@@ -86,7 +87,7 @@ def test_only_a_hash_is_stored_and_only_use_and_revocation_change() -> None:
     ],
 )
 def test_a_token_that_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
-    given = {"name": "x", "scopes": ["votes:read"], "days": 1} | wrong
+    given: dict[str, Any] = {"name": "x", "scopes": ["votes:read"], "days": 1} | wrong
     now = timezone.now()
     with pytest.raises(InvalidToken):
         actions.make_api_token(
