@@ -32,6 +32,9 @@ from annotation.models import (
     Answer,
     ApiToken,
     Assignment,
+    CheckKey,
+    CheckOption,
+    CheckResult,
     ConsentText,
     Enrollment,
     Event,
@@ -289,6 +292,26 @@ class VoteAdmin(ReadOnlyAdmin):
     list_filter = ("surplus_reason", "environment", "assignment__story__study")
     search_fields = ("assignment__story__story_id",)
     inlines = (AnswerInline,)
+
+
+class CheckOptionInline(ReadOnlyInline):
+    model = CheckOption
+    fields = ("question", "row", "option")
+
+
+@admin.register(CheckKey)
+class CheckKeyAdmin(ReadOnlyAdmin):
+    list_display = ("id", "story", "version", "state", "created_by", "created_at")
+    list_filter = ("state", "story__study")
+    search_fields = ("story__story_id",)
+    inlines = (CheckOptionInline,)
+
+
+@admin.register(CheckResult)
+class CheckResultAdmin(ReadOnlyAdmin):
+    list_display = ("vote", "key", "passed")
+    list_filter = ("passed", "key__story__study")
+    search_fields = ("key__story__story_id",)
 
 
 @admin.register(ApiToken)

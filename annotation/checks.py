@@ -2,7 +2,7 @@
 
 A check is a story with known answers that comes among a person's other stories and looks like them. So
 that nobody can tell which story it was, its place in a block of stories is drawn per person with the study's
-secret key, and whatever comes of the answers comes at the end of a block. See docs/adr/0024.
+secret key, and whatever comes of the answers comes at the end of a block. See docs/adr/0028.
 """
 
 from __future__ import annotations

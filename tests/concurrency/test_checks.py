@@ -1,0 +1,127 @@
+"""Races around hidden checks: everybody is given one at once, and its known answers change meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from django.utils import timezone
+
+import annotation.sql
+from annotation import actions, checks
+from annotation.actions import checking, serving
+from annotation.errors import CheckKeyIsFinal
+from annotation.models import Assignment, CheckKey, CheckResult, Enrollment, Story, Study
+from dashboard.integrity import CHECKS, run
+from tests import builders
+from tests.concurrency.racing import Overtaking, errors, race, together, without_locks
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+STRICT = builders.ACCEPTED | {"q1": ["no"]}
+
+
+@pytest.fixture
+def study(monkeypatch: pytest.MonkeyPatch) -> Study:
+    """A study whose only check is everybody's first story."""
+    made = builders.make_study(stories=12, votes_per_story=2)
+    builders.add_checks(made, 1, warn_percent=50)
+    monkeypatch.setattr(checks, "is_due", lambda *, position, **_: position == 1)
+    return made
+
+
+def claiming(person: Enrollment) -> Callable[[], object]:
+    return lambda: actions.assign_next_story(enrollment=person, now=timezone.now())
+
+
+def answering(held: Assignment) -> Callable[[], object]:
+    return lambda: actions.record_vote_and_assign_next(
+        assignment_id=held.pk, enrollment=held.enrollment, submitted=builders.ALL_YES, now=timezone.now()
+    )
+
+
+def replacing(check: Story) -> Callable[[], object]:
+    return lambda: actions.set_check_key(story=check, accepted=STRICT, by=None, now=timezone.now())
+
+
+def everything_holds() -> bool:
+    return all(outcome.holds for outcome in run(CHECKS))
+
+
+def test_everybody_is_given_and_answers_the_same_check_at_once(study: Study) -> None:
+    people = builders.qualified(study, 8)
+
+    assert not errors(race(*map(claiming, people)))
+    held = list(Assignment.objects.select_related("enrollment"))
+    assert len(held) == 8
+    assert {assignment.slot for assignment in held} == {None}
+    assert not errors(race(*map(answering, held)))
+
+    assert CheckResult.objects.count() == 8
+    assert Assignment.objects.filter(state=Assignment.State.LEASED, slot__isnull=False).count() == 8
+    assert everything_holds()
+
+
+def test_one_person_in_many_tabs_is_given_one_check(study: Study) -> None:
+    (person,) = builders.qualified(study)
+
+    assert not errors(race(*[claiming(person)] * 6))
+
+    assert Assignment.objects.get().story.role == Story.Role.CHECK
+
+
+def test_control_without_locks_the_constraint_refuses_the_other_tabs(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (person,) = builders.qualified(study)
+    without_locks(monkeypatch)
+    together(monkeypatch, serving, "next_check", 6)
+
+    assert errors(race(*[claiming(person)] * 6))
+    assert Assignment.objects.count() == 1
+
+
+def _answer_while_the_key_is_replaced(study: Study, monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    (person,) = builders.qualified(study)
+    held = builders.claim(person)
+    overtaking, grade = Overtaking(), checking.grade
+
+    def slow_grade(*args: object) -> object:
+        overtaking.wait_inside(seconds=1)
+        return grade(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(checking, "grade", slow_grade)
+    return race(answering(held), overtaking.overtake(replacing(held.story)))
+
+
+def test_nobody_is_judged_by_known_answers_that_are_being_replaced(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, refused = _answer_while_the_key_is_replaced(study, monkeypatch)
+
+    assert isinstance(refused, CheckKeyIsFinal)
+    assert CheckResult.objects.get().key.state == CheckKey.State.IN_USE
+    assert everything_holds()
+
+
+def test_control_without_the_shared_lock_the_known_answers_change_under_the_answer(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unlocked = annotation.sql._CHECK_KEY.replace("FOR SHARE OF key", "")
+    monkeypatch.setattr(annotation.sql, "_CHECK_KEY", unlocked)
+
+    outcomes = _answer_while_the_key_is_replaced(study, monkeypatch)
+
+    assert not errors(outcomes)
+    assert CheckResult.objects.get().key.state == CheckKey.State.REPLACED
+
+
+def test_an_answer_that_waited_for_other_known_answers_is_judged_by_these(study: Study) -> None:
+    people = builders.qualified(study, 4)
+    held = [builders.claim(person) for person in people]
+
+    outcomes = race(*map(answering, held), replacing(held[0].story))
+
+    assert not [error for error in errors(outcomes) if not isinstance(error, CheckKeyIsFinal)]
+    assert CheckResult.objects.filter(key__state=CheckKey.State.IN_USE).count() == 4
+    assert everything_holds()
