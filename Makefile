@@ -10,16 +10,19 @@ NO_SERVERS := DATABASE_URL=postgresql://absent.invalid/tomannot REDIS_URL=redis:
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench check lint types templates imports migrations fix messages schema lock clean
+.PHONY: help setup demo demo-mturk test bench check lint types templates imports migrations fix messages schema lock clean
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
 setup: ## the virtual environment with everything for development
 	@bash scripts/setup.sh dev
 
 demo: ## a running tomannot with a sample study; Ctrl-C stops all of it
 	@started=$$(date +%s) && bash scripts/setup.sh base && exec $(RUN)/python manage.py demo --started $$started $(ARGS)
+
+demo-mturk: ## a campaign on a double of Mechanical Turk, with simulated workers; Ctrl-C stops all of it
+	@bash scripts/setup.sh dev && exec $(RUN)/python -m tests.demo_mturk $(ARGS)
 
 test: ## the tests; ARGS="-k word" for some of them
 	@bash scripts/setup.sh dev

@@ -91,12 +91,12 @@ def session_id(request: HttpRequest) -> int | None:
 def keep_session(request: HttpRequest, newer: WorkSession | None) -> None:
     """From here on the page shows the work session as it is after an answer, if that was given in it."""
     if newer and newer.pk == session_id(request):
-        request.work_session = newer
+        request.work_session = newer  # type: ignore[attr-defined]
 
 
 def may_be_framed(response: HttpResponse) -> HttpResponse:
     """Let the platforms' own pages, and nobody else's, show this one in a frame."""
-    response.xframe_options_exempt = True  # type: ignore[attr-defined]  # it knows no list; the policy does
+    response.xframe_options_exempt = True  # it knows no list; the policy does
     response._csp_replace = {  # type: ignore[attr-defined]  # as csp.decorators.csp_replace does
         **getattr(response, "_csp_replace", {}),
         "frame-ancestors": list(settings.FRAME_ANCESTORS),
@@ -118,6 +118,7 @@ def _only_claimed(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
         "were sent for. To see, change or erase what is kept about you, write to %(contact)s."
     ) % {"contact": enrollment.study.contact}
     context = {
+        "study": enrollment.study,
         "heading": _("This is not shown here"),
         "text": text,
         "actions": [{"url": page_url(request, "annotation:home"), "label": _("Back to the work")}],

@@ -21,7 +21,7 @@ def preview_context(campaign: Campaign) -> dict[str, Any]:
         "is_test": campaign.purpose == Campaign.Purpose.TEST,
         "hourly": hourly_pay(campaign.reward, campaign.minutes_expected),
         "questions": protocol.questions,
-        "example_parts": examples[0].parts if examples else (),
+        "example_parts": max((example.parts for example in examples), key=len, default=()),
         "consent": consent,
         "countries": ", ".join(campaign.countries),
     }

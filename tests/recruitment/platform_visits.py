@@ -6,7 +6,6 @@ from decimal import Decimal
 from typing import Any
 from urllib.parse import urlencode
 
-import pytest
 from django.conf import settings as django_settings
 from django.http import HttpResponse
 from django.urls import reverse
@@ -67,7 +66,8 @@ def address(campaign: Campaign, **changes: str | None) -> str:
         "hitId": hit_of(campaign),
         "workerId": WORKER,
         "turkSubmitTo": SUBMIT_TO,
-    } | changes
+        **changes,
+    }
     path = reverse("recruitment:campaign", args=[campaign.study.slug, campaign.number])
     return f"{path}?{urlencode({name: value for name, value in given.items() if value is not None})}"
 
@@ -100,7 +100,7 @@ def newest_visit() -> Visit:
     return Visit.objects.select_related("session", "enrollment", "campaign", "posting").latest("pk")
 
 
-def allow_frames(settings: pytest.FixtureRequest | Any, origin: str) -> None:
+def allow_frames(settings: Any, origin: str) -> None:
     """Let a double's pages show ours, and take work in, as Mechanical Turk's own do."""
     settings.FRAME_ANCESTORS = [*django_settings.FRAME_ANCESTORS, origin]
     sites = django_settings.MTURK_SUBMIT_HOSTS

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from datetime import timedelta
 from typing import Any
 
@@ -13,9 +12,6 @@ from django.utils import timezone
 from accounts.models import Annotator, PlatformIdentity
 from annotation import actions as annotation_actions
 from annotation.models import Assignment, Enrollment, Event, Study, Vote, WorkSession
-from annotation.tokens import VisitClaim, visit_token
-from recruitment import actions
-from recruitment.arriving.arrival import Arrival, CannotArrive, Problem
 from recruitment.links import personal_link, visit_path
 from recruitment.models import Campaign, Visit
 from tests import builders
@@ -50,7 +46,7 @@ def campaign(study: Study) -> Campaign:
 
 
 @pytest.fixture
-def test_campaign(study: Study) -> Campaign:
+def trial(study: Study) -> Campaign:
     return put_up(study, purpose="test", seats_per_posting=6)
 
 
@@ -66,7 +62,7 @@ def said(browser: Browser) -> str:
 def everything() -> list[list[Any]]:
     """What must not change when somebody is turned away."""
     models = (Annotator, PlatformIdentity, Enrollment, Visit, WorkSession, Assignment, Vote)
-    return [list(model.objects.order_by("pk").values()) for model in models]  # type: ignore[attr-defined]
+    return [list(model.objects.order_by("pk").values()) for model in models]
 
 
 def refusals() -> list[str]:
@@ -132,8 +128,8 @@ def test_a_head_or_a_prefetch_does_not_come_in(campaign: Campaign) -> None:
 # -- the way of a worker
 
 
-def test_the_way_from_the_test_to_the_last_story(study: Study, test_campaign: Campaign) -> None:
-    browser = come(test_campaign)
+def test_the_way_from_the_test_to_the_last_story(study: Study, trial: Campaign) -> None:
+    browser = come(trial)
     assert browser.heading == "Do you agree to take part?"
     browser.press("I agree")
     browser.open(browser.document.xpath("//a[contains(@class, 'button')]/@href")[0])
@@ -175,28 +171,28 @@ def test_the_way_from_the_test_to_the_last_story(study: Study, test_campaign: Ca
     assert newest_visit().pk == visit.pk
 
 
-def test_whoever_fails_the_test_hands_it_in_all_the_same(test_campaign: Campaign) -> None:
-    browser = come(test_campaign)
+def test_whoever_fails_the_test_hands_it_in_all_the_same(trial: Campaign) -> None:
+    browser = come(trial)
     builders.take_test(builders.consent(newest_visit().enrollment), builders.answers(q1="no"))
     browser.open(visit_path(newest_visit()))
     assert browser.heading == "Thank you for trying"
     browser.open(browser.document.xpath("//a[contains(@class, 'button')]/@href")[0])
     assert browser.heading == "One last step: hand it in"
-    assert come(test_campaign, assignmentId="3SECOND").heading == "You have taken this test already"
+    assert come(trial, assignmentId="3SECOND").heading == "You have taken this test already"
 
 
-def test_somebody_who_lost_the_hit_after_the_test_hands_it_in_with_another(test_campaign: Campaign) -> None:
-    come(test_campaign)
+def test_somebody_who_lost_the_hit_after_the_test_hands_it_in_with_another(trial: Campaign) -> None:
+    come(trial)
     builders.take_test(builders.consent(newest_visit().enrollment))
 
-    browser = come(test_campaign, assignmentId="3SECOND")
+    browser = come(trial, assignmentId="3SECOND")
 
     assert forms(browser)[0][1]["assignmentId"] == "3SECOND"
-    assert come(test_campaign, assignmentId="3THIRD").heading == "One last step: hand it in"
+    assert come(trial, assignmentId="3THIRD").heading == "One last step: hand it in"
 
 
-def test_whoever_declines_is_told_to_return_the_hit(test_campaign: Campaign) -> None:
-    browser = come(test_campaign)
+def test_whoever_declines_is_told_to_return_the_hit(trial: Campaign) -> None:
+    browser = come(trial)
     browser.press("I do not agree")
     assert browser.heading == "That is fine"
     assert "“Return”" in said(browser)
@@ -284,132 +280,6 @@ def test_an_assignment_id_that_goes_to_the_next_worker_mixes_nobody(campaign: Ca
     assert second.receipt != first.receipt
     browser.open(f"{visit_path(second)}answers/")
     assert "You have not answered any stories yet." in said(browser)
-
-
-# -- what is turned away
-
-
-WRONG: dict[str, tuple[dict[str, str | None], int, Problem]] = {
-    "no ids": (
-        {"assignmentId": None, "hitId": None, "workerId": None, "turkSubmitTo": None},
-        400,
-        Problem.NO_IDS,
-    ),
-    "no worker": ({"workerId": None}, 400, Problem.WRONG_IDS),
-    "a worker of another shape": ({"workerId": "B123"}, 400, Problem.WRONG_IDS),
-    "small letters": ({"assignmentId": "3assignment"}, 400, Problem.WRONG_IDS),
-    "too long": ({"hitId": "3" * 65}, 400, Problem.WRONG_IDS),
-    "an unfilled placeholder": ({"workerId": "${workerId}"}, 400, Problem.WRONG_IDS),
-    "a foreign site": ({"turkSubmitTo": "https://evil.example"}, 400, Problem.FOREIGN_SITE),
-    "a site that begins alike": (
-        {"turkSubmitTo": "https://www.mturk.com.evil.example"},
-        400,
-        Problem.FOREIGN_SITE,
-    ),
-    "a name and password": (
-        {"turkSubmitTo": "https://www.mturk.com@evil.example"},
-        400,
-        Problem.FOREIGN_SITE,
-    ),
-    "without TLS": ({"turkSubmitTo": "http://www.mturk.com"}, 400, Problem.FOREIGN_SITE),
-    "the sandbox in a live study": (
-        {"turkSubmitTo": "https://workersandbox.mturk.com"},
-        400,
-        Problem.FOREIGN_SITE,
-    ),
-    "no site": ({"turkSubmitTo": None}, 400, Problem.FOREIGN_SITE),
-    "somebody else's HIT": ({"hitId": "3NOTOURS"}, 404, Problem.UNKNOWN_POSTING),
-    "not qualified": ({"workerId": "A2"}, 403, Problem.NOT_QUALIFIED),
-}
-
-
-def test_what_is_wrong_is_said_logged_and_changes_nothing(
-    campaign: Campaign, caplog: pytest.LogCaptureFixture
-) -> None:
-    qualified_worker(campaign.study)
-    before = everything()
-    caplog.set_level(logging.DEBUG)
-    for name, (changes, status, problem) in WRONG.items():
-        browser = come(campaign, **changes)
-        assert browser.page.status_code == status, name
-        assert refusals()[0] == problem.value, name
-        assert "return" in said(browser).lower(), name
-    twice = Browser()
-    twice.open(address(campaign) + "&workerId=A2")
-    assert twice.page.status_code == 400
-    assert everything() == before
-    notes = " ".join(f"{event.subject} {event.note}" for event in Event.objects.all())
-    assert WORKER not in notes
-    assert ASSIGNMENT not in notes
-    assert come(campaign, turkSubmitTo=f"{SUBMIT_TO}/").heading == "Story 1 of 2", "a slash is no other site"
-
-
-def test_a_token_opens_its_own_visit_alone(campaign: Campaign, settings: Any) -> None:
-    person = qualified_worker(campaign.study)
-    come(campaign)
-    mine = newest_visit()
-    stranger = qualified_worker(campaign.study, "A2")
-    elsewhere = builders.qualified(builders.make_study("elsewhere", stories=2))[0]
-    before = everything()
-    for enrollment in (stranger, elsewhere):  # a session that is not theirs
-        token = visit_token(VisitClaim(enrollment.pk, mine.pk, 1, mine.session_id))
-        with pytest.raises(WorkSession.DoesNotExist):
-            Client().get(f"/work/{token}/stories/")
-    good = visit_path(mine)
-    for forged in (good.replace(f"/{person.pk}-", f"/{stranger.pk}-"), good[:-2] + "x/"):
-        assert Client().get(f"{forged}stories/").status_code == 404
-    settings.VISIT_TOKEN_DAYS = -1
-    assert Client().get(f"{good}stories/").status_code == 410
-    assert everything() == before
-
-
-def test_a_piece_of_work_opened_under_another_hit_is_refused(campaign: Campaign) -> None:
-    qualified_worker(campaign.study)
-    come(campaign)
-    assert come(campaign, hitId=hit_of(campaign, 2)).heading == "This address belongs to other work"
-    assert Visit.objects.count() == 1
-
-
-def test_new_people_come_only_while_the_study_and_the_campaign_are_open(
-    study: Study, test_campaign: Campaign
-) -> None:
-    come(test_campaign)
-    annotation_actions.pause_study(study=study, by=None, now=timezone.now())
-    browser = come(test_campaign, workerId="A2", assignmentId="3OTHER")
-    assert (browser.page.status_code, browser.heading) == (403, "Nobody new is let in just now")
-    assert come(test_campaign).heading == "The study is paused", "who was here may look how it stands"
-    assert Annotator.objects.count() == 1
-
-
-def test_somebody_who_was_forgotten_gets_no_second_place(campaign: Campaign) -> None:
-    person = qualified_worker(campaign.study)
-    annotation_actions.forget(annotator=person.annotator, now=timezone.now())
-    browser = come(campaign)
-    assert (browser.page.status_code, browser.heading) == (410, "You have been forgotten")
-    assert not Visit.objects.exists()
-
-
-def test_a_rehearsal_and_the_live_study_share_nobody(study: Study) -> None:
-    live = put_up(study)
-    person = qualified_worker(study)
-    trial = builders.make_study("trial", opened=False)
-    annotation_actions.make_rehearsal(study=trial, by=None, now=timezone.now())
-    annotation_actions.open_study(study=trial, by=None, now=timezone.now())
-    trial.refresh_from_db()
-    rehearsal = put_up(trial)
-    assert (
-        come(rehearsal, hitId=hit_of(rehearsal)).heading == "This work would be handed in at the wrong place"
-    )
-    come(rehearsal, hitId=hit_of(rehearsal), turkSubmitTo="https://workersandbox.mturk.com")
-    visit = newest_visit()
-    assert (visit.environment, visit.enrollment.annotator_id != person.annotator_id) == ("rehearsal", True)
-    with pytest.raises(CannotArrive, match=Problem.UNKNOWN_POSTING):
-        actions.arrive_for_campaign(
-            campaign=live,
-            arrival=Arrival(ASSIGNMENT, hit_of(rehearsal), WORKER, SUBMIT_TO),
-            is_proven=False,
-            now=timezone.now(),
-        )
 
 
 def test_when_the_time_is_over_no_story_is_given_and_what_there_is_handed_in(campaign: Campaign) -> None:

@@ -1,0 +1,175 @@
+"""Whoever comes from Mechanical Turk and is not let in: told why, logged, and nothing is changed."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from accounts.models import Annotator
+from annotation import actions as annotation_actions
+from annotation.models import Event, Study, WorkSession
+from annotation.tokens import VisitClaim, visit_token
+from recruitment import actions
+from recruitment.arriving.arrival import Arrival, CannotArrive, Problem
+from recruitment.links import visit_path
+from recruitment.models import Campaign, Visit
+from tests import builders
+from tests.annotation.pages import Browser
+from tests.recruitment.platform_visits import (
+    ASSIGNMENT,
+    SUBMIT_TO,
+    WORKER,
+    address,
+    come,
+    hit_of,
+    newest_visit,
+    put_up,
+    qualified_worker,
+)
+from tests.recruitment.test_visits import everything, refusals, said
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
+
+
+@pytest.fixture
+def study() -> Study:
+    """Four stories for those who pass a test of one."""
+    return builders.make_study(stories=4, qualification=1, pay_rate=15)
+
+
+@pytest.fixture
+def campaign(study: Study) -> Campaign:
+    """Visits of two stories each."""
+    return put_up(study)
+
+
+@pytest.fixture
+def trial(study: Study) -> Campaign:
+    return put_up(study, purpose="test", seats_per_posting=6)
+
+
+WRONG: dict[str, tuple[dict[str, str | None], int, Problem]] = {
+    "no ids": (
+        {"assignmentId": None, "hitId": None, "workerId": None, "turkSubmitTo": None},
+        400,
+        Problem.NO_IDS,
+    ),
+    "no worker": ({"workerId": None}, 400, Problem.WRONG_IDS),
+    "a worker of another shape": ({"workerId": "B123"}, 400, Problem.WRONG_IDS),
+    "small letters": ({"assignmentId": "3assignment"}, 400, Problem.WRONG_IDS),
+    "too long": ({"hitId": "3" * 65}, 400, Problem.WRONG_IDS),
+    "an unfilled placeholder": ({"workerId": "${workerId}"}, 400, Problem.WRONG_IDS),
+    "a foreign site": ({"turkSubmitTo": "https://evil.example"}, 400, Problem.FOREIGN_SITE),
+    "a site that begins alike": (
+        {"turkSubmitTo": "https://www.mturk.com.evil.example"},
+        400,
+        Problem.FOREIGN_SITE,
+    ),
+    "a name and password": (
+        {"turkSubmitTo": "https://www.mturk.com@evil.example"},
+        400,
+        Problem.FOREIGN_SITE,
+    ),
+    "without TLS": ({"turkSubmitTo": "http://www.mturk.com"}, 400, Problem.FOREIGN_SITE),
+    "the sandbox in a live study": (
+        {"turkSubmitTo": "https://workersandbox.mturk.com"},
+        400,
+        Problem.FOREIGN_SITE,
+    ),
+    "no site": ({"turkSubmitTo": None}, 400, Problem.FOREIGN_SITE),
+    "somebody else's HIT": ({"hitId": "3NOTOURS"}, 404, Problem.UNKNOWN_POSTING),
+    "not qualified": ({"workerId": "A2"}, 403, Problem.NOT_QUALIFIED),
+}
+
+
+def test_what_is_wrong_is_said_logged_and_changes_nothing(
+    campaign: Campaign, caplog: pytest.LogCaptureFixture
+) -> None:
+    qualified_worker(campaign.study)
+    before = everything()
+    caplog.set_level(logging.DEBUG)
+    for name, (changes, status, problem) in WRONG.items():
+        browser = come(campaign, **changes)
+        assert browser.page.status_code == status, name
+        assert refusals()[0] == problem.value, name
+        assert "return" in said(browser).lower(), name
+    twice = Browser()
+    twice.open(address(campaign) + "&workerId=A2")
+    assert twice.page.status_code == 400
+    assert everything() == before
+    notes = " ".join(f"{event.subject} {event.note}" for event in Event.objects.all())
+    assert WORKER not in notes
+    assert ASSIGNMENT not in notes
+    assert come(campaign, turkSubmitTo=f"{SUBMIT_TO}/").heading == "Story 1 of 2", "a slash is no other site"
+
+
+def test_a_token_opens_its_own_visit_alone(campaign: Campaign, settings: Any) -> None:
+    person = qualified_worker(campaign.study)
+    come(campaign)
+    mine = newest_visit()
+    stranger = qualified_worker(campaign.study, "A2")
+    elsewhere = builders.qualified(builders.make_study("elsewhere", stories=2))[0]
+    before = everything()
+    for enrollment in (stranger, elsewhere):  # a session that is not theirs
+        token = visit_token(VisitClaim(enrollment.pk, mine.pk, 1, mine.session_id))
+        with pytest.raises(WorkSession.DoesNotExist):
+            Client().get(f"/work/{token}/stories/")
+    good = visit_path(mine)
+    for forged in (good.replace(f"/{person.pk}-", f"/{stranger.pk}-"), good[:-2] + "x/"):
+        assert Client().get(f"{forged}stories/").status_code == 404
+    settings.VISIT_TOKEN_DAYS = -1
+    assert Client().get(f"{good}stories/").status_code == 410
+    assert everything() == before
+
+
+def test_a_piece_of_work_opened_under_another_hit_is_refused(campaign: Campaign) -> None:
+    qualified_worker(campaign.study)
+    come(campaign)
+    assert come(campaign, hitId=hit_of(campaign, 2)).heading == "This address belongs to other work"
+    assert Visit.objects.count() == 1
+
+
+def test_new_people_come_only_while_the_study_and_the_campaign_are_open(
+    study: Study, trial: Campaign
+) -> None:
+    come(trial)
+    annotation_actions.pause_study(study=study, by=None, now=timezone.now())
+    browser = come(trial, workerId="A2", assignmentId="3OTHER")
+    assert (browser.page.status_code, browser.heading) == (403, "Nobody new is let in just now")
+    assert come(trial).heading == "The study is paused", "who was here may look how it stands"
+    assert Annotator.objects.count() == 1
+
+
+def test_somebody_who_was_forgotten_gets_no_second_place(campaign: Campaign) -> None:
+    person = qualified_worker(campaign.study)
+    annotation_actions.forget(annotator=person.annotator, now=timezone.now())
+    browser = come(campaign)
+    assert (browser.page.status_code, browser.heading) == (410, "You have been forgotten")
+    assert not Visit.objects.exists()
+
+
+def test_a_rehearsal_and_the_live_study_share_nobody(study: Study) -> None:
+    live = put_up(study)
+    person = qualified_worker(study)
+    trial = builders.make_study("trial", opened=False)
+    annotation_actions.make_rehearsal(study=trial, by=None, now=timezone.now())
+    annotation_actions.open_study(study=trial, by=None, now=timezone.now())
+    trial.refresh_from_db()
+    rehearsal = put_up(trial)
+    assert (
+        come(rehearsal, hitId=hit_of(rehearsal)).heading == "This work would be handed in at the wrong place"
+    )
+    come(rehearsal, hitId=hit_of(rehearsal), turkSubmitTo="https://workersandbox.mturk.com")
+    visit = newest_visit()
+    assert (visit.environment, visit.enrollment.annotator_id != person.annotator_id) == ("rehearsal", True)
+    with pytest.raises(CannotArrive, match=Problem.UNKNOWN_POSTING):
+        actions.arrive_for_campaign(
+            campaign=live,
+            arrival=Arrival(ASSIGNMENT, hit_of(rehearsal), WORKER, SUBMIT_TO),
+            is_proven=False,
+            now=timezone.now(),
+        )
