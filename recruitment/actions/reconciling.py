@@ -21,7 +21,7 @@ from annotation.models import Event
 from recruitment.actions.grants import grant
 from recruitment.actions.payments import approve
 from recruitment.errors import CannotSettle
-from recruitment.marketplace import Marketplace, Status, Work
+from recruitment.marketplace import Marketplace, Status, Unreachable, Work
 from recruitment.models import Campaign, Difference, Grant, Payment, Posting, Submission, Visit
 from recruitment.reconciliation import queries
 from recruitment.reconciliation.plan import Rules, Step, There, plan
@@ -53,24 +53,55 @@ class Outcome:
 def reconcile(*, campaign: Campaign, marketplace: Marketplace, now: datetime) -> Outcome:
     """Ask the platform about everything of a campaign that is not settled, and do what follows.
 
-    Once an hour it is also asked about postings for which nobody has come here.
-
-    Raises the errors of ``recruitment.marketplace``; what was done before stays done, and the next run goes
-    on from there.
+    Once an hour it is also asked about postings for which nobody has come here. A posting about which it
+    does not answer is left for the next run, and keeps no other one waiting; then ``Unreachable`` is raised
+    at the end. Raises the other errors of ``recruitment.marketplace`` at once; what was done stays done.
     """
-    first_of_the_hour = campaign.synced_at is None or campaign.synced_at.hour != now.hour
-    postings = queries.postings_to_ask(campaign, all_of_them=first_of_the_hour)
-    listed = marketplace.work(campaign.remote_id, postings)
-    for work in listed:
-        take_in(campaign=campaign, work=work, now=now)
-    polls = [moment for moment in (campaign.synced_at, now) if moment]
+    polls, failure = _ask(campaign, marketplace, now=now)
     outcome, receipts = Outcome(), marketplace.abilities.returns_receipt
     for visit in queries.unsettled_visits(campaign):
-        outcome.add(settle_visit(visit_id=visit.pk, returns_receipt=receipts, polls=polls, now=now))
+        asked = polls.get(visit.posting_id or 0, [])
+        outcome.add(settle_visit(visit_id=visit.pk, returns_receipt=receipts, polls=asked, now=now))
     for submission in queries.unsettled_strangers(campaign):
         outcome.add(settle_stranger(submission_id=submission.pk, returns_receipt=receipts, now=now))
     _note_synced(campaign, outcome, now=now)
+    if failure:
+        raise failure
     return outcome
+
+
+def _ask(
+    campaign: Campaign, marketplace: Marketplace, *, now: datetime
+) -> tuple[dict[int, list[datetime]], Unreachable | None]:
+    """Take in what the platform lists now; per posting when it was asked, this time and the time before."""
+    polls: dict[int, list[datetime]] = {}
+    failure: Unreachable | None = None
+    for posting in queries.postings_to_ask(campaign):
+        try:
+            _take_in_all(campaign, marketplace.work(campaign.remote_id, [posting.remote_id]), now=now)
+        except Unreachable as error:
+            failure = error
+            continue
+        polls[posting.pk] = [moment for moment in (posting.synced_at, now) if moment]
+        _note_asked(posting, now=now)
+    is_first_of_the_hour = campaign.synced_at is None or campaign.synced_at.hour != now.hour
+    others = queries.other_postings(campaign) if is_first_of_the_hour else []
+    if others:
+        try:
+            _take_in_all(campaign, marketplace.work(campaign.remote_id, others), now=now)
+        except Unreachable as error:
+            failure = error
+    return polls, failure
+
+
+def _take_in_all(campaign: Campaign, listed: Iterable[Work], *, now: datetime) -> None:
+    for work in listed:
+        take_in(campaign=campaign, work=work, now=now)
+
+
+@transaction.atomic
+def _note_asked(posting: Posting, *, now: datetime) -> None:
+    Posting.objects.filter(pk=posting.pk).update(synced_at=now)
 
 
 @transaction.atomic

@@ -160,6 +160,9 @@ class Posting(models.Model):
     )
     remote_id = models.CharField(max_length=64, blank=True, help_text=_("The HIT, or the Prolific study."))
     made_at = models.DateTimeField(null=True, blank=True)
+    synced_at = models.DateTimeField(
+        null=True, blank=True, help_text=_("When the platform last said what was done in it.")
+    )
 
     class Meta:
         ordering = ("campaign", "number")

@@ -42,6 +42,7 @@ class Here:
 
     ``session`` is open, confirmed or doubted. ``may_hand_in``: the person did what was asked, or was told by
     us to hand in what there is. ``answers``: stories answered in it, or 1 for a test that was handed in.
+    ``was_given_work``: they were shown a story or began the test; whoever found nothing to do was not.
     """
 
     session: str
@@ -50,6 +51,7 @@ class Here:
     answers: int
     expires_at: datetime
     passed_test: bool = False
+    was_given_work: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +121,7 @@ def _given_up(here: Here | None) -> list[Step]:
     if here is None:
         return []
     steps = [Step.DOUBT] if here.session == "open" else []
-    return [*steps, Step.GRANT_INCOMPLETE]
+    return [*steps, *_left_unfinished(here)]
 
 
 def _unlisted(here: Here, rules: Rules, *, now: datetime) -> list[Step]:
@@ -127,4 +129,8 @@ def _unlisted(here: Here, rules: Rules, *, now: datetime) -> list[Step]:
     if here.session != "open" or now < here.expires_at or rules.polls_since_expiry < 2:
         return []
     flags = [Step.FLAG_NOT_HANDED_IN] if here.may_hand_in else []
-    return [Step.DOUBT, *flags, Step.GRANT_INCOMPLETE]
+    return [Step.DOUBT, *flags, *_left_unfinished(here)]
+
+
+def _left_unfinished(here: Here) -> list[Step]:
+    return [Step.GRANT_INCOMPLETE] if here.was_given_work else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
-from annotation.models import Enrollment, WorkSession
+from annotation.models import Enrollment, Event, WorkSession
 from recruitment.models import Campaign, Payment, Posting, Submission, Visit
 from recruitment.reconciliation.plan import Here
 
@@ -12,20 +12,19 @@ HANDED_IN = (Submission.Status.SUBMITTED, Submission.Status.APPROVED, Submission
 TESTED = (Enrollment.State.QUALIFIED, Enrollment.State.FAILED)
 
 
-def postings_to_ask(campaign: Campaign, *, all_of_them: bool) -> list[str]:
-    """The platform's ids of postings with people's work that is not settled; the platform counts our calls.
+def postings_to_ask(campaign: Campaign) -> QuerySet[Posting]:
+    """The postings with people's work that is not settled; the platform counts our calls."""
+    postings = Posting.objects.filter(campaign=campaign).exclude(remote_id="")
+    return postings.filter(visits__in=unsettled_visits(campaign)).distinct().order_by("number")
 
-    ``all_of_them``: also those that nobody has come for, in which only a stranger's work could be; but none
-    whose every seat's work has been decided.
-    """
+
+def other_postings(campaign: Campaign) -> list[str]:
+    """The platform's ids of the others in which a stranger's work could be: not every seat is decided."""
     decided = Q(submissions__status__in=[Submission.Status.APPROVED, Submission.Status.REJECTED])
     postings = Posting.objects.filter(campaign=campaign).exclude(remote_id="")
-    if all_of_them:
-        counted = postings.annotate(decided=Count("submissions", filter=decided))
-        postings = counted.filter(decided__lt=F("seats"))
-    else:
-        postings = postings.filter(visits__in=unsettled_visits(campaign)).distinct()
-    return list(postings.order_by("number").values_list("remote_id", flat=True))
+    open_ones = postings.annotate(decided=Count("submissions", filter=decided)).filter(decided__lt=F("seats"))
+    rest = open_ones.exclude(pk__in=postings_to_ask(campaign).values("pk"))
+    return list(rest.order_by("number").values_list("remote_id", flat=True))
 
 
 def unsettled_visits(campaign: Campaign) -> QuerySet[Visit]:
@@ -63,7 +62,12 @@ def here(visit: Visit) -> Here:
         answers=int(tested) if is_test else session.stories_submitted,
         expires_at=session.expires_at,
         passed_test=is_test and person.state == Enrollment.State.QUALIFIED,
+        was_given_work=_began_test(person) if is_test else session.assignments.exists(),
     )
+
+
+def _began_test(person: Enrollment) -> bool:
+    return person.events.filter(type=Event.Type.ATTEMPT_STARTED).exists()
 
 
 def campaigns_to_ask() -> QuerySet[Campaign]:

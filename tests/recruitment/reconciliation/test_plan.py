@@ -70,6 +70,12 @@ def test_nobody_is_given_up_before_their_time_is_over_and_two_looks_found_nothin
     assert found == [Step.DOUBT, Step.FLAG_NOT_HANDED_IN, Step.GRANT_INCOMPLETE]
 
 
+def test_whoever_found_nothing_to_do_is_not_among_those_who_left_work() -> None:
+    gone = replace(DONE, answers=0, may_hand_in=False, was_given_work=False, expires_at=NOW)
+    assert steps(gone, None, replace(RULES, polls_since_expiry=2)) == [Step.DOUBT]
+    assert steps(gone, There(Status.RETURNED)) == [Step.DOUBT]
+
+
 @pytest.mark.parametrize("status", sorted(GIVEN_UP))
 def test_what_the_platform_says_is_given_up_frees_the_slots_at_once(status: Status) -> None:
     assert steps(DONE, There(status)) == [Step.DOUBT, Step.GRANT_INCOMPLETE]
