@@ -61,17 +61,17 @@
     const days = Array.from({ length: 7 }, (_, day) => new Date(Date.UTC(2023, 0, 1 + day))); // from a Sunday on
     const parts = new Intl.NumberFormat(language).formatToParts(12345.6);
     const sign = (type) => parts.find((part) => part.type === type)?.value ?? "";
-    return vega.locale(
-      {
+    return {
+      number: {
         decimal: sign("decimal"), thousands: sign("group"), grouping: [3], currency: ["", ""],
         percent: language.startsWith("en") ? "%" : "\u00a0%",
       },
-      {
+      time: {
         dateTime: "%x, %X", date: "%Y-%m-%d", time: "%H:%M:%S", periods: ["AM", "PM"],
         days: names({ weekday: "long" }, days), shortDays: names({ weekday: "short" }, days),
         months: names({ month: "long" }, months), shortMonths: names({ month: "short" }, months),
       },
-    );
+    };
   };
 
   // The interpreter evaluates expressions without eval, which the security policy forbids.
