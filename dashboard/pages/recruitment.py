@@ -10,6 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -25,6 +26,7 @@ from recruitment.links import campaign_address
 from recruitment.marketplace import Marketplace, MarketplaceError, NotConfigured
 from recruitment.models import Campaign
 from recruitment.platforms import abilities_of, marketplace_of
+from recruitment.reconciliation.queries import hourly_pay_of, to_top_up
 
 PLATFORMS = (PlatformIdentity.Platform.PROLIFIC, PlatformIdentity.Platform.MTURK)
 MOVES: dict[str, Callable[..., Campaign]] = {
@@ -110,6 +112,8 @@ def campaign(request: HttpRequest, study: Study, number: int) -> HttpResponse:
         "money": figures.money_of(found),
         "postings": found.postings.count(),
         "made": found.postings.exclude(remote_id="").count(),
+        "hourly": hourly_pay_of(found),
+        "to_top_up": to_top_up(found).count(),
         "differences": found.differences.filter(settled_at=None).count(),
         "moves": OFFERED[Campaign.State(found.state)],
         "may_change": Right.CHANGE in rights_in(request.user, study),
@@ -131,6 +135,17 @@ def move_campaign(request: HttpRequest, study: Study, number: int, move: str) ->
                 campaign=found, marketplace=marketplace_of(found), by=signed_in(request), now=now
             )
             messages.success(request, _("The campaign: %(state)s.") % {"state": moved.get_state_display()})
+        elif move == "top_up":
+            paid = actions.top_up(campaign=found, by=signed_in(request), now=now)
+            messages.success(
+                request,
+                ngettext(
+                    "%(number)s piece of work is topped up.",
+                    "%(number)s pieces of work are topped up.",
+                    len(paid),
+                )
+                % {"number": len(paid)},
+            )
         elif move in ("continue", "ask"):
             actions.look_again(campaign=found)
             messages.success(request, _("The platform is being asked. Look again in a moment."))

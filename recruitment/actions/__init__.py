@@ -25,7 +25,7 @@ from recruitment.actions.mailing import (
     note_not_mailed,
     send_link,
 )
-from recruitment.actions.payments import approve, due_payments, give_bonus, reject, send_payment
+from recruitment.actions.payments import approve, due_payments, give_bonus, reject, send_payment, top_up
 from recruitment.actions.reconciling import (
     confirm_by_hand,
     reconcile,
@@ -77,4 +77,5 @@ __all__ = [
     "settle_visit",
     "start_campaign",
     "take_in",
+    "top_up",
 ]

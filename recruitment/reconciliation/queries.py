@@ -6,6 +6,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from annotation.models import Enrollment, Event, WorkSession
 from recruitment.models import Campaign, Payment, Posting, Submission, Visit
+from recruitment.pay import HourlyPay, hourly_pay
 from recruitment.reconciliation.plan import Here
 
 HANDED_IN = (Submission.Status.SUBMITTED, Submission.Status.APPROVED, Submission.Status.REJECTED)
@@ -89,3 +90,22 @@ def _decisions(submission: OuterRef) -> QuerySet[Payment]:
     return Payment.objects.filter(
         submission=submission, kind__in=[Payment.Kind.APPROVAL, Payment.Kind.REJECTION]
     ).exclude(state=Payment.State.FAILED)
+
+
+def hourly_pay_of(campaign: Campaign) -> HourlyPay | None:
+    """What the campaign has paid by the hour: from coming to handing in, of confirmed work."""
+    times = campaign.visits.filter(session__state=WorkSession.State.CONFIRMED, handed_in_at__isnull=False)
+    seconds = [
+        (handed_in - arrived).total_seconds()
+        for arrived, handed_in in times.values_list("arrived_at", "handed_in_at")
+    ]
+    return hourly_pay(campaign.reward, seconds, campaign.study.pay_rate)
+
+
+def to_top_up(campaign: Campaign) -> QuerySet[Submission]:
+    """Approved work of the campaign that has not been topped up."""
+    topped = Payment.objects.filter(submission=OuterRef("pk"), kind=Payment.Kind.TOP_UP).exclude(
+        state=Payment.State.FAILED
+    )
+    approved = Submission.objects.filter(campaign=campaign, status=Submission.Status.APPROVED)
+    return approved.filter(~Exists(topped)).order_by("pk")

@@ -1,0 +1,38 @@
+"""What work was worth by the hour, and what is missing. Pure functions of plain values."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_UP, Decimal
+
+CENT = Decimal("0.01")
+HOUR = 3600
+FEWEST = 5
+"""Pieces of work from which on their median time says something."""
+
+
+@dataclass(frozen=True, slots=True)
+class HourlyPay:
+    """What a campaign has paid by the hour, by the median time that its work took."""
+
+    median_seconds: float
+    per_hour: Decimal
+    target: Decimal | None
+    top_up: Decimal
+    """What is missing for one piece of work, in whole cents; 0 when nothing is."""
+
+
+def hourly_pay(reward: Decimal, seconds: Sequence[float], target: Decimal | None) -> HourlyPay | None:
+    """The pay per hour of work that took so many ``seconds`` each; None for too few to say.
+
+    The median is what platforms judge by as well (Prolific: by the median of the real times). What is
+    missing is rounded up to the next cent, so that nobody is left below the target.
+    """
+    if len(seconds) < FEWEST:
+        return None
+    median = max(statistics.median(seconds), 1.0)
+    hours = Decimal(str(median)) / HOUR
+    missing = (target * hours - reward).quantize(CENT, ROUND_UP) if target is not None else Decimal(0)
+    return HourlyPay(median, (reward / hours).quantize(CENT), target, max(missing, Decimal(0)))
