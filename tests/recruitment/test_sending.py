@@ -23,6 +23,7 @@ from annotation.models import Enrollment, Event, Study
 from annotation.tokens import address_token
 from recruitment import actions, tasks
 from recruitment import mails as mail_texts
+from recruitment.actions import mailing
 from recruitment.errors import MailFailed, MailRefused
 from recruitment.links import personal_link
 from tests import builders
@@ -569,13 +570,13 @@ def failing(monkeypatch: pytest.MonkeyPatch, answer: Exception, *, times: int) -
     return tries
 
 
-JOBS = [actions.CONFIRMATION_TASK, actions.LINKS_TASK, actions.INVITATION_TASK]
+JOBS = [mailing.CONFIRMATION_TASK, mailing.LINKS_TASK, mailing.INVITATION_TASK]
 
 
 def job_of(name: str, person: Enrollment) -> list[Any]:
     """What the task is given: a mail to confirm an address, and the others to a confirmed one."""
-    identity = give(person) if name == actions.CONFIRMATION_TASK else confirmed(person)
-    return [identity.pk, person.pk, None][: 2 if name == actions.CONFIRMATION_TASK else 3]
+    identity = give(person) if name == mailing.CONFIRMATION_TASK else confirmed(person)
+    return [identity.pk, person.pk, None][: 2 if name == mailing.CONFIRMATION_TASK else 3]
 
 
 @pytest.mark.parametrize("name", JOBS)
