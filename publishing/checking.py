@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 from datetime import datetime
+from typing import Any
 
 from django.db.models import Count, Q
 
@@ -49,8 +50,10 @@ def _rules(study: Study, until: datetime) -> CheckRules:
     rules, names = CheckRules(), {item.name for item in fields(CheckRules)}
     events = Event.objects.filter(study=study, type=Event.Type.CHECKS_CHANGED, subject="", at__lte=until)
     for note in events.order_by("pk").values_list("note", flat=True):
-        changed = {name: after for name, (_, after) in noted_changes(note).items() if name in names}
-        rules = replace(
-            rules, **{name: None if after == NONE else int(after) for name, after in changed.items()}
-        )
+        changed: dict[str, Any] = {
+            name: None if after == NONE else int(after)
+            for name, (_, after) in noted_changes(note).items()
+            if name in names
+        }
+        rules = replace(rules, **changed)
     return rules

@@ -8,8 +8,7 @@ import pytest
 
 from annotation.models import Assignment, Enrollment, Story, Vote
 from tests import builders
-from tests.annotation.pages import Browser
-from tests.annotation.test_views import at
+from tests.annotation.pages import Browser, at
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
 

@@ -11,6 +11,7 @@ import annotation.sql
 from annotation import actions, checks
 from annotation.actions import checking, serving
 from annotation.errors import CheckKeyIsFinal
+from annotation.grading import grade
 from annotation.models import Assignment, CheckKey, CheckResult, Enrollment, Story, Study
 from dashboard.integrity import CHECKS, run
 from tests import builders
@@ -84,7 +85,7 @@ def test_control_without_locks_the_constraint_refuses_the_other_tabs(
 def _answer_while_the_key_is_replaced(study: Study, monkeypatch: pytest.MonkeyPatch) -> list[object]:
     (person,) = builders.qualified(study)
     held = builders.claim(person)
-    overtaking, grade = Overtaking(), checking.grade
+    overtaking = Overtaking()
 
     def slow_grade(*args: object) -> object:
         overtaking.wait_inside(seconds=1)

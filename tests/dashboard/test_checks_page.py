@@ -39,12 +39,16 @@ def boss(study: Study) -> Client:
     return client
 
 
+def parsed(response: Any) -> Any:
+    return html.document_fromstring(response.content.decode())
+
+
 def shown(response: Any) -> str:
-    return " ".join(html.document_fromstring(response.content.decode()).text_content().split())
+    return " ".join(parsed(response).text_content().split())
 
 
 def row_of(page: Any, story: Story) -> list[str]:
-    document = html.document_fromstring(page.content.decode())
+    document = parsed(page)
     (row,) = [row for row in document.xpath("//tbody/tr") if story.story_id in row.text_content()]
     return [" ".join(cell.text_content().split()) for cell in row.xpath("./td")]
 
@@ -64,7 +68,7 @@ def test_a_check_is_given_known_answers_and_used(boss: Client, study: Study) -> 
     )
     assert incomplete.status_code == 422
     assert not CheckKey.objects.exists()
-    ticked = html.document_fromstring(incomplete.content.decode()).xpath("//input[@checked]/@value")
+    ticked = parsed(incomplete).xpath("//input[@checked]/@value")
     assert sorted(ticked) == ["possibly", "yes", "yes", "yes"]
     boss.post(page_of(check), {"do": "key"} | builders.ACCEPTED)
     saved = boss.post(
@@ -85,7 +89,7 @@ def test_rules_that_cannot_be_are_refused_at_their_field(boss: Client, study: St
     )
 
     assert refused.status_code == 422
-    links = html.document_fromstring(refused.content.decode()).xpath("//*[@role='alert']//a/@href")
+    links = parsed(refused).xpath("//*[@role='alert']//a/@href")
     assert links == ["#id_every"]
     study.refresh_from_db()
     assert study.check_rules == CheckRules()
@@ -107,7 +111,7 @@ def test_a_check_that_most_people_fail_is_pointed_out_and_left_out(boss: Client,
 
     page = boss.get(ADDRESS)
 
-    first = html.document_fromstring(page.content.decode()).xpath("//tbody/tr/th")[0].text_content().strip()
+    first = parsed(page).xpath("//tbody/tr/th")[0].text_content().strip()
     assert first == bad.story_id
     answered = row_of(page, bad)
     assert answered[:3] == ["in use", "5", "5"]
@@ -145,7 +149,7 @@ def test_failed_checks_are_among_a_persons_figures_with_the_evidence(boss: Clien
     about = shown(person)
     assert "They failed 3 of 3 hidden checks (100 %)." in about
     assert about.count("hidden check, failed") == 3
-    evidence = html.document_fromstring(person.content.decode()).xpath("//*[@id='figures']//li/a/@href")
+    evidence = parsed(person).xpath("//*[@id='figures']//li/a/@href")
     assert sorted(evidence) == [
         reverse("dashboard:story", args=["study", story.story_id])
         for story in study.stories.filter(role=Story.Role.CHECK).order_by("story_id")
