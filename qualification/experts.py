@@ -36,6 +36,11 @@ def review_of(round: Round, reader: User) -> ExpertReview | None:
     return ExpertReview.objects.select_related("round", "expert").filter(round=round, expert=reader).first()
 
 
+def is_gathering(round: Round) -> bool:
+    """Whether experts have been asked whose answers are not laid open yet."""
+    return round.laid_open_at is None and round.reviews.filter(dismissed_at=None).exists()
+
+
 def waited_for(study: Study, reader: User) -> list[ExpertReview]:
     """The rounds of the study that the reader has still to answer as an expert."""
     pending = ExpertReview.objects.filter(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dashboard.integrity import (
     checks,
+    keys,
     log,
     people,
     releases,
@@ -31,6 +32,7 @@ CHECKS: tuple[Check, ...] = tuple(
             *reviews.CHECKS,
             *people.CHECKS,
             *rounds.CHECKS,
+            *keys.CHECKS,
             *checks.CHECKS,
             *releases.CHECKS,
             *log.CHECKS,

@@ -20,7 +20,7 @@ from annotation.rights import Right, rights_in, signed_in, study_page
 from dashboard.answer_key import KeyForms
 from qualification import actions
 from qualification.errors import InvalidKey, QualificationError
-from qualification.experts import review_of
+from qualification.experts import is_gathering, review_of
 from qualification.models import AnswerKey, ExpertReview, Round, RoundStory
 
 
@@ -62,9 +62,9 @@ def answer_key(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """Who chose what, side by side, and the options that the group accepts; a POST saves a new version."""
     found = get_object_or_404(Round.objects.select_related("study"), study=study, number=number)
     own, rights = review_of(found, signed_in(request)), rights_in(request.user, study)
-    if not (Right.CHANGE in rights or _may_compare(found, own, rights)):
+    if Right.CHANGE not in rights and (own is None or own.dismissed_at):
         raise PermissionDenied
-    if found.reviews.filter(handed_in_at=None, dismissed_at=None).exists():
+    if is_gathering(found):
         messages.info(
             request, _("Experts are still answering. Until they have handed in, nobody sees anything.")
         )
@@ -130,11 +130,9 @@ def _numbers(request: HttpRequest, name: str) -> list[int]:
 
 
 def _may_compare(round: Round, own: ExpertReview | None, rights: frozenset[Right]) -> bool:
-    """Who may change the study fixes the key, experts who handed in look on once all is laid open."""
-    if own and own.is_pending:
-        return False
-    took_part = own is not None and own.handed_in_at is not None
-    return Right.CHANGE in rights or (took_part and round.laid_open_at is not None)
+    """Who may change the study fixes the key; experts look on. Nobody does while answers are coming in."""
+    asked = own is not None and own.dismissed_at is None
+    return (Right.CHANGE in rights or asked) and not is_gathering(round)
 
 
 def _askable(round: Round, asked: list[ExpertReview]) -> list[User]:

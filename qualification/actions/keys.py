@@ -17,6 +17,7 @@ from annotation.models import Event, Study
 from annotation.protocols.base import field_name
 from qualification.actions.rounds import lock_rounds, move_round
 from qualification.errors import ExpertsAtWork, InvalidKey, KeyChanged, KeyIsFrozen
+from qualification.experts import is_gathering
 from qualification.models import AcceptableOption, AnswerKey, ExpertAnswer, KeyReason, Round, RoundStory
 from qualification.rules import LONGEST_REASON, needs_reason
 
@@ -45,7 +46,7 @@ def set_answer_key(
 
     Raises :class:`InvalidKey` with everything that is missing or unknown, also the reasons that are missing
     where experts differ or something else is accepted than what they chose; :class:`KeyIsFrozen` once
-    anybody has begun the round; :class:`ExpertsAtWork` while experts are waited for; and
+    anybody has begun the round; :class:`ExpertsAtWork` before the experts' answers are laid open; and
     :class:`KeyChanged` where ``after`` is not the newest version.
     """
     lock(round.study)
@@ -54,7 +55,7 @@ def set_answer_key(
     reasons = reasons or {}
     if round.attempts.exists():
         raise KeyIsFrozen(_("People have attempted this round, so its key stays. Make a new round instead."))
-    if round.reviews.filter(handed_in_at=None, dismissed_at=None).exists():
+    if is_gathering(round):
         raise ExpertsAtWork(_("Experts are still answering. Wait for them, or lay open what there is."))
     last = round.keys.order_by("version").values_list("version", flat=True).last() or 0
     if after is not None and after != last:

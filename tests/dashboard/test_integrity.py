@@ -26,6 +26,7 @@ from tests.dashboard.breaks import (
     story_rewritten,
 )
 from tests.dashboard.check_breaks import CHECK_BREAKS
+from tests.dashboard.key_breaks import KEY_BREAKS
 from tests.dashboard.link_breaks import LINK_BREAKS
 from tests.dashboard.review_breaks import REVIEW_BREAKS
 from tests.dashboard.session_breaks import SESSION_BREAKS
@@ -33,7 +34,7 @@ from tests.dashboard.worlds import World, build_world
 
 pytestmark = pytest.mark.django_db
 
-ALL_BREAKS = (*BREAKS, *LINK_BREAKS, *REVIEW_BREAKS, *CHECK_BREAKS, *SESSION_BREAKS)
+ALL_BREAKS = (*BREAKS, *LINK_BREAKS, *REVIEW_BREAKS, *CHECK_BREAKS, *KEY_BREAKS, *SESSION_BREAKS)
 WAYS = [pytest.param(*way, id=way[0].__name__) for way in ALL_BREAKS]
 """Every way to break a promise."""
 

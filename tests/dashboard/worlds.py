@@ -8,12 +8,14 @@ from datetime import datetime, timedelta
 import pytest
 from django.utils import timezone
 
+from accounts.models import User
 from annotation import actions
 from annotation.errors import ImportRefused
 from annotation.models import (
     Adjudication,
     CheckResult,
     Enrollment,
+    Membership,
     ReviewSample,
     SpotCheck,
     Story,
@@ -58,6 +60,8 @@ class World:
     """Was excluded from it, too, and counts again."""
     check_failed: CheckResult
     """Of an answer to a hidden check of a fourth study, whose author was warned for it."""
+    keyed: Study
+    """A draft whose test has a key made from experts' answers; one of them was not waited for."""
 
 
 def build_world() -> World:
@@ -131,10 +135,34 @@ def build_world() -> World:
         invited,
         *reviewed,
         check_failed,
+        _build_keyed(now=now),
     )
     for value in vars(world).values():
         value.refresh_from_db()
     return world
+
+
+def _build_keyed(*, now: datetime) -> Study:
+    """A draft with a round, two experts of whom one handed in, and the key that was made of that."""
+    study = builders.make_study("keyed", stories=0, opened=False, qualification_required=True, now=now)
+    round = builders.make_round(study, 1, now=now)
+    experts = [User.objects.create_user(f"expert-{number}", password=None) for number in (1, 2)]
+    for expert in experts:
+        actions.set_role(study=study, user=expert, role=Membership.Role.REVIEWER, by=None, now=now)
+    review, _late = qualification_actions.ask_experts(round=round, experts=experts, by=None, now=now)
+    entry = round.round_stories.select_related("story__study").get()
+    qualification_actions.save_expert_answers(review=review, round_story=entry, submitted=builders.ALL_YES)
+    qualification_actions.hand_in_review(review=review, by=review.expert, now=now)
+    qualification_actions.close_gathering(round=round, by=None, now=now)
+    story_id = entry.story.story_id
+    qualification_actions.set_answer_key(
+        round=round,
+        acceptable={story_id: builders.ACCEPTED},
+        reasons={story_id: {"q1": "It happens.", "q2": "Some would see it."}},
+        by=None,
+        now=now,
+    )
+    return study
 
 
 def _build_checked(*, now: datetime) -> CheckResult:
