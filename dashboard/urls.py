@@ -114,6 +114,7 @@ urlpatterns = [
     path("studies/<slug:slug>/filters/", filters.filters, name="filters"),
     path("studies/<slug:slug>/publish/", filters.publish, name="publish"),
     path("studies/<slug:slug>/joining/", joining.joining, name="joining"),
+    path("studies/<slug:slug>/owed.csv", joining.owed_file, name="owed_file"),
     path("studies/<slug:slug>/statement/", statement.statement, name="statement"),
     path("studies/<slug:slug>/accuracy/", baseline.accuracy, name="accuracy"),
     path("studies/<slug:slug>/accuracy.<str:kind>", baseline.accuracy_file, name="accuracy_file"),

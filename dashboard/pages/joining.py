@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.models import Study
 from annotation.rights import Right, rights_in, study_page
+from dashboard.recruiting.owed import COLUMNS, owed_rows
+from dashboard.spreadsheets import csv_stream
 from recruitment.links import join_address
 from recruitment.models import JoinLink
 from recruitment.queries import check_code
+
+
+@require_safe
+@study_page(Right.CHANGE)
+def owed_file(request: HttpRequest, study: Study) -> HttpResponseBase:
+    """What each completion code is owed, as a table."""
+    return csv_stream(f"{study.slug}-owed", COLUMNS, owed_rows(study))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

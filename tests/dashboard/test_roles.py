@@ -95,6 +95,7 @@ PAGES: dict[str, tuple[Right | None, Right | None, tuple[str, ...]]] = {
     "compare_file": (Right.LOOK, None, ()),
     "statement": (Right.LOOK, Right.CHANGE, ()),
     "joining": (Right.LOOK, Right.CHANGE, ()),
+    "owed_file": (Right.CHANGE, None, ()),
 }
 """Per address: the right that reading it needs and that posting to it needs (None: it has no such method),
 and what follows the study's slug in its arguments."""
