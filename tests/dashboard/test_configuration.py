@@ -19,6 +19,7 @@ from dashboard.actions import create_study, load_sample_study
 from dashboard.configuration import InvalidConfiguration, parse_configuration, read_configuration
 from dashboard.exporting import configuration_of
 from dashboard.samples import SAMPLE_STUDY
+from qualification import actions as qualification_actions
 from qualification.models import Round
 from recruitment.actions import set_join_link
 from recruitment.models import JoinLink
@@ -128,6 +129,36 @@ def test_a_round_of_questions_comes_back_too() -> None:
     assert exported(made_of(document, "again")) == document
 
 
+def test_forms_that_are_taken_in_turn_come_back_with_the_reasons_of_their_keys() -> None:
+    study = builders.make_study("forms", qualification=1, opened=False)
+    (first,) = study.rounds.all()
+    (story_id,) = first.round_stories.values_list("story__story_id", flat=True)
+    same = qualification_actions.create_round(
+        study=study, story_ids=[story_id], title="The same story", by=None, now=timezone.now()
+    )
+    for round in (same, builders.make_round(study, [builders.story_row(7, prefix="second")])):
+        names = round.round_stories.values_list("story__story_id", flat=True)
+        qualification_actions.set_answer_key(
+            round=round,
+            acceptable=dict.fromkeys(names, builders.ACCEPTED),
+            reasons={name: {"q1": "Some would expect it."} for name in names},
+            note="Agreed on Monday.",
+            beside=True,
+            by=None,
+            now=timezone.now(),
+        )
+    document = exported(study)
+    assert [round["title"] for round in document["qualification"]] == ["", "The same story", ""]
+    assert document["qualification"][1]["key"] == {
+        "stories": {story_id: builders.ACCEPTED | {"q1": ["possibly", "yes"], "q2": ["possibly", "yes"]}},
+        "reasons": {story_id: {"q1": "Some would expect it."}},
+        "note": "Agreed on Monday.",
+    }
+    again = made_of(document, "again")
+    assert exported(again) == document
+    assert Round.objects.active_in(again).count() == 3
+
+
 def test_who_qualified_elsewhere() -> None:
     source = builders.make_study("first", stories=1)
     study = builders.make_study("second", stories=1, opened=False)
@@ -171,6 +202,9 @@ ROUND = {"stories": [ROW], "key": {"stories": {ROW["story_id"]: builders.ACCEPTE
         ({"qualification": ROUND | {"key": {"stories": {"a": ["yes"]}}}}, "key.stories.a: must be like"),
         ({"qualification": ROUND | {"key": {"storys": {}}}}, "qualification.key.storys: is not a setting"),
         ({"qualification": ROUND | {"key": {"notes": []}}}, "qualification.key.notes: must be an object"),
+        ({"qualification": ROUND | {"key": {"reasons": {"a": "x"}}}}, "qualification.key.reasons: must have"),
+        ({"qualification": []}, "qualification: the list is empty"),
+        ({"qualification": [ROUND, 1]}, "qualification[1]: must be an object with stories and key"),
         ({"qualification": ROUND, "qualification_required": False}, "qualification_required: is false"),
         ({"qualification_required": "no"}, "qualification_required: must be true or false"),
         ({"qualification": ROUND, "qualified_through": "x"}, "qualified_through: cannot stand beside"),

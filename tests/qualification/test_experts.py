@@ -177,6 +177,18 @@ def test_no_key_while_experts_are_at_work(round: Round, experts: list[User]) -> 
     assert set_key(round).version == 1
 
 
+def test_no_key_before_what_was_handed_in_is_laid_open(round: Round, experts: list[User]) -> None:
+    done, late = ask(round, experts[:2])
+    answer(done, q2="no")
+    hand_in(done)
+    actions.dismiss_expert(review=late, by=None, now=now())
+    with pytest.raises(ExpertsAtWork):
+        set_key(round)
+    actions.close_gathering(round=round, by=None, now=now())
+    with pytest.raises(InvalidKey, match="q2: the key needs a reason"):
+        set_key(round)
+
+
 def test_a_key_that_departs_from_the_experts_says_why(round: Round, experts: list[User]) -> None:
     for review, changes in zip(ask(round, experts), ({}, {"q1": "possibly"}, {}), strict=True):
         answer(review, **changes)
