@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from django.contrib.postgres.aggregates import ArrayAgg
-from django.db.models import Exists, F, OuterRef, QuerySet, TextField, Value
+from django.db.models import QuerySet, TextField, Value
 from django.db.models.functions import Concat
 
 from annotation import rules
@@ -41,8 +41,8 @@ def votes_of(study: Study, *, since: datetime | None = None) -> Iterator[tuple[d
     """
     pseudonym = lru_cache(maxsize=None)(lambda annotator: rules.pseudonym(study.pseudonym_key, annotator))
     read = lru_cache(maxsize=4096)(_read)
-    for numbers in _batches(study):
-        for row in _votes(numbers, since):
+    for stories in _batches(study):
+        for row in _by_story(list(_votes(stories, since)), stories):
             annotator = pseudonym(row["assignment__enrollment__annotator"])
             yield _row(row, annotator, study), read(tuple(row["given"]))
 
@@ -90,45 +90,54 @@ def _cell(value: Any) -> Any:
     return str(value).lower() if isinstance(value, bool) else value
 
 
-def _batches(study: Study) -> Iterator[list[int]]:
-    """The numbers of the main stories by their ids, some hundred at a time."""
+def _batches(study: Study) -> Iterator[dict[int, str]]:
+    """The main stories by their ids, some hundred at a time: the id of each by its number."""
     stories = Story.objects.filter(study=study).main().order_by("story_id").values_list("story_id", "pk")
     last = ""
     while batch := list(stories.filter(story_id__gt=last)[:AT_ONCE]):
-        yield [number for _, number in batch]
+        yield {number: story_id for story_id, number in batch}
         last = batch[-1][0]
 
 
-def _votes(stories: list[int], since: datetime | None) -> QuerySet[Any, Any]:
-    newer = Vote.objects.filter(assignment=OuterRef("assignment"), revision__gt=OuterRef("revision"))
+def _votes(stories: Iterable[int], since: datetime | None) -> QuerySet[Any, Any]:
     answer = Concat(
         "answers__question", Value(_PARTS), "answers__row", Value(_PARTS), "answers__option",
         output_field=TextField(),
     )  # fmt: skip
-    votes = Vote.objects.filter(assignment__story__in=stories)
+    votes = Vote.objects.filter(assignment__story__in=list(stories))
     votes = votes.filter(submitted_at__gte=since) if since else votes
     rows: QuerySet[Any, Any] = (
         votes.annotate(
-            given=ArrayAgg(answer, default=Value([]), order_by=("answers__question", "answers__row")),
-            newest=~Exists(newer),
-            story=F("assignment__story__story_id"),
+            given=ArrayAgg(answer, default=Value([]), order_by=("answers__question", "answers__row"))
         )
-        .order_by("assignment__story__story_id", "pk")
+        .order_by("pk")
         .values(
-            "story",
             "given",
-            "newest",
+            "assignment",
             "revision",
             "environment",
             "surplus_reason",
             "served_at",
             "first_submitted_at",
             "submitted_at",
+            "assignment__story",
             "assignment__state",
             "assignment__enrollment__annotator",
         )
     )
     return rows
+
+
+def _by_story(votes: list[dict[str, Any]], stories: Mapping[int, str]) -> list[dict[str, Any]]:
+    """The votes in the order of their stories, each with its story's id and whether a newer one stands."""
+    places = {number: place for place, number in enumerate(stories)}
+    newest: dict[int, int] = {}
+    for vote in votes:
+        newest[vote["assignment"]] = max(vote["revision"], newest.get(vote["assignment"], 0))
+    for vote in votes:
+        vote["story"] = stories[vote["assignment__story"]]
+        vote["newest"] = vote["revision"] == newest[vote["assignment"]]
+    return sorted(votes, key=lambda vote: places[vote["assignment__story"]])
 
 
 def _row(vote: Mapping[str, Any], annotator: str, study: Study) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from django.core.exceptions import ValidationError
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Max
 from django.utils.translation import gettext as _
 
@@ -80,7 +80,11 @@ def create_study(*, slug: str, settings: StudySettings, by: User | None, now: da
         study.full_clean()
     except ValidationError as error:
         raise InvalidStudy(problems=problems_of(error)) from error
-    study.save()
+    try:
+        with transaction.atomic():
+            study.save()
+    except IntegrityError as error:  # somebody else was first, since we looked
+        raise StudyExists(f"There is a study “{slug}” already. Choose another slug.") from error
     record_event(study=study, type=Event.Type.STUDY_CREATED, by=by, now=now)
     if by:
         set_role(study=study, user=by, role=Membership.Role.OWNER, by=by, now=now)

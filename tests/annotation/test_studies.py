@@ -52,6 +52,20 @@ def test_a_new_study_is_a_draft_with_the_published_procedure() -> None:
     assert [event.type for event in study.events.all()] == [Event.Type.STUDY_CREATED]
 
 
+def test_a_slug_that_somebody_takes_meanwhile_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    check = Study.full_clean
+
+    def let_somebody_in(study: Study) -> None:
+        check(study)
+        monkeypatch.undo()
+        create("tea")
+
+    monkeypatch.setattr(Study, "full_clean", let_somebody_in)
+    with pytest.raises(StudyExists):
+        create("tea")
+    assert Study.objects.count() == 1
+
+
 def test_two_studies_have_keys_and_orders_of_their_own() -> None:
     one, two = create("one"), create("two")
 
