@@ -1,0 +1,115 @@
+"""A key made from three experts who disagree: three people sign in, answer alone, and one fixes the key."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import expect
+
+from accounts.models import User
+from annotation import actions
+from annotation.models import Membership, Story
+from qualification.models import AnswerKey, Round
+from tests import builders
+from tests.browser.checks import assert_good
+from tests.browser.conftest import PASSWORD, OpenWindow
+from tests.browser.pages import sign_in
+from tests.browser.test_journey import SIZES
+from tests.browser.windows import Window
+
+if TYPE_CHECKING:
+    from playwright.sync_api import ViewportSize
+
+pytestmark = pytest.mark.browser
+
+HERE = "/studies/main/qualification/"
+EXPERTS = {
+    "ada": (Membership.Role.OWNER, builders.ALL_YES),
+    "ben": (Membership.Role.REVIEWER, builders.answers(q2="possibly")),
+    "cleo": (Membership.Role.AUDITOR, builders.answers(q2="no", q4="no")),
+}
+"""Per expert: the role in the study, and the answers to both stories."""
+
+
+def answer_alone(window: Window, answers: dict[str, str], *, closely: bool) -> None:
+    """From the page about the test, by keys, to the answers handed in."""
+    window.page.goto(HERE)
+    window.link("Answer them").click()
+    expect(window.heading).to_have_text("Your answers as an expert")
+    window.link("Answer story 1").first.click()
+    for position in (1, 2):
+        expect(window.heading).to_have_text(f"Story {position} of 2")
+        expect(window.page.get_by_label("Keyboard shortcuts")).to_be_visible()  # from then on they work
+        if closely and position == 1:
+            assert_good(window)
+        for question, option in answers.items():
+            number = ["yes", "no"] if question in ("q3", "q4") else ["yes", "possibly", "no"]
+            window.page.keyboard.press(str(number.index(option) + 1))
+        window.page.keyboard.press("Enter")
+    expect(window.heading).to_have_text("Your answers as an expert")
+    if closely:
+        assert_good(window)
+    window.button("Hand in").click()
+    expect(window.page.get_by_text("Your answers are handed in")).to_be_visible()
+
+
+@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
+def test_a_key_is_built_from_three_experts_who_disagree(open_window: OpenWindow, size: ViewportSize) -> None:
+    study = builders.make_study("main", stories=1, opened=False, qualification_required=True)
+    rows = [builders.story_row(number, prefix="test") for number in range(2)]
+    builders.import_rows(study, rows, role=Story.Role.QUALIFICATION)
+    windows = {}
+    for name, (role, _answers) in EXPERTS.items():
+        user = User.objects.create_user(name, password=PASSWORD)
+        actions.set_role(study=study, user=user, role=role, by=None, now=timezone.now())
+        windows[name] = open_window(viewport=size)
+        sign_in(windows[name], (name, PASSWORD))
+    ada = windows["ada"]
+    ada.page.goto(HERE)
+    ada.link("New round").click()
+    assert_good(ada)
+    ada.button("Make the round").click()
+    expect(ada.heading).to_have_text("Round 1")
+    for name in EXPERTS:
+        ada.page.locator("label").get_by_text(name, exact=True).click()
+    assert_good(ada)
+    ada.button("Ask them").click()
+    expect(ada.page.get_by_text("0 handed in; 3 are still answering")).to_be_visible()
+
+    for name, (_role, answers) in EXPERTS.items():
+        answer_alone(windows[name], answers, closely=name == "ada")
+        if name != "cleo":
+            windows[name].page.goto(f"{HERE}1/key/")
+            expect(windows[name].page.get_by_text("nobody sees anything")).to_be_visible()
+
+    ada.page.goto(f"{HERE}1/")
+    ada.link("Compare the answers and fix the key").click()
+    expect(ada.page.get_by_text("Experts differ", exact=True)).to_have_count(4)
+    differ = ada.page.get_by_role("navigation", name="Where the experts differ").get_by_role("link")
+    expect(differ).to_have_count(4)
+    ada.button("Save this key").click()
+    expect(ada.page.get_by_role("alert").first).to_be_visible()
+    assert_good(ada)
+    for position in (1, 2):
+        ada.page.locator(f"label[for=id_story-{position}-q2_2]").click()  # “no” was one expert's alone
+        ada.page.locator(f"label[for=id_story-{position}-q4_1]").click()
+        for question in ("q2", "q4"):
+            ada.page.locator(f"#id_story-{position}-reason-{question}").fill("We read it once more.")
+    ada.page.get_by_label("Note about this version").fill("All three of us met.")
+    ada.button("Save this key").click()
+    expect(ada.page.get_by_text("Version 1 of the key is saved.")).to_be_visible()
+    ada.page.get_by_text("What version 1 accepts, and why").click()
+    assert_good(ada)
+    key = AnswerKey.objects.get()
+    accepted = set(key.options.values_list("question", "option"))
+    assert accepted == {("q1", "yes"), ("q2", "yes"), ("q2", "possibly"), ("q3", "yes"), ("q4", "yes")}
+    assert Round.objects.get().state == Round.State.ACTIVE
+    ada.page.goto(HERE)
+    assert_good(ada)
+    windows["cleo"].page.goto(f"{HERE}1/key/")
+    expect(windows["cleo"].page.get_by_text("ada, ben (2)").first).to_be_visible()
+    expect(windows["cleo"].button("Save this key")).to_have_count(0)
+    for window in windows.values():
+        assert not window.foreign_requests()
