@@ -35,7 +35,7 @@ RESEARCHER = "researcher"
 TEST_SEATS = 150
 STORIES_EACH = 5
 SWEEP_SECONDS = 3.0
-PATIENCE = 120.0
+PATIENCE = 300.0
 """Seconds within which the workers' queue must come to rest."""
 SWEEP = "recruitment.tasks.sweep_campaigns"
 
