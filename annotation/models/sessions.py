@@ -13,7 +13,7 @@ class WorkSession(models.Model):
     """The work of one visit from a platform: at most so many stories, and whether their votes count.
 
     Who comes through a personal link has none. ``recruitment`` opens, confirms and doubts sessions; this
-    room serves no more than they allow and counts no vote of an unconfirmed one (docs/adr/0026).
+    room serves no more than they allow and counts no vote of an unconfirmed one (docs/adr/0031).
     """
 
     class State(models.TextChoices):
