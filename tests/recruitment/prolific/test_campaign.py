@@ -53,11 +53,10 @@ class Campaigns(Lab):
         chosen = CampaignSettings(**SETTINGS | visits | changes, purpose=purpose)
         now = self.platform.clock.now()
         campaign = actions.create_campaign(study=self.study, settings=chosen, by=None, now=now)
-        asked = {"marketplace": self.prolific, "now": now}
-        again(partial(actions.start_campaign, campaign=campaign, by=None, **asked))
-        made: Campaign = again(partial(actions.put_up, campaign=reload(campaign), **asked))
+        for step in (partial(actions.start_campaign, by=None), actions.put_up):
+            again(partial(step, campaign=reload(campaign), marketplace=self.prolific, now=now))
         self.double.settle()
-        return made
+        return reload(campaign)
 
     def come(self, person: str, campaign: Campaign) -> tuple[str, Browser]:
         """The participant takes a place; their submission, and the browser in which our page opens."""

@@ -80,6 +80,8 @@ def test_what_prolific_sends_has_a_campaign_looked_at_and_repetitions_nothing(
     assert queued == [("recruitment.tasks.reconcile", [campaign.pk])]
     assert WebhookEvent.objects.count() == 2
     caches["shared"].clear()  # some time later
+    assert deliver(sent[0]) == 204
+    assert len(queued) == 1
     double.start(double.join(), campaign.remote_id)  # who has not come to us is nobody whom we know of
     assert {deliver(delivery) for delivery in double.deliveries()} == {204}
     assert len(queued) == 1

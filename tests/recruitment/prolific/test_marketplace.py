@@ -114,6 +114,10 @@ def test_people_come_with_their_ids_and_work_is_listed_to_the_last_page(
     people = [double.join() for _person in range(205)]
     started = [double.start(person, study) for person in people]
     claim = read_claim(dict(parse_pairs(started[0].url)))
+    assert double.sees(people[0]) == [study]  # as many visits as they like; our own cap is known to us alone
+    test = lab.publish(reference="test-1", is_test=True)
+    double.start(people[0], test)
+    assert double.sees(people[0]) == [study]  # the test once
     assert (claim.person, claim.study, claim.submission) == (people[0], study, started[0].submission)
     double.give_back(started[1].submission)
     double.complete(started[2].submission, None)
@@ -208,6 +212,11 @@ def test_a_bonus_that_may_have_been_paid_is_looked_for_and_never_sent_again(
     with pytest.raises(Unreachable) as unseen:
         lab.prolific.bonus(again)
     assert unseen.value.maybe_done is True
+    for _time in range(4):
+        double.faults.order(Fault.FAILED, "GET", "/submissions/")
+    with pytest.raises(Unreachable) as away:
+        lab.prolific.bonus(again)
+    assert away.value.maybe_done is True  # not to look is no proof that it was not paid
     double.settle()
     lab.prolific.bonus(again)
     assert lab.paid("bonus") == [125, 125]
