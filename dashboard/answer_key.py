@@ -88,7 +88,7 @@ class StoryKeyForm(AcceptableForm):
             reason = given.get(REASON + cell.name, "").strip()
             accepted = given.get(cell.name)
             if accepted and not reason and needs_reason(accepted, counts(self._chosen.get(cell.name, {}))):
-                self.add_error(REASON + cell.name, self._when(cell.name))
+                self.add_error(REASON + cell.name, _("A reason is missing here."))
         return given
 
     def reasons(self) -> dict[str, str]:
@@ -175,6 +175,26 @@ class KeyForms:
         """Whether all of them are; every one is looked at, so that all mistakes are named at once."""
         valid = [form.is_valid() for form in self.forms]
         return all(valid)
+
+    @property
+    def problems(self) -> list[dict[str, str]]:
+        """Everything that is wrong, with the id of the field where it is mended."""
+        found = [{"id": "", "where": "", "text": str(text)} for text in self.note.non_field_errors()]
+        for form in self.stories:
+            for compared in form.compared:
+                where = _("Story %(at)s, %(question)s") % {
+                    "at": form.entry.position,
+                    "question": form.fields[compared.cell.name].label,
+                }
+                for field in (compared.cell.field, compared.reason):
+                    found += [
+                        {"id": field.auto_id, "where": where, "text": str(text)} for text in field.errors
+                    ]
+        for field in self.note.visible_fields():
+            found += [
+                {"id": field.auto_id, "where": str(field.label), "text": str(text)} for text in field.errors
+            ]
+        return found
 
     def said(self) -> dict[str, Any]:
         """What valid forms say, as arguments of ``set_answer_key``."""
