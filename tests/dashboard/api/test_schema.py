@@ -27,7 +27,7 @@ from tests.dashboard.api.asking import Program
 from tests.publishing.support import published
 from tomannot.wsgi import application
 
-EXAMPLES = 10
+EXAMPLES = 6
 """Requests of each operation, as the schema wants them and as many otherwise."""
 HELD = (
     "not_a_server_error",
