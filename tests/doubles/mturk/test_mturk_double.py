@@ -260,6 +260,7 @@ def test_the_life_of_a_hit(double: MTurkDouble, boto: Any) -> None:
     assert "has already been processed" in repeated[2]
     assert sooner[0] == "ParameterValidationError"
     assert boto.get_hit(HITId=hit_id)["HIT"]["HITStatus"] == "Unassignable"
+    assert boto.get_account_balance()["OnHoldBalance"] == "0.30"  # for the one who still works
     assert refusal(boto.delete_hit, HITId=hit_id)[1] == "AWS.MechanicalTurk.InvalidHITState"
     double.crowd.submit([("assignmentId", held.assignment_id)])  # expired, but held: it may still come in
     assert boto.list_reviewable_hits()["HITs"][0]["NumberOfAssignmentsAvailable"] == 3
