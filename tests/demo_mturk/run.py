@@ -140,12 +140,12 @@ def _work(
     workers = Workers(double, origin, truth, count=chosen.workers, seed=chosen.seed)
     say(f"{chosen.workers} workers take the test")
     _rounds(workers)
-    _settle(study)
+    _settle(double, study)
     say(f"{_passed(study)} of them passed")
     _put_up(study, _stories(study))
     say("who passed judges stories, five for each HIT")
     while _rounds(workers):
-        _settle(study)
+        _settle(double, study)
         say(f"{workers.tally.handed_in} HITs handed in, {workers.tally.given_back} given back")
     for problem in workers.tally.problems:
         say(f"problem: {problem}")
@@ -156,17 +156,16 @@ def _rounds(workers: Workers) -> int:
     return sum(1 for _worker in workers.round())
 
 
-def _settle(study: Study) -> None:
-    """Have the platform asked until everything that was handed in is decided and paid."""
+def _settle(double: MTurkDouble, study: Study) -> None:
+    """Have the platform asked until everything that was handed in is decided, paid and granted."""
 
     def settled() -> bool:
         app.send_task(SWEEP)
         time.sleep(SWEEP_SECONDS)
-        visits = Campaign.objects.filter(study=study, visits__handed_in_at__isnull=False)
+        rows = double.world.assignments.values()
         waits = Payment.objects.filter(submission__campaign__study=study, state__in=["requested", "sending"])
         grants = study.grants.filter(state="requested")
-        unpaid = visits.filter(visits__session__state="open")
-        return not (waits.exists() or grants.exists() or unpaid.exists())
+        return not (any(row.state == "Submitted" for row in rows) or waits.exists() or grants.exists())
 
     _wait(settled)
 
