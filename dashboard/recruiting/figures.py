@@ -9,9 +9,12 @@ from typing import Any
 
 from django.db.models import Count, Q, QuerySet, Sum
 
+from accounts.models import PlatformIdentity
 from annotation.models import Assignment, Study, WorkSession
 from annotation.rules import pseudonym
 from recruitment.models import Campaign, Difference, Payment, Submission
+from recruitment.pay import HourlyPay
+from recruitment.prolific.money import pay_warning
 
 NOTHING = Decimal("0.00")
 
@@ -74,6 +77,13 @@ def money_of(campaign: Campaign) -> Money:
         refused=Count("pk", filter=Q(state=State.FAILED)),
     )
     return Money(sums["paid"] or NOTHING, sums["underway"] or NOTHING, sums["refused"])
+
+
+def low_pay(campaign: Campaign, hourly: HourlyPay | None) -> str:
+    """Why the platform would complain about the pay for the time that people really took; empty if not."""
+    if hourly is None or campaign.platform != PlatformIdentity.Platform.PROLIFIC:
+        return ""
+    return pay_warning(campaign.reward, campaign.currency, hourly.median_seconds)
 
 
 def open_differences(study: Study) -> QuerySet[Difference]:

@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
+from dashboard.recruiting import figures
 from recruitment.marketplace import NotEnoughMoney, Refused, Status, Unreachable
+from recruitment.models import Campaign
+from recruitment.pay import hourly_pay
 from recruitment.prolific.arrivals import InvalidClaim, is_same_page, read_claim
 from recruitment.prolific.errors import NotFound, error_of
 from recruitment.prolific.money import cents, pay_warning
@@ -51,6 +54,10 @@ def test_the_pay_is_measured_against_the_time_that_people_took() -> None:
     assert "5.99 GBP" in pay_warning(Decimal("2.00"), "GBP", 1201)
     assert "7.20 USD" in pay_warning(Decimal("2.00"), "USD", 1000)
     assert pay_warning(Decimal("0.01"), "GBP", None) == ""
+    campaign = Campaign(platform="prolific", reward=Decimal("2.00"), currency="GBP")
+    hourly = hourly_pay(campaign.reward, [900.0, 1201.0, 1201.0, 1201.0, 2000.0], None)
+    assert "5.99 GBP" in figures.low_pay(campaign, hourly)
+    assert figures.low_pay(Campaign(platform="mturk", reward=Decimal("0.01"), currency="GBP"), hourly) == ""
     assert cents(Decimal("19.99")) == 1999
     with pytest.raises(ValueError, match="whole cents"):
         cents(Decimal("0.005"))
