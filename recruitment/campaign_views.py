@@ -52,16 +52,18 @@ def campaign(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 @annotator_page
 def hand_in(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """The button that hands the work in where the person came from, and nothing else, once it is done."""
+    if _is_prefetched(request):
+        return HttpResponse(status=503)
     session = work_session(request)
     now = timezone.now()
     visit = queries.visit_of(session) if session else None
     if visit is None:
         return redirect(page_url(request, "annotation:home"))
     ending = ways_back.ending_of(visit, now=now)
-    if ending == Ending.GO_ON and not _is_prefetched(request):
+    if ending == Ending.GO_ON:
         return redirect(page_url(request, "annotation:home"))
     way = ways_back.way_to_hand_in(visit, ending)
-    if way and ending.is_work and not _is_prefetched(request):
+    if way and ending.is_work:
         actions.send_to_hand_in(visit=visit, now=now)
     context: dict[str, Any] = {"visit": visit, "ending": ending.value, "way": way, "session": session}
     response = page(request, enrollment, "recruitment/hand_in.html", context)

@@ -100,6 +100,7 @@ def test_a_visit_runs_out_and_a_personal_link_does_not(
         ("GET /sign-in/?next=/invited/7-ab.cd/", "GET /sign-in/?next=/invited/***/"),
         ("GET /join/my-study/?PROLIFIC_PID=5f3a9c HTTP/1.1", "GET /join/***/?*** HTTP/1.1"),
         ("Bad Request: /join/my-study?p=5f3a9c", "Bad Request: /join/***?***"),
+        ("GET /join/my-study/2/?workerId=A1&hitId=3B HTTP/1.1", "GET /join/***/2/?*** HTTP/1.1"),
         ("/studies/work/", "/studies/work/"),
         ("/framework/x", "/framework/x"),
     ],

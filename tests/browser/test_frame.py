@@ -131,6 +131,7 @@ def test_a_worker_takes_the_test_and_then_a_story_within_the_frame(
     framed = [request for request in ours if request.frame.parent_frame]
     assert len(framed) > 10
     assert not [request.url for request in framed if "cookie" in request.all_headers()]
+    assert any("cookie" in request.all_headers() for request in ours if request not in framed)
     assert {request.all_headers().get("origin") for request in framed if request.method == "POST"} == {
         "null",
         live_server.url,

@@ -36,6 +36,7 @@ PUBLIC: dict[str, tuple[Any, ...]] = {
     "publishing:file": ("pilot", 1, "README.md"),
     "link:again": (),
     "recruitment:join": ("pilot",),
+    "recruitment:campaign": ("pilot", 1),
 }
 """Addresses that anybody may open, with their arguments."""
 OF_ACCOUNTS = {"accounts:sign_in", "accounts:sign_out", "accounts:password"}
@@ -101,7 +102,8 @@ def test_what_is_public_is_the_same_for_everybody(
             response = client.get(address)
             response.close()  # a file is open until then
             found[who] = response.status_code
-        expected = 404 if name == "recruitment:join" else 200  # the study has no join link
+        # The study has no join link and no campaign.
+        expected = 404 if name in ("recruitment:join", "recruitment:campaign") else 200
         assert set(found.values()) == {expected}, name
         posted = {client.post(address).status_code for client in everybody.values()}
         assert posted == ({422} if name == "link:again" else {405}), name  # 422: an empty form
