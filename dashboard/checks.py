@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
+from django.core.cache import caches
 from django.db.models import Count, Exists, OuterRef, Q
 
 from annotation import checks
 from annotation.models import CheckKey, CheckOption, CheckResult, Event, Story, Study, Vote
 from annotation.protocols.base import field_name
+
+MANY = 20_000
+"""Answers to checks; counting more takes long beside a page."""
+KEPT_FOR = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +50,7 @@ def checks_of(study: Study, **which: Any) -> list[ShownCheck]:
         key.story_id: key
         for key in CheckKey.objects.filter(story__in=stories).exclude(state=CheckKey.State.REPLACED)
     }
-    counts = _counts([key.pk for key in keys.values()])
+    counts = _kept_counts(study, sorted(key.pk for key in keys.values()))
     shown = []
     for story in stories:
         story.study = study
@@ -52,6 +58,18 @@ def checks_of(study: Study, **which: Any) -> list[ShownCheck]:
         answered, failed = counts.get(key.pk, (0, 0)) if key else (0, 0)
         shown.append(ShownCheck(story, key, answered, failed))
     return sorted(shown, key=lambda check: not check.looks_wrong)
+
+
+def _kept_counts(study: Study, keys: list[int]) -> Mapping[int, tuple[int, int]]:
+    """The same as :func:`_counts`; of many answers, as they were at most a minute ago."""
+    place = f"checks:{study.pk}:{study.created_at:%Y%m%d%H%M%S%f}:{hash(tuple(keys))}"
+    known: Mapping[int, tuple[int, int]] | None = caches["shared"].get(place)
+    if known is not None:
+        return known
+    counts = _counts(keys)
+    if sum(answered for answered, _ in counts.values()) > MANY:
+        caches["shared"].set(place, counts, KEPT_FOR.total_seconds())
+    return counts
 
 
 def _counts(keys: list[int]) -> Mapping[int, tuple[int, int]]:

@@ -175,6 +175,18 @@ def test_the_list_takes_the_same_queries_for_many_checks(boss: Client, study: St
     assert cost() == few
 
 
+def test_counts_of_many_answers_are_kept_for_a_minute(
+    boss: Client, study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (check,) = builders.add_checks(study, 1)
+    one, two = builders.qualified(study, 2)
+    monkeypatch.setattr("dashboard.checks.MANY", 0)
+    builders.work_through(one, 4)
+    assert row_of(boss.get(ADDRESS), check)[1] == "1"
+    builders.work_through(two, 4)
+    assert row_of(boss.get(ADDRESS), check)[1] == "1"
+
+
 def test_only_checks_of_this_study_have_such_a_page(boss: Client, study: Study) -> None:
     other = builders.make_study("other")
     (check,) = builders.add_checks(other, 1)
