@@ -1,4 +1,4 @@
-"""The process that makes the figures of the big study and asks for its pages: ``python -m bench.figurer``."""
+"""The process that makes the figures of the big study and asks for its pages."""
 
 from __future__ import annotations
 
@@ -7,19 +7,15 @@ import sys
 import time
 from pathlib import Path
 
-import django
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
-django.setup()
-
-from django.db import connection  # noqa: E402
-from django.test import Client  # noqa: E402
-from django.test.utils import CaptureQueriesContext  # noqa: E402
-from django.utils import timezone  # noqa: E402
-
-from accounts.models import User  # noqa: E402
-from annotation.models import Story, Study  # noqa: E402
-from bench.measure import Times  # noqa: E402
-from dashboard.figures import kept, work  # noqa: E402
+from accounts.models import User
+from annotation.models import Story, Study
+from bench.measure import Times
+from dashboard.figures import kept, work
 
 REQUESTS = 30
 HTMX = {"HX-Request": "true"}
@@ -51,6 +47,17 @@ def main() -> None:
         "a story": (f"{root}stories/{Story.objects.order_by('-pk')[0].story_id}/", {}),
         "excluding somebody": (f"{root}people/{person}/exclude/", {}),
         "review": (f"{root}review/", {}),
+        "set-up": (f"{root}set-up/", {}),
+        "qualification": (f"{root}qualification/", {}),
+        "checks": (f"{root}checks/", {}),
+        "members": (f"{root}members/", {}),
+        "releases": (f"{root}releases/", {}),
+        "recruitment": (f"{root}recruitment/", {}),
+        "differences": (f"{root}differences/", {}),
+        "payments": (f"{root}payments/", {}),
+        "joining": (f"{root}joining/", {}),
+        "the log": (f"{root}log/", {}),
+        "a chart's table": (f"{root}charts/people.csv", {}),
     }
     found = {
         "votes": made.document["votes"]["counted"],
@@ -70,6 +77,7 @@ def _page(address: str, headers: dict[str, str]) -> dict[str, float]:
     for _ in range(REQUESTS + 1):
         begun = time.perf_counter()
         response = client.get(address)
+        _ = b"".join(response)
         took.append(time.perf_counter() - begun)
         if response.status_code != 200:
             sys.exit(f"bench: {address} answered {response.status_code}.")
@@ -77,7 +85,3 @@ def _page(address: str, headers: dict[str, str]) -> dict[str, float]:
         client.get(address)
     times = Times.of(took[1:])
     return {"p50_ms": times.p50_ms, "p95_ms": times.p95_ms, "queries": len(queries)}
-
-
-if __name__ == "__main__":
-    main()

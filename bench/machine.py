@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -83,3 +84,8 @@ def describe() -> dict[str, str | int]:
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
     }
+
+
+def django_process(module: str) -> list[str]:
+    """The command of a process that runs ``main()`` of a module once Django is set up."""
+    return [sys.executable, "-c", f"import django; django.setup(); from {module} import main; main()"]

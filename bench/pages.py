@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.machine import cpu_seconds, load, postmaster
+from bench.machine import cpu_seconds, django_process, load, postmaster
 from bench.release import TIME_LIMIT, vote
 from bench.world import World, copy_world, fill_up
 
@@ -49,7 +48,7 @@ def pages(world: World, *, stories: int, say: Callable[[str], None]) -> Pages:
     postgres = cpu_seconds([server])
     say("the figures, then the pages")
     done = subprocess.run(
-        [sys.executable, "-m", "bench.figurer"],
+        django_process("bench.figurer"),
         env={**os.environ, "DATABASE_URL": url},
         stdout=subprocess.PIPE,
         timeout=TIME_LIMIT,

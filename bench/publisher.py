@@ -1,4 +1,4 @@
-"""The process that publishes the big release and is measured: ``python -m bench.publisher``."""
+"""The process that publishes the big release and is measured."""
 
 from __future__ import annotations
 
@@ -7,15 +7,11 @@ import sys
 import time
 from pathlib import Path
 
-import django
+from django.utils import timezone
 
-django.setup()
-
-from django.utils import timezone  # noqa: E402
-
-from annotation.models import Study  # noqa: E402
-from publishing import actions  # noqa: E402
-from publishing.models import Release  # noqa: E402
+from annotation.models import Study
+from publishing import actions
+from publishing.models import Release
 
 
 def main() -> None:
@@ -38,7 +34,3 @@ def main() -> None:
         "peak_mib": round(peak / 1024),
     }
     sys.stdout.write(json.dumps(found))
-
-
-if __name__ == "__main__":
-    main()

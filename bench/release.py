@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
-from bench.machine import cpu_seconds, load, postmaster
+from bench.machine import cpu_seconds, django_process, load, postmaster
 from bench.world import World, copy_world, fill_up, settle
 
 COPIED = ("annotation_story", "annotation_vote", "annotation_answer")
@@ -104,7 +103,7 @@ def publishing(world: World, *, stories: int, say: Callable[[str], None]) -> Pub
     say("publishing")
     postgres = cpu_seconds([server])
     done = subprocess.run(
-        [sys.executable, "-m", "bench.publisher"],
+        django_process("bench.publisher"),
         env={**os.environ, "DATABASE_URL": url},
         stdout=subprocess.PIPE,
         timeout=TIME_LIMIT,
