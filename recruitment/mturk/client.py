@@ -50,7 +50,9 @@ class Api:
         if not key_id or not secret:
             raise NotConfigured(_("Mechanical Turk needs an AWS access key; see docs/mechanical-turk.md."))
         if endpoint.rstrip("/") in set(ENDPOINTS.values()) - {own}:
-            raise NotConfigured(_("%s is of the other environment: the sandbox is for rehearsals only.") % endpoint)
+            raise NotConfigured(
+                _("%s is of the other environment: the sandbox is for rehearsals only.") % endpoint
+            )
         session = boto3.session.Session(aws_access_key_id=key_id, aws_secret_access_key=secret)
         config = Config(retries=dict(retries), connect_timeout=CONNECT_SECONDS, read_timeout=READ_SECONDS)
         self._client: Any = session.client(
