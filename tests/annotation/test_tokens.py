@@ -116,3 +116,8 @@ def test_the_log_keeps_no_token(settings: Any) -> None:
     record = logging.makeLogRecord({"msg": "Not Found: %s", "args": ("/work/7-11.abc.def/",)})
     assert MaskTokens().filter(record)
     assert record.getMessage() == "Not Found: /work/***/"
+
+
+def test_a_visit_for_a_platform_carries_its_work_session() -> None:
+    claim = VisitClaim(enrollment_id=7, visit_id=11, link_version=2, session_id=5)
+    assert tokens.read_visit_token(tokens.visit_token(claim)) == claim
