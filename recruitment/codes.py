@@ -45,8 +45,7 @@ def completion_code(key: str, enrollment_id: int, outcome: Outcome) -> str:
 
 def new_code() -> str:
     """A code for everybody in a study, where a platform wants it registered; nobody can guess it."""
-    letters = [secrets.choice(ALPHABET) for _place in range(LENGTH)]
-    return f"{''.join(letters[: LENGTH // 2])}-{''.join(letters[LENGTH // 2 :])}"
+    return "".join(secrets.choice(ALPHABET) for _place in range(LENGTH))
 
 
 def normal_form(text: str) -> str:

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError, SSLError
 
 from recruitment.marketplace import Unreachable
-from recruitment.prolific.errors import error_of
+from recruitment.prolific.errors import error_of, without_ids
 
 API = "https://api.prolific.com"
 TRIES = 4
@@ -134,7 +134,7 @@ class ProlificClient:
         self, method: str, address: str, path: str, body: Mapping[str, Any] | None
     ) -> tuple[Reply | Unreachable, float | None]:
         """One try: what was answered, or the trouble with it and how long Prolific asks to wait."""
-        operation = f"{method} {path}"
+        operation = without_ids(f"{method} {path}")
         writes = method != "GET"
         try:
             reply = self._http.request(method, address, json=body, headers=self._headers, redirect=False)

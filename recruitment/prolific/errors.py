@@ -47,11 +47,16 @@ def error_of(status: int, body: object, operation: str, *, writes: bool) -> Mark
     return kind(message, code=str(status))
 
 
+def without_ids(text: str) -> str:
+    """The text without the ids of people, submissions and studies."""
+    return _ID.sub("…", text)
+
+
 def detail_of(body: object) -> str:
     """What an error answer says, in one line: ``error.detail`` is a text, a list, or texts by field."""
     error = body.get("error", body) if isinstance(body, Mapping) else body
     detail = error.get("detail") or error.get("title") if isinstance(error, Mapping) else error
-    return _ID.sub("…", "; ".join(_texts(detail)))[:500] or _("no reason was given")
+    return without_ids("; ".join(_texts(detail)))[:500] or _("no reason was given")
 
 
 def _texts(detail: Any) -> Iterator[str]:

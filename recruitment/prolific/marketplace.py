@@ -176,8 +176,12 @@ class Prolific:
 
     def _filters(self, offer: Offer) -> list[dict[str, Any]]:
         needs_names = offer.approved_percent is not None or offer.approved_work or offer.countries
-        known = self.client.get("/filters/")["results"] if needs_names and not problems_of(offer) else []
+        known = self._known_filters() if needs_names and not problems_of(offer) else []
         return filters_of(offer, known) if not problems_of(offer) else []
+
+    def _known_filters(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.client.get("/filters/", workspace_id=self.workspace)["results"]
+        return found
 
     def _find(self, offer: Offer, address: str) -> dict[str, Any] | None:
         """Our study for the offer, if there is one: what is out before a draft, an older draft first."""

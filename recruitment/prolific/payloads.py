@@ -17,7 +17,6 @@ from recruitment.prolific.money import cents
 APPROVAL_RATE = "approval_rate"
 APPROVALS = "approval_numbers"
 COUNTRY = "current-country-of-residence"
-MOST_APPROVALS = 100_000
 ALLOWED = "participant_group_allowlist"
 BLOCKED = "participant_group_blocklist"
 REVIEW_DAYS = 21
@@ -136,9 +135,9 @@ def filters_of(offer: Offer, known: Iterable[Mapping[str, Any]]) -> list[dict[st
     if offer.needs_group:
         filters.append(_group_filter(ALLOWED, [offer.needs_group]))
     if offer.approved_percent is not None:
-        filters.append(_range(by_id, APPROVAL_RATE, offer.approved_percent, 100))
+        filters.append(_at_least(by_id, APPROVAL_RATE, offer.approved_percent))
     if offer.approved_work:
-        filters.append(_range(by_id, APPROVALS, offer.approved_work, MOST_APPROVALS))
+        filters.append(_at_least(by_id, APPROVALS, offer.approved_work))
     if offer.countries:
         filters.append(_choice(by_id, COUNTRY, [COUNTRY_NAMES[code] for code in offer.countries]))
     return filters
@@ -148,9 +147,10 @@ def _group_filter(name: str, groups: list[str]) -> dict[str, Any]:
     return {"filter_id": name, "selected_values": groups}
 
 
-def _range(known: Mapping[str, Mapping[str, Any]], name: str, lower: int, upper: int) -> dict[str, Any]:
+def _at_least(known: Mapping[str, Mapping[str, Any]], name: str, lower: int) -> dict[str, Any]:
+    """A range without an upper bound, which Prolific takes for the highest possible."""
     _need(known, name, "range")
-    return {"filter_id": name, "selected_range": {"lower": lower, "upper": upper}}
+    return {"filter_id": name, "selected_range": {"lower": lower}}
 
 
 def _choice(known: Mapping[str, Mapping[str, Any]], name: str, wanted: list[str]) -> dict[str, Any]:
