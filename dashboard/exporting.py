@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Any
 
 from accounts.models import Environment
-from annotation.importing.rows import StoryRow
 from annotation.models import CheckKey, Story, Study
 from annotation.protocols.base import field_name
 from dashboard.baseline import newest_consent
@@ -80,20 +79,7 @@ def _checks(study: Study) -> dict[str, Any] | None:
 
 
 def _source_row(story: Story) -> dict[str, Any]:
-    row = StoryRow(
-        file="",
-        line=0,
-        story_id=story.story_id,
-        core_id=story.core_id,
-        scenario_name=story.scenario_name,
-        story_prompt_example=story.story_prompt_example,
-        severity_original=story.severity_original,
-        story_generator_model=story.story_generator_model,
-        content=story.content,
-        harmfulness_predicted=tuple(story.harmfulness_predicted),
-        unethicality_predicted=tuple(story.unethicality_predicted),
-    )
-    return story.study.protocol.source_row(row)
+    return story.study.protocol.source_row(story.as_row())
 
 
 def _key(key: AnswerKey) -> dict[str, Any]:

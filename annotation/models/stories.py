@@ -10,6 +10,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from annotation.importing.rows import StoryRow
 from annotation.models.studies import Study
 
 
@@ -145,6 +146,22 @@ class Story(models.Model):
 
     def __str__(self) -> str:
         return self.story_id
+
+    def as_row(self) -> StoryRow:
+        """The row from which the story was imported, as far as it is stored."""
+        return StoryRow(
+            file="",
+            line=self.source_line,
+            story_id=self.story_id,
+            core_id=self.core_id,
+            scenario_name=self.scenario_name,
+            story_prompt_example=self.story_prompt_example,
+            severity_original=self.severity_original,
+            story_generator_model=self.story_generator_model,
+            content=self.content,
+            harmfulness_predicted=tuple(self.harmfulness_predicted),
+            unethicality_predicted=tuple(self.unethicality_predicted),
+        )
 
     @property
     def item(self) -> Any:

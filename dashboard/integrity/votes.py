@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from django.db import connection
 
-from annotation.importing.rows import StoryRow
 from annotation.models import Story, Study
 from annotation.protocols import UnknownProtocol, get_protocol
 from annotation.protocols.base import IncompleteForm, Protocol
@@ -131,24 +130,8 @@ def _counts_against(protocol: Protocol, question: str, option: str) -> bool | st
 def _stories_not_as_imported(study_id: int | None) -> Iterator[int]:
     stories = Story.objects.filter(study=study_id) if study_id else Story.objects.all()
     for story in stories.order_by("pk").iterator(chunk_size=CHUNK):
-        if _as_imported(story).content_hash != story.content_hash:
+        if story.as_row().content_hash != story.content_hash:
             yield story.pk
-
-
-def _as_imported(story: Story) -> StoryRow:
-    return StoryRow(
-        file="",
-        line=story.source_line,
-        story_id=story.story_id,
-        core_id=story.core_id,
-        scenario_name=story.scenario_name,
-        story_prompt_example=story.story_prompt_example,
-        severity_original=story.severity_original,
-        story_generator_model=story.story_generator_model,
-        content=story.content,
-        harmfulness_predicted=tuple(story.harmfulness_predicted),
-        unethicality_predicted=tuple(story.unethicality_predicted),
-    )
 
 
 CHECKS = (
