@@ -6,12 +6,11 @@ import math
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from accounts.models import PlatformIdentity
 from annotation.models import Story, Study
-from recruitment.links import absolute
+from recruitment.links import campaign_address
 from recruitment.marketplace import Offer
 from recruitment.models import Campaign
 from recruitment.prolific.payloads import limits_of
@@ -32,14 +31,13 @@ def reference_of(campaign: Campaign) -> str:
 def offer_of(campaign: Campaign) -> Offer:
     """The campaign as its platform has to know it."""
     is_test = campaign.purpose == Campaign.Purpose.TEST
-    path = reverse("recruitment:campaign", kwargs={"slug": campaign.study.slug, "number": campaign.number})
     return Offer(
         reference=reference_of(campaign),
         is_test=is_test,
         title=campaign.title,
         description=campaign.description,
         keywords=campaign.keywords,
-        entry_url=absolute(path),
+        entry_url=campaign_address(campaign),
         reward=campaign.reward,
         currency=campaign.currency,
         seats=campaign.seats,
@@ -57,6 +55,17 @@ def offer_of(campaign: Campaign) -> Offer:
         excludes_groups=(campaign.incomplete_group,) if campaign.incomplete_group else (),
         completion_code=campaign.completion_code,
         screen_out_code=campaign.screen_out_code,
+    )
+
+
+def is_one_posting(campaign: Campaign) -> bool:
+    """Whether more seats widen the one posting there is, instead of making others beside it.
+
+    So it is on Prolific, where a campaign is one study, and for a test: Mechanical Turk offers the same HIT
+    to nobody twice, but another HIT of the same kind.
+    """
+    return (
+        campaign.platform == PlatformIdentity.Platform.PROLIFIC or campaign.purpose == Campaign.Purpose.TEST
     )
 
 

@@ -25,7 +25,16 @@ from recruitment.actions.mailing import (
     note_not_mailed,
     send_link,
 )
-from recruitment.actions.payments import approve, due_payments, give_bonus, reject, send_payment, top_up
+from recruitment.actions.payments import (
+    approve,
+    approve_waiting,
+    ask_again,
+    due_payments,
+    give_bonus,
+    reject,
+    send_payment,
+    top_up,
+)
 from recruitment.actions.reconciling import (
     confirm_by_hand,
     reconcile,
@@ -34,13 +43,17 @@ from recruitment.actions.reconciling import (
     settle_visit,
     take_in,
 )
+from recruitment.actions.seats import add_seats
 from recruitment.actions.visits import arrive_for_campaign, note_refused_visit, send_to_hand_in
 
 __all__ = [
     "CampaignSettings",
+    "add_seats",
     "approve",
+    "approve_waiting",
     "arrive_by_link",
     "arrive_for_campaign",
+    "ask_again",
     "ask_for_links",
     "change_campaign",
     "confirm_address",

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
+from uuid import uuid5
 
 from django.db import transaction
 from django.db.models import Max
@@ -18,10 +19,10 @@ from django.utils.translation import gettext as _
 from accounts.models import PlatformIdentity, User
 from annotation import actions as annotation_actions
 from annotation.models import Event, Study
-from recruitment.campaigns import offer_of, problems_of, reference_of
+from recruitment.campaigns import is_one_posting, offer_of, problems_of, reference_of
 from recruitment.codes import new_code
 from recruitment.errors import CannotRecruit
-from recruitment.marketplace import Group, Marketplace, MarketplaceError, PostingRequest
+from recruitment.marketplace import Group, Marketplace, MarketplaceError, PostingRequest, Refused
 from recruitment.models import Campaign, Posting
 from recruitment.queueing import now_or_never, soon
 
@@ -160,8 +161,11 @@ def put_up(*, campaign: Campaign, marketplace: Marketplace, now: datetime) -> Ca
         _make_groups(campaign, marketplace)
         if not campaign.remote_id:
             _keep(campaign, remote_id=marketplace.prepare(offer_of(campaign)))
-        for posting in campaign.postings.filter(state=Posting.State.WANTED).order_by("number"):
-            _post(campaign, posting, marketplace, now=now)
+        for posting in campaign.postings.order_by("number"):
+            if posting.state == Posting.State.WANTED:
+                _post(campaign, posting, marketplace, now=now)
+            elif is_one_posting(campaign):
+                _widen(campaign, posting, marketplace)
     except MarketplaceError as error:
         _keep(campaign, problem=str(error))
         raise
@@ -181,24 +185,38 @@ def _make_groups(campaign: Campaign, marketplace: Marketplace) -> None:
 
 def _post(campaign: Campaign, posting: Posting, marketplace: Marketplace, *, now: datetime) -> None:
     asked = _note_asked(posting, now=now)
+    if asked is None:
+        return
     request = PostingRequest(posting.number, posting.seats, posting.request_token, asked)
     remote_id = marketplace.post(offer_of(campaign), campaign.remote_id, request)
-    _note_made(posting, remote_id, now=now)
+    if not _note_made(posting, remote_id, now=now):
+        marketplace.end(campaign.remote_id, [remote_id])
+
+
+def _widen(campaign: Campaign, posting: Posting, marketplace: Marketplace) -> None:
+    """Bring a posting to its seats. The token is that of this number of seats, and of no other."""
+    token = uuid5(posting.request_token, str(posting.seats))
+    marketplace.widen(campaign.remote_id, posting.remote_id, seats=posting.seats, token=token)
 
 
 @transaction.atomic
-def _note_asked(posting: Posting, *, now: datetime) -> datetime:
+def _note_asked(posting: Posting, *, now: datetime) -> datetime | None:
+    """Since when it is asked for; None when the campaign has been ended meanwhile."""
+    if _lock(posting.campaign).state != State.CREATING:
+        return None
     Posting.objects.filter(pk=posting.pk, first_asked_at=None).update(first_asked_at=now)
     posting.refresh_from_db(fields=["first_asked_at"])
-    assert posting.first_asked_at is not None
     return posting.first_asked_at
 
 
 @transaction.atomic
-def _note_made(posting: Posting, remote_id: str, *, now: datetime) -> None:
-    Posting.objects.filter(pk=posting.pk, state=Posting.State.WANTED).update(
-        state=Posting.State.MADE, remote_id=remote_id, made_at=now
-    )
+def _note_made(posting: Posting, remote_id: str, *, now: datetime) -> bool:
+    """Whether it is still wanted: the campaign may have been ended while the platform made it."""
+    known = _lock(posting.campaign).state
+    state = Posting.State.ENDED if known == State.ENDED else Posting.State.MADE
+    waiting = Posting.objects.filter(pk=posting.pk, state=Posting.State.WANTED)
+    waiting.update(state=state, remote_id=remote_id, made_at=now)
+    return known == State.CREATING
 
 
 @transaction.atomic
@@ -244,14 +262,49 @@ def resume_campaign(
     _check_state(campaign, State.PAUSED)
     until = now + timedelta(days=campaign.days_open)
     marketplace.resume(campaign.remote_id, _remote_ids(campaign), until=until)
+    if campaign.postings.filter(state=Posting.State.WANTED).exists():
+        return go_on(campaign=campaign, by=by, now=now)
     return _become(campaign, State.LIVE, by=by, now=now)
 
 
+@transaction.atomic
+def go_on(*, campaign: Campaign, by: User | None, now: datetime) -> Campaign:
+    """Have a worker make what is not on the platform yet."""
+    campaign = _become(campaign, State.CREATING, by=by, now=now)
+    soon(PUT_UP_TASK, campaign.pk)
+    return campaign
+
+
 def end_campaign(*, campaign: Campaign, marketplace: Marketplace, by: User | None, now: datetime) -> Campaign:
-    """Let nobody new begin, for good. Who works may hand in, and is still compared and paid."""
-    _check_state(campaign, State.LIVE, State.PAUSED)
-    marketplace.end(campaign.remote_id, _remote_ids(campaign))
+    """Let nobody new begin, for good. Who works may hand in, and is still compared and paid.
+
+    Also while it is put up, for one that the platform refuses to make whole.
+    """
+    _check_state(campaign, State.CREATING, State.LIVE, State.PAUSED)
+    if campaign.state == State.CREATING:
+        campaign = _become(campaign, State.PAUSED, by=by, now=now)  # so that nothing more is made
+    if campaign.remote_id:
+        _find_half_made(campaign, marketplace, now=now)
+        marketplace.end(campaign.remote_id, _remote_ids(campaign))
     return _become(campaign, State.ENDED, by=by, now=now)
+
+
+def _find_half_made(campaign: Campaign, marketplace: Marketplace, *, now: datetime) -> None:
+    """Ask again for what may have been made and was never heard of, so that it is ended with the others.
+
+    Not on Prolific, where the posting is the study itself, and ends with it.
+    """
+    if campaign.platform == PlatformIdentity.Platform.PROLIFIC:
+        return
+    unheard = campaign.postings.filter(state=Posting.State.WANTED, first_asked_at__isnull=False)
+    for posting in unheard.order_by("number"):
+        assert posting.first_asked_at is not None
+        request = PostingRequest(posting.number, posting.seats, posting.request_token, posting.first_asked_at)
+        try:
+            remote_id = marketplace.post(offer_of(campaign), campaign.remote_id, request)
+        except Refused:
+            continue  # then it is not there
+        _note_made(posting, remote_id, now=now)
 
 
 @transaction.atomic

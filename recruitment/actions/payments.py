@@ -30,7 +30,7 @@ from recruitment.marketplace import (
 )
 from recruitment.models import Campaign, Payment, Submission
 from recruitment.queueing import soon
-from recruitment.reconciliation.queries import hourly_pay_of, to_top_up
+from recruitment.reconciliation.queries import hourly_pay_of, to_approve, to_top_up
 
 Kind = Payment.Kind
 State = Payment.State
@@ -39,6 +39,7 @@ SENDING = timedelta(minutes=5)
 SEND_TASK = "recruitment.tasks.send_payment"
 CENT = Decimal("0.01")
 BONUSES = (Kind.BONUS, Kind.TOP_UP)
+DECISIONS = (Kind.APPROVAL, Kind.REJECTION)
 
 
 @transaction.atomic
@@ -109,6 +110,11 @@ def give_bonus(
     return _request(submission, kind, amount, reason.strip(), by=by, now=now)
 
 
+def approve_waiting(*, campaign: Campaign, by: User | None, now: datetime) -> list[Payment]:
+    """Approve all work of a campaign whose visit is confirmed and that nobody has decided yet."""
+    return [approve(submission=work, by=by, now=now) for work in to_approve(campaign)]
+
+
 def top_up(*, campaign: Campaign, by: User | None, now: datetime) -> list[Payment]:
     """Pay everybody whose work was approved what is missing to the study's hourly rate, once for each.
 
@@ -128,6 +134,37 @@ def top_up(*, campaign: Campaign, by: User | None, now: datetime) -> list[Paymen
         give_bonus(submission=work, amount=found.top_up, reason=reason, top_up=True, by=by, now=now)
         for work in to_top_up(campaign)
     ]
+
+
+@transaction.atomic
+def ask_again(*, payment: Payment, by: User | None, now: datetime) -> Payment:
+    """Ask for a payment that the platform refused once more, as a new one of the same kind and amount.
+
+    Raises :class:`CannotPay` for one that was not refused, or that has been asked for again already.
+    """
+    submission = _lock(payment.submission)
+    payment = Payment.objects.get(pk=payment.pk)
+    if payment.state != State.FAILED or is_replaced(payment):
+        raise CannotPay(_("Only what the platform refused can be asked for again, and each only once."))
+    if payment.kind == Kind.APPROVAL:
+        return approve(submission=submission, by=by, now=now)
+    if payment.kind == Kind.REJECTION:
+        return reject(submission=submission, reason=payment.reason, category=payment.category, by=by, now=now)
+    return give_bonus(
+        submission=submission,
+        amount=payment.amount,
+        reason=payment.reason,
+        top_up=payment.kind == Kind.TOP_UP,
+        by=by,
+        now=now,
+    )
+
+
+def is_replaced(payment: Payment) -> bool:
+    """Whether something newer stands in a refused payment's place."""
+    kinds = DECISIONS if payment.kind in DECISIONS else (payment.kind,)
+    newer = Payment.objects.filter(submission=payment.submission_id, kind__in=kinds, pk__gt=payment.pk)
+    return newer.exists() if payment.kind != Kind.BONUS else newer.filter(amount=payment.amount).exists()
 
 
 @transaction.atomic
@@ -195,9 +232,11 @@ def _pay_bonus(payment: Payment, work: str, person: str, marketplace: Marketplac
         same_amount_paid=others.filter(state=State.DONE).count(),
     )
     if not request.remote_id:
-        # Stored before anything is paid, so that whoever goes on pays this one and makes no other.
-        request = replace(request, remote_id=marketplace.prepare_bonus(request))
-        Payment.objects.filter(pk=payment.pk).update(remote_id=request.remote_id)
+        # Stored before anything is paid, so that whoever goes on pays this one and makes no other. What
+        # has only now been made was not paid by an earlier try.
+        prepared = marketplace.prepare_bonus(request)
+        request = replace(request, remote_id=prepared, maybe_paid=request.maybe_paid and not prepared)
+        Payment.objects.filter(pk=payment.pk).update(remote_id=prepared)
     marketplace.bonus(request)
 
 
@@ -224,9 +263,12 @@ def due_payments(*, now: datetime) -> list[int]:
 
 @transaction.atomic
 def _give_back(payment: Payment, error: Unreachable) -> None:
-    """Let it be sent again: as for the first time, if the platform certainly did not do it."""
+    """Let it be sent again: as for the first time, if the platform certainly did not do it.
+
+    That it was not done this time says nothing about an earlier one of which nobody knows what came of it.
+    """
     changes: dict[str, Any] = {"sending_until": None, "problem": str(error)}
-    if not error.maybe_done:
+    if not error.maybe_done and payment.tries == 1:
         changes |= {"state": State.REQUESTED, "tries": 0, "first_sent_at": None}
     Payment.objects.filter(pk=payment.pk, state=State.SENDING).update(**changes)
 
@@ -256,8 +298,7 @@ def _bonuses(submission: Submission) -> QuerySet[Payment]:
 
 
 def _decision(submission: Submission) -> Payment | None:
-    kinds = [Kind.APPROVAL, Kind.REJECTION]
-    return submission.payments.filter(kind__in=kinds).exclude(state=State.FAILED).first()
+    return submission.payments.filter(kind__in=DECISIONS).exclude(state=State.FAILED).first()
 
 
 def _check_handed_in(submission: Submission) -> None:

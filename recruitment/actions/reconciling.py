@@ -172,12 +172,16 @@ def settle_difference(*, difference: Difference, how: str, by: User | None, now:
 def confirm_by_hand(*, difference: Difference, how: str, by: User | None, now: datetime) -> Difference:
     """Let the votes of a visit count on a researcher's word, and settle the difference about it.
 
+    Where the campaign approves confirmed work by itself, work that waits for a decision is approved, too.
     Raises :class:`CannotSettle` for work of which nothing is here.
     """
     visit = difference.visit or (difference.submission.visit if difference.submission else None)
     if visit is None or visit.session is None:
         raise CannotSettle(_("Nothing of this work is here, so there is nothing that could count."))
     annotation_actions.confirm_session(session=visit.session, by=by, now=now)
+    submission = Submission.objects.filter(visit=visit, status=Submission.Status.SUBMITTED).first()
+    if submission and difference.campaign.approves_by_itself and _decision(submission) is None:
+        approve(submission=submission, by=by, now=now)
     return settle_difference(difference=difference, how=how, by=by, now=now)
 
 
@@ -316,10 +320,11 @@ def _there(submission: Submission | None) -> There | None:
 
 
 def _decision(submission: Submission | None) -> str | None:
+    """Our own newest decision, also one that the platform refused: no sweep asks for the same again."""
     if submission is None:
         return None
     kinds = [Payment.Kind.APPROVAL, Payment.Kind.REJECTION]
-    made = submission.payments.filter(kind__in=kinds).exclude(state=Payment.State.FAILED).first()
+    made = submission.payments.filter(kind__in=kinds).last()
     return made.kind if made else None
 
 

@@ -73,7 +73,8 @@ def _began_test(person: Enrollment) -> bool:
 
 def campaigns_to_ask() -> QuerySet[Campaign]:
     """Campaigns about which the platform may have something new to say."""
-    on_the_platform = Q(state__in=[Campaign.State.LIVE, Campaign.State.PAUSED])
+    # HITs can be taken as soon as they are made, also when the platform refuses to make the others.
+    on_the_platform = Q(state__in=[Campaign.State.CREATING, Campaign.State.LIVE, Campaign.State.PAUSED])
     waiting = Exists(
         Visit.objects.filter(campaign=OuterRef("pk"), session__state=WorkSession.State.OPEN)
     ) | Exists(Submission.objects.filter(campaign=OuterRef("pk"), status=Submission.Status.SUBMITTED))
@@ -87,9 +88,10 @@ def campaigns_to_put_up() -> list[int]:
 
 
 def _decisions(submission: OuterRef) -> QuerySet[Payment]:
+    """Also what the platform refused: that is for a researcher to ask for again, not for every sweep."""
     return Payment.objects.filter(
         submission=submission, kind__in=[Payment.Kind.APPROVAL, Payment.Kind.REJECTION]
-    ).exclude(state=Payment.State.FAILED)
+    )
 
 
 def hourly_pay_of(campaign: Campaign) -> HourlyPay | None:
@@ -109,3 +111,10 @@ def to_top_up(campaign: Campaign) -> QuerySet[Submission]:
     )
     approved = Submission.objects.filter(campaign=campaign, status=Submission.Status.APPROVED)
     return approved.filter(~Exists(topped)).order_by("pk")
+
+
+def to_approve(campaign: Campaign) -> QuerySet[Submission]:
+    """Work of confirmed visits that was handed in and that nobody has decided."""
+    confirmed = Q(visit__session__state=WorkSession.State.CONFIRMED, status=Submission.Status.SUBMITTED)
+    work = Submission.objects.filter(confirmed, campaign=campaign)
+    return work.filter(~Exists(_decisions(OuterRef("pk")))).order_by("pk")

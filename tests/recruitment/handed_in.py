@@ -1,0 +1,122 @@
+"""Work handed in on the double of Mechanical Turk, for tests of what follows from it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from accounts.models import PlatformIdentity
+from annotation import actions as annotation_actions
+from annotation.models import Assignment, Enrollment, Study
+from recruitment import actions
+from recruitment.actions import CampaignSettings
+from recruitment.arriving.arrival import Arrival
+from recruitment.marketplace import Work
+from recruitment.models import Campaign, Payment, Submission, Visit
+from tests import builders
+from tests.doubles.mturk.client import marketplace_for
+from tests.doubles.mturk.server import MTurkDouble
+from tests.recruitment.campaigns import STORIES, make_campaign
+
+SITE = "https://www.mturk.com"
+
+
+class Desk:
+    """A campaign that is on the double, people who work in it, and what workers of the queue do."""
+
+    def __init__(self, double: MTurkDouble, study: Study, settings: CampaignSettings | None = None) -> None:
+        self.double, self.study = double, study
+        self.marketplace = marketplace_for(double)
+        settings = settings or replace(STORIES, seats=18)
+        now = timezone.now()
+        draft = make_campaign(study, settings, now=now)
+        started = actions.start_campaign(campaign=draft, marketplace=self.marketplace, by=None, now=now)
+        self.campaign: Campaign = actions.put_up(campaign=started, marketplace=self.marketplace, now=now)
+
+    def come(self) -> Visit:
+        """Somebody new takes a seat, agrees, and opens our page in the frame."""
+        worker = self.double.crowd.hire().worker_id
+        hit = self.double.crowd.available(worker)[0]
+        seat = self.double.crowd.accept(hit, worker)
+        arrival = Arrival(seat.assignment_id, hit, worker, SITE)
+        visit = actions.arrive_for_campaign(
+            campaign=self.campaign, arrival=arrival, is_proven=False, now=timezone.now()
+        )
+        builders.consent(visit.enrollment)
+        return Visit.objects.select_related("session", "enrollment", "campaign__study").get(pk=visit.pk)
+
+    def answer(self, visit: Visit) -> None:
+        """The person answers what the visit is for."""
+        person = Enrollment.objects.select_related("study").get(pk=visit.enrollment_id)
+        given = annotation_actions.assign_next_story(
+            enrollment=person, now=timezone.now(), session_id=visit.session_id
+        )
+        assert isinstance(given, Assignment), given
+        annotation_actions.record_vote(
+            assignment_id=given.pk,
+            enrollment=person,
+            submitted=builders.ALL_YES,
+            now=timezone.now(),
+            session_id=visit.session_id,
+        )
+
+    def submit(self, visit: Visit, *, receipt: str | None = None) -> None:
+        """The browser hands the form of the last page in."""
+        fields = {
+            "assignmentId": visit.hit_assignment,
+            "receipt": visit.receipt if receipt is None else receipt,
+        }
+        self.double.crowd.submit(list(fields.items()))
+
+    def hand_in(self, *, confirmed: bool = True, minutes: int = 0) -> Submission:
+        """Somebody does the work and hands it in; ``confirmed``: and it has been compared, not yet paid."""
+        visit = self.come()
+        self.answer(visit)
+        actions.send_to_hand_in(visit=visit, now=visit.arrived_at + timedelta(minutes=minutes))
+        self.submit(visit)
+        listed = self.marketplace.one_work(visit.hit_assignment)
+        assert listed is not None
+        submission = actions.take_in(campaign=self.campaign, work=listed, now=timezone.now())
+        assert submission is not None
+        if confirmed:
+            assert visit.session is not None
+            annotation_actions.confirm_session(session=visit.session, by=None, now=timezone.now())
+        return submission
+
+    def look(self, submission: Submission) -> Work:
+        """What the platform says of the work now, taken in."""
+        listed = self.marketplace.one_work(submission.hit_assignment)
+        assert listed is not None
+        actions.take_in(campaign=self.campaign, work=listed, now=timezone.now())
+        return listed
+
+    def send(self, payment: Payment, *, now: datetime | None = None) -> Payment | None:
+        """What a worker does that was told to send it."""
+        return actions.send_payment(
+            payment_id=payment.pk, marketplace=self.marketplace, now=now or timezone.now()
+        )
+
+    def send_all(self) -> None:
+        for payment in actions.due_payments(now=timezone.now()):
+            actions.send_payment(payment_id=payment, marketplace=self.marketplace, now=timezone.now())
+
+    def sweep(self, *, now: datetime | None = None) -> None:
+        """Compare, then send what is due."""
+        campaign = Campaign.objects.select_related("study").get(pk=self.campaign.pk)
+        actions.reconcile(campaign=campaign, marketplace=self.marketplace, now=now or timezone.now())
+        self.send_all()
+
+    def later(self, **by: Any) -> None:
+        """Time passes on the platform."""
+        self.double.world.clock.advance(timedelta(**by))
+
+    def charges(self, kind: str = "reward") -> list[tuple[str, str]]:
+        """Amount and fee of everything that left the account for rewards, or for bonuses."""
+        rows, is_bonus = self.double.world.charges.values(), kind == "bonus"
+        return [(str(row.amount), str(row.fee)) for row in rows if (row.kind == "bonus") == is_bonus]
+
+    def worker_of(self, submission: Submission) -> str:
+        return PlatformIdentity.objects.get(annotator=submission.annotator_id).person
