@@ -346,6 +346,7 @@ def test_everything_researchers_read_is_marked(admin_client: Client, tmp_path: P
     pages += [
         client.get(reverse("dashboard:study", args=[study.slug])),
         client.get(reverse("dashboard:studies")),
+        client.get(reverse("dashboard:api_tokens")),
         client.get(reverse("dashboard:home")),
         client.get(reverse("publishing:releases")),
         client.get(reverse("publishing:release", args=[study.slug, release.number])),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -17,16 +18,18 @@ from django.utils import timezone
 from pytest_django.live_server_helper import LiveServer
 
 from annotation import actions
-from annotation.models import ApiToken, StoryImport
+from annotation.models import UNANSWERED, ApiToken, Assignment, StoryImport
 from dashboard.api.urls import urlpatterns
 from tests import builders
 from tests.dashboard.api.asking import Program, member
 from tests.test_docs import FIRST_CELL, blocks, page, section
 
 
-def test_the_guide_has_every_scope_and_every_address() -> None:
+def test_the_guide_has_every_scope_state_and_address() -> None:
     guide = page("docs/api.md")
     assert set(FIRST_CELL.findall(section(guide, "A token"))) == set(ApiToken.Scope.values)
+    (states,) = re.findall(r"^\| `state` \| (.*) \|$", section(guide, "Votes"), re.MULTILINE)
+    assert set(re.findall(r"`(\w+)`", states)) == set(Assignment.State) - set(UNANSWERED)
     listed = section(guide, "Addresses").replace("SLUG", "<slug:slug>").replace("/N/", "/<int:number>/")
     for name in (str(pattern.pattern).split("/", 2)[-1] for pattern in urlpatterns[1:]):
         assert name.removeprefix("imports/").removeprefix("releases/") in listed, name
