@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from django.http import HttpRequest
 from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated, Throttled
@@ -34,7 +33,7 @@ class TokenAuthentication(BaseAuthentication):
         token = _token(secret.strip()) if scheme.lower() == SCHEME.lower() else None
         problem = _problem(token, now)
         if token is None or problem:
-            _count_failure(request, problem, now)
+            _slow_down(retry_at(WRONG_API_TOKENS, client_of(request), now=now), now)
             raise AuthenticationFailed(problem)
         _slow_down(retry_at(API_REQUESTS, f"token {token.pk}", now=now), now)
         actions.note_use(token=token, now=now)
@@ -63,10 +62,6 @@ def _problem(token: ApiToken | None, now: datetime) -> str:
         ApiToken.Standing.REVOKED: "The token was revoked. Make a new one on the page “API tokens”.",
         ApiToken.Standing.EXPIRED: "The token's time is over. Make a new one on the page “API tokens”.",
     }[token.standing(now)]
-
-
-def _count_failure(request: HttpRequest | Request, problem: str, now: datetime) -> None:
-    _slow_down(retry_at(WRONG_API_TOKENS, client_of(request), now=now), now)
 
 
 def _slow_down(until: datetime | None, now: datetime) -> None:

@@ -41,9 +41,7 @@ exit codes: 0 done · 1 there is no such account, study or token, or it cannot b
             help="what it is for; may be repeated",
         )
         parser.add_argument("--study", metavar="SLUG", help="the only study it opens")
-        parser.add_argument(
-            "--days", type=int, default=90, metavar="N", help="how long it works (90)"
-        )
+        parser.add_argument("--days", type=int, default=90, metavar="N", help="how long it works (90)")
 
     def handle(self, *args: Any, **options: Any) -> None:
         owner = User.objects.filter(username=options["owner"]).first()
