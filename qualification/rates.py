@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
+from django.core.cache import caches
 from django.db import connection
 from django.db.models import Count, Q
 
@@ -13,6 +14,7 @@ from annotation.models import Study
 from qualification.drift import Halves, Pace
 from qualification.models import Attempt, Round
 
+KEPT_SECONDS = 24 * 3600
 _HANDED_IN = """
     SELECT t.id, t.round_id, t.passed,
            extract(epoch FROM t.submitted_at - t.started_at)::float8 AS seconds,
@@ -102,8 +104,15 @@ class RoundRates:
         return self.passed / self.submitted if self.submitted else None
 
 
+Figures = tuple[dict[int, list[QuestionRate]], dict[int, Halves], dict[int, Pace]]
+"""By the number of the round's row: its questions, how many passed early and late, how long they took."""
+
+
 def rates_of(study: Study) -> list[RoundRates]:
-    """Every round of a study, the newest first. Four queries, whatever the number of rounds."""
+    """Every round of a study, the newest first. Four queries at most, whatever the number of rounds.
+
+    What has to look at every answer is kept until another attempt is handed in.
+    """
     theirs = Q(attempts__enrollment__environment=study.environment)
     submitted = theirs & Q(attempts__state=Attempt.State.SUBMITTED)
     people = {
@@ -114,10 +123,10 @@ def rates_of(study: Study) -> list[RoundRates]:
             "succeeded": submitted & Q(attempts__passed=True),
         }.items()
     }
+    people["tries"] = Count("attempts", distinct=True, filter=submitted)
     rounds = Round.objects.filter(study=study).order_by("-number")
     counts = {counted["pk"]: counted for counted in rounds.annotate(**people).values("pk", *people)}
-    questions = _questions(study)
-    passing, paces = _paces(study)
+    questions, passing, paces = _figures(study, sum(counted["tries"] for counted in counts.values()))
     return [
         RoundRates(
             round=round,
@@ -126,10 +135,20 @@ def rates_of(study: Study) -> list[RoundRates]:
             passed=counts[round.pk]["succeeded"],
             passing=passing.get(round.pk),
             pace=paces.get(round.pk),
-            questions=questions[round.pk],
+            questions=questions.get(round.pk, []),
         )
         for round in rounds
     ]
+
+
+def _figures(study: Study, handed_in: int) -> Figures:
+    """What is asked of so many attempts handed in; from the cache where it has been asked of as many."""
+    key = f"round-figures:{study.pk}:{study.environment}:{handed_in}"
+    kept: Figures | None = caches["shared"].get(key)
+    if kept is None:
+        kept = (_questions(study), *_paces(study))
+        caches["shared"].set(key, kept, KEPT_SECONDS)
+    return kept
 
 
 def _rows(query: str, study: Study) -> list[tuple[Any, ...]]:
@@ -139,7 +158,7 @@ def _rows(query: str, study: Study) -> list[tuple[Any, ...]]:
         return rows
 
 
-def _questions(study: Study) -> defaultdict[int, list[QuestionRate]]:
+def _questions(study: Study) -> dict[int, list[QuestionRate]]:
     """Per round its questions, in the order in which people meet them."""
     order = {question.key: number for number, question in enumerate(study.protocol.questions)}
     found: defaultdict[int, list[QuestionRate]] = defaultdict(list)
@@ -147,7 +166,7 @@ def _questions(study: Study) -> defaultdict[int, list[QuestionRate]]:
         found[round_id].append(QuestionRate(story_id, position, question, row, Halves(*counts), alone))
     for rates in found.values():
         rates.sort(key=lambda rate: (rate.position, order.get(rate.question, 0), rate.row))
-    return found
+    return dict(found)
 
 
 def _paces(study: Study) -> tuple[dict[int, Halves], dict[int, Pace]]:
