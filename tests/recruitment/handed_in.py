@@ -120,3 +120,6 @@ class Desk:
 
     def worker_of(self, submission: Submission) -> str:
         return PlatformIdentity.objects.get(annotator=submission.annotator_id).person
+
+    def worker_of_visit(self, visit: Visit) -> str:
+        return PlatformIdentity.objects.get(annotator=visit.enrollment.annotator_id).person

@@ -1,0 +1,215 @@
+"""What a platform says and what is here are brought together: counted, doubted, shown once, settled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from annotation.models import Assignment, Event, Story, WorkSession
+from recruitment import actions
+from recruitment.errors import CannotSettle
+from recruitment.marketplace import Status, Unreachable, Work
+from recruitment.models import Campaign, Difference, Grant, Payment, Submission, Visit
+from tests import builders
+from tests.doubles.mturk.faults import Fault
+from tests.doubles.mturk.server import MTurkDouble
+from tests.recruitment.campaigns import STORIES
+from tests.recruitment.handed_in import Desk
+
+pytestmark = pytest.mark.django_db
+Kind, State = Difference.Kind, Assignment.State
+
+
+@pytest.fixture
+def desk() -> Iterator[Desk]:
+    with MTurkDouble() as double:
+        yield Desk(double, builders.make_study(stories=1), replace(STORIES, seats=6))
+
+
+def work_in(desk: Desk, *, receipt: str | None = None, hands_in: bool = True) -> Visit:
+    """Somebody answers a story and comes to the last page; ``hands_in``: and presses its button."""
+    visit = desk.come()
+    desk.answer(visit)
+    actions.send_to_hand_in(visit=visit, now=timezone.now())
+    if hands_in:
+        desk.submit(visit, receipt=receipt)
+    return visit
+
+
+def votes(visit: Visit) -> list[str]:
+    return list(Assignment.objects.filter(session=visit.session_id).values_list("state", flat=True))
+
+
+def only_difference(kind: str) -> Difference:
+    (found,) = Difference.objects.all()
+    assert found.kind == kind
+    return found
+
+
+def over(desk: Desk) -> Any:
+    """A moment after everybody's time is over."""
+    return timezone.now() + desk.campaign.time_allowed + timedelta(hours=1)
+
+
+def settle(difference: Difference, how: str = "She wrote to us.") -> Difference:
+    return actions.settle_difference(difference=difference, how=how, by=None, now=timezone.now())
+
+
+def test_votes_count_once_the_platform_has_confirmed_the_visit(desk: Desk) -> None:
+    visit = work_in(desk)
+    assert votes(visit) == [State.PENDING]
+    for _time in range(2):
+        desk.sweep()
+    assert votes(visit) == [State.SUBMITTED]
+    session = WorkSession.objects.get()
+    assert (session.state, session.identity_claimed) == (WorkSession.State.CONFIRMED, False)
+    assert desk.charges() == [("0.25", "0.05")]
+    assert not Difference.objects.exists()
+    calls = sum(desk.double.calls.values())
+    campaign = Campaign.objects.select_related("study").get()
+    outcome = actions.reconcile(campaign=campaign, marketplace=desk.marketplace, now=timezone.now())
+    assert (outcome.looked_at, sum(desk.double.calls.values()) - calls) == (0, 0), (
+        "what is settled costs no call"
+    )
+
+
+def test_work_without_our_receipt_waits_for_somebody(desk: Desk) -> None:
+    visit = work_in(desk, receipt="typed by hand")
+    for _time in range(3):
+        desk.sweep()
+    difference = only_difference(Kind.WRONG_RECEIPT)
+    assert (votes(visit), desk.charges()) == ([State.PENDING], [])
+    with pytest.raises(CannotSettle, match="in a few words"):
+        settle(difference, "  ")
+    actions.confirm_by_hand(difference=difference, how="It is all there.", by=None, now=timezone.now())
+    desk.send_all()
+    assert (votes(visit), desk.charges()) == ([State.SUBMITTED], [("0.25", "0.05")])
+    desk.sweep()
+    found = Difference.objects.get()
+    assert (found.settled_how, Payment.objects.count()) == ("It is all there.", 1)
+    assert Event.objects.filter(subject=f"wrong_receipt {found.pk}", note="It is all there.").exists()
+
+
+def test_settling_twice_keeps_the_first_word(desk: Desk) -> None:
+    work_in(desk, receipt="typed by hand")
+    desk.sweep()
+    difference = only_difference(Kind.WRONG_RECEIPT)
+    settle(difference, "first")
+    assert settle(difference, "second").settled_how == "first"
+    desk.sweep()
+    assert Difference.objects.filter(settled_at=None).count() == 0, "it is not raised again"
+
+
+def test_where_a_researcher_approves_confirming_by_hand_pays_nobody() -> None:
+    with MTurkDouble() as double:
+        desk = Desk(
+            double, builders.make_study(stories=1), replace(STORIES, seats=3, approves_by_itself=False)
+        )
+        visit = work_in(desk, receipt="typed by hand")
+        desk.sweep()
+        difference = only_difference(Kind.WRONG_RECEIPT)
+        actions.confirm_by_hand(difference=difference, how="Fine.", by=None, now=timezone.now())
+        work_in(desk)
+        desk.sweep()
+        assert (votes(visit), Payment.objects.count()) == ([State.SUBMITTED], 0)
+        paid = actions.approve_waiting(campaign=desk.campaign, by=None, now=timezone.now())
+        assert len(paid) == 2
+        assert actions.approve_waiting(campaign=desk.campaign, by=None, now=timezone.now()) == []
+
+
+def test_who_never_hands_in_is_doubted_after_two_looks_and_their_slot_is_free(desk: Desk) -> None:
+    visit = work_in(desk, hands_in=False)
+    late = over(desk)
+    desk.later(hours=2)
+    desk.sweep()
+    desk.sweep(now=late)
+    assert votes(visit) == [State.PENDING], "one look may have been a stale one"
+    assert not Difference.objects.exists()
+    desk.sweep(now=late + timedelta(minutes=5))
+    assert votes(visit) == [State.DOUBTED]
+    assert Story.objects.get(role=Story.Role.MAIN).has_free_slot
+    only_difference(Kind.NOT_HANDED_IN)
+    assert Grant.objects.get().kind == Grant.Kind.INCOMPLETE
+
+
+def test_a_platform_that_does_not_answer_has_not_said_that_somebody_is_missing(desk: Desk) -> None:
+    visit = work_in(desk, hands_in=False)
+    late = over(desk)
+    desk.double.faults.rates = {"ListAssignmentsForHIT": 1.0}
+    desk.double.faults.kinds = (Fault.BEFORE,)
+    for minutes in (0, 5, 10):
+        with pytest.raises(Unreachable):
+            desk.sweep(now=late + timedelta(minutes=minutes))
+    assert votes(visit) == [State.PENDING]
+
+
+def test_who_was_given_up_and_is_then_listed_counts_and_is_shown(desk: Desk) -> None:
+    visit = work_in(desk)
+    late = over(desk)
+    desk.double.faults.rates = {"ListAssignmentsForHIT": 1.0}
+    desk.double.faults.kinds = (Fault.STALE,)
+    desk.double.faults.longest_lag = 1
+    desk.sweep(now=late)
+    desk.sweep(now=late + timedelta(minutes=5))
+    assert votes(visit) == [State.DOUBTED]
+    desk.double.faults.rates = {}
+    desk.sweep(now=late + timedelta(hours=2))
+    assert votes(visit) == [State.SUBMITTED]
+    assert set(Difference.objects.values_list("kind", flat=True)) == {
+        Kind.NOT_HANDED_IN,
+        Kind.DOUBTED_BUT_THERE,
+    }
+    assert desk.charges() == [("0.25", "0.05")]
+
+
+def test_work_of_which_nothing_is_here_is_shown_once_and_not_paid(desk: Desk) -> None:
+    worker = desk.double.crowd.hire().worker_id
+    seat = desk.double.crowd.accept(desk.double.crowd.available(worker)[0], worker)
+    desk.double.crowd.submit([("assignmentId", seat.assignment_id), ("receipt", "none")])
+    for hours in (0, 1, 2):
+        desk.sweep(now=timezone.now() + timedelta(hours=hours))
+    difference = only_difference(Kind.NO_DATA)
+    assert desk.charges() == []
+    with pytest.raises(CannotSettle, match="Nothing of this work is here"):
+        actions.confirm_by_hand(difference=difference, how="?", by=None, now=timezone.now())
+    assert difference.submission is not None
+    actions.reject(submission=difference.submission, reason="Nothing came.", by=None, now=timezone.now())
+    settle(difference)
+    desk.send_all()
+    desk.sweep(now=timezone.now() + timedelta(hours=3))
+    assert Difference.objects.filter(settled_at=None).count() == 0
+
+
+def test_what_is_decided_on_the_platforms_own_pages_is_shown_once(desk: Desk) -> None:
+    visit = work_in(desk)
+    desk.marketplace.approve(visit.hit_assignment, person=desk.worker_of_visit(visit))
+    for hours in (0, 1):
+        desk.sweep(now=timezone.now() + timedelta(hours=hours))
+    only_difference(Kind.DECIDED_THERE)
+    assert votes(visit) == [State.SUBMITTED]
+    assert (Payment.objects.count(), desk.charges()) == (0, [("0.25", "0.05")])
+
+
+def test_a_stale_answer_takes_nothing_back(desk: Desk) -> None:
+    submission = desk.hand_in()
+    stale = Work(submission.hit_assignment, desk.worker_of(submission), Status.ACTIVE)
+    taken = actions.take_in(campaign=desk.campaign, work=stale, now=timezone.now())
+    assert taken is not None
+    assert (taken.status, taken.receipt) == (Submission.Status.SUBMITTED, submission.receipt)
+
+
+def test_votes_that_count_at_once_are_taken_back_for_who_never_hands_in() -> None:
+    with MTurkDouble() as double:
+        desk = Desk(double, builders.make_study(stories=1), replace(STORIES, seats=3, counts_at_once=True))
+        visit = work_in(desk, hands_in=False)
+        assert votes(visit) == [State.SUBMITTED]
+        late = over(desk)
+        desk.later(hours=2)
+        for minutes in (0, 5):
+            desk.sweep(now=late + timedelta(minutes=minutes))
+        assert votes(visit) == [State.DOUBTED]
