@@ -1,7 +1,8 @@
 """Every address of the site outside the researchers' pages and the back office, as everybody there is.
 
-The researchers' pages are walked in test_roles, the API in api.test_rights. What is left is public, opens by a signed token whoever is
-signed in, or belongs to whoever has an account; a role in a study opens none of it, nor the back office.
+The researchers' pages are walked in test_roles, the API in api.test_rights. What is left is public, opens by
+a signed token whoever is signed in, is for platforms, or belongs to whoever has an account; a role in a study
+opens none of it, nor the back office.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ PUBLIC: dict[str, tuple[Any, ...]] = {
     "recruitment:campaign": ("pilot", 1),
 }
 """Addresses that anybody may open, with their arguments."""
+OF_PLATFORMS = {"mturk:notification", "prolific:hook"}
+"""Where platforms post what has changed."""
 OF_ACCOUNTS = {"accounts:sign_in", "accounts:sign_out", "accounts:password"}
 VALUES = {"token": "1-1.not-ours", "position": 1, "assignment_id": 1}
 """What stands in an address that opens by a token; nobody made this one."""
@@ -77,7 +80,7 @@ def everybody() -> dict[str, Client]:
 
 
 def test_every_address_is_walked_somewhere() -> None:
-    assert set(ADDRESSES) - set(BY_TOKEN) == set(PUBLIC) | OF_ACCOUNTS
+    assert set(ADDRESSES) - set(BY_TOKEN) == set(PUBLIC) | OF_ACCOUNTS | OF_PLATFORMS
 
 
 def test_a_token_that_nobody_made_opens_nothing_whoever_brings_it(everybody: dict[str, Client]) -> None:
@@ -107,6 +110,16 @@ def test_what_is_public_is_the_same_for_everybody(
         assert set(found.values()) == {expected}, name
         posted = {client.post(address).status_code for client in everybody.values()}
         assert posted == ({422} if name == "link:again" else {405}), name  # 422: an empty form
+
+
+def test_what_platforms_post_is_taken_from_nobody_else(everybody: dict[str, Client]) -> None:
+    for name in OF_PLATFORMS:
+        for environment in ("live", "rehearsal", "nowhere"):
+            address = reverse(name, kwargs={"environment": environment})
+            for who, client in everybody.items():
+                assert client.get(address).status_code == 405
+                posted = client.post(address, b"{}", content_type="application/json").status_code
+                assert posted in (401, 403, 404), f"{name} as {who}"
 
 
 def test_a_password_is_changed_by_who_is_signed_in(everybody: dict[str, Client]) -> None:
