@@ -11,34 +11,41 @@ from typing import TYPE_CHECKING
 
 import pytest
 from django.conf import settings
-from django.core.management import call_command
 from django.db import connection
+from django.test import TransactionTestCase
 from django.utils import timezone
+
+from tests import kept
+from tests.plugin import state_directory
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
+    from pytest_django import DjangoDbBlocker
 
 PROJECT = Path(__file__).resolve().parent.parent
 BROWSER_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PAGE_MILLISECONDS = 10_000
 SHOWS_PAGES = {"client", "admin_client", "live_server", "child_environment"}
-"""Fixtures of tests for which ``collectstatic`` must have run (about 5 seconds, once a run)."""
+"""Fixtures of tests for which ``collectstatic`` must have run."""
 _without_browser: list[str] = []
 
 
 @pytest.fixture(scope="session")
-def django_db_modify_db_settings() -> None:
-    """Give this test run a database of its own (see ``tests.plugin``)."""
+def django_db_modify_db_settings(django_db_blocker: DjangoDbBlocker) -> None:
+    """Give this test run a database of its own (see ``tests.plugin``), a copy of a migrated one."""
     name = os.environ.get("TEST_DATABASE_NAME")
     if name:
-        settings.DATABASES["default"].setdefault("TEST", {})["NAME"] = name
+        with django_db_blocker.unblock():
+            template = kept.template_database(state_directory())
+        settings.DATABASES["default"]["TEST"] |= {"NAME": name, "TEMPLATE": template}
+        TransactionTestCase._fixture_teardown = kept.empty_tables  # type: ignore[attr-defined]
 
 
 @pytest.fixture(scope="session", autouse=True)
 def collected_static(request: pytest.FixtureRequest) -> None:
     """The static files under their final names, as pages link to them, when a test shows pages."""
     if any(not SHOWS_PAGES.isdisjoint(getattr(item, "fixturenames", ())) for item in request.session.items):
-        call_command("collectstatic", interactive=False, verbosity=0)
+        kept.put_static_files(state_directory())
 
 
 @pytest.fixture(autouse=True)

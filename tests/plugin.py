@@ -43,8 +43,13 @@ def _say(line: str) -> None:
     sys.stderr.write(f"tests: {line}\n")
 
 
+def state_directory() -> Path:
+    """Where the tests' embedded servers live, and what one run leaves for the next (``tests.kept``)."""
+    return embedded.state_directory() / "test"
+
+
 def _provide_servers() -> None:
-    var = str((Path(os.environ.get("TOMANNOT_VAR") or embedded.PROJECT / "var") / "test").resolve())
+    var = str(state_directory())
     for server, own in (("DATABASE_URL", OWN_DATABASE), ("REDIS_URL", OWN_REDIS)):
         if not os.environ.get(server):
             os.environ[own] = var
