@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import jwt
 import pytest
 
 from accounts.models import PlatformIdentity
@@ -211,3 +212,41 @@ def test_nobody_comes_as_somebody_else_and_ids_stay_out_of_our_addresses(lab: Ca
     assert visit.session.identity_claimed is False
     assert person not in browser.url
     assert PlatformIdentity.objects.get(person=person).platform == PlatformIdentity.Platform.PROLIFIC
+
+
+@pytest.mark.parametrize("lab", [0], indirect=True)
+def test_a_signature_is_enough_and_where_there_are_signatures_nothing_else_is(
+    lab: Campaigns, settings: Any
+) -> None:
+    settings.PROLIFIC_SIGNED_ADDRESSES = {"live": True, "rehearsal": False}
+    lab.prolific.signs_addresses = True
+    tests = lab.put_up("test")
+    person, other = lab.double.join(), lab.double.join()
+    started, theirs = (lab.double.start(who, tests.remote_id) for who in (person, other))
+    lab.double.seen.clear()
+    browser = Browser()
+    browser.open(started.url)
+    visit = Visit.objects.select_related("session").get()
+    assert visit.session is not None
+    assert (visit.hit_assignment, visit.session.identity_claimed) == (started.submission, False)
+    assert lab.double.seen == ["GET /.well-known/study/jwks.json"]
+    assert "prolific_token" not in browser.url
+
+    plain, _token, signature = theirs.url.partition("&prolific_token=")
+    forged = (
+        plain,
+        f"{plain}&prolific_token={started.url.partition('&prolific_token=')[2]}",
+        f"{plain}&prolific_token={signature[:-8]}AAAAAAAA",
+    )
+    for url in forged:
+        assert Browser().open(url).status_code == 403
+    assert Visit.objects.count() == 1
+
+    claims = jwt.decode(signature, options={"verify_signature": False})
+    long_ago = claims | {"iat": claims["iat"] - 600, "exp": claims["exp"] - 600}
+    loaded_again = Browser()  # the tab was open for ten minutes: now Prolific is asked instead
+    loaded_again.open(f"{plain}&prolific_token={lab.platform.signer.token(long_ago)}")
+    visit = Visit.objects.select_related("session").latest("pk")
+    assert visit.session is not None
+    assert (visit.hit_assignment, visit.session.identity_claimed) == (theirs.submission, False)
+    assert lab.double.seen[-1] == f"GET /api/v1/submissions/{theirs.submission}/"
