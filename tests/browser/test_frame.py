@@ -27,7 +27,14 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 WITH_ORIGIN = f"{STRICT_SANDBOX} allow-same-origin"
 PRESSES = 4
-SPY = {"name": "spy", "value": "1", "sameSite": "None", "secure": True}
+SPY = {
+    "name": "spy",
+    "value": "1",
+    "domain": "localhost",
+    "path": "/",
+    "sameSite": "None",
+    "secure": True,
+}
 """A cookie of ours that a browser without blocking would send along from the frame."""
 
 
@@ -39,14 +46,14 @@ def double() -> Iterator[MTurkDouble]:
 
 
 @pytest.fixture
-def blocking(browser: Browser, live_server: LiveServer) -> Iterator[BrowserContext]:
+def blocking(browser: Browser) -> Iterator[BrowserContext]:
     """A profile of a Chromium that blocks the cookies of third parties."""
     chrome = browser.browser_type.launch(
         executable_path=_executable(), args=["--disable-gpu", "--test-third-party-cookie-phaseout"]
     )
     context = chrome.new_context(viewport=DESKTOP)
     context.set_default_timeout(15_000)
-    context.add_cookies([{**SPY, "url": live_server.url}])  # type: ignore[typeddict-item]
+    context.add_cookies([SPY])  # type: ignore[list-item]
     yield context
     chrome.close()
 
