@@ -32,7 +32,7 @@ def graded(story: Story, vote: Vote, choices: Sequence[Choice]) -> CheckResult |
     return CheckResult(vote=vote, key_id=key_id, passed=outcome.passed)
 
 
-def record_failure(result: CheckResult, story: Story, person: Enrollment, *, now: datetime) -> None:
+def record_failure(*, result: CheckResult, story: Story, person: Enrollment, now: datetime) -> None:
     """Say in the log that a check was failed."""
     record_event(
         study=person.study,

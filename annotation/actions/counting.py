@@ -20,7 +20,7 @@ AT_ONCE = 500
 """Assignments written in one statement."""
 
 
-def stop(assignments: QuerySet[Assignment], *, become: Assignment.State) -> int:
+def stop(*, assignments: QuerySet[Assignment], become: Assignment.State) -> int:
     """Free the slots of those whose answers hold one; returns how many there were."""
     holding = assignments.filter(state__in=COUNTING)
     stories = lock_stories(holding)
@@ -29,7 +29,7 @@ def stop(assignments: QuerySet[Assignment], *, become: Assignment.State) -> int:
     return stopped
 
 
-def again(assignments: QuerySet[Assignment]) -> tuple[int, int]:
+def again(*, assignments: QuerySet[Assignment]) -> tuple[int, int]:
     """Give answers without a slot one again where their story has it free; the others are surplus.
 
     An answer of a visit that its platform does not confirm stays out. Returns how many hold a slot now,

@@ -69,7 +69,7 @@ def exclude_annotator(
     exclusion = VoteExclusion.objects.create(
         enrollment=person, reason=reason, suspended=suspends, excluded_by=by, excluded_at=now
     )
-    counting.stop(Assignment.objects.filter(enrollment=person), become=Assignment.State.EXCLUDED)
+    counting.stop(assignments=Assignment.objects.filter(enrollment=person), become=Assignment.State.EXCLUDED)
     _record(exclusion, Event.Type.ANNOTATOR_EXCLUDED, by=by, now=now, note=reason)
     return exclusion
 
@@ -116,7 +116,7 @@ def exclude_vote(
         excluded_by=by,
         excluded_at=now,
     )
-    counting.stop(Assignment.objects.filter(pk=assignment.pk), become=Assignment.State.EXCLUDED)
+    counting.stop(assignments=Assignment.objects.filter(pk=assignment.pk), become=Assignment.State.EXCLUDED)
     _record(exclusion, Event.Type.VOTE_EXCLUDED, by=by, now=now, note=reason)
     return exclusion
 
@@ -161,7 +161,7 @@ def _readmit(exclusion: VoteExclusion, assignments: QuerySet[Assignment]) -> Rea
     """Let those count that no other exclusion keeps out."""
     kept_out = VoteExclusion.objects.standing().exclude(assignment=None).values("assignment")
     excluded = assignments.filter(state=Assignment.State.EXCLUDED).exclude(pk__in=kept_out)
-    readmitted, displaced = counting.again(excluded)
+    readmitted, displaced = counting.again(assignments=excluded)
     return Readmission(exclusion, counting=readmitted, displaced=displaced)
 
 

@@ -65,7 +65,7 @@ def confirm_session(*, session: WorkSession, by: User | None, now: datetime) -> 
     else:
         alone = out.exclude(assignment=None).values("assignment")
         doubted.filter(pk__in=alone).update(state=Assignment.State.EXCLUDED)
-        counting.again(doubted.exclude(pk__in=alone))
+        counting.again(assignments=doubted.exclude(pk__in=alone))
     _record(session, Event.Type.WORK_CONFIRMED, by=by, now=now)
     return True
 
@@ -85,7 +85,7 @@ def doubt_session(*, session: WorkSession, reason: str, by: User | None, now: da
     _become(session, State.DOUBTED, now=now)
     if theirs.filter(state=Assignment.State.LEASED).exists():
         give_lease_back(enrollment=person)
-    counting.stop(theirs, become=Assignment.State.DOUBTED)
+    counting.stop(assignments=theirs, become=Assignment.State.DOUBTED)
     _record(session, Event.Type.WORK_DOUBTED, by=by, now=now, note=reason)
     return True
 

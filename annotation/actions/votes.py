@@ -57,7 +57,7 @@ def store_vote(
     result = graded(assignment.story, vote, choices)
     sql.store_vote(vote, choices, against, event=event, settles=not instead_of, result=result)
     if result and not result.passed:
-        record_failure(result, assignment.story, person, now=now)
+        record_failure(result=result, story=assignment.story, person=person, now=now)
     return vote
 
 

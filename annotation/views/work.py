@@ -107,6 +107,18 @@ def stories(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
             enrollment=enrollment, now=timezone.now(), session_id=session_id(request)
         )
         return _served(request, enrollment, outcome, _receipt_named_in(request, enrollment))
+    try:
+        return _submitted(request, enrollment)
+    except IncompleteForm as incomplete:
+        return _story_again(request, enrollment, incomplete)
+    except NotTheirs as error:
+        unknown = message(request, enrollment, _("Nothing was saved"), str(error), status=404)
+        unknown["X-Unknown-Assignment"] = str(number(request.POST.get("assignment")))
+        return unknown
+
+
+def _submitted(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
+    """Store the submitted answers, and show the next story. Raises what ``actions.record_vote`` does."""
     form: dict[str, Any] = {
         "assignment_id": number(request.POST.get("assignment")),
         "enrollment": enrollment,
@@ -115,18 +127,11 @@ def stories(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
         "now": timezone.now(),
         "session_id": session_id(request),
     }
-    try:
-        if not request.htmx:  # type: ignore[attr-defined]
-            receipt = actions.record_vote(**form)
-            differs = "&differs=1" if receipt.differs else ""
-            return redirect(f"{request.path}?receipt={receipt.vote.pk}{differs}")
-        receipt, outcome = actions.record_vote_and_assign_next(**form)
-    except IncompleteForm as incomplete:
-        return _story_again(request, enrollment, incomplete)
-    except NotTheirs as error:
-        unknown = message(request, enrollment, _("Nothing was saved"), str(error), status=404)
-        unknown["X-Unknown-Assignment"] = str(form["assignment_id"])
-        return unknown
+    if not request.htmx:  # type: ignore[attr-defined]
+        receipt = actions.record_vote(**form)
+        differs = "&differs=1" if receipt.differs else ""
+        return redirect(f"{request.path}?receipt={receipt.vote.pk}{differs}")
+    receipt, outcome = actions.record_vote_and_assign_next(**form)
     enrollment = receipt.vote.assignment.enrollment
     keep_session(request, receipt.vote.assignment.session)
     response = _served(request, enrollment, outcome, receipt_context(receipt.vote, differs=receipt.differs))
