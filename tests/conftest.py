@@ -7,13 +7,14 @@ import shutil
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.conf import settings
 from django.db import connection
 from django.test import TransactionTestCase
 from django.utils import timezone
+from whitenoise import WhiteNoise  # type: ignore[import-untyped]
 
 from tests import kept
 from tests.plugin import state_directory
@@ -46,6 +47,24 @@ def collected_static(request: pytest.FixtureRequest) -> None:
     """The static files under their final names, as pages link to them, when a test shows pages."""
     if any(not SHOWS_PAGES.isdisjoint(getattr(item, "fixturenames", ())) for item in request.session.items):
         kept.put_static_files(state_directory())
+
+
+@pytest.fixture(scope="session", autouse=True)
+def static_files_read_once(collected_static: None) -> Iterator[None]:
+    """Every test client has a WhiteNoise of its own, which would read the same hundreds of files again."""
+    read = WhiteNoise.update_files_dictionary
+    known: dict[tuple[str, str], dict[str, Any]] = {}
+
+    def read_once(self: WhiteNoise, root: str, prefix: str) -> None:
+        if (root, prefix) not in known:
+            before, self.files = self.files, {}
+            read(self, root, prefix)
+            known[root, prefix], self.files = self.files, before
+        self.files.update(known[root, prefix])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WhiteNoise, "update_files_dictionary", read_once)
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -81,7 +81,7 @@ def _make_template(name: str, *, drop: list[str]) -> None:
     test["NAME"] = f"{name}_unfinished"
     connection.creation.create_test_db(verbosity=0, autoclobber=True, serialize=False)
     connection.close()
-    connection.close_pool()
+    connection.close_pool()  # type: ignore[attr-defined]
     settings.DATABASES["default"]["NAME"] = connection.settings_dict["NAME"] = own
     test["NAME"] = before
     with connection._nodb_cursor() as cursor:
