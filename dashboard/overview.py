@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from annotation import rules
 from annotation.models import Assignment, Enrollment, Event, Study
 from dashboard.queries import Share
-from qualification.queries import Funnel, Tested
+from qualification.queries import Tested
 from recruitment.models import Visit
 
 LEASES_SHOWN = 50
@@ -53,19 +53,6 @@ def people_of(study: Study, people: Tested) -> list[Share]:
     steps.append((_("Answered a story"), counts["active"]))
     invited = counts["invited"]
     return [Share(label, value, value / invited if invited else 0.0) for label, value in steps]
-
-
-def failures_of(study: Study, funnel: Funnel) -> list[Share]:
-    """Per test story and question: how many handed-in tests were failed on it."""
-    protocol = study.protocol
-    return [
-        Share(
-            f"{failure.story_id}: {protocol.question(failure.question).title}",
-            failure.not_accepted,
-            failure.share,
-        )
-        for failure in funnel.failures
-    ]
 
 
 def answers_in_the_last_hour(study: Study, *, now: datetime) -> int:

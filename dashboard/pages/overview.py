@@ -25,7 +25,7 @@ from publishing.baseline.drawing import can_be_drawn_from
 from publishing.baseline.results import has_accuracy
 from publishing.models import Deposit, Release
 from publishing.views import release_list
-from qualification.queries import funnel, tested
+from qualification.queries import tested
 
 MOVES = {"open": actions.open_study, "pause": actions.pause_study, "close": actions.close_study}
 
@@ -40,7 +40,6 @@ def study(request: HttpRequest, study: Study) -> HttpResponse:
     else:
         rights = rights_in(request.user, study)
         context |= {
-            "qualification_fails": overview.failures_of(study, funnel(study)),
             "blockers": actions.blockers(study) if study.state == Study.State.DRAFT else [],
             "releases": release_list(study),
             "deposits": Deposit.objects.filter(release__study=study).select_related("release"),

@@ -143,10 +143,6 @@ def test_the_study_page_counts(office: Client, world: World) -> None:
         "Passed the test": 6,
         "Answered a story": 4,
     }
-    assert [(row.label, row.value) for row in response.context["qualification_fails"]] == [
-        ("test_00000_sev1: Action A: only when not aware", 2),
-        ("test_00001_sev1: Action A: only when not aware", 2),
-    ]
     assert "main" in office.get(reverse("dashboard:studies")).content.decode()
 
 

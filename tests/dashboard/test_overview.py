@@ -86,7 +86,7 @@ def test_without_a_test_its_steps_are_left_out(boss: Client) -> None:
     shown = words(boss.get("/studies/untested/").content)
     assert "Answered a story" in shown
     assert "Passed the test" not in shown
-    assert "What fails people" not in shown
+    assert "Which question fails people" not in shown
     assert "A worker is working the figures out" in shown
 
 

@@ -1,4 +1,4 @@
-"""The funnel: how far people come, and which question stops them."""
+"""How far people come."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from annotation.models import Enrollment, Study
 from qualification import actions
-from qualification.queries import QuestionFailures, funnel
+from qualification.queries import tested
 from tests import builders
 
 pytestmark = pytest.mark.django_db
@@ -18,12 +18,12 @@ def consented(study: Study, count: int) -> list[Enrollment]:
 
 
 def test_nobody_yet() -> None:
-    found = funnel(builders.make_study(qualification=1))
+    found = tested(builders.make_study(qualification=1))
 
-    assert (found.started, found.submitted, found.passed, found.failures) == (0, 0, 0, [])
+    assert (found.started, found.submitted, found.passed) == (0, 0, 0)
 
 
-def test_people_are_counted_once_and_questions_by_attempts() -> None:
+def test_people_are_counted_once() -> None:
     study = builders.make_study(qualification={"rows": 2, "attempts_allowed": 2})
     first, second, third, fourth = consented(study, 4)
     builders.take_test(first)
@@ -32,17 +32,9 @@ def test_people_are_counted_once_and_questions_by_attempts() -> None:
     builders.take_test(third, builders.answers(q3="no", q1="no"))
     actions.start_attempt(enrollment=fourth, now=timezone.now())
 
-    found = funnel(study)
+    found = tested(study)
 
     assert (found.started, found.submitted, found.passed) == (4, 3, 2)
-    one, two = (f"test_0000{number}_sev1" for number in (0, 1))
-    assert found.failures == [
-        QuestionFailures(one, "q3", "", 2, 4),
-        QuestionFailures(two, "q3", "", 2, 4),
-        QuestionFailures(one, "q1", "", 1, 4),
-        QuestionFailures(two, "q1", "", 1, 4),
-    ]
-    assert found.failures[0].share == 0.5
 
 
 def test_rehearsals_are_left_out() -> None:
@@ -51,4 +43,4 @@ def test_rehearsals_are_left_out() -> None:
     builders.take_test(person)
     Enrollment.objects.update(environment="rehearsal")
 
-    assert funnel(study).started == 0
+    assert tested(study).started == 0
