@@ -27,7 +27,7 @@ from django.utils import timezone
 
 from annotation import actions
 from annotation.models import Story, Study, Vote
-from qualification.queries import tested
+from qualification import queries
 from tests.builders import SAMPLE
 from tomannot import web
 from tomannot.processes import Program, Supervisor
@@ -173,7 +173,7 @@ def check_crowd(crowd: dict[str, Any], study: Study) -> None:
     assert crowd["without_receipt"] == 0
     assert crowd["submitted_twice"] == crowd["same_receipt_twice"] > 0
     assert crowd["votes"] == Vote.objects.of_study(study).count() > 0
-    gone_through = tested(study)
+    gone_through = queries.tested(study)
     assert gone_through.submitted == crowd["tests_handed_in"]
     assert 3 <= gone_through.passed < gone_through.submitted, "some pass and some do not"
 

@@ -6,8 +6,7 @@ import pytest
 from django.utils import timezone
 
 from annotation.models import Enrollment, Study
-from qualification import actions
-from qualification.queries import tested
+from qualification import actions, queries
 from tests import builders
 
 pytestmark = pytest.mark.django_db
@@ -18,7 +17,7 @@ def consented(study: Study, count: int) -> list[Enrollment]:
 
 
 def test_nobody_yet() -> None:
-    found = tested(builders.make_study(qualification=1))
+    found = queries.tested(builders.make_study(qualification=1))
 
     assert (found.started, found.submitted, found.passed) == (0, 0, 0)
 
@@ -32,7 +31,7 @@ def test_people_are_counted_once() -> None:
     builders.take_test(third, builders.answers(q3="no", q1="no"))
     actions.start_attempt(enrollment=fourth, now=timezone.now())
 
-    found = tested(study)
+    found = queries.tested(study)
 
     assert (found.started, found.submitted, found.passed) == (4, 3, 2)
 
@@ -43,4 +42,4 @@ def test_rehearsals_are_left_out() -> None:
     builders.take_test(person)
     Enrollment.objects.update(environment="rehearsal")
 
-    assert tested(study).started == 0
+    assert queries.tested(study).started == 0
