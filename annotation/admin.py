@@ -44,6 +44,7 @@ from annotation.models import (
     StoryImport,
     Study,
     Vote,
+    WorkSession,
 )
 
 
@@ -312,6 +313,20 @@ class CheckResultAdmin(ReadOnlyAdmin):
     list_display = ("vote", "key", "passed")
     list_filter = ("passed", "key__story__study")
     search_fields = ("key__story__story_id",)
+
+
+@admin.register(WorkSession)
+class WorkSessionAdmin(ReadOnlyAdmin):
+    list_display = (
+        "id",
+        "enrollment",
+        "state",
+        "story_limit",
+        "stories_submitted",
+        "opened_at",
+        "expires_at",
+    )
+    list_filter = ("state", "counts_at_once", "framed", "enrollment__study")
 
 
 @admin.register(ApiToken)

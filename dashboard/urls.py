@@ -31,6 +31,7 @@ from dashboard.pages import (
     setting_up,
     statement,
     stories,
+    work,
 )
 
 app_name = "dashboard"
@@ -101,12 +102,20 @@ urlpatterns = [
     ),
     path("studies/<slug:slug>/recruitment/<int:number>/", recruitment.campaign, name="campaign"),
     path(
+        "studies/<slug:slug>/recruitment/<int:number>/change/",
+        recruitment.change_campaign,
+        name="change_campaign",
+    ),
+    path("studies/<slug:slug>/recruitment/<int:number>/work/", work.work, name="work"),
+    path(
         "studies/<slug:slug>/recruitment/<int:number>/<str:move>/",
         recruitment.move_campaign,
         name="move_campaign",
     ),
     path("studies/<slug:slug>/differences/", differences.differences, name="differences"),
     path("studies/<slug:slug>/differences/<int:number>/", differences.settle, name="settle_difference"),
+    path("studies/<slug:slug>/work/<int:number>/decide/", work.decide, name="decide_work"),
+    path("studies/<slug:slug>/payments/<int:number>/again/", work.send_again, name="send_again"),
     path("studies/<slug:slug>/payments/", differences.payments, name="payments"),
     path("studies/<slug:slug>/payments.csv", differences.payments_file, name="payments_file"),
     path("studies/<slug:slug>/log/", log.log, name="log"),

@@ -13,7 +13,16 @@ from annotation.admin import EnrollmentAdmin, each
 from annotation.models import Enrollment
 from recruitment.actions import send_link
 from recruitment.errors import RecruitmentError
-from recruitment.models import JoinLink, Visit
+from recruitment.models import (
+    Campaign,
+    Difference,
+    Grant,
+    JoinLink,
+    Payment,
+    Posting,
+    Submission,
+    Visit,
+)
 
 admin.site.unregister(Enrollment)
 
@@ -55,3 +64,41 @@ class JoinLinkAdmin(ReadOnlyAdmin):
 class VisitAdmin(ReadOnlyAdmin):
     list_display = ("id", "enrollment", "platform", "environment", "arrived_at")
     list_filter = ("platform", "environment", "enrollment__study")
+
+
+@admin.register(Campaign)
+class CampaignAdmin(ReadOnlyAdmin):
+    list_display = ("id", "study", "number", "platform", "environment", "purpose", "state", "seats")
+    list_filter = ("platform", "environment", "purpose", "state", "study")
+
+
+@admin.register(Posting)
+class PostingAdmin(ReadOnlyAdmin):
+    list_display = ("id", "campaign", "number", "state", "seats", "remote_id", "made_at", "synced_at")
+    list_filter = ("state", "campaign")
+
+
+@admin.register(Submission)
+class SubmissionAdmin(ReadOnlyAdmin):
+    """Pieces of work. Whose they are on the platform stands in another table, and not here."""
+
+    list_display = ("id", "campaign", "annotator", "status", "submitted_at", "seen_at")
+    list_filter = ("status", "platform", "environment", "campaign")
+
+
+@admin.register(Payment)
+class PaymentAdmin(ReadOnlyAdmin):
+    list_display = ("id", "submission", "kind", "amount", "currency", "state", "tries", "requested_at")
+    list_filter = ("kind", "state", "submission__campaign")
+
+
+@admin.register(Grant)
+class GrantAdmin(ReadOnlyAdmin):
+    list_display = ("id", "study", "annotator", "kind", "state", "tries", "problem", "requested_at")
+    list_filter = ("kind", "state", "study")
+
+
+@admin.register(Difference)
+class DifferenceAdmin(ReadOnlyAdmin):
+    list_display = ("id", "campaign", "kind", "noticed_at", "settled_at", "settled_by")
+    list_filter = ("kind", "campaign")

@@ -10,8 +10,9 @@ from recruitment.errors import NotQueued
 from tomannot.celery import app
 
 
-def later(task: str, *ids: int | None) -> None:
-    """Have a worker do it once everything is committed. Ids only: no address and no token is queued.
+def later(task: str, *ids: int | str | None) -> None:
+    """Have a worker do it once everything is committed. Ids, and the language of a mail: no address and no
+    token is queued.
 
     The commit raises :class:`NotQueued` when the broker does not take it; what was to be stored is stored.
     """
@@ -39,7 +40,7 @@ def soon(task: str, *ids: int, after: int = 0) -> None:
         transaction.on_commit(lambda: app.send_task(task, args=list(ids)), robust=True)
 
 
-def _queue(task: str, ids: list[int | None]) -> None:
+def _queue(task: str, ids: list[int | str | None]) -> None:
     try:
         app.send_task(task, args=ids)
     except OperationalError as error:

@@ -17,13 +17,14 @@ from accounts.models import User
 from annotation.models import Study
 from annotation.rights import Right, rights_in, signed_in, study_page
 from annotation.rules import pseudonym
+from dashboard.pages.work import decide_about, rejection_form
 from dashboard.recruiting import figures
-from dashboard.recruiting.forms import DecisionForm, RejectionForm
+from dashboard.recruiting.forms import DecisionForm
 from dashboard.spreadsheets import csv_stream
 from recruitment import actions
+from recruitment.actions.payments import can_be_asked_again
 from recruitment.errors import RecruitmentError
 from recruitment.models import Difference, Payment, Submission
-from recruitment.platforms import abilities_of
 
 ON_A_PAGE = 50
 WAYS = ("settle", "confirm", "approve", "reject")
@@ -77,6 +78,7 @@ def payments(request: HttpRequest, study: Study) -> HttpResponse:
         .order_by("-pk")
     )
     page = Paginator(found, ON_A_PAGE).get_page(request.GET.get("page"))
+    may_change = Right.CHANGE in rights_in(request.user, study)
     context = {
         "study": study,
         "page": page,
@@ -84,6 +86,7 @@ def payments(request: HttpRequest, study: Study) -> HttpResponse:
             {
                 "payment": payment,
                 "pseudonym": pseudonym(study.pseudonym_key, payment.submission.annotator_id),
+                "can_be_sent_again": may_change and can_be_asked_again(payment),
             }
             for payment in page
         ],
@@ -108,44 +111,23 @@ def _settle(difference: Difference, way: str, how: str, request: HttpRequest, *,
         submission = difference.submission
         if submission is None:
             raise RecruitmentError(_("The platform does not list this work, so it cannot be decided there."))
-        _decide(submission, way, request, by=by)
+        decide_about(submission, way, request, by=by)
     actions.settle_difference(difference=difference, how=how, by=by, now=now)
-
-
-def _decide(submission: Submission, way: str, request: HttpRequest, *, by: User | None) -> None:
-    now = timezone.now()
-    if way == "approve":
-        actions.approve(submission=submission, by=by, now=now)
-        return
-    abilities = abilities_of(submission.platform)
-    form = RejectionForm(
-        request.POST, categories=abilities.rejection_categories, shortest=abilities.shortest_rejection
-    )
-    if not form.is_valid():
-        raise RecruitmentError(" ".join(str(error) for errors in form.errors.values() for error in errors))
-    actions.reject(
-        submission=submission,
-        reason=form.cleaned_data["reason"],
-        category=form.cleaned_data.get("category", ""),
-        by=by,
-        now=now,
-    )
 
 
 def _row(study: Study, difference: Difference) -> dict[str, Any]:
     submission, visit = difference.submission, difference.visit
     visit = visit or (submission.visit if submission else None)
     annotator_id = submission.annotator_id if submission else visit.enrollment.annotator_id if visit else None
-    abilities = abilities_of(difference.campaign.platform)
+    is_undecided = bool(submission and submission.status == Submission.Status.SUBMITTED)
     return {
         "difference": difference,
         "pseudonym": pseudonym(study.pseudonym_key, annotator_id) if annotator_id else "",
         "has_work_here": bool(visit and visit.session),
         "session": visit.session if visit else None,
         "submission": submission,
-        "is_undecided": bool(submission and submission.status == Submission.Status.SUBMITTED),
-        "rejection": RejectionForm(
-            None, categories=abilities.rejection_categories, shortest=abilities.shortest_rejection
-        ),
+        "is_undecided": is_undecided,
+        "pays_too": is_undecided and difference.campaign.approves_by_itself,
+        "rejection": rejection_form(difference.campaign.platform),
         "decision": DecisionForm(),
     }

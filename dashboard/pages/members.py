@@ -22,6 +22,7 @@ from annotation.models import Invitation, Membership, Study
 from annotation.rights import RIGHTS, Right, rights_in, signed_in, study_page
 from dashboard.people.actions import invite
 from dashboard.people.links import invitation_link
+from recruitment.errors import NotQueued
 
 Role = Membership.Role
 NEW_LINK = "new_invitation"
@@ -113,14 +114,25 @@ def revoke_invitation(request: HttpRequest, study: Study, number: int) -> HttpRe
 
 
 def _invite(request: HttpRequest, study: Study, said: dict[str, str]) -> None:
-    invitation = invite(
-        study=study,
-        address=said["address"],
-        role=said["role"],
-        language=get_language() or "",
-        by=signed_in(request),
-        now=timezone.now(),
-    )
+    """Invite; where no mail is sent, or none could be queued, the link is shown to pass on."""
+    by, language = signed_in(request), get_language() or ""
+    try:
+        invitation = invite(
+            study=study,
+            address=said["address"],
+            role=said["role"],
+            language=language,
+            by=by,
+            now=timezone.now(),
+        )
+    except NotQueued:
+        messages.error(
+            request,
+            _("The invitation is stored, but no mail could be queued, because Redis does not answer."),
+        )
+        offers = Invitation.objects.open().filter(study=study, invited_by=by)
+        request.session[NEW_LINK] = offers.latest("pk").pk
+        return
     if settings.SENDS_MAIL:
         messages.success(request, _("%(address)s is sent a link.") % {"address": invitation.address})
     else:

@@ -18,15 +18,15 @@ from accounts.models import Environment, PlatformIdentity
 from annotation.models import Study
 from annotation.rights import Right, rights_in, signed_in, study_page
 from dashboard.recruiting import figures
-from dashboard.recruiting.forms import CampaignForm
+from dashboard.recruiting.forms import CampaignForm, SeatsForm
 from recruitment import actions
 from recruitment.campaigns import offer_of
-from recruitment.errors import RecruitmentError
+from recruitment.errors import CannotRecruit, RecruitmentError
 from recruitment.links import campaign_address
 from recruitment.marketplace import Marketplace, MarketplaceError, NotConfigured
-from recruitment.models import Campaign
+from recruitment.models import Campaign, Payment
 from recruitment.platforms import abilities_of, marketplace_of
-from recruitment.reconciliation.queries import hourly_pay_of, to_top_up
+from recruitment.reconciliation.queries import hourly_pay_of, to_approve, to_top_up
 
 PLATFORMS = (PlatformIdentity.Platform.PROLIFIC, PlatformIdentity.Platform.MTURK)
 MOVES: dict[str, Callable[..., Campaign]] = {
@@ -35,9 +35,13 @@ MOVES: dict[str, Callable[..., Campaign]] = {
     "resume": actions.resume_campaign,
     "end": actions.end_campaign,
 }
+PAYS: dict[str, Callable[..., list[Payment]]] = {
+    "top_up": actions.top_up,
+    "approve": actions.approve_waiting,
+}
 OFFERED = {
     Campaign.State.DRAFT: ("start",),
-    Campaign.State.CREATING: ("continue",),
+    Campaign.State.CREATING: ("continue", "end"),
     Campaign.State.LIVE: ("ask", "pause", "end"),
     Campaign.State.PAUSED: ("ask", "resume", "end"),
     Campaign.State.ENDED: ("ask",),
@@ -84,14 +88,38 @@ def new_campaign(request: HttpRequest, study: Study, platform: str, purpose: str
             )
             return redirect("dashboard:campaign", slug=study.slug, number=campaign.number)
         except RecruitmentError as error:
-            for problem in str(error).splitlines():
-                form.add_error(None, problem)
+            form.refuse_lines(str(error))
+    return _form_page(request, study, form)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@study_page(Right.CHANGE)
+def change_campaign(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """The form of a draft. Nothing of it is on the platform yet, so everything but its purpose can change."""
+    draft = _campaign(study, number)
+    form = CampaignForm.changing(draft, data=request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        try:
+            actions.change_campaign(
+                campaign=draft, settings=form.settings(), by=signed_in(request), now=timezone.now()
+            )
+            return redirect("dashboard:campaign", slug=study.slug, number=number)
+        except RecruitmentError as error:
+            form.refuse_lines(str(error))
+    return _form_page(request, study, form, draft)
+
+
+def _form_page(
+    request: HttpRequest, study: Study, form: CampaignForm, draft: Campaign | None = None
+) -> HttpResponse:
     context = {
         "study": study,
         "form": form,
-        "platform": PlatformIdentity.Platform(platform),
-        "is_test": purpose == Campaign.Purpose.TEST,
-        "abilities": abilities_of(platform),
+        "draft": draft,
+        "platform": PlatformIdentity.Platform(form.platform),
+        "is_test": form.purpose == Campaign.Purpose.TEST,
+        "abilities": abilities_of(form.platform),
     }
     return render(request, "dashboard/new_campaign.html", context, status=422 if form.errors else 200)
 
@@ -115,7 +143,10 @@ def campaign(request: HttpRequest, study: Study, number: int) -> HttpResponse:
         "hourly": (hourly := hourly_pay_of(found)),
         "low_pay": figures.low_pay(found, hourly),
         "to_top_up": to_top_up(found).count(),
+        "to_approve": to_approve(found).count(),
+        "refused_grants": figures.refused_grants(found),
         "differences": found.differences.filter(settled_at=None).count(),
+        "seats_form": SeatsForm(),
         "moves": OFFERED[Campaign.State(found.state)],
         "may_change": Right.CHANGE in rights_in(request.user, study),
     }
@@ -136,17 +167,11 @@ def move_campaign(request: HttpRequest, study: Study, number: int, move: str) ->
                 campaign=found, marketplace=marketplace_of(found), by=signed_in(request), now=now
             )
             messages.success(request, _("The campaign: %(state)s.") % {"state": moved.get_state_display()})
-        elif move == "top_up":
-            paid = actions.top_up(campaign=found, by=signed_in(request), now=now)
-            messages.success(
-                request,
-                ngettext(
-                    "%(number)s piece of work is topped up.",
-                    "%(number)s pieces of work are topped up.",
-                    len(paid),
-                )
-                % {"number": len(paid)},
-            )
+        elif move in PAYS:
+            paid = len(PAYS[move](campaign=found, by=signed_in(request), now=now))
+            messages.success(request, _said_of(move, paid) % {"number": paid})
+        elif move == "widen":
+            _widen(request, found)
         elif move in ("continue", "ask"):
             actions.look_again(campaign=found)
             messages.success(request, _("The platform is being asked. Look again in a moment."))
@@ -155,6 +180,30 @@ def move_campaign(request: HttpRequest, study: Study, number: int, move: str) ->
     except (RecruitmentError, MarketplaceError) as error:
         messages.error(request, str(error))
     return redirect("dashboard:campaign", slug=study.slug, number=number)
+
+
+def _said_of(move: str, number: int) -> str:
+    if move == "approve":
+        return ngettext(
+            "%(number)s piece of work is approved.", "%(number)s pieces of work are approved.", number
+        )
+    return ngettext(
+        "%(number)s piece of work is topped up.", "%(number)s pieces of work are topped up.", number
+    )
+
+
+def _widen(request: HttpRequest, found: Campaign) -> None:
+    form = SeatsForm(request.POST)
+    if not form.is_valid():
+        raise CannotRecruit(_("Say how many pieces of work more are to be offered: at least one."))
+    actions.add_seats(
+        campaign=found,
+        marketplace=marketplace_of(found),
+        more=form.cleaned_data["more"],
+        by=signed_in(request),
+        now=timezone.now(),
+    )
+    messages.success(request, _("They are being put on the platform. Look again in a moment."))
 
 
 def _cost(found: Campaign) -> dict[str, Any]:

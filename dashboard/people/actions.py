@@ -17,7 +17,7 @@ from annotation.models import Invitation, Study
 from annotation.rights import standing_of
 from dashboard.people.links import invitation_link
 from recruitment.mails import hand_over
-from tomannot.celery import app
+from recruitment.queueing import later
 
 INVITATION_TASK = "dashboard.tasks.mail_member_invitation"
 
@@ -28,13 +28,12 @@ def invite(
 ) -> Invitation:
     """Offer a role to a colleague, and have the link mailed where this site sends mail.
 
-    ``language`` is that of the mail. Raises what ``annotation.actions.invite_member`` raises.
+    ``language`` is that of the mail. Raises what ``annotation.actions.invite_member`` raises, and
+    ``recruitment.errors.NotQueued`` when the invitation is stored but no mail could be queued.
     """
     invitation = actions.invite_member(study=study, address=address, role=role, by=by, now=now)
     if settings.SENDS_MAIL:
-        # Ids only: no address and no token is queued.
-        args = [invitation.pk, language]
-        transaction.on_commit(lambda: app.send_task(INVITATION_TASK, args=args), robust=True)
+        later(INVITATION_TASK, invitation.pk, language)
     return invitation
 
 

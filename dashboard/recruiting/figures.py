@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 
 from accounts.models import PlatformIdentity
 from annotation.models import Assignment, Study, WorkSession
 from annotation.rules import pseudonym
-from recruitment.models import Campaign, Difference, Payment, Submission
+from recruitment.models import Campaign, Difference, Grant, Payment, Submission
 from recruitment.pay import HourlyPay
 from recruitment.prolific.money import pay_warning
+from recruitment.reconciliation.queries import HANDED_IN
 
 NOTHING = Decimal("0.00")
 
@@ -84,6 +85,33 @@ def low_pay(campaign: Campaign, hourly: HourlyPay | None) -> str:
     if hourly is None or campaign.platform != PlatformIdentity.Platform.PROLIFIC:
         return ""
     return pay_warning(campaign.reward, campaign.currency, hourly.median_seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Memberships in our groups that the platform refused: how many, and what it said last."""
+
+    number: int
+    problem: str
+
+
+def refused_grants(campaign: Campaign) -> Refused:
+    """People who earned a group in the campaign and could not be put into it."""
+    failed = campaign.grants.filter(state=Grant.State.FAILED).order_by("-pk")
+    newest = failed.first()
+    return Refused(failed.count(), newest.problem if newest else "")
+
+
+def work_of(campaign: Campaign) -> QuerySet[Submission]:
+    """What was handed in on the platform, with its visit and payments; what waits for a decision first."""
+    decided = Payment.objects.filter(submission=OuterRef("pk"), kind__in=["approval", "rejection"])
+    return (
+        Submission.objects.filter(campaign=campaign, status__in=HANDED_IN)
+        .annotate(waits=Q(status=Submission.Status.SUBMITTED) & ~Exists(decided))
+        .select_related("visit__session")
+        .prefetch_related("payments")
+        .order_by("-waits", "-pk")
+    )
 
 
 def open_differences(study: Study) -> QuerySet[Difference]:

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from django import forms
-from django.core.validators import RegexValidator
+from django.core.validators import MinLengthValidator, RegexValidator
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Study
@@ -145,10 +145,22 @@ class CampaignForm(StudyForm):
         }
         return cls(data, platform=platform, purpose=purpose, initial=initial)
 
+    @classmethod
+    def changing(cls, campaign: Campaign, *, data: Any = None) -> CampaignForm:
+        """The form, filled with what a draft says now."""
+        initial = {name: getattr(campaign, name) for name in cls.base_fields}
+        initial["countries"] = ", ".join(campaign.countries)
+        return cls(data, platform=campaign.platform, purpose=campaign.purpose, initial=initial)
+
     def clean_countries(self) -> tuple[str, ...]:
         """The codes, in capitals."""
         given = self.cleaned_data["countries"].replace(",", " ").split()
         return tuple(code.upper() for code in given)
+
+    def refuse_lines(self, problems: str) -> None:
+        """Say what an action found wrong, a line for each."""
+        for problem in problems.splitlines():
+            self.add_error(None, problem)
 
     def settings(self) -> CampaignSettings:
         """The campaign in a valid form. A platform that posts everything at once has one posting."""
@@ -156,6 +168,19 @@ class CampaignForm(StudyForm):
         if self.platform != MTURK:
             given["seats_per_posting"] = min(given["seats"], 32_767)
         return CampaignSettings(platform=self.platform, purpose=self.purpose, **given)
+
+
+class SeatsForm(StudyForm):
+    """How many pieces of work more are offered."""
+
+    more = forms.IntegerField(label=_("Pieces of work more"), min_value=1, max_value=100_000)
+
+
+class BonusForm(StudyForm):
+    """What somebody is paid on top."""
+
+    amount = forms.DecimalField(label=_("Amount"), max_digits=8, decimal_places=2, min_value=Decimal("0.01"))
+    reason = forms.CharField(label=_("Reason, which the person reads"), max_length=2000)
 
 
 class DecisionForm(StudyForm):
@@ -178,7 +203,7 @@ class RejectionForm(StudyForm):
 
     def __init__(self, data: Any, *, categories: tuple[tuple[str, str], ...], shortest: int) -> None:
         super().__init__(data)
-        self.fields["reason"].min_length = shortest  # type: ignore[attr-defined]
+        self.fields["reason"].validators.append(MinLengthValidator(shortest))
         if categories:
             self.fields["category"].choices = categories  # type: ignore[attr-defined]
             self.fields["category"].required = True

@@ -144,7 +144,7 @@ def ask_again(*, payment: Payment, by: User | None, now: datetime) -> Payment:
     """
     submission = _lock(payment.submission)
     payment = Payment.objects.get(pk=payment.pk)
-    if payment.state != State.FAILED or is_replaced(payment):
+    if not can_be_asked_again(payment):
         raise CannotPay(_("Only what the platform refused can be asked for again, and each only once."))
     if payment.kind == Kind.APPROVAL:
         return approve(submission=submission, by=by, now=now)
@@ -160,11 +160,13 @@ def ask_again(*, payment: Payment, by: User | None, now: datetime) -> Payment:
     )
 
 
-def is_replaced(payment: Payment) -> bool:
-    """Whether something newer stands in a refused payment's place."""
+def can_be_asked_again(payment: Payment) -> bool:
+    """Whether the platform refused it, and nothing newer stands in its place."""
+    if payment.state != State.FAILED:
+        return False
     kinds = DECISIONS if payment.kind in DECISIONS else (payment.kind,)
     newer = Payment.objects.filter(submission=payment.submission_id, kind__in=kinds, pk__gt=payment.pk)
-    return newer.exists() if payment.kind != Kind.BONUS else newer.filter(amount=payment.amount).exists()
+    return not (newer.filter(amount=payment.amount) if payment.kind == Kind.BONUS else newer).exists()
 
 
 @transaction.atomic

@@ -100,6 +100,7 @@ def hourly_pay_of(campaign: Campaign) -> HourlyPay | None:
     seconds = [
         (handed_in - arrived).total_seconds()
         for arrived, handed_in in times.values_list("arrived_at", "handed_in_at")
+        if handed_in
     ]
     return hourly_pay(campaign.reward, seconds, campaign.study.pay_rate)
 

@@ -28,13 +28,22 @@ from tests.dashboard.breaks import (
 from tests.dashboard.check_breaks import CHECK_BREAKS
 from tests.dashboard.key_breaks import KEY_BREAKS
 from tests.dashboard.link_breaks import LINK_BREAKS
+from tests.dashboard.recruiting_breaks import RECRUITING_BREAKS
 from tests.dashboard.review_breaks import REVIEW_BREAKS
 from tests.dashboard.session_breaks import SESSION_BREAKS
 from tests.dashboard.worlds import World, build_world
 
 pytestmark = pytest.mark.django_db
 
-ALL_BREAKS = (*BREAKS, *LINK_BREAKS, *REVIEW_BREAKS, *CHECK_BREAKS, *KEY_BREAKS, *SESSION_BREAKS)
+ALL_BREAKS = (
+    *BREAKS,
+    *LINK_BREAKS,
+    *REVIEW_BREAKS,
+    *CHECK_BREAKS,
+    *KEY_BREAKS,
+    *SESSION_BREAKS,
+    *RECRUITING_BREAKS,
+)
 WAYS = [pytest.param(*way, id=way[0].__name__) for way in ALL_BREAKS]
 """Every way to break a promise."""
 
@@ -161,7 +170,7 @@ def test_command_speaks_json(world: World, capsys: pytest.CaptureFixture[str]) -
 
 
 def test_command_knows_the_studies(world: World) -> None:
-    with pytest.raises(CommandError, match="Studies here: main, other"):
+    with pytest.raises(CommandError, match="Studies here: keyed, main, other, recruited, reviewed"):
         call_command("check_integrity", study="mian")
 
 

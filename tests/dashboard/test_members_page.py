@@ -14,6 +14,7 @@ from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from kombu.exceptions import OperationalError
 
 from accounts.limits import WRONG_LINKS
 from accounts.models import User
@@ -161,6 +162,21 @@ def test_an_invitation_is_mailed_and_lets_its_reader_in(study: Study, desk: Clie
     bob = User.objects.get(username="bob")
     assert rights_in(bob, study) == RIGHTS[Role.REVIEWER]
     assert visitor.get(address()).status_code == 200
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_mail_that_could_not_be_queued_is_said_and_the_link_shown(
+    study: Study, desk: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(name: str, args: list[Any]) -> None:
+        raise OperationalError("Connection refused")
+
+    monkeypatch.setattr(app, "send_task", refuse)
+    response = desk.post(address(), {"address": ADDRESS, "role": "reviewer"}, follow=True)
+    page = response.content.decode()
+    assert "no mail could be queued" in page
+    assert "is sent a link" not in page
+    assert invitation_link(Invitation.objects.get()) in page
 
 
 @pytest.mark.usefixtures("mailing")

@@ -19,7 +19,8 @@ from annotation.errors import LastOwner
 from annotation.models import Enrollment, Event, Membership, ReviewSample, Story, Study
 from annotation.rights import RIGHTS, Right, rights_in, studies_of
 from dashboard.urls import urlpatterns
-from recruitment.models import Difference
+from recruitment import actions as recruitment_actions
+from recruitment.models import Difference, Payment, Submission
 from tests import builders
 from tests.dashboard.baselines import drawn, released_study
 from tests.recruitment.campaigns import stranger_on_a_platform
@@ -43,6 +44,8 @@ IMPORT = "the number of the only import"
 STORY = "the id of a story that they answered"
 CHECK = "the number of the only hidden check"
 DIFFERENCE = "the number of the only difference with a platform"
+WORK = "the number of the only piece of work on a platform"
+PAYMENT = "the number of the only payment"
 SAMPLE = "the number of the only sample drawn for review"
 
 PAGES: dict[str, tuple[Right | None, Right | None, tuple[str, ...]]] = {
@@ -81,6 +84,10 @@ PAGES: dict[str, tuple[Right | None, Right | None, tuple[str, ...]]] = {
     "recruitment": (Right.LOOK, None, ()),
     "new_campaign": (Right.CHANGE, Right.CHANGE, ("prolific", "stories")),
     "campaign": (Right.LOOK, None, ("1",)),
+    "change_campaign": (Right.CHANGE, Right.CHANGE, ("1",)),
+    "work": (Right.LOOK, None, ("1",)),
+    "decide_work": (None, Right.CHANGE, (WORK,)),
+    "send_again": (None, Right.CHANGE, (PAYMENT,)),
     "move_campaign": (None, Right.CHANGE, ("1", "ask")),
     "differences": (Right.LOOK, None, ()),
     "settle_difference": (None, Right.CHANGE, (DIFFERENCE,)),
@@ -114,7 +121,9 @@ def study() -> Study:
     study = builders.make_study("main", votes_per_story=1)
     builders.import_rows(study, [builders.story_row(500)], role=Story.Role.CHECK)
     builders.vote(builders.qualified(study)[0])
-    stranger_on_a_platform(study)
+    work = stranger_on_a_platform(study).submission
+    assert work is not None
+    recruitment_actions.approve(submission=work, by=None, now=timezone.now())
     builders.make_round(study, [builders.story_row(600)])
     actions.draw_sample(
         study=study, kind=ReviewSample.Kind.RANDOM, people=1, per_person=1, by=None, now=timezone.now()
@@ -147,6 +156,8 @@ def address(page: str) -> str:
         CHECK: str(person.study.stories.get(role="check").pk),
         SAMPLE: str(person.study.review_samples.get().pk),
         DIFFERENCE: str(Difference.objects.get(campaign__study=person.study).pk),
+        WORK: str(Submission.objects.get(campaign__study=person.study).pk),
+        PAYMENT: str(Payment.objects.get(submission__campaign__study=person.study).pk),
     }
     rest = (stands_for.get(argument, argument) for argument in PAGES[page][2])
     return reverse(f"dashboard:{page}", args=["main", *rest])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from decimal import Decimal
 
 import pytest
 from django.utils import timezone
@@ -24,7 +25,11 @@ from annotation.models import (
 )
 from qualification import actions as qualification_actions
 from recruitment import actions as recruitment_actions
+from recruitment.models import Difference, Grant, Submission
 from tests import builders
+from tests.doubles.mturk.server import MTurkDouble
+from tests.recruitment.campaigns import STORIES
+from tests.recruitment.handed_in import Desk
 
 
 @dataclass
@@ -60,6 +65,8 @@ class World:
     """Was excluded from it, too, and counts again."""
     check_failed: CheckResult
     """Of an answer to a hidden check of a fourth study, whose author was warned for it."""
+    paid: Submission
+    """Work of a fifth study, handed in on a platform, approved and topped up; others there were doubted."""
     keyed: Study
     """A draft whose test has a key made from experts' answers; one of them was not waited for."""
 
@@ -69,6 +76,7 @@ def build_world() -> World:
     later = now + timedelta(hours=1)
     reviewed = _build_reviewed(now=now)
     check_failed = _build_checked(now=now)
+    paid = _build_recruited()
     study = builders.make_study(
         "main", stories=3, qualification={"rows": 2, "attempts_allowed": 2}, votes_per_story=2, now=now
     )
@@ -135,6 +143,7 @@ def build_world() -> World:
         invited,
         *reviewed,
         check_failed,
+        paid,
         _build_keyed(now=now),
     )
     for value in vars(world).values():
@@ -163,6 +172,34 @@ def _build_keyed(*, now: datetime) -> Study:
         now=now,
     )
     return study
+
+
+def _build_recruited() -> Submission:
+    """A study with a campaign: work that was paid, never handed in, handed in without our receipt."""
+    study = builders.make_study("recruited", stories=4)
+    with MTurkDouble() as double:
+        desk = Desk(double, study, replace(STORIES, seats=6))
+        idle, careless = desk.come(), desk.come()
+        for visit in (idle, careless):
+            desk.answer(visit)
+        desk.submit(careless, receipt="none")
+        paid = desk.hand_in(confirmed=False)
+        late = timezone.now() + desk.campaign.time_allowed + timedelta(hours=1)
+        for now in (timezone.now(), late, late + timedelta(minutes=5)):
+            desk.sweep(now=now)
+        desk.look(paid)
+        reason = "The work took longer than we had thought."
+        for amount, top_up in ((Decimal("0.10"), True), (Decimal("5000.00"), False)):
+            recruitment_actions.give_bonus(
+                submission=paid, amount=amount, reason=reason, top_up=top_up, by=None, now=timezone.now()
+            )
+        desk.send_all()
+    difference = Difference.objects.get(kind=Difference.Kind.WRONG_RECEIPT, campaign=desk.campaign)
+    recruitment_actions.confirm_by_hand(
+        difference=difference, how="It is complete.", by=None, now=timezone.now()
+    )
+    assert Grant.objects.get(annotator=idle.enrollment.annotator_id).kind == Grant.Kind.INCOMPLETE
+    return paid
 
 
 def _build_checked(*, now: datetime) -> CheckResult:

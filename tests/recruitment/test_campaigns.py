@@ -99,7 +99,12 @@ def test_what_is_no_campaign_is_refused_in_words(study: Study, changes: dict[str
 
 def test_a_draft_can_be_changed_and_what_is_started_cannot(study: Study, platform: MechanicalTurk) -> None:
     draft = make_campaign(study)
-    change = {"campaign": draft, "settings": replace(STORIES, seats=5), "by": None, "now": timezone.now()}
+    change: dict[str, Any] = {
+        "campaign": draft,
+        "settings": replace(STORIES, seats=5),
+        "by": None,
+        "now": timezone.now(),
+    }
     assert actions.change_campaign(**change).seats == 5
     start(Campaign.objects.get(), platform)
     with pytest.raises(CannotRecruit, match="on the platform already"):

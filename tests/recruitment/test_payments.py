@@ -220,8 +220,8 @@ def test_work_that_was_not_handed_in_cannot_be_decided(desk: Desk) -> None:
 def test_many_who_decide_at_once_decide_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     work = desk.hand_in()
     slowly(monkeypatch, payments, "_decision")
-    calls: list[Callable[[], Payment]] = [partial(approve, work)] * 3 + [partial(reject, work)] * 3
-    outcomes = race(*calls)
+    deciders: tuple[Callable[[], Payment], ...] = (partial(approve, work), partial(reject, work))
+    outcomes = race(*deciders * 3)
     assert all(isinstance(error, CannotPay) for error in errors(outcomes))
     assert Payment.objects.count() == 1
 

@@ -1,0 +1,131 @@
+"""The work that was handed in for a campaign, with what was paid for it and what can be decided."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.models import User
+from annotation.models import Study
+from annotation.rights import Right, rights_in, signed_in, study_page
+from annotation.rules import pseudonym
+from dashboard.recruiting import figures
+from dashboard.recruiting.forms import BonusForm, RejectionForm
+from recruitment import actions
+from recruitment.errors import CannotPay, RecruitmentError
+from recruitment.models import Campaign, Payment, Submission
+from recruitment.platforms import abilities_of
+
+ON_A_PAGE = 50
+
+
+@never_cache
+@require_safe
+@study_page()
+def work(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """Every piece of work that the platform lists as handed in; what waits for a decision first."""
+    campaign = get_object_or_404(Campaign.objects.select_related("study"), study=study, number=number)
+    page = Paginator(figures.work_of(campaign), ON_A_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "study": study,
+        "campaign": campaign,
+        "page": page,
+        "rows": [_row(study, submission) for submission in page],
+        "may_change": Right.CHANGE in rights_in(request.user, study),
+    }
+    return render(request, "dashboard/work.html", context)
+
+
+@require_POST
+@study_page(post=Right.CHANGE)
+def decide(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """Approve a piece of work, reject it, or pay a bonus for it."""
+    submission = get_object_or_404(
+        Submission.objects.select_related("campaign__study"), pk=number, campaign__study=study
+    )
+    try:
+        decide_about(submission, request.POST.get("way", ""), request, by=signed_in(request))
+        messages.success(request, _("Written down, and sent to the platform."))
+    except RecruitmentError as error:
+        messages.error(request, str(error))
+    return redirect("dashboard:work", slug=study.slug, number=submission.campaign.number)
+
+
+@require_POST
+@study_page(post=Right.CHANGE)
+def send_again(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """Ask once more for a payment that the platform refused."""
+    payment = get_object_or_404(
+        Payment.objects.select_related("submission"), pk=number, submission__campaign__study=study
+    )
+    try:
+        actions.ask_again(payment=payment, by=signed_in(request), now=timezone.now())
+        messages.success(request, _("Written down, and sent to the platform."))
+    except RecruitmentError as error:
+        messages.error(request, str(error))
+    return redirect("dashboard:payments", slug=study.slug)
+
+
+def decide_about(submission: Submission, way: str, request: HttpRequest, *, by: User | None) -> None:
+    """What a form of the page says about a piece of work. Raises :class:`RecruitmentError`."""
+    now = timezone.now()
+    if way == "approve":
+        actions.approve(submission=submission, by=by, now=now)
+    elif way == "bonus":
+        said = _valid(BonusForm(request.POST))
+        actions.give_bonus(
+            submission=submission, amount=said["amount"], reason=said["reason"], by=by, now=now
+        )
+    elif way == "reject":
+        said = _valid(rejection_form(submission.platform, request.POST))
+        actions.reject(
+            submission=submission,
+            reason=said["reason"],
+            category=said.get("category", ""),
+            by=by,
+            now=now,
+        )
+    else:
+        raise CannotPay(_("Say what is to be done with this work. Nothing was changed."))
+
+
+def rejection_form(platform: str, data: Any = None) -> RejectionForm:
+    """The form of a rejection, with what the platform asks for."""
+    abilities = abilities_of(platform)
+    return RejectionForm(
+        data, categories=abilities.rejection_categories, shortest=abilities.shortest_rejection
+    )
+
+
+def _valid(form: BonusForm | RejectionForm) -> dict[str, Any]:
+    if not form.is_valid():
+        raise CannotPay(" ".join(str(error) for errors in form.errors.values() for error in errors))
+    return form.cleaned_data
+
+
+def _row(study: Study, submission: Submission) -> dict[str, Any]:
+    visit = submission.visit
+    minutes = None
+    if visit and visit.handed_in_at:
+        minutes = (visit.handed_in_at - visit.arrived_at).total_seconds() / 60
+    payments = list(submission.payments.all())
+    decided = [payment for payment in payments if payment.kind == Payment.Kind.APPROVAL]
+    return {
+        "submission": submission,
+        "pseudonym": pseudonym(study.pseudonym_key, submission.annotator_id),
+        "session": visit.session if visit else None,
+        "minutes": minutes,
+        "payments": payments,
+        "waits": submission.waits,  # type: ignore[attr-defined]  # annotated by work_of
+        "may_have_bonus": submission.status == Submission.Status.APPROVED
+        or any(payment.state != Payment.State.FAILED for payment in decided),
+        "rejection": rejection_form(submission.platform),
+    }

@@ -1,0 +1,242 @@
+"""The pages of recruitment: from a draft to people who are paid, and what is said when money is missing."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.actions import ensure_researcher
+from annotation.models import Study
+from recruitment import actions, tasks
+from recruitment.models import Campaign, Difference, Grant, Payment, Submission
+from tests import builders
+from tests.doubles.mturk.server import KEY_ID, SECRET, MTurkDouble
+from tests.recruitment.campaigns import make_campaign, stranger_on_a_platform
+from tests.recruitment.handed_in import Desk
+from tomannot.celery import app
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
+State = Campaign.State
+ACCOUNT = ("key_id", "secret", "endpoint", "notification_topic", "notification_password")
+
+
+@pytest.fixture
+def queued(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[Any]]]:
+    """What workers are told to do, once it is committed."""
+    told: list[tuple[str, list[Any]]] = []
+    monkeypatch.setattr(app, "send_task", lambda name, args, **_more: told.append((name, args)))
+    monkeypatch.setattr("django.db.transaction.on_commit", lambda call, robust=False: call())
+    return told
+
+
+@pytest.fixture
+def double(settings: Any) -> Iterator[MTurkDouble]:
+    with MTurkDouble() as double:
+        account = dict.fromkeys(ACCOUNT, "") | {"key_id": KEY_ID, "secret": SECRET, "endpoint": double.url}
+        settings.MTURK = {"live": account, "rehearsal": dict.fromkeys(ACCOUNT, "")}
+        yield double
+
+
+@pytest.fixture
+def study() -> Study:
+    return builders.make_study("main", stories=2, qualification=1, pay_rate=Decimal("15.00"))
+
+
+@pytest.fixture
+def boss() -> Client:
+    client = Client()
+    client.force_login(ensure_researcher(username="boss", password="a long enough password"))
+    return client
+
+
+def address(page: str, *more: Any) -> str:
+    return reverse(f"dashboard:{page}", args=["main", *more])
+
+
+def words(client: Client, page: str, *more: Any) -> str:
+    text = re.sub(r"<[^>]+>", " ", client.get(address(page, *more)).content.decode())
+    return " ".join(text.split())
+
+
+def filled(client: Client, page: str, *more: Any) -> dict[str, Any]:
+    """What the form on a page would send as it stands."""
+    form = client.get(address(page, *more)).context["form"]
+    given = {name: form[name].value() for name in form.fields}
+    return {name: value for name, value in given.items() if value not in (None, False)}
+
+
+def said(client: Client, page: str, *more: Any, **data: Any) -> str:
+    """What a POST says on the page that it leads to."""
+    response = client.post(address(page, *more), data, follow=True)
+    assert response.status_code == 200
+    return " ".join(re.sub(r"<[^>]+>", " ", response.content.decode()).split())
+
+
+def test_from_the_form_to_a_campaign_that_people_see(
+    study: Study, boss: Client, double: MTurkDouble, queued: list[tuple[str, list[Any]]]
+) -> None:
+    form = filled(boss, "new_campaign", "mturk", "stories") | {"description": "Two sentences each."}
+    assert (form["seats"], form["reward"]) == (6, Decimal("0.25")), (
+        "what the study needs, and a minute is worth"
+    )
+    response = boss.post(address("new_campaign", "mturk", "stories"), form | {"reward": "0.005"})
+    assert response.status_code == 422
+    boss.post(address("new_campaign", "mturk", "stories"), form)
+    campaign = Campaign.objects.get()
+    boss.post(address("change_campaign", 1), filled(boss, "change_campaign", 1) | {"title": "Read stories"})
+    shown = words(boss, "campaign", 1)
+    for text in ("Read stories", "In all 1.80 USD", "The account holds 1000.00 USD", "US"):
+        assert text in shown
+    assert (double.calls["CreateHITType"], list(double.world.hits.values()), queued) == (0, [], [])
+
+    assert "being put on the platform" in said(boss, "move_campaign", 1, "start")
+    assert queued == [("recruitment.tasks.put_up", [campaign.pk])]
+    tasks.put_up(campaign.pk)
+    assert "people can come" in words(boss, "campaign", 1)
+    assert "2 / 2" in words(boss, "campaign", 1)
+    assert "Change the draft" not in words(boss, "campaign", 1)
+
+    assert "at least one" in said(boss, "move_campaign", 1, "widen", more="0")
+    assert "being put on the platform" in said(boss, "move_campaign", 1, "widen", more="3")
+    tasks.put_up(campaign.pk)
+    assert "3 / 3" in words(boss, "campaign", 1)
+    assert "The campaign: paused" in said(boss, "move_campaign", 1, "pause")
+    assert "The campaign: ended" in said(boss, "move_campaign", 1, "end")
+    assert "1 · Mechanical Turk · stories ended 9 pieces of work offered" in words(boss, "recruitment")
+    assert boss.post(address("move_campaign", 1, "burn")).status_code == 404
+
+
+def test_a_site_without_an_account_says_what_to_set(study: Study, boss: Client) -> None:
+    for platform, setting in (("prolific", "PROLIFIC_TOKEN"), ("mturk", "docs/mechanical-turk.md")):
+        draft = make_campaign(study, platform=platform)
+        shown = boss.get(address("campaign", draft.number)).content.decode()
+        assert setting in shown
+        assert re.search(r"<button[^>]+disabled[^>]*>\s*Put it on the platform", shown)
+        assert setting in said(boss, "move_campaign", draft.number, "start")
+    assert set(Campaign.objects.values_list("state", flat=True)) == {State.DRAFT}
+    assert "closed" in words(boss, "recruitment")
+
+
+def test_too_little_money_is_said_with_the_sums(study: Study, boss: Client, double: MTurkDouble) -> None:
+    double.world.deposit = Decimal("1.00")
+    make_campaign(study)
+    assert "costs 2.70 USD, and the account holds 1.00" in said(boss, "move_campaign", 1, "start")
+    assert Campaign.objects.get().state == State.DRAFT
+
+
+def test_work_is_approved_rejected_and_given_a_bonus(study: Study, boss: Client, double: MTurkDouble) -> None:
+    study = builders.make_study("open", stories=4, pay_rate=Decimal("15.00"))
+    desk = Desk(double, study)
+    works = [desk.hand_in(minutes=2) for _person in range(6)]
+
+    def page(name: str, *more: Any) -> str:
+        return reverse(f"dashboard:{name}", args=["open", *more])
+
+    def post(name: str, *more: Any, **data: Any) -> str:
+        return boss.post(page(name, *more), data, follow=True).content.decode()
+
+    shown = boss.get(page("work", 1)).content.decode()
+    assert shown.count("Approve and pay") == 6
+    assert desk.worker_of(works[0]) not in shown
+    assert "Written down" in post("decide_work", works[0].pk, way="approve")
+    assert "has been approved" not in post(
+        "decide_work", works[0].pk, way="bonus", amount="0.40", reason="Thanks"
+    )
+    assert "needs a reason" not in post("decide_work", works[1].pk, way="reject", reason="No story was read.")
+    assert Payment.objects.count() == 3
+    assert "decided already" in post("decide_work", works[1].pk, way="reject", reason="Again.")
+    assert "not been approved" in post("decide_work", works[2].pk, way="bonus", amount="1", reason="Thanks")
+    for wrong in ({"way": "burn"}, {"way": "bonus", "amount": "lots", "reason": "x"}, {"way": "reject"}):
+        post("decide_work", works[2].pk, **wrong)
+    assert Payment.objects.count() == 3
+    assert "4 pieces of work are approved" in post("move_campaign", 1, "approve")
+    desk.send_all()
+    for work in works:
+        desk.look(work)
+    assert "Top up 5 pieces of work" in " ".join(boss.get(page("campaign", 1)).content.decode().split())
+    assert "5 pieces of work are topped up" in post("move_campaign", 1, "top_up")
+    double.world.deposit = Decimal(1)
+    desk.send_all()
+    shown = boss.get(page("payments")).content.decode()
+    assert shown.count("Send it again") == 5
+    double.world.deposit = Decimal(100)
+    refused = Payment.objects.filter(state="failed").first()
+    assert refused is not None
+    post("send_again", refused.pk)
+    assert "only once" in post("send_again", refused.pk)
+    assert boss.get(page("payments")).content.decode().count("Send it again") == 4
+
+
+def test_each_difference_can_be_dealt_with(
+    study: Study, boss: Client, queued: list[tuple[str, list[Any]]]
+) -> None:
+    stranger = stranger_on_a_platform(study)
+    shown = words(boss, "differences")
+    assert "Handed in there, nothing of it here" in shown
+    assert "5f3a9c0de1" not in shown
+    assert "Let its votes count" not in shown, "there are none"
+    assert "1 piece of work on which the platform and this site do not agree" in words(boss, "recruitment")
+    here = ("settle_difference", stranger.pk)
+    assert "in a few words" in said(boss, *here, way="settle", how=" ")
+    assert "in a few words" in said(boss, *here, way="burn", how="done")
+    assert "Nothing of this work is here" in said(boss, *here, way="confirm", how="done")
+    short = {"way": "reject", "how": "rejected", "reason": "Too short.", "category": "NO_DATA"}
+    said(boss, *here, **short)
+    assert not Payment.objects.exists(), "Prolific wants a hundred characters"
+    assert Difference.objects.get().settled_at is None
+    assert "written in the log" in said(boss, *here, way="approve", how="They showed us their answers.")
+    payment = Payment.objects.get()
+    assert queued == [("recruitment.tasks.send_payment", [payment.pk])]
+    found = Difference.objects.get()
+    assert (found.settled_how, str(found.settled_by)) == ("They showed us their answers.", "boss")
+    assert "The platform and this site agree" in words(boss, "differences")
+
+
+def test_payments_are_a_table_without_names_that_runs_no_formula(study: Study, boss: Client) -> None:
+    work = stranger_on_a_platform(study).submission
+    assert work is not None
+    actions.approve(submission=work, by=None, now=timezone.now())
+    Payment.objects.update(problem="=HYPERLINK(1)")
+    shown = words(boss, "payments")
+    assert "0.25 USD on its way" in shown
+    response: Any = boss.get(address("payments_file"))
+    text = b"".join(response.streaming_content).decode()
+    assert "5f3a9c0de1" not in text + shown
+    assert "a-session" not in text + shown
+    (row,) = csv.DictReader(io.StringIO(text))
+    assert (row["kind"], row["amount"], row["problem"]) == ("approval", "0.25", "'=HYPERLINK(1)")
+
+
+def test_groups_that_the_platform_refused_are_shown(study: Study, boss: Client) -> None:
+    work = stranger_on_a_platform(study).submission
+    assert work is not None
+    Campaign.objects.update(qualified_group="group", state=State.LIVE)
+    campaign = Campaign.objects.select_related("study").get()
+    made = actions.grant(
+        campaign=campaign, annotator=work.annotator, kind=Grant.Kind.QUALIFIED, now=timezone.now()
+    )
+    assert made is not None
+    Grant.objects.update(state=Grant.State.FAILED, problem="No such group.")
+    assert "1 person could not be put into our group on the platform: No such group." in words(
+        boss, "campaign", 1
+    )
+
+
+def test_nothing_of_another_study_can_be_reached(study: Study, boss: Client) -> None:
+    other = builders.make_study("other")
+    difference = stranger_on_a_platform(other)
+    work = Submission.objects.get()
+    actions.approve(submission=work, by=None, now=timezone.now())
+    payment = Payment.objects.get()
+    assert boss.get(address("campaign", 1)).status_code == 404
+    for page, number in (("settle_difference", difference), ("decide_work", work), ("send_again", payment)):
+        assert boss.post(address(page, number.pk), {"way": "approve", "how": "x"}).status_code == 404
