@@ -108,8 +108,13 @@ class CheckResultQuerySet(models.QuerySet["CheckResult"]):
         return self.filter(~Exists(newer), key__state=CheckKey.State.IN_USE)
 
     def of_person(self, enrollment: Enrollment) -> CheckResultQuerySet:
-        """The person's that count now: those since they were last let go on after a suspension."""
+        """The person's that count now: those since they were last let go on after a suspension.
+
+        None that came in a visit in which anybody could be working under their id.
+        """
+        theirs = Q(vote__assignment__session=None) | Q(vote__assignment__session__identity_claimed=False)
         return self.standing().filter(
+            theirs,
             vote__assignment__enrollment=enrollment,
             vote__assignment__order_position__gt=F("vote__assignment__enrollment__checks_from"),
         )
