@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 from django.test import TransactionTestCase
 from django.utils import timezone
 from whitenoise import WhiteNoise  # type: ignore[import-untyped]
@@ -65,6 +65,18 @@ def static_files_read_once(collected_static: None) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(WhiteNoise, "update_files_dictionary", read_once)
         yield
+
+
+@pytest.fixture(scope="module")
+def module_transaction(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """For fixtures that build a world once for a module without transactional tests.
+
+    What each test does to it is rolled back, to the savepoint where the test began, and the world itself
+    at the end of the module.
+    """
+    with django_db_blocker.unblock(), transaction.atomic():
+        yield
+        transaction.set_rollback(True)
 
 
 @pytest.fixture(autouse=True)

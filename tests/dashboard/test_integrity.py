@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import transaction
 from django.utils import timezone
 
 from annotation import actions
@@ -59,13 +57,11 @@ RELEASES = {
 
 
 @pytest.fixture(scope="module")
-def world(django_db_setup: None, django_db_blocker: Any) -> Iterator[World]:
-    """Built once: what each test does to it is rolled back, to the savepoint where the test began."""
-    with django_db_blocker.unblock(), transaction.atomic():
-        built = build_world()
-        disable_triggers()
-        yield built
-        transaction.set_rollback(True)
+def world(module_transaction: None) -> World:
+    """Built once, the triggers off."""
+    built = build_world()
+    disable_triggers()
+    return built
 
 
 def _broken(study: Study | None = None) -> dict[str, Outcome]:
