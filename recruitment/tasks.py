@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from celery import Task
-from django.core.cache import cache
 from django.utils import timezone
 
 from accounts.models import User
 from recruitment import actions
 from recruitment.errors import MailFailed, MailRefused
+from recruitment.locks import PUT_UP, RECONCILE, alone
 from recruitment.marketplace import Unreachable
 from recruitment.models import Campaign, Grant, Payment
 from recruitment.platforms import marketplace_of
@@ -93,25 +93,19 @@ def sweep_campaigns() -> None:
 @task(time_limit=3600, autoretry_for=(Unreachable,), retry_backoff=30, max_retries=8)
 def put_up(campaign_id: int) -> None:
     """Put a campaign on its platform, or go on with it; one worker at a time."""
-    if not cache.add(f"putting-up-{campaign_id}", 1, timeout=3600):
-        return
-    try:
-        campaign = Campaign.objects.select_related("study").get(pk=campaign_id)
-        actions.put_up(campaign=campaign, marketplace=marketplace_of(campaign), now=timezone.now())
-    finally:
-        cache.delete(f"putting-up-{campaign_id}")
+    with alone(PUT_UP, campaign_id) as nobody_else:
+        if nobody_else:
+            campaign = Campaign.objects.select_related("study").get(pk=campaign_id)
+            actions.put_up(campaign=campaign, marketplace=marketplace_of(campaign), now=timezone.now())
 
 
 @task(time_limit=1800, autoretry_for=(Unreachable,), retry_backoff=30, max_retries=3)
 def reconcile(campaign_id: int) -> None:
     """Compare a campaign with its platform; one worker at a time, since the platform counts our calls."""
-    if not cache.add(f"reconciling-{campaign_id}", 1, timeout=1800):
-        return
-    try:
-        campaign = Campaign.objects.select_related("study").get(pk=campaign_id)
-        actions.reconcile(campaign=campaign, marketplace=marketplace_of(campaign), now=timezone.now())
-    finally:
-        cache.delete(f"reconciling-{campaign_id}")
+    with alone(RECONCILE, campaign_id) as nobody_else:
+        if nobody_else:
+            campaign = Campaign.objects.select_related("study").get(pk=campaign_id)
+            actions.reconcile(campaign=campaign, marketplace=marketplace_of(campaign), now=timezone.now())
 
 
 @task(time_limit=240, autoretry_for=(Unreachable,), retry_backoff=10, max_retries=5)

@@ -1,0 +1,100 @@
+"""What workers do by themselves: every few minutes, one at a time, and after one of them died."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from annotation.models import WorkSession
+from recruitment import actions, tasks
+from recruitment.actions import payments
+from recruitment.locks import PUT_UP, alone
+from recruitment.marketplace import NotConfigured
+from recruitment.models import Campaign, Payment
+from tests import builders
+from tests.doubles.mturk.server import KEY_ID, SECRET, MTurkDouble
+from tests.recruitment.campaigns import make_campaign
+from tests.recruitment.handed_in import Desk
+from tomannot.celery import app
+
+State = Campaign.State
+
+
+@pytest.fixture
+def double(settings: Any) -> Iterator[MTurkDouble]:
+    with MTurkDouble() as double:
+        account = {"key_id": KEY_ID, "secret": SECRET, "endpoint": double.url}
+        settings.MTURK = {"live": account, "rehearsal": dict.fromkeys(account, "")}
+        yield double
+
+
+@pytest.mark.django_db
+def test_a_sweep_leaves_nothing_that_waits(double: MTurkDouble, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[str, int]] = []
+    monkeypatch.setattr(app, "send_task", lambda name, args: told.append((name.split(".")[-1], args[0])))
+    desk = Desk(double, builders.make_study(stories=6))
+    desk.hand_in(confirmed=False)
+    tasks.sweep_campaigns()
+    assert told == [("reconcile", desk.campaign.pk)]
+    tasks.reconcile(desk.campaign.pk)
+    payment = Payment.objects.get()
+    told.clear()
+    tasks.sweep_campaigns()
+    assert told == [("reconcile", desk.campaign.pk), ("send_payment", payment.pk)]
+    tasks.send_payment(payment.pk)
+    assert desk.charges() == [("0.25", "0.05")]
+    draft = make_campaign(desk.study)
+    actions.start_campaign(campaign=draft, marketplace=desk.marketplace, by=None, now=timezone.now())
+    told.clear()
+    tasks.sweep_campaigns()
+    assert told == [("reconcile", desk.campaign.pk), ("put_up", draft.pk)], (
+        "nothing of it is there to ask for"
+    )
+    tasks.put_up(draft.pk)
+    assert Campaign.objects.get(pk=draft.pk).state == State.LIVE
+    assert WorkSession.objects.get().state == WorkSession.State.CONFIRMED
+
+
+@pytest.mark.django_db
+def test_a_payment_of_an_account_that_is_gone_waits(double: MTurkDouble, settings: Any) -> None:
+    desk = Desk(double, builders.make_study(stories=6))
+    payment = actions.approve(submission=desk.hand_in(), by=None, now=timezone.now())
+    settings.MTURK = {"live": dict.fromkeys(("key_id", "secret", "endpoint"), "")}
+    with pytest.raises(NotConfigured):
+        tasks.send_payment(payment.pk)
+    payment.refresh_from_db()
+    assert payment.state == Payment.State.REQUESTED
+    assert payments.due_payments(now=timezone.now()) == [payment.pk]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_worker_at_a_time_and_none_waits_for_one_that_died(double: MTurkDouble) -> None:
+    desk = Desk(double, builders.make_study(stories=3))
+    draft = make_campaign(desk.study)
+    actions.start_campaign(campaign=draft, marketplace=desk.marketplace, by=None, now=timezone.now())
+    inside, die = threading.Event(), threading.Event()
+
+    def worker() -> None:
+        with alone(PUT_UP, draft.pk) as nobody_else:
+            assert nobody_else
+            inside.set()
+            die.wait(timeout=20)
+            connection.connection.close()  # as the system does for a process that is killed
+
+    other = threading.Thread(target=worker, daemon=True)
+    other.start()
+    assert inside.wait(timeout=20)
+    calls = sum(double.calls.values())
+    tasks.put_up(draft.pk)
+    assert sum(double.calls.values()) == calls
+    assert Campaign.objects.get(pk=draft.pk).state == State.CREATING
+    die.set()
+    other.join(timeout=20)
+    for _time in range(2):
+        tasks.put_up(draft.pk)
+    assert Campaign.objects.get(pk=draft.pk).state == State.LIVE
