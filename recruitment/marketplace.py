@@ -18,7 +18,12 @@ from uuid import UUID
 
 
 class MarketplaceError(Exception):
-    """The platform did not do what it was asked; the message says which operation and why, for people."""
+    """The platform did not do what it was asked; the message says which operation and why, for people.
+
+    ``maybe_done``: an earlier request for the same, of which nobody heard, may have done it all the same.
+    """
+
+    maybe_done: bool = False
 
 
 class Unreachable(MarketplaceError):
@@ -33,11 +38,14 @@ class Unreachable(MarketplaceError):
 
 
 class Refused(MarketplaceError):
-    """It said no, and would say no again. ``code`` is the platform's own name for the reason."""
+    """It said no, and would say no again. ``code`` is the platform's own name for the reason.
 
-    def __init__(self, message: str, *, code: str = "") -> None:
+    ``about`` is the platform's id of what it named: messages are stored and shown, and have no ids.
+    """
+
+    def __init__(self, message: str, *, code: str = "", about: str = "") -> None:
         super().__init__(message)
-        self.code = code
+        self.code, self.about = code, about
 
 
 class NotEnoughMoney(Refused):
@@ -45,7 +53,10 @@ class NotEnoughMoney(Refused):
 
 
 class NotConfigured(MarketplaceError):
-    """There are no credentials for this platform and environment; the message names the settings."""
+    """There are no credentials for this platform and environment, or it does not accept them.
+
+    The message names the settings, or what it said.
+    """
 
 
 class Group(enum.StrEnum):
@@ -168,6 +179,8 @@ class BonusRequest:
     """What :meth:`Marketplace.prepare_bonus` gave, stored before anything is paid."""
     maybe_paid: bool = False
     """Whether it was sent before and nobody knows what came of it: then it is looked for, not sent again."""
+    earlier_tokens: tuple[UUID, ...] = ()
+    """Of those in whose place it stands, which were refused: one that was paid all the same is this one."""
     same_amount_paid: int = 0
     """Other bonuses of this amount for this work that are known to be paid: one more is looked for."""
 
@@ -241,6 +254,9 @@ class Marketplace(Protocol):
 
     def work(self, remote_id: str, postings: Collection[str]) -> list[Work]:
         """Everything the platform lists, of all pages, collected before anything is changed."""
+
+    def worth_asking(self, remote_id: str, postings: Sequence[str]) -> list[str]:
+        """Of many postings, those in which work may have been handed in; all where it cannot say."""
 
     def one_work(self, hit_assignment: str) -> Work | None:
         """One piece of work as it stands now; None when the platform does not say (yet)."""

@@ -2,7 +2,8 @@
 
 ``Error.Code`` says almost nothing (``RequestError`` for nearly everything); the meaning is in
 ``TurkErrorCode``, and where that is missing or not documented in the message, which ends in the time in
-milliseconds. Messages name workers, whose ids stand nowhere but with their identity: they are taken out.
+milliseconds. Messages name workers, whose ids stand nowhere but with their identity, and their work: both are
+taken out, since messages are stored, shown and exported.
 """
 
 from __future__ import annotations
@@ -54,16 +55,21 @@ def error_of(operation: str, response: Mapping[str, Any]) -> MarketplaceError:
     kind = response.get("Error", {}).get("Code", "")
     said = TIME.sub("", response.get("Error", {}).get("Message", ""))
     status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    values = {"operation": operation, "message": WORKER_ID.sub("…", said) or kind}
+    values = {"operation": operation, "message": without_ids(said) or kind}
     if kind in ASK_AGAIN or status >= SERVER_ERROR:
         return Unreachable(_("Mechanical Turk could not do %(operation)s now: %(message)s") % values)
     if kind in WHO_IS_IT:
-        return NotConfigured(
+        error: MarketplaceError = NotConfigured(
             _("Mechanical Turk does not accept the credentials of this site (%(message)s).") % values
         )
-    meaning = meaning_of(response)
-    message = _("Mechanical Turk refused %(operation)s: %(message)s") % values
-    return (NotEnoughMoney if meaning == TOO_LITTLE_MONEY else Refused)(message, code=meaning)
+    else:
+        meaning = meaning_of(response)
+        message = _("Mechanical Turk refused %(operation)s: %(message)s") % values
+        refusal = NotEnoughMoney if meaning == TOO_LITTLE_MONEY else Refused
+        error = refusal(message, code=meaning, about=hit_named_in(said))
+    # boto3 asks again by itself: what is refused now may be what an answer that was lost had done.
+    error.maybe_done = response.get("ResponseMetadata", {}).get("RetryAttempts", 0) > 0
+    return error
 
 
 def meaning_of(response: Mapping[str, Any]) -> str:
@@ -76,6 +82,11 @@ def meaning_of(response: Mapping[str, Any]) -> str:
         if sentence in message:
             return meaning
     return code or str(response.get("Error", {}).get("Code", ""))
+
+
+def without_ids(text: str) -> str:
+    """The text without the ids of workers, HITs and assignments."""
+    return WORKER_ID.sub("…", HIT_ID.sub("…", text))
 
 
 def hit_named_in(message: str) -> str:

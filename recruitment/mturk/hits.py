@@ -68,7 +68,7 @@ class Hits:
         except Refused as error:
             if error.code != errors.ALREADY_EXISTS:
                 raise
-            return self._made_before(annotation, errors.hit_named_in(str(error)))
+            return self._made_before(annotation, error.about)
         return str(answer["HIT"]["HITId"])
 
     def _made_before(self, annotation: str, named: str) -> str:

@@ -119,6 +119,9 @@ class MechanicalTurk:
     def work(self, remote_id: str, postings: Collection[str]) -> list[Work]:
         return self._review.handed_in(postings)
 
+    def worth_asking(self, remote_id: str, postings: Sequence[str]) -> list[str]:
+        return self._review.worth_asking(postings)
+
     def one_work(self, hit_assignment: str) -> Work | None:
         return self._review.one(hit_assignment)
 

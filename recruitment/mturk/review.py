@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django.utils.translation import gettext as _
 
@@ -38,7 +39,7 @@ class Review:
 
         A HIT that was deleted, by hand or after 120 days, lists nothing.
         """
-        return [work for hit in self._worth_asking(hits) for work in self._at(hit)]
+        return [work for hit in sorted(hits) for work in self._at(hit)]
 
     def _at(self, hit: str) -> list[Work]:
         try:
@@ -49,7 +50,7 @@ class Review:
             return []
         return [_work(row) for row in rows]
 
-    def _worth_asking(self, hits: Collection[str]) -> list[str]:
+    def worth_asking(self, hits: Collection[str]) -> list[str]:
         """Of many HITs, those where work was handed in: one call for a hundred instead of one for each.
 
         What waits for review is in none of a HIT's counters, so it is what the others leave over.
@@ -120,7 +121,8 @@ class Review:
         Mechanical Turk shows no tokens with the bonuses that it lists. So each carries a short reference in
         the text that the worker reads, by which one whose answer was lost is known.
         """
-        if self._now() - request.first_sent_at >= TOKENS_ARE_KNOWN and self._is_paid(request):
+        is_forgotten = self._now() - request.first_sent_at >= TOKENS_ARE_KNOWN
+        if (is_forgotten or request.earlier_tokens) and self._is_paid(request):
             return
         try:
             self._api.call(
@@ -132,9 +134,8 @@ class Review:
                 UniqueRequestToken=str(request.token),
             )
         except Refused as error:
-            if error.code == errors.TOO_LITTLE_MONEY:
-                raise
-            # What is said of a repeated token is not documented, so what was paid decides.
+            # What is said of a repeated token is not documented, nor whether the account's money is looked at
+            # before: it may be missing because this bonus has been paid. So what was paid decides.
             if not self._is_paid(request):
                 if error.code == errors.ALREADY_PROCESSED:
                     message = _("Mechanical Turk has paid this bonus, but does not show it yet.")
@@ -144,18 +145,19 @@ class Review:
     def _is_paid(self, request: BonusRequest) -> bool:
         assignment = request.hit_assignment
         paid = self._api.everything("ListBonusPayments", "BonusPayments", AssignmentId=assignment)
+        names = [reference_of(token) for token in (request.token, *request.earlier_tokens)]
         return any(
-            reference_of(request) in row["Reason"] and row["WorkerId"] == request.person for row in paid
+            row["WorkerId"] == request.person and any(name in row["Reason"] for name in names) for row in paid
         )
 
 
-def reference_of(request: BonusRequest) -> str:
+def reference_of(token: UUID) -> str:
     """The name of a bonus in the text that its receiver reads."""
-    return f"[{request.token.hex[:12]}]"
+    return f"[{token.hex[:12]}]"
 
 
 def _with_reference(request: BonusRequest) -> str:
-    return f"{request.reason} {reference_of(request)}"
+    return f"{request.reason} {reference_of(request.token)}"
 
 
 def _work(row: dict[str, Any]) -> Work:

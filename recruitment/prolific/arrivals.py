@@ -38,8 +38,11 @@ def is_id(text: str) -> bool:
 
 
 def read_claim(parameters: Mapping[str, str]) -> Claim:
-    """The claim in an address's parameters. Raises :class:`InvalidClaim`."""
-    found = [parameters.get(name, "").strip() for name in (PERSON, STUDY, SESSION)]
+    """The claim in an address's parameters. Raises :class:`InvalidClaim`.
+
+    Prolific's ids are in small letters; one that came in capitals is the same one, not another person's.
+    """
+    found = [parameters.get(name, "").strip().lower() for name in (PERSON, STUDY, SESSION)]
     if not all(map(is_id, found)):
         raise InvalidClaim
     return Claim(*found)

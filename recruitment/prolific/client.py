@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -138,9 +139,9 @@ class ProlificClient:
         writes = method != "GET"
         try:
             reply = self._http.request(method, address, json=body, headers=self._headers, redirect=False)
-        except (NewConnectionError, ConnectTimeoutError, SSLError):
-            return Unreachable(_("Prolific cannot be reached (%s).") % operation, maybe_done=False), None
-        except HTTPError:
+        except HTTPError as error:
+            if _was_not_sent(error):
+                return Unreachable(_("Prolific cannot be reached (%s).") % operation, maybe_done=False), None
             return Unreachable(_("Prolific did not answer (%s).") % operation, maybe_done=writes), None
         try:
             answer = json.loads(reply.data, parse_float=Decimal) if reply.data else None
@@ -155,6 +156,18 @@ class ProlificClient:
         if not isinstance(error, Unreachable):
             raise error
         return error, _seconds(reply.headers.get("Retry-After"))
+
+
+def _was_not_sent(error: HTTPError) -> bool:
+    """Whether it failed before the request left us.
+
+    Of the troubles with TLS only a certificate that is not theirs is certainly one of those: the connection
+    can also break while the answer to a request comes in that was carried out.
+    """
+    if isinstance(error, SSLError):
+        reasons = (error.__cause__, error.__context__, *error.args)
+        return any(isinstance(reason, ssl.SSLCertVerificationError) for reason in reasons)
+    return isinstance(error, NewConnectionError | ConnectTimeoutError)
 
 
 def _seconds(said: str | None) -> float | None:

@@ -8,9 +8,15 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from recruitment.marketplace import MarketplaceError, NotEnoughMoney, Refused, Unreachable
+from recruitment.marketplace import (
+    MarketplaceError,
+    NotConfigured,
+    NotEnoughMoney,
+    Refused,
+    Unreachable,
+)
 
-_ID = re.compile(r"\b[0-9a-f]{24}\b")
+_ID = re.compile(r"\b[0-9a-f]{24}\b", re.IGNORECASE)
 _MONEY = re.compile(r"insufficient|\bfunds?\b|\bbalance\b|top.?up", re.IGNORECASE)
 
 
@@ -32,10 +38,9 @@ def error_of(status: int, body: object, operation: str, *, writes: bool) -> Mark
             _("Prolific failed with status %(status)s (%(operation)s).") % told, maybe_done=writes
         )
     if status in (401, 403):
-        return Refused(
+        return NotConfigured(
             _("Prolific does not accept the API token for this (%(operation)s): %(detail)s")
-            % {"operation": operation, "detail": detail_of(body)},
-            code=str(status),
+            % {"operation": operation, "detail": detail_of(body)}
         )
     message = _("Prolific refused (%(operation)s): %(detail)s") % {
         "operation": operation,

@@ -263,6 +263,9 @@ class Prolific:
         rows = self.client.rows("/submissions/", study=remote_id, ordering="started_at")
         return [statuses.work_of(row, study=remote_id) for row in rows]
 
+    def worth_asking(self, remote_id: str, postings: Sequence[str]) -> list[str]:
+        return list(postings)
+
     def one_work(self, hit_assignment: str) -> Work | None:
         """Asked while somebody who has just come waits, so that it is asked once and not for long."""
         try:
@@ -363,12 +366,19 @@ class Prolific:
                 trouble.maybe_done = True
                 raise
             return
+        if request.earlier_tokens and self._shows(request):
+            return
         bulk = request.remote_id or self.prepare_bonus(request)
         self.client.post(f"/bulk-bonus-payments/{bulk}/pay/", repeatable=False)
 
-    def _look_for(self, request: BonusRequest) -> None:
+    def _shows(self, request: BonusRequest) -> bool:
+        """Whether one bonus more of this amount has been paid than we know of."""
         paid = self._ours(request.hit_assignment, request.person).get("bonus_payments") or []
-        if [Decimal(said) for said in paid].count(Decimal(cents(request.amount))) > request.same_amount_paid:
+        same = [Decimal(said) for said in paid].count(Decimal(cents(request.amount)))
+        return same > request.same_amount_paid
+
+    def _look_for(self, request: BonusRequest) -> None:
+        if self._shows(request):
             return
         if self._now() < request.first_sent_at + BONUS_WAIT:
             raise Unreachable(_("Prolific did not say whether it paid, and does not show the bonus yet."))

@@ -63,11 +63,13 @@ def send_bonus(world: World, params: Params) -> dict[str, Any]:
     amount = Decimal(params["BonusAmount"])
     if amount < fees.CENT:
         raise errors.invalid_value("BonusAmount", params["BonusAmount"])
+    fee = fees.of_bonus(amount)
+    if world.looks_at_money_first and amount + fee > available(world):
+        raise errors.insufficient_funds()
     token = params.get("UniqueRequestToken")
     before = world.made_by("SendBonus", token)
     if token is not None and before is not None:
         raise errors.already_processed(token, before)
-    fee = fees.of_bonus(amount)
     if amount + fee > available(world):
         raise errors.insufficient_funds()
     charge = Charge("bonus", row.worker_id, row.assignment_id, amount, fee, world.now(), params["Reason"])

@@ -50,6 +50,8 @@ class World:
 
     def __init__(self, *, environment: str, deposit: Decimal, seed: int) -> None:
         self.environment, self.deposit = environment, deposit
+        self.looks_at_money_first = False
+        """Whether a bonus beyond the balance is refused before its token is known; not documented."""
         self.lock = threading.RLock()
         self.clock = Clock()
         self.random = Random(seed)

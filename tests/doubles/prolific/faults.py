@@ -15,7 +15,7 @@ class Fault(enum.Enum):
     THROTTLED = "429 with Retry-After, nothing done"
     FAILED = "500, nothing done"
     FAILED_LATE = "500 after it was done"
-    DROPPED = "connection dropped after it was done"
+    DROPPED = "connection dropped after it was done; over TLS its stream breaks"
     STALE = "a read as it was before the last change"
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import socket
+import ssl
 from dataclasses import dataclass
 from decimal import Decimal
 from http.cookies import SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Lock, Thread
 from types import TracebackType
 from typing import Any
@@ -19,6 +21,7 @@ from tests.doubles.prolific.faults import Fault, Faults
 from tests.doubles.prolific.hooks import Delivery
 from tests.doubles.prolific.platform import Platform, Study, Submission
 from tests.doubles.prolific.rules import Refused
+from tests.doubles.prolific.tls import break_stream, context_of
 
 TOKEN = "prolific-token-of-these-tests"
 COOKIE = "prolific_participant"
@@ -35,7 +38,8 @@ class Started:
 class ProlificDouble:
     """Prolific, with one workspace. ``url`` stands for https://api.prolific.com and the participants' site.
 
-    ``balance`` is in cents. ``insecure`` allows http addresses of studies and webhooks.
+    ``balance`` is in cents. ``insecure`` allows http addresses of studies and webhooks. With a
+    ``certificate`` it speaks TLS, and a connection that is dropped is a stream that breaks.
     """
 
     def __init__(
@@ -47,6 +51,7 @@ class ProlificDouble:
         vat_rate: Decimal = Decimal("0.20"),
         insecure: bool = True,
         port: int = 0,
+        certificate: Path | None = None,
     ) -> None:
         self.platform = Platform(
             seed=seed, balance=balance, fee_rate=fee_rate, vat_rate=vat_rate, insecure=insecure
@@ -57,12 +62,17 @@ class ProlificDouble:
         self.lock = Lock()
         self._reads: dict[str, list[bytes]] = {}
         self._server = ThreadingHTTPServer(("127.0.0.1", port), _handler(self))
+        self._scheme = "https" if certificate else "http"
+        if certificate:
+            self._server.socket = context_of(certificate).wrap_socket(
+                self._server.socket, server_side=True, do_handshake_on_connect=False
+            )
         self._thread = Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+        return f"{self._scheme}://127.0.0.1:{self._server.server_address[1]}"
 
     def close(self) -> None:
         self._server.shutdown()
@@ -183,6 +193,13 @@ class ProlificDouble:
         return Answer("<!doctype html><title>Prolific</title><h1>Submission completed</h1>")
 
 
+def _drop(connection: socket.socket) -> None:
+    if isinstance(connection, ssl.SSLSocket):
+        break_stream(connection)
+    else:
+        connection.shutdown(socket.SHUT_RDWR)
+
+
 def _handler(double: ProlificDouble) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -205,7 +222,7 @@ def _handler(double: ProlificDouble) -> type[BaseHTTPRequestHandler]:
                 if leaves:
                     self._send(made)
                 else:
-                    self.connection.shutdown(socket.SHUT_RDWR)
+                    _drop(self.connection)
                     self.close_connection = True
 
         do_GET = do_POST = do_PATCH = do_DELETE = _serve

@@ -245,6 +245,28 @@ def test_a_bonus_is_paid_once_through_lost_answers_and_lost_days(
         turk.bonus(bonus(double, work, amount=Decimal(1000)))
 
 
+def test_a_bonus_that_took_the_last_money_is_not_refused_for_want_of_it(
+    double: MTurkDouble, turk: MechanicalTurk
+) -> None:
+    """Nor paid once more under a new token, by somebody who believed the refusal."""
+    _, hit = posted(double, turk)
+    work = handed_in(double, hit)
+    double.world.looks_at_money_first = True
+    double.world.deposit = account.held(double.world) + Decimal("0.50")
+    last = bonus(double, work)
+    double.faults.next["SendBonus"] = [Fault.AFTER]
+    with pytest.raises(Unreachable):
+        turk.bonus(last)
+    turk.bonus(last)
+    with pytest.raises(NotEnoughMoney):
+        turk.bonus(bonus(double, work))
+    double.world.deposit += 100
+    turk.bonus(bonus(double, work, earlier_tokens=(uuid4(), last.token)))
+    assert len([charge for charge in double.world.charges.values() if charge.kind == "bonus"]) == 1
+    turk.bonus(bonus(double, work, earlier_tokens=(uuid4(),)))
+    assert len([charge for charge in double.world.charges.values() if charge.kind == "bonus"]) == 2
+
+
 def test_hits_are_paused_resumed_widened_and_ended(double: MTurkDouble, turk: MechanicalTurk) -> None:
     kind, hit = posted(double, turk)
     person = double.crowd.hire().worker_id

@@ -144,14 +144,23 @@ def test_errors_mean_what_the_code_below_the_code_says(
     assert getattr(error, "code", "") == code
 
 
-def test_a_message_loses_its_time_and_its_worker_but_not_its_hit() -> None:
+def test_a_message_loses_its_time_its_worker_and_its_work() -> None:
     said = 'The value "A143XRCI1YXAFE" of 3VJ4PFXFJ5VXUC3I783DUQKOMF2UAW is not valid. (1563818969320 s)'
-    text = str(errors.error_of("SendBonus", response("ParameterValidationError", said)))
+    error = errors.error_of("SendBonus", response("ParameterValidationError", said))
+    text = str(error)
 
-    assert "A143" not in text
-    assert "15638" not in text
-    assert errors.hit_named_in(text) == "3VJ4PFXFJ5VXUC3I783DUQKOMF2UAW"
-    assert errors.hit_named_in(text + " 3VJ4PFXFJ5VXUC3I783DUQKOMF2UA0") == ""
+    for hidden in ("A143", "15638", "3VJ4"):
+        assert hidden not in text
+    assert isinstance(error, Refused)
+    assert error.about == errors.hit_named_in(said) == "3VJ4PFXFJ5VXUC3I783DUQKOMF2UAW"
+    assert errors.hit_named_in(said + " 3VJ4PFXFJ5VXUC3I783DUQKOMF2UA0") == ""
+
+
+def test_what_boto3_has_asked_more_than_once_may_have_been_done_before_it_was_refused() -> None:
+    for times, maybe_done in ((0, False), (2, True)):
+        answer = response("RequestError", "no funds", "AWS.MechanicalTurk.InsufficientFunds")
+        answer["ResponseMetadata"]["RetryAttempts"] = times
+        assert errors.error_of("SendBonus", answer).maybe_done is maybe_done
 
 
 def test_sandbox_and_live_have_their_own_addresses_and_never_the_others() -> None:

@@ -6,6 +6,7 @@ import uuid
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -15,6 +16,7 @@ from recruitment.marketplace import Group, NotConfigured, NotEnoughMoney, Refuse
 from recruitment.prolific.arrivals import completion_url, read_claim
 from recruitment.prolific.marketplace import BONUS_WAIT, RETURN_WAIT, Prolific
 from tests.doubles.prolific import Fault, ProlificDouble
+from tests.doubles.prolific.tls import make_certificate
 from tests.recruitment.prolific.conftest import OFFER, REASON, Lab, posting_of
 
 
@@ -222,6 +224,41 @@ def test_a_bonus_that_may_have_been_paid_is_looked_for_and_never_sent_again(
     assert lab.paid("bonus") == [125, 125]
 
 
+def test_a_stream_that_breaks_after_the_request_may_have_been_paid(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Over TLS: that nobody could be reached is certain only where the certificate is not theirs."""
+    certificate = make_certificate(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with ProlificDouble(certificate=certificate) as double:
+        lab = Lab(double)
+        request = lab.bonus_for(lab.hand_in(lab.publish(), double.join()), "1.25")
+        double.faults.order(Fault.DROPPED, "POST", "/pay/$")
+        with pytest.raises(Unreachable) as broken:
+            lab.prolific.bonus(request)
+        assert broken.value.maybe_done is True
+        assert len([seen for seen in double.seen if seen.endswith("/pay/")]) == 1
+        assert lab.paid("bonus") == [125]
+        monkeypatch.delenv("SSL_CERT_FILE")
+        with pytest.raises(Unreachable) as stranger:
+            Lab(double).prolific.bonus(request)
+        assert stranger.value.maybe_done is False
+
+
+def test_a_bonus_asked_for_anew_is_the_one_that_was_paid_all_the_same(
+    double: ProlificDouble, lab: Lab
+) -> None:
+    submission = lab.hand_in(lab.publish(), double.join())
+    lab.prolific.bonus(lab.bonus_for(submission, "1.25"))
+    double.settle()
+    for already_known, paid in ((0, [125]), (1, [125, 125])):
+        anew = lab.bonus_for(
+            submission, "1.25", earlier_tokens=(uuid.uuid4(),), same_amount_paid=already_known
+        )
+        lab.prolific.bonus(anew)
+        assert lab.paid("bonus") == paid
+
+
 def test_a_bonus_that_never_shows_is_for_somebody_to_look_at(double: ProlificDouble, lab: Lab) -> None:
     study = lab.publish()
     submission = lab.hand_in(study, double.join())
@@ -270,7 +307,7 @@ def test_what_cannot_be_done_says_so_without_telling_who(double: ProlificDouble,
     with pytest.raises(NotConfigured, match="PROLIFIC_REHEARSAL_TOKEN"):
         Prolific(token="", environment="rehearsal", workspace="")
     wrong = Prolific(token="wrong", environment="live", workspace="a" * 24, api=double.url)
-    with pytest.raises(Refused, match="API token"):
+    with pytest.raises(NotConfigured, match="API token"):
         wrong.balance()
     nobody = Prolific(
         token="x", environment="live", workspace="a", api="http://127.0.0.1:9", sleep=lambda _seconds: None

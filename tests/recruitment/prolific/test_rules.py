@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 
 from dashboard.recruiting import figures
-from recruitment.marketplace import NotEnoughMoney, Refused, Status, Unreachable
+from recruitment.marketplace import (
+    MarketplaceError,
+    NotConfigured,
+    NotEnoughMoney,
+    Refused,
+    Status,
+    Unreachable,
+)
 from recruitment.models import Campaign
 from recruitment.pay import hourly_pay
 from recruitment.prolific.arrivals import InvalidClaim, is_same_page, read_claim
@@ -34,19 +41,25 @@ def test_statuses_that_decide_money_are_ours_and_unknown_words_do_nothing() -> N
         (429, "slow down", Unreachable, False),
         (500, None, Unreachable, True),
         (502, "Bad gateway", Unreachable, True),
-        (400, {"reward": ["Too low."]}, Refused, None),
-        (400, "You do not have enough funds to publish", NotEnoughMoney, None),
-        (401, "Invalid token.", Refused, None),
-        (404, "Not found.", NotFound, None),
+        (400, {"reward": ["Too low."]}, Refused, False),
+        (400, "You do not have enough funds to publish", NotEnoughMoney, False),
+        (401, "Invalid token.", NotConfigured, False),
+        (403, "Not of this workspace.", NotConfigured, False),
+        (404, "Not found.", NotFound, False),
     ],
 )
 def test_errors_say_whether_to_ask_again(
-    status: int, detail: Any, kind: type, maybe_done: bool | None
+    status: int, detail: Any, kind: type[MarketplaceError], maybe_done: bool
 ) -> None:
     error = error_of(status, {"error": {"status": status, "detail": detail}}, "POST /x/", writes=True)
     assert type(error) is kind
-    assert getattr(error, "maybe_done", None) == maybe_done
-    assert getattr(error_of(503, None, "GET /x/", writes=False), "maybe_done", None) is False
+    assert error.maybe_done is maybe_done
+    assert error_of(503, None, "GET /x/", writes=False).maybe_done is False
+
+
+def test_errors_name_nobody_however_an_id_is_written() -> None:
+    text = str(error_of(400, {"error": {"detail": f"{ID} and {ID.upper()}"}}, "GET /x/", writes=False))
+    assert ID not in text.lower()
 
 
 def test_the_pay_is_measured_against_the_time_that_people_took() -> None:
@@ -70,6 +83,7 @@ def test_the_least_time_allowed_is_the_formula_of_the_reference() -> None:
 def test_ids_have_a_shape_and_pages_are_compared_without_their_parameters() -> None:
     given = {"PROLIFIC_PID": ID, "STUDY_ID": ID, "SESSION_ID": ID}
     assert read_claim(given).person == ID
+    assert read_claim({name: ID.upper() for name in given}) == read_claim(given), "the same person"
     wrong: list[dict[str, str]] = [
         {"PROLIFIC_PID": "{{%PROLIFIC_PID%}}"},
         {"SESSION_ID": ""},
