@@ -81,7 +81,7 @@ def _assign(enrollment: Enrollment, session_id: int | None, *, now: datetime) ->
     held = lock_held(enrollment)
     if held and refusal in (None, Reason.STUDY_PAUSED, Reason.STUDY_CLOSED):
         held.lease_expires_at = now + enrollment.study.lease
-        held.session = session
+        held.session = _session_to_hold_in(held, session)
         held.save(update_fields=["lease_expires_at", "session"])
         return held
     return Refusal(refusal) if refusal else _find_story(enrollment, session, now=now)
@@ -92,6 +92,12 @@ def _lock_session(enrollment: Enrollment, session_id: int | None) -> WorkSession
     if session_id is None:
         return None
     return WorkSession.objects.select_for_update(no_key=True).get(pk=session_id, enrollment=enrollment)
+
+
+def _session_to_hold_in(held: Assignment, session: WorkSession | None) -> WorkSession | None:
+    """A story that is held goes with the page that shows it, unless that visit's work is done already."""
+    stays = held.session_id and session and not session.takes_answers
+    return held.session if stays else session
 
 
 def _refusal(enrollment: Enrollment, session: WorkSession | None, *, now: datetime) -> Reason | None:
@@ -141,8 +147,9 @@ def record_vote_and_assign_next(
     """:func:`record_vote` and :func:`assign_next_story` in one transaction, which costs less than two.
 
     Only the usual answer goes that way: of somebody who held their lease, and so holds no other one now,
-    and who has no story locked. After any other, and when looking for the next story fails, the answer
-    is stored all the same, and the next story is looked for in a transaction of its own.
+    who has no story locked, and who answers in the visit in which the story was given. After any other,
+    and when looking for the next story fails, the answer is stored all the same, and the next story is
+    looked for in a transaction of its own.
     """
     freed = _free_what_ran_out(enrollment, now=now)
     outcome = None
@@ -150,7 +157,7 @@ def record_vote_and_assign_next(
         assignment = _lock_assignment_of(enrollment, assignment_id, session_id)
         held = assignment.state == Assignment.State.LEASED
         receipt = _record(assignment, submitted, language=language, now=now)
-        if held:
+        if held and assignment.session_id == session_id:
             outcome = _try_to_assign_after(assignment, now=now)
     if outcome is None or (freed and _is_nothing_free(outcome)):
         outcome = assign_next_story(enrollment=enrollment, now=now, session_id=session_id)
@@ -189,7 +196,8 @@ def record_vote(
     ``submitted`` maps form field names to option keys; ``language`` is that of the form. Whatever
     came first stands: the same assignment submitted again gives the first receipt. An answer that
     comes too late to count is stored and credited all the same, as surplus with its reason. The answer
-    belongs to the work session ``session_id`` in which it was sent, wherever the story was given out.
+    belongs to the work session in which its story was given, as long as that one is open and wants more;
+    else to ``session_id``, in which it was sent, if that one does.
 
     Raises :class:`NotTheirs` when the assignment is not this person's, and ``IncompleteForm`` (from
     the protocol) when the form is not complete; neither stores anything.
@@ -203,8 +211,24 @@ def _lock_assignment_of(enrollment: Enrollment, assignment_id: int, session_id: 
     if assignment is None:
         raise NotTheirs(_("This page belongs to somebody else's link, so nothing was saved."))
     if assignment.state in UNANSWERED:
-        assignment.session = _lock_session(assignment.enrollment, session_id)
+        assignment.session = _session_of_answer(assignment, session_id)
     return assignment
+
+
+def _session_of_answer(assignment: Assignment, sent_in: int | None) -> WorkSession | None:
+    """The work session that an answer belongs to, locked after its person.
+
+    With two pieces of work open, a form may be sent in the page of the other one: what the platform has
+    confirmed of that one says nothing about this story, and the piece of work it was given for wants it.
+    """
+    person = assignment.enrollment
+    given = _lock_session(person, assignment.session_id)
+    if given is None:
+        return _lock_session(person, sent_in)
+    if given.takes_answers or given.pk == sent_in:
+        return given
+    sent = _lock_session(person, sent_in)
+    return sent if sent is None or sent.takes_answers else given
 
 
 def _record(assignment: Assignment, submitted: Mapping[str, str], *, language: str, now: datetime) -> Receipt:

@@ -51,3 +51,8 @@ class WorkSession(models.Model):
 
     def __str__(self) -> str:
         return f"work session {self.pk}"
+
+    @property
+    def takes_answers(self) -> bool:
+        """Whether it is neither settled nor full, so that one more answer is part of what it asks for."""
+        return self.state == self.State.OPEN and self.stories_submitted < self.story_limit

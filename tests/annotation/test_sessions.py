@@ -197,20 +197,77 @@ def test_what_is_given_out_in_a_doubted_visit_holds_no_slot_once_answered(person
     assert broken() == []
 
 
-def test_a_story_counts_in_the_visit_in_which_it_is_answered(person: Enrollment) -> None:
+def counted() -> dict[int, int]:
+    return {session.pk: session.stories_submitted for session in WorkSession.objects.all()}
+
+
+def test_a_story_goes_along_to_the_visit_whose_page_showed_it_last(person: Enrollment) -> None:
     one, two = session_of(person), session_of(person)
     held = ask(one)
     assert isinstance(held, Assignment)
     assert ask(two) == held
     send(held, two)
-    counts = {session.pk: session.stories_submitted for session in WorkSession.objects.all()}
-    assert counts == {one.pk: 0, two.pk: 1}
+    assert counted() == {one.pk: 0, two.pk: 1}
     assert send(held, one).repeated
     assert Assignment.objects.get(pk=held.pk).session == two
     confirm(one)
     assert not Vote.objects.counted().exists()
     confirm(two)
     assert Vote.objects.counted().count() == 1
+
+
+@pytest.mark.parametrize("at_once", [False, True], ids=["stored", "stored with the next one"])
+def test_an_answer_sent_in_the_page_of_work_that_is_done_belongs_where_its_story_was_given(
+    person: Enrollment, at_once: bool
+) -> None:
+    one, two = session_of(person, limit=1), session_of(person, limit=1)
+    answer(one)
+    confirm(one)
+    held = ask(two)
+    assert isinstance(held, Assignment)
+    if at_once:
+        form: dict[str, Any] = {"assignment_id": held.pk, "enrollment": person, "submitted": builders.ALL_YES}
+        _receipt, outcome = actions.record_vote_and_assign_next(**form, now=NOW, session_id=one.pk)
+        assert outcome == Refusal(Reason.SESSION_DONE), "the page it was sent in is of work that is done"
+    else:
+        send(held, one)
+
+    assert counted() == {one.pk: 1, two.pk: 1}
+    assert (state(held), Vote.objects.counted().count()) == (State.PENDING, 1)
+    assert refused(two) == Reason.SESSION_DONE, "nothing more is asked for"
+    assert broken() == []
+
+
+def test_the_page_of_a_confirmed_visit_takes_no_story_from_one_that_is_open(person: Enrollment) -> None:
+    one, two = session_of(person, limit=2), session_of(person, limit=1)
+    confirm(one)
+    held = ask(two)
+    assert ask(one) == held
+    assert isinstance(held, Assignment)
+    send(held, one)
+    assert (counted(), state(held)) == ({one.pk: 0, two.pk: 1}, State.PENDING)
+
+
+def test_a_story_of_work_that_is_over_may_be_answered_in_the_next_one(person: Enrollment) -> None:
+    one, two = session_of(person), session_of(person)
+    held = ask(one)
+    assert isinstance(held, Assignment)
+    doubt(one)
+    send(held, two)
+    assert (counted(), state(held)) == ({one.pk: 0, two.pk: 1}, State.PENDING)
+    assert broken() == []
+
+
+def test_what_no_open_visit_wants_stays_with_the_visit_it_was_given_in(person: Enrollment) -> None:
+    one, two = session_of(person, limit=1), session_of(person)
+    answer(one)
+    confirm(one)
+    held = ask(two)
+    assert isinstance(held, Assignment)
+    doubt(two)
+    send(held, one)
+    assert (state(held), Vote.objects.counted().count()) == (State.DOUBTED, 1)
+    assert broken() == []
 
 
 def test_an_exclusion_outlasts_what_the_platform_says(person: Enrollment) -> None:
