@@ -43,6 +43,7 @@ def open_session(
 @transaction.atomic
 def know_person(*, session: WorkSession) -> None:
     """The platform has confirmed who it is that works in this session, though not yet the work."""
+    lock_person(session.enrollment_id)  # first, as everywhere: an answer locks the person, then the session
     WorkSession.objects.filter(pk=session.pk).update(identity_claimed=False)
 
 

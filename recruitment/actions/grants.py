@@ -15,13 +15,14 @@ from recruitment.queueing import soon
 SEND_TASK = "recruitment.tasks.send_grant"
 State = Grant.State
 Kind = Grant.Kind
+WAITING = (State.REQUESTED, State.LEAVING)
 
 
 @transaction.atomic
 def grant(*, campaign: Campaign, annotator: Annotator, kind: Grant.Kind, now: datetime) -> Grant | None:
     """Have the person put into the study's group of this kind; None where the campaign has no such group.
 
-    Asked again, gives the grant that there is.
+    Asked again, gives the grant that there is; one that was taken back is given anew.
     """
     if not _group(campaign, kind):
         return None
@@ -33,17 +34,30 @@ def grant(*, campaign: Campaign, annotator: Annotator, kind: Grant.Kind, now: da
         kind=kind,
         defaults={"campaign": campaign, "requested_at": now},
     )
-    if made:
+    back = Grant.objects.filter(pk=known.pk, state__in=[State.LEAVING, State.LEFT])
+    again = back.update(state=State.REQUESTED, campaign=campaign, requested_at=now, settled_at=None)
+    if made or again:
+        known.refresh_from_db()
         soon(SEND_TASK, known.pk)
     return known
 
 
+@transaction.atomic
+def take_back(*, wanted: Grant, now: datetime) -> bool:
+    """Have the person taken out of the group again. Whether that is to be done."""
+    standing = Grant.objects.filter(pk=wanted.pk).exclude(state__in=[State.LEAVING, State.LEFT])
+    taken = standing.update(state=State.LEAVING, problem="", requested_at=now, settled_at=None)
+    if taken:
+        soon(SEND_TASK, wanted.pk)
+    return bool(taken)
+
+
 def send_grant(*, grant_id: int, marketplace: Marketplace, now: datetime) -> Grant | None:
-    """Put the person into the group there; None when that is done. Adding somebody twice adds them once.
+    """Put the person into the group there, or take them out; None when that is done. Twice does it once.
 
     Raises ``Unreachable`` when the platform did not answer; it is then sent again later.
     """
-    waiting = Grant.objects.filter(pk=grant_id, state=State.REQUESTED)
+    waiting = Grant.objects.filter(pk=grant_id, state__in=WAITING)
     waiting.update(tries=F("tries") + 1)
     wanted = waiting.select_related("campaign").first()
     if wanted is None:
@@ -53,23 +67,26 @@ def send_grant(*, grant_id: int, marketplace: Marketplace, now: datetime) -> Gra
     ).first()
     if identity is None:
         return _settle(wanted, State.FAILED, "The person has been forgotten, as they asked.", now=now)
+    leaves = wanted.state == State.LEAVING
+    carry_out = marketplace.remove_from_group if leaves else marketplace.add_to_group
     try:
-        marketplace.add_to_group(_group(wanted.campaign, Kind(wanted.kind)), identity.person)
+        carry_out(_group(wanted.campaign, Kind(wanted.kind)), identity.person)
     except Unreachable:
         raise
     except MarketplaceError as error:
         return _settle(wanted, State.FAILED, str(error), now=now)
-    return _settle(wanted, State.DONE, "", now=now)
+    return _settle(wanted, State.LEFT if leaves else State.DONE, "", now=now)
 
 
 def due_grants() -> list[int]:
     """The grants that the platform has not answered yet, the oldest first."""
-    return list(Grant.objects.filter(state=State.REQUESTED).order_by("pk").values_list("pk", flat=True))
+    return list(Grant.objects.filter(state__in=WAITING).order_by("pk").values_list("pk", flat=True))
 
 
 @transaction.atomic
 def _settle(wanted: Grant, state: Grant.State, problem: str, *, now: datetime) -> Grant:
-    Grant.objects.filter(pk=wanted.pk, state=State.REQUESTED).update(
+    # Not if somebody has asked for the opposite meanwhile: then that is sent.
+    Grant.objects.filter(pk=wanted.pk, state=wanted.state).update(
         state=state, problem=problem, settled_at=now
     )
     wanted.refresh_from_db()

@@ -28,7 +28,7 @@ from recruitment.marketplace import (
     Status,
     Unreachable,
 )
-from recruitment.models import Campaign, Payment, Submission
+from recruitment.models import Campaign, Payment, Submission, Visit
 from recruitment.queueing import soon
 from recruitment.reconciliation.queries import hourly_pay_of, to_approve, to_top_up
 
@@ -65,12 +65,16 @@ def reject(
 ) -> Payment:
     """Pay nothing for a piece of work, and tell the person why.
 
-    It harms their record on the platform. What is poor can be accepted without counting it instead. Raises
-    :class:`CannotPay` without a reason, or for work that has been decided already.
+    It harms their record on the platform, and its votes do not count any more: what is not paid is not
+    used. What is poor can be accepted without counting it instead. Raises :class:`CannotPay` without a
+    reason, or for work that has been decided already.
     """
-    submission = _lock(submission)
     if not reason.strip():
         raise CannotPay(_("A rejection needs a reason: the person reads it, and may complain about it."))
+    visit = Visit.objects.select_related("session").filter(submission=submission).first()
+    if visit and visit.session:  # before the submission is locked: the person comes first everywhere
+        annotation_actions.doubt_session(session=visit.session, reason=reason.strip(), by=by, now=now)
+    submission = _lock(submission)
     if _decision(submission):
         raise CannotPay(_("This work has been decided already."))
     _check_handed_in(submission)

@@ -7,7 +7,9 @@ rows locked, and gets the steps of ``recruitment.reconciliation.plan``; every st
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -17,11 +19,11 @@ from django.utils.translation import gettext as _
 from accounts.actions import AskedToBeForgotten, recognise
 from accounts.models import Annotator, PlatformIdentity, User
 from annotation import actions as annotation_actions
-from annotation.models import Event
-from recruitment.actions.grants import grant
+from annotation.models import Event, WorkSession
+from recruitment.actions.grants import grant, take_back
 from recruitment.actions.payments import approve
 from recruitment.errors import CannotSettle
-from recruitment.marketplace import Marketplace, Status, Unreachable, Work
+from recruitment.marketplace import Marketplace, NotConfigured, Status, Unreachable, Work
 from recruitment.models import Campaign, Difference, Grant, Payment, Posting, Submission, Visit
 from recruitment.reconciliation import queries
 from recruitment.reconciliation.plan import Rules, Step, There, plan
@@ -34,7 +36,39 @@ FLAGS = {
     Step.FLAG_DECIDED_THERE: Difference.Kind.DECIDED_THERE,
     Step.FLAG_DOUBTED_BUT_THERE: Difference.Kind.DOUBTED_BUT_THERE,
 }
+UNPROVEN = (Difference.Kind.WRONG_RECEIPT, Difference.Kind.NO_DATA)
+"""Differences about work that is not confirmed unless a researcher says so."""
+MOST_SECONDS = 900.0
+"""After this a comparison ends where it is; the next one goes on."""
 NOT_HANDED_IN = "The platform does not list this work as handed in."
+
+
+class Failures:
+    """What went wrong with single rows of a run that goes on all the same."""
+
+    def __init__(self) -> None:
+        self._first: Exception | None = None
+
+    @contextmanager
+    def of(self, what: str) -> Iterator[None]:
+        """Errors in this block are logged, and kept to be raised at the end."""
+        try:
+            yield
+        except Unreachable as error:
+            logger.warning("%s: %s", what, error)
+            self._first = self._first or error
+        except NotConfigured:
+            raise  # nothing else will go better
+        except Exception as error:
+            logger.exception("Comparing %s with its platform failed.", what)
+            self._first = (
+                error if self._first is None or isinstance(self._first, Unreachable) else self._first
+            )
+
+    def raise_first(self) -> None:
+        """Raise what went wrong, if anything did; something else than silence first."""
+        if self._first:
+            raise self._first
 
 
 @dataclass(slots=True)
@@ -50,53 +84,70 @@ class Outcome:
             self.steps[step] = self.steps.get(step, 0) + 1
 
 
-def reconcile(*, campaign: Campaign, marketplace: Marketplace, now: datetime) -> Outcome:
+def reconcile(
+    *, campaign: Campaign, marketplace: Marketplace, now: datetime, most_seconds: float = MOST_SECONDS
+) -> Outcome:
     """Ask the platform about everything of a campaign that is not settled, and do what follows.
 
-    Once an hour it is also asked about postings for which nobody has come here. A posting about which it
-    does not answer is left for the next run, and keeps no other one waiting; then ``Unreachable`` is raised
-    at the end. Raises the other errors of ``recruitment.marketplace`` at once; what was done stays done.
+    Posting by posting, the one asked longest ago first, and each is settled as soon as it was asked: a run
+    that is cut short has done what it did, and the next one goes on with the others. Once an hour postings
+    are asked about for which nobody has come here. What goes wrong with one posting or visit keeps no other
+    waiting, and is raised at the end: ``Unreachable``, or else the first error.
     """
-    polls, failure = _ask(campaign, marketplace, now=now)
-    outcome, receipts = Outcome(), marketplace.abilities.returns_receipt
-    for visit in queries.unsettled_visits(campaign):
-        asked = polls.get(visit.posting_id or 0, [])
-        outcome.add(settle_visit(visit_id=visit.pk, returns_receipt=receipts, polls=asked, now=now))
+    outcome, failures = Outcome(), Failures()
+    end = time.monotonic() + most_seconds
+    for posting in queries.postings_to_ask(campaign, now=now):
+        with failures.of(f"posting {posting.pk}"):
+            _compare(campaign, posting, marketplace, outcome, failures, now=now)
+        if time.monotonic() > end:
+            break
+    else:
+        _ask_the_others(campaign, marketplace, failures, end=end, now=now)
     for submission in queries.unsettled_strangers(campaign):
-        outcome.add(settle_stranger(submission_id=submission.pk, returns_receipt=receipts, now=now))
+        with failures.of(f"submission {submission.pk}"):
+            receipts = marketplace.abilities.returns_receipt
+            outcome.add(settle_stranger(submission_id=submission.pk, returns_receipt=receipts, now=now))
     _note_synced(campaign, outcome, now=now)
-    if failure:
-        raise failure
+    failures.raise_first()
     return outcome
 
 
-def _ask(
-    campaign: Campaign, marketplace: Marketplace, *, now: datetime
-) -> tuple[dict[int, list[datetime]], Unreachable | None]:
-    """Take in what the platform lists now; per posting when it was asked, this time and the time before."""
-    polls: dict[int, list[datetime]] = {}
-    failure: Unreachable | None = None
-    for posting in queries.postings_to_ask(campaign):
-        try:
-            _take_in_all(campaign, marketplace.work(campaign.remote_id, [posting.remote_id]), now=now)
-        except Unreachable as error:
-            failure = error
-            continue
-        polls[posting.pk] = [moment for moment in (posting.synced_at, now) if moment]
-        _note_asked(posting, now=now)
-    is_first_of_the_hour = campaign.synced_at is None or campaign.synced_at.hour != now.hour
-    others = queries.other_postings(campaign) if is_first_of_the_hour else []
-    if others:
-        try:
-            _take_in_all(campaign, marketplace.work(campaign.remote_id, others), now=now)
-        except Unreachable as error:
-            failure = error
-    return polls, failure
+def _compare(
+    campaign: Campaign,
+    posting: Posting,
+    marketplace: Marketplace,
+    outcome: Outcome,
+    failures: Failures,
+    *,
+    now: datetime,
+) -> None:
+    """Ask about one posting, and settle the visits in it by what is known then."""
+    for work in marketplace.work(campaign.remote_id, [posting.remote_id]):
+        with failures.of(f"work in posting {posting.pk}"):
+            take_in(campaign=campaign, work=work, now=now)
+    polls = [moment for moment in (posting.synced_at, now) if moment]
+    _note_asked(posting, now=now)
+    for visit in queries.unsettled_visits(campaign).filter(posting=posting):
+        with failures.of(f"visit {visit.pk}"):
+            receipts = marketplace.abilities.returns_receipt
+            outcome.add(settle_visit(visit_id=visit.pk, returns_receipt=receipts, polls=polls, now=now))
 
 
-def _take_in_all(campaign: Campaign, listed: Iterable[Work], *, now: datetime) -> None:
-    for work in listed:
-        take_in(campaign=campaign, work=work, now=now)
+def _ask_the_others(
+    campaign: Campaign, marketplace: Marketplace, failures: Failures, *, end: float, now: datetime
+) -> None:
+    """Take in what strangers handed in elsewhere; what could not be asked is asked by the next run."""
+    others = {posting.remote_id: posting for posting in queries.other_postings(campaign, now=now)}
+    worth = set(others)
+    with failures.of(f"postings of campaign {campaign.pk}"):
+        worth = set(marketplace.worth_asking(campaign.remote_id, list(others)))
+    for remote_id, posting in others.items():
+        with failures.of(f"posting {posting.pk}"):
+            for work in marketplace.work(campaign.remote_id, [remote_id]) if remote_id in worth else ():
+                take_in(campaign=campaign, work=work, now=now)
+            _note_asked(posting, now=now)
+        if time.monotonic() > end:
+            return
 
 
 @transaction.atomic
@@ -108,8 +159,8 @@ def _note_asked(posting: Posting, *, now: datetime) -> None:
 def take_in(*, campaign: Campaign, work: Work, now: datetime) -> Submission | None:
     """Write down what the platform says of one piece of work; None when nobody knows whose it is.
 
-    Only what it says of handed-in work may change what it said of that before: a stale answer that still
-    calls it active does not.
+    A stale answer changes nothing: work that was handed in is not active any more, and what was decided
+    does not wait for a decision.
     """
     annotator = _who(campaign, work, now=now)
     if annotator is None:
@@ -136,7 +187,7 @@ def take_in(*, campaign: Campaign, work: Work, now: datetime) -> Submission | No
             submitted_at=work.submitted_at,
             seen_at=now,
         )
-    if not (_is_final(known.status) and not _is_final(work.status)):
+    if not _is_stale(Status(known.status), work.status):
         known.status = work.status
     known.receipt = work.receipt or known.receipt
     known.submitted_at = work.submitted_at or known.submitted_at
@@ -149,10 +200,17 @@ def take_in(*, campaign: Campaign, work: Work, now: datetime) -> Submission | No
 
 @transaction.atomic
 def settle_difference(*, difference: Difference, how: str, by: User | None, now: datetime) -> Difference:
-    """Somebody has dealt with a difference, and says how. Raises :class:`CannotSettle` without a word."""
-    difference = Difference.objects.select_for_update(of=("self",)).get(pk=difference.pk)
+    """Somebody has dealt with a difference, and says how. Raises :class:`CannotSettle` without a word.
+
+    Votes of work that could not be proven do not count after that: their slots go to others.
+    """
     if not how.strip():
         raise CannotSettle(_("Say in a few words how this was dealt with. It is kept in the log."))
+    session = _session_of(difference)
+    if difference.kind in UNPROVEN and session and session.state == WorkSession.State.OPEN:
+        # Nothing else would ever let go of its slots.
+        annotation_actions.doubt_session(session=session, reason=how.strip(), by=by, now=now)
+    difference = Difference.objects.select_for_update(of=("self",)).get(pk=difference.pk)
     if difference.settled_at:
         return difference
     difference.settled_at, difference.settled_by, difference.settled_how = now, by, how.strip()
@@ -183,6 +241,12 @@ def confirm_by_hand(*, difference: Difference, how: str, by: User | None, now: d
     if submission and difference.campaign.approves_by_itself and _decision(submission) is None:
         approve(submission=submission, by=by, now=now)
     return settle_difference(difference=difference, how=how, by=by, now=now)
+
+
+def _session_of(difference: Difference) -> WorkSession | None:
+    """The work session that it is about, as it stands now."""
+    visit = difference.visit_id or (difference.submission.visit_id if difference.submission else None)
+    return WorkSession.objects.filter(visit=visit).first() if visit else None
 
 
 @transaction.atomic
@@ -252,6 +316,8 @@ def _do(
         return annotation_actions.confirm_session(session=session, by=None, now=now)
     if step == Step.DOUBT:
         return annotation_actions.doubt_session(session=session, reason=NOT_HANDED_IN, by=None, now=now)
+    if step == Step.REVOKE_INCOMPLETE:
+        return _revoke_incomplete(visit, campaign, now=now)
     kind = Grant.Kind.QUALIFIED if step == Step.GRANT_QUALIFIED else Grant.Kind.INCOMPLETE
     had = Grant.objects.filter(
         study=campaign.study,
@@ -262,6 +328,17 @@ def _do(
     ).exists()
     given = grant(campaign=campaign, annotator=visit.enrollment.annotator, kind=kind, now=now)
     return given is not None and not had
+
+
+def _revoke_incomplete(visit: Visit, campaign: Campaign, *, now: datetime) -> bool:
+    given = Grant.objects.filter(
+        study=campaign.study,
+        platform=campaign.platform,
+        environment=campaign.environment,
+        annotator=visit.enrollment.annotator_id,
+        kind=Grant.Kind.INCOMPLETE,
+    ).first()
+    return given is not None and take_back(wanted=given, now=now)
 
 
 def _flag(
@@ -328,5 +405,8 @@ def _decision(submission: Submission | None) -> str | None:
     return made.kind if made else None
 
 
-def _is_final(status: str) -> bool:
-    return Status(status) in (Status.SUBMITTED, Status.APPROVED, Status.REJECTED)
+def _is_stale(known: Status, said: Status) -> bool:
+    """Whether the platform says something that was true before what it has said already."""
+    if said in (Status.ACTIVE, Status.UNKNOWN):
+        return known not in (Status.ACTIVE, Status.UNKNOWN)
+    return said == Status.SUBMITTED and known in (Status.APPROVED, Status.REJECTED)

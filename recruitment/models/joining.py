@@ -87,6 +87,12 @@ class Visit(models.Model):
         null=True, blank=True, help_text=_("When the person was first sent to hand it in.")
     )
 
+    left_told_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text=_("When the platform told that this person gave the work back or let it run out."),
+    )
+
     class Meta:
         ordering = ("-pk",)
         constraints = [

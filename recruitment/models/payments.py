@@ -226,6 +226,8 @@ class Grant(models.Model):
         REQUESTED = "requested", _("to be sent")
         DONE = "done", _("done")
         FAILED = "failed", _("refused by the platform")
+        LEAVING = "leaving", _("to be taken back")
+        LEFT = "left", _("taken back")
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="grants")
     campaign = models.ForeignKey(

@@ -8,7 +8,7 @@ from django.core.cache import caches
 from django.db import transaction
 
 from accounts.models import PlatformIdentity
-from recruitment.models import Campaign, WebhookEvent
+from recruitment.models import Campaign, Visit, WebhookEvent
 from recruitment.mturk.notifications import Hint
 from recruitment.queueing import soon
 
@@ -19,7 +19,10 @@ GATHERED = 20
 
 @transaction.atomic
 def take_hint(*, hint: Hint, environment: str, now: datetime) -> list[Campaign]:
-    """Have the campaigns that it is about compared with Mechanical Turk soon; none, if it has come before."""
+    """Have the campaigns that it is about compared with Mechanical Turk soon; none, if it has come before.
+
+    Of who left work it is remembered that the platform itself has told of them.
+    """
     _event, is_new = WebhookEvent.objects.get_or_create(
         platform=PlatformIdentity.Platform.MTURK,
         event_id=hint.event_id,
@@ -27,6 +30,17 @@ def take_hint(*, hint: Hint, environment: str, now: datetime) -> list[Campaign]:
     )
     if not is_new:
         return []
+    for hit_assignment, worker in hint.left:
+        theirs = Visit.objects.filter(
+            platform=PlatformIdentity.Platform.MTURK,
+            environment=environment,
+            hit_assignment=hit_assignment,
+            left_told_at=None,
+            enrollment__annotator__identities__platform=PlatformIdentity.Platform.MTURK,
+            enrollment__annotator__identities__environment=environment,
+            enrollment__annotator__identities__person=worker,
+        )
+        theirs.update(left_told_at=now)
     about = Campaign.objects.filter(
         postings__remote_id__in=hint.hits,
         platform=PlatformIdentity.Platform.MTURK,

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 EVENT_TYPES = ("AssignmentSubmitted", "AssignmentReturned", "AssignmentAbandoned", "HITReviewable")
+LEFT = ("AssignmentReturned", "AssignmentAbandoned")
 VERSION = "2014-08-15"
 ENTITY = re.compile(r"[A-Z0-9]{1,64}")
 CONFIRMATION = re.compile(r"https://sns\.[a-z0-9-]+\.amazonaws\.com/\?[A-Za-z0-9=&:%._-]+")
@@ -29,10 +30,14 @@ class InvalidNotification(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """Something has happened at these HITs."""
+    """Something has happened at these HITs.
+
+    ``left``: who gave which piece of work back or let it run out, as (assignment, worker).
+    """
 
     event_id: str
     hits: tuple[str, ...]
+    left: tuple[tuple[str, str], ...] = ()
 
 
 def specification(topic: str) -> dict[str, Any]:
@@ -67,10 +72,17 @@ def read_notification(body: bytes, *, topic: str) -> Hint:
         document = json.loads(envelope["Message"])
         event_id = document["EventDocId"]
         hits = {event["HITId"] for event in document["Events"]}
+        left = {
+            (event["AssignmentId"], event["WorkerId"])
+            for event in document["Events"]
+            if event["EventType"] in LEFT and "WorkerId" in event  # for years it was not told
+        }
     except (ValueError, KeyError, TypeError) as error:
         raise InvalidNotification from error
     if not all(isinstance(hit, str) and ENTITY.fullmatch(hit) for hit in hits):
         raise InvalidNotification
     if not isinstance(event_id, str) or not 0 < len(event_id) <= LONGEST_ID:
         raise InvalidNotification
-    return Hint(event_id, tuple(sorted(hits)))
+    if not all(isinstance(one, str) and ENTITY.fullmatch(one) for pair in left for one in pair):
+        raise InvalidNotification
+    return Hint(event_id, tuple(sorted(hits)), tuple(sorted(left)))

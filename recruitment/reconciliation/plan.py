@@ -15,8 +15,8 @@ from recruitment.marketplace import Status
 
 HANDED_IN = frozenset({Status.SUBMITTED, Status.APPROVED, Status.REJECTED})
 """Statuses of work that the platform says was handed in."""
-GIVEN_UP = frozenset({Status.RETURNED, Status.TIMED_OUT})
-"""Statuses of work that nobody will hand in any more, and that cannot be paid."""
+GIVEN_UP = frozenset({Status.RETURNED, Status.TIMED_OUT, Status.SCREENED_OUT})
+"""Statuses of work that is over on the platform without having been accepted for review."""
 
 
 class Step(enum.StrEnum):
@@ -29,6 +29,7 @@ class Step(enum.StrEnum):
     APPROVE = "approve"
     GRANT_QUALIFIED = "grant_qualified"
     GRANT_INCOMPLETE = "grant_incomplete"
+    REVOKE_INCOMPLETE = "revoke_incomplete"
     FLAG_NO_DATA = "flag_no_data"
     FLAG_WRONG_RECEIPT = "flag_wrong_receipt"
     FLAG_NOT_HANDED_IN = "flag_not_handed_in"
@@ -43,6 +44,8 @@ class Here:
     ``session`` is open, confirmed or doubted. ``may_hand_in``: the person did what was asked, or was told by
     us to hand in what there is. ``answers``: stories answered in it, or 1 for a test that was handed in.
     ``was_given_work``: they were shown a story or began the test; whoever found nothing to do was not.
+    ``is_known``: the platform itself has said that it is this person, by a proof at the arrival or by telling
+    that they gave the work back. Anybody can type somebody's id, and must not shut them out with it.
     """
 
     session: str
@@ -52,6 +55,7 @@ class Here:
     expires_at: datetime
     passed_test: bool = False
     was_given_work: bool = True
+    is_known: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +87,8 @@ def plan(
         return _unlisted(here, rules, now=now) if here else []
     if there.status in GIVEN_UP:
         return _given_up(here)
-    if there.status not in HANDED_IN:
-        return []
+    if there.status not in HANDED_IN:  # said to be worked on, whatever the time
+        return _unlisted(here, rules, now=now) if here else []
     if here is None or (here.answers == 0 and not here.may_hand_in):
         return [Step.FLAG_NO_DATA, *_decided(there, decision)]
     if rules.returns_receipt and there.receipt != here.receipt:
@@ -97,7 +101,7 @@ def plan(
 def _confirmed(here: Here) -> list[Step]:
     steps = []
     if here.session == "doubted":
-        steps.append(Step.FLAG_DOUBTED_BUT_THERE)
+        steps += [Step.FLAG_DOUBTED_BUT_THERE, Step.REVOKE_INCOMPLETE]
     if here.session != "confirmed":
         steps.append(Step.CONFIRM)
     if here.passed_test:
@@ -120,8 +124,11 @@ def _decided(there: There, decision: str | None) -> list[Step]:
 def _given_up(here: Here | None) -> list[Step]:
     if here is None:
         return []
-    steps = [Step.DOUBT] if here.session == "open" else []
-    return [*steps, *_left_unfinished(here)]
+    if here.session == "doubted":
+        return []
+    # On Prolific work can be given back after it was handed in, also because we asked for it.
+    flags = [Step.FLAG_DECIDED_THERE] if here.session == "confirmed" else []
+    return [Step.DOUBT, *flags, *_left_unfinished(here, is_known=True)]
 
 
 def _unlisted(here: Here, rules: Rules, *, now: datetime) -> list[Step]:
@@ -129,8 +136,8 @@ def _unlisted(here: Here, rules: Rules, *, now: datetime) -> list[Step]:
     if here.session != "open" or now < here.expires_at or rules.polls_since_expiry < 2:
         return []
     flags = [Step.FLAG_NOT_HANDED_IN] if here.may_hand_in else []
-    return [Step.DOUBT, *flags, *_left_unfinished(here)]
+    return [Step.DOUBT, *flags, *_left_unfinished(here, is_known=here.is_known)]
 
 
-def _left_unfinished(here: Here) -> list[Step]:
-    return [Step.GRANT_INCOMPLETE] if here.was_given_work else []
+def _left_unfinished(here: Here, *, is_known: bool) -> list[Step]:
+    return [Step.GRANT_INCOMPLETE] if here.was_given_work and is_known else []

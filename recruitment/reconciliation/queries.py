@@ -2,40 +2,68 @@
 
 from __future__ import annotations
 
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from datetime import datetime, timedelta
+
+from django.db.models import (
+    Count,
+    DateTimeField,
+    DurationField,
+    Exists,
+    ExpressionWrapper,
+    F,
+    OuterRef,
+    Q,
+    QuerySet,
+    Value,
+)
 
 from annotation.models import Enrollment, Event, WorkSession
 from recruitment.models import Campaign, Payment, Posting, Submission, Visit
 from recruitment.pay import HourlyPay, hourly_pay
 from recruitment.reconciliation.plan import Here
 
+DAY, HOUR = Value(timedelta(days=1)), timedelta(hours=1)
 HANDED_IN = (Submission.Status.SUBMITTED, Submission.Status.APPROVED, Submission.Status.REJECTED)
+GIVEN_UP = (
+    Submission.Status.RETURNED,
+    Submission.Status.TIMED_OUT,
+    Submission.Status.SCREENED_OUT,
+)
 TESTED = (Enrollment.State.QUALIFIED, Enrollment.State.FAILED)
 
 
-def postings_to_ask(campaign: Campaign) -> QuerySet[Posting]:
-    """The postings with people's work that is not settled; the platform counts our calls."""
+def postings_to_ask(campaign: Campaign, *, now: datetime) -> QuerySet[Posting]:
+    """The postings with people's work that is not settled; the longest not asked first.
+
+    The platform counts our calls: confirmed work that waits for a researcher is asked about once an hour.
+    """
     postings = Posting.objects.filter(campaign=campaign).exclude(remote_id="")
-    return postings.filter(visits__in=unsettled_visits(campaign)).distinct().order_by("number")
+    visits = unsettled_visits(campaign)
+    is_open = Q(pk__in=visits.exclude(session__state=WorkSession.State.CONFIRMED).values("posting"))
+    waits = Q(pk__in=visits.values("posting")) & (Q(synced_at=None) | Q(synced_at__lte=now - HOUR))
+    return postings.filter(is_open | waits).order_by(F("synced_at").asc(nulls_first=True), "number")
 
 
-def other_postings(campaign: Campaign) -> list[str]:
-    """The platform's ids of the others in which a stranger's work could be: not every seat is decided."""
+def other_postings(campaign: Campaign, *, now: datetime) -> QuerySet[Posting]:
+    """The others in which a stranger's work could be, and that have not been asked about for an hour."""
     decided = Q(submissions__status__in=[Submission.Status.APPROVED, Submission.Status.REJECTED])
     postings = Posting.objects.filter(campaign=campaign).exclude(remote_id="")
     open_ones = postings.annotate(decided=Count("submissions", filter=decided)).filter(decided__lt=F("seats"))
-    rest = open_ones.exclude(pk__in=postings_to_ask(campaign).values("pk"))
-    return list(rest.order_by("number").values_list("remote_id", flat=True))
+    not_lately = Q(synced_at=None) | Q(synced_at__lte=now - HOUR)
+    return open_ones.filter(not_lately).order_by(F("synced_at").asc(nulls_first=True), "number")
 
 
 def unsettled_visits(campaign: Campaign) -> QuerySet[Visit]:
-    """Visits that are not confirmed or given up yet, or whose work was handed in and is not decided."""
-    handed_in = Submission.objects.filter(visit=OuterRef("pk"), status__in=HANDED_IN)
-    undecided = handed_in.filter(~Exists(_decisions(OuterRef("pk"))))
-    not_ours = Submission.objects.filter(visit=OuterRef("pk"), differences__kind="decided_there")
+    """Visits not confirmed or given up yet, and those whose work waits for a decision or was taken back."""
+    work = Submission.objects.filter(visit=OuterRef("pk"))
+    undecided = work.filter(~Exists(_decisions(OuterRef("pk"))), status__in=HANDED_IN)
+    not_ours = work.filter(differences__kind="decided_there")
+    taken_back = work.filter(status__in=GIVEN_UP)
+    is_open = Q(session__state=WorkSession.State.OPEN)
+    is_confirmed = Q(session__state=WorkSession.State.CONFIRMED)
     return (
         Visit.objects.filter(campaign=campaign)
-        .filter(Q(session__state=WorkSession.State.OPEN) | Exists(undecided) & ~Exists(not_ours))
+        .filter(is_open | is_confirmed & Exists(taken_back) | Exists(undecided) & ~Exists(not_ours))
         .order_by("pk")
     )
 
@@ -64,6 +92,7 @@ def here(visit: Visit) -> Here:
         expires_at=session.expires_at,
         passed_test=is_test and person.state == Enrollment.State.QUALIFIED,
         was_given_work=_began_test(person) if is_test else session.assignments.exists(),
+        is_known=not session.identity_claimed or visit.left_told_at is not None,
     )
 
 
@@ -71,15 +100,27 @@ def _began_test(person: Enrollment) -> bool:
     return person.events.filter(type=Event.Type.ATTEMPT_STARTED).exists()
 
 
-def campaigns_to_ask() -> QuerySet[Campaign]:
-    """Campaigns about which the platform may have something new to say."""
+def campaigns_to_ask(*, now: datetime) -> QuerySet[Campaign]:
+    """Campaigns about which the platform may have something new to say.
+
+    An ended one is asked about as long as somebody's work is open, and hourly until its time for decisions
+    is over: somebody whom stale lists made us give up may be found after all.
+    """
     # HITs can be taken as soon as they are made, also when the platform refuses to make the others.
-    on_the_platform = Q(state__in=[Campaign.State.CREATING, Campaign.State.LIVE, Campaign.State.PAUSED])
+    on_the_platform = ~Q(state__in=[Campaign.State.DRAFT, Campaign.State.ENDED])
     waiting = Exists(
         Visit.objects.filter(campaign=OuterRef("pk"), session__state=WorkSession.State.OPEN)
     ) | Exists(Submission.objects.filter(campaign=OuterRef("pk"), status=Submission.Status.SUBMITTED))
-    ended = Q(state=Campaign.State.ENDED) & waiting
-    return Campaign.objects.filter(on_the_platform | ended).exclude(remote_id="").order_by("pk")
+    decided_in = ExpressionWrapper(F("days_to_review") * DAY, output_field=DurationField())
+    until = ExpressionWrapper(F("ended_at") + decided_in, output_field=DateTimeField())
+    lately = Q(until__gte=now) & (Q(synced_at=None) | Q(synced_at__lte=now - HOUR))
+    ended = Q(state=Campaign.State.ENDED) & (waiting | lately)
+    return (
+        Campaign.objects.annotate(until=until)
+        .filter(on_the_platform | ended)
+        .exclude(remote_id="")
+        .order_by("pk")
+    )
 
 
 def campaigns_to_put_up() -> list[int]:

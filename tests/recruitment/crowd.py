@@ -52,6 +52,8 @@ class Tally:
     answers: int = 0
     not_handed_in: set[str] = field(default_factory=set)
     """Workers who did not hand in what they had accepted."""
+    gave_back: set[str] = field(default_factory=set)
+    """Workers who gave a piece of work back, whether or not they had begun it."""
     passed: set[str] = field(default_factory=set)
     """Workers who passed the test and handed it in."""
 
@@ -99,6 +101,7 @@ class Workers:
         whim = self.random.random() if worker in self.unreliable else 0.9 + self.random.random()
         if whim < 0.2 or not self._answer(claim):  # never begins, or finds nothing to do
             self.double.crowd.give_back(assignment, worker)
+            self.tally.gave_back.add(worker)
         elif whim < 0.4:  # answers, then gives it back: the id goes to the next worker
             self.double.crowd.give_back(assignment, worker)
             self.tally.not_handed_in.add(worker)

@@ -5,6 +5,7 @@ Nothing may be paid twice, lost or doubled, whatever the platform answers or lea
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -21,7 +22,9 @@ from annotation.models import Assignment, Story, Study, Vote, WorkSession
 from recruitment import actions
 from recruitment.campaigns import offer_of
 from recruitment.marketplace import Group, Marketplace, Unreachable
-from recruitment.models import Campaign, Difference, Grant, Payment, Submission
+from recruitment.models import Campaign, Difference, Grant, Payment, Submission, Visit
+from recruitment.mturk.actions import take_hint
+from recruitment.mturk.notifications import read_notification
 from recruitment.reconciliation.queries import unsettled_visits
 from tests import builders
 from tests.doubles.mturk.client import marketplace_for
@@ -33,6 +36,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client"), pytest.m
 
 STORIES_OF_THE_STUDY, WORKERS, FAULTS = 100, 24, 0.2
 LOOKS = 3
+TOPIC = "arn:aws:sns:us-east-1:000000000000:tomannot"
 MOST_RUNS = 60
 """Repetitions that a worker process would make, one after the other, until everything is answered."""
 
@@ -65,6 +69,13 @@ def start(campaign: Campaign, marketplace: Marketplace, now: datetime) -> Campai
     raise AssertionError("The campaign was not put up.")
 
 
+def be_told(double: MTurkDouble) -> None:
+    """The notifications come: some twice, in no order, and some without the worker's id."""
+    for message in double.world.post.collect():
+        hint = read_notification(json.dumps(message).encode(), topic=TOPIC)
+        take_hint(hint=hint, environment="live", now=double.world.now())
+
+
 def sweep(campaign: Campaign, marketplace: Marketplace, now: datetime) -> None:
     """What the beat does in a while: compare a few times, pay and grant until it is answered."""
     for _ in range(LOOKS):
@@ -83,7 +94,7 @@ def workers_of(kind: str) -> set[str]:
 
 
 def test_a_campaign_is_paid_and_counted_to_the_last_cent_and_vote(double: MTurkDouble) -> None:
-    marketplace = marketplace_for(double)
+    marketplace = marketplace_for(double, topic=TOPIC)
     world = double.world
     study = builders.make_study(
         stories=STORIES_OF_THE_STUDY, qualification=2, pay_rate=Decimal("15.00"), story_cap=500
@@ -96,6 +107,7 @@ def test_a_campaign_is_paid_and_counted_to_the_last_cent_and_vote(double: MTurkD
         make_campaign(study, replace(TEST, seats=30, seats_per_posting=30)), marketplace, world.now()
     )
     crowd.take_tests(fail=0.25)
+    be_told(double)
     for _ in range(MOST_RUNS):
         sweep(test, marketplace, world.now())
         if len(workers_of(Group.QUALIFIED)) == len(crowd.tally.passed):
@@ -112,10 +124,15 @@ def test_a_campaign_is_paid_and_counted_to_the_last_cent_and_vote(double: MTurkD
     stories = start(make_campaign(study, replace(STORIES, seats=seats)), marketplace, world.now())
     for _ in range(8):
         crowd.work(rounds=5)
+        be_told(double)
         sweep(stories, marketplace, world.now())
         crowd.wait(timedelta(hours=1))
+        double.world.settle()
+        be_told(double)
         sweep(stories, marketplace, world.now())
     crowd.wait(timedelta(hours=2))
+    double.world.settle()
+    be_told(double)
     for _ in range(MOST_RUNS):
         sweep(stories, marketplace, world.now())
         if not unsettled_visits(stories).exists():
@@ -194,9 +211,18 @@ def check_money(double: MTurkDouble, campaigns: list[Campaign], crowd: Workers, 
 
 
 def check_groups(crowd: Workers) -> None:
-    """Who passed is in one group, who left a piece of work unfinished is in the other, and nobody else."""
+    """Who passed is in one group; in the other only those of whom the platform told that they left work.
+
+    It does not tell of everybody: a share of its notifications names nobody.
+    """
     assert workers_of(Group.QUALIFIED) == crowd.tally.passed
-    assert crowd.tally.not_handed_in <= workers_of(Group.INCOMPLETE)
+    told = Visit.objects.filter(left_told_at__isnull=False, session__state=WorkSession.State.DOUBTED)
+    people = PlatformIdentity.objects.filter(annotator__in=told.values("enrollment__annotator"))
+    assert workers_of(Group.INCOMPLETE) <= crowd.tally.not_handed_in | crowd.tally.gave_back
+    assert set(people.values_list("person", flat=True)) & crowd.tally.not_handed_in == (
+        workers_of(Group.INCOMPLETE) & crowd.tally.not_handed_in
+    )
+    assert workers_of(Group.INCOMPLETE)
 
 
 def report(double: MTurkDouble, study: Study, crowd: Workers) -> None:

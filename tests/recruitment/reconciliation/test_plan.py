@@ -67,7 +67,28 @@ def test_nobody_is_given_up_before_their_time_is_over_and_two_looks_found_nothin
     assert steps(DONE, None, replace(RULES, polls_since_expiry=2)) == []
     assert steps(late, None, replace(RULES, polls_since_expiry=1)) == []
     found = steps(late, None, replace(RULES, polls_since_expiry=2))
-    assert found == [Step.DOUBT, Step.FLAG_NOT_HANDED_IN, Step.GRANT_INCOMPLETE]
+    assert found == [Step.DOUBT, Step.FLAG_NOT_HANDED_IN]
+    known = replace(late, is_known=True)
+    assert steps(known, None, replace(RULES, polls_since_expiry=2))[-1] == Step.GRANT_INCOMPLETE
+
+
+def test_whoever_is_only_claimed_to_be_somebody_shuts_nobody_out() -> None:
+    forged = replace(DONE, answers=1, may_hand_in=False, expires_at=NOW, is_known=False)
+    assert steps(forged, None, replace(RULES, polls_since_expiry=9)) == [Step.DOUBT]
+
+
+def test_what_is_said_to_be_worked_on_long_after_its_time_is_given_up() -> None:
+    late = replace(DONE, answers=1, may_hand_in=False, expires_at=NOW - timedelta(hours=1))
+    for status in (Status.ACTIVE, Status.UNKNOWN):
+        assert steps(late, There(status), replace(RULES, polls_since_expiry=2)) == [Step.DOUBT]
+        assert steps(DONE, There(status), replace(RULES, polls_since_expiry=2)) == []
+
+
+def test_what_is_taken_back_after_it_was_confirmed_does_not_count_and_is_shown() -> None:
+    confirmed = replace(DONE, session="confirmed")
+    found = steps(confirmed, There(Status.RETURNED))
+    assert found[:2] == [Step.DOUBT, Step.FLAG_DECIDED_THERE]
+    assert steps(replace(DONE, session="doubted"), There(Status.RETURNED)) == []
 
 
 def test_whoever_found_nothing_to_do_is_not_among_those_who_left_work() -> None:
@@ -85,6 +106,7 @@ def test_somebody_given_up_who_hands_in_after_all_is_confirmed_paid_and_shown() 
     doubted = replace(DONE, session="doubted")
     assert steps(doubted, There(Status.SUBMITTED, "R-1")) == [
         Step.FLAG_DOUBTED_BUT_THERE,
+        Step.REVOKE_INCOMPLETE,
         Step.CONFIRM,
         Step.APPROVE,
     ]
@@ -139,4 +161,18 @@ def test_money_and_votes_follow_only_from_what_the_platform_lists_and_we_have(
     assert not (Step.CONFIRM in found and Step.DOUBT in found)
     if Step.DOUBT in found:
         assert here is not None
-        assert here.session == "open"
+        assert here.session != "doubted"
+
+
+@given(heres, st.sampled_from(list(Status)), all_rules, decisions)
+def test_no_visit_stays_open_for_ever_unseen(
+    here: Here | None, status: Status, rules: Rules, decision: str | None
+) -> None:
+    """Long after its time, what the platform lists leaves a settled visit, or a difference that is shown."""
+    if here is None or here.session != "open":
+        return
+    here = replace(here, expires_at=NOW - timedelta(days=1))
+    rules = replace(rules, polls_since_expiry=2)
+    found = set(steps(here, There(status, "R-1"), rules, decision))
+    shown = {step for step in found if step.value.startswith("flag_")}
+    assert found & {Step.CONFIRM, Step.DOUBT} or shown
