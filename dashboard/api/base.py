@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from django.conf import settings
 from django.http import Http404, HttpRequest
 from django.utils import translation
-from rest_framework.exceptions import PermissionDenied
+from rest_framework.exceptions import ParseError, PermissionDenied
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.parsers import JSONParser
 from rest_framework.renderers import BaseRenderer
@@ -38,6 +38,19 @@ class JsonOnly(DefaultContentNegotiation):
         return renderers[0], renderers[0].media_type
 
 
+class Json(JSONParser):
+    """A body in JSON. One that is nested deeper than Python reads is refused like any that is no JSON."""
+
+    def parse(
+        self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+    ) -> Any:
+        """What was sent. Raises ``ParseError``."""
+        try:
+            return super().parse(stream, media_type, parser_context)
+        except RecursionError:
+            raise ParseError("The JSON is nested too deeply.") from None
+
+
 class ApiView(APIView):
     """An address of the API. ``scopes`` says what each of its methods needs (None: any token)."""
 
@@ -45,7 +58,7 @@ class ApiView(APIView):
     largest: ClassVar[int] = LARGEST_JSON
     http_method_names: ClassVar[Any] = ["get", "head", "post", "put", "patch"]
     content_negotiation_class = JsonOnly
-    parser_classes: ClassVar[Any] = [JSONParser]
+    parser_classes: ClassVar[Any] = [Json]
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """In English whatever the client reads; nothing larger than may be sent."""

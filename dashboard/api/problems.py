@@ -55,6 +55,12 @@ class Conflict(exceptions.APIException):
     default_code = "conflict"
 
 
+class NumberTaken(Conflict):
+    """The release of the number that was given is another one than was asked for."""
+
+    default_code = "number_taken"
+
+
 def document(status: int, code: str, detail: str, errors: Sequence[Error] = ()) -> dict[str, Any]:
     """The body of a problem."""
     title = HTTPStatus(status).phrase

@@ -141,6 +141,14 @@ def test_a_file_is_checked_decided_about_and_the_same_file_twice_is_once() -> No
     problem(program.post("studies/main/stories/", rows, content_type="application/json"), 415)
 
 
+def test_a_body_that_is_nested_too_deeply_cannot_be_read() -> None:
+    program = Program(member(builders.make_study("main", stories=1, opened=False)))
+    program.let_faults_pass()
+    for body in (b"[" * 200_000, b'{"a":' * 100_000):
+        sent = program.ask("PATCH", "studies/main/", data=body)
+        assert "nested" in problem(sent, 400)["detail"]
+
+
 def test_a_file_that_is_too_large_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     study = builders.make_study("main", stories=1, opened=False)
     monkeypatch.setattr("dashboard.api.stories.StoriesView.largest", 10)
@@ -215,6 +223,9 @@ def test_figures_are_those_of_the_pages_and_a_release_is_made_once(monkeypatch: 
     publishing_actions.build_release(release_id=Release.objects.get().pk, now=timezone.now())
     again = program.post("studies/main/releases/", {"number": 1})
     assert (again.status_code, again.json()["state"]) == (200, "published"), "asked twice is once"
+    other = problem(program.post("studies/main/releases/", {"filter": "majority", "number": 1}), 409)
+    assert other["code"] == "number_taken"
+    assert "all-agree" in other["detail"]
     assert Event.objects.filter(type=Event.Type.RELEASE_REQUESTED).count() == 1
     release = program.get("studies/main/releases/1/").json()
     file = next(file for file in release["files"] if file["path"] == "annotations/votes.jsonl")
@@ -227,3 +238,5 @@ def test_figures_are_those_of_the_pages_and_a_release_is_made_once(monkeypatch: 
     assert [row["number"] for row in program.get("studies/main/releases/?limit=1").json()["results"]] == [2]
     withdraw_release(release=Release.objects.get(number=1), reason="A mistake.", by=None, now=timezone.now())
     assert program.get("studies/main/releases/1/").json()["withdrawal"]["reason"] == "A mistake."
+    gone = problem(program.post("studies/main/releases/", {"number": 1}), 409)
+    assert (gone["code"], "A mistake." in gone["detail"]) == ("number_taken", True)
