@@ -13,12 +13,11 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from annotation.models import Event, Study
-from recruitment import actions
+from recruitment import actions, tasks
 from recruitment.errors import CannotRecruit, NotQueued
 from recruitment.marketplace import NotEnoughMoney, Unreachable
 from recruitment.models import Campaign, Posting
 from recruitment.mturk.marketplace import MechanicalTurk
-from recruitment.reconciliation.queries import campaigns_to_ask
 from tests import builders
 from tests.doubles.mturk.client import marketplace_for
 from tests.doubles.mturk.faults import Fault
@@ -55,13 +54,18 @@ def start(campaign: Campaign, platform: Any) -> Campaign:
 
 def put_up(campaign: Campaign, platform: Any, now: datetime | None = None) -> Campaign:
     found = Campaign.objects.select_related("study").get(pk=campaign.pk)
-    return actions.put_up(campaign=found, marketplace=platform, now=now or timezone.now())
+    return actions.carry_out(campaign=found, marketplace=platform, now=now or timezone.now())
 
 
-def move(act: Any, campaign: Campaign, platform: Any, **more: Any) -> Campaign:
+def ask(act: Any, campaign: Campaign, **more: Any) -> Campaign:
+    """What a researcher asks for; a worker has not done it yet."""
     found = Campaign.objects.select_related("study").get(pk=campaign.pk)
-    moved: Campaign = act(campaign=found, marketplace=platform, by=None, now=timezone.now(), **more)
-    return moved
+    asked: Campaign = act(campaign=found, by=None, now=timezone.now(), **more)
+    return asked
+
+
+def move(act: Any, campaign: Campaign, platform: Any) -> Campaign:
+    return put_up(ask(act, campaign), platform)
 
 
 def seats_there(double: MTurkDouble) -> list[int]:
@@ -168,7 +172,7 @@ def test_nothing_is_made_that_the_account_cannot_pay(study: Study) -> None:
 
 
 def test_a_refusal_in_the_middle_stands_on_the_campaign_and_what_is_up_is_looked_after(
-    study: Study, double: MTurkDouble, platform: MechanicalTurk
+    study: Study, double: MTurkDouble, platform: MechanicalTurk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     campaign = start(make_campaign(study), platform)
     double.world.deposit = Decimal("1.00")  # spent elsewhere meanwhile: enough for one HIT
@@ -177,7 +181,10 @@ def test_a_refusal_in_the_middle_stands_on_the_campaign_and_what_is_up_is_looked
     campaign.refresh_from_db()
     assert (campaign.state, seats_there(double)) == (State.CREATING, [3])
     assert campaign.problem
-    assert list(campaigns_to_ask()) == [campaign], "people may be at work in it"
+    told: list[tuple[str, int]] = []
+    monkeypatch.setattr(app, "send_task", lambda name, args: told.append((name, args[0])))
+    tasks.sweep_campaigns()
+    assert ("recruitment.tasks.reconcile", campaign.pk) in told, "people may be at work in it"
     move(actions.end_campaign, campaign, platform)
     campaign.refresh_from_db()
     assert (campaign.state, open_hits(double)) == (State.ENDED, 0)
@@ -198,28 +205,92 @@ def test_what_may_have_been_made_is_found_and_ended(
     assert list(Posting.objects.values_list("state", flat=True)).count("ended") == 1
 
 
+def test_what_is_made_while_it_is_ended_is_ended_too(
+    study: Study, double: MTurkDouble, platform: MechanicalTurk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = start(make_campaign(study), platform)
+    post = platform.post
+
+    def overtaken(*asked: Any) -> str:
+        made = post(*asked)
+        ask(actions.end_campaign, campaign)
+        double.faults.next = {"UpdateExpirationForHIT": [Fault.BEFORE]}
+        return made
+
+    monkeypatch.setattr(platform, "post", overtaken)
+    with pytest.raises(Unreachable):
+        put_up(campaign, platform)
+    campaign.refresh_from_db()
+    assert (campaign.state, open_hits(double)) == (State.ENDING, 1)
+    assert Posting.objects.get(number=1).state == Posting.State.MADE, "it is on offer there"
+    assert put_up(campaign, platform).state == State.ENDED, "the same worker goes on with what is wanted"
+    assert (seats_there(double), open_hits(double)) == ([3], 0)
+
+
 def test_it_is_paused_resumed_and_ended(study: Study, double: MTurkDouble, platform: MechanicalTurk) -> None:
     campaign = put_up(start(make_campaign(study), platform), platform)
     with pytest.raises(CannotRecruit, match="not possible"):
-        move(actions.resume_campaign, campaign, platform)
+        ask(actions.resume_campaign, campaign)
+    before = double.calls["UpdateExpirationForHIT"]
+    assert ask(actions.pause_campaign, campaign).state == State.PAUSING
+    assert double.calls["UpdateExpirationForHIT"] == before, "nobody waits for the platform"
     double.faults.next = {"UpdateExpirationForHIT": [Fault.BEFORE]}
-    with pytest.raises(Unreachable):
-        move(actions.pause_campaign, campaign, platform)
+    with pytest.raises(Unreachable) as silence:
+        put_up(campaign, platform)
     campaign.refresh_from_db()
-    assert campaign.state == State.LIVE, "it is not said to be paused before it is"
-    assert move(actions.pause_campaign, campaign, platform).state == State.PAUSED
-    assert open_hits(double) == 0
+    assert (campaign.state, campaign.problem) == (State.PAUSING, str(silence.value)), (
+        "not before it is paused"
+    )
+    assert open_hits(double) == 1, "one that fails keeps no other from being paused"
+    calls = double.calls["UpdateExpirationForHIT"]
+    paused = put_up(campaign, platform)
+    assert (paused.state, paused.problem, open_hits(double)) == (State.PAUSED, "", 0)
+    assert double.calls["UpdateExpirationForHIT"] == calls + 1, "what is paused is not asked for again"
     assert move(actions.resume_campaign, campaign, platform).state == State.LIVE
     assert open_hits(double) == 3
     ended = move(actions.end_campaign, campaign, platform)
     assert (ended.state, open_hits(double)) == (State.ENDED, 0)
     assert set(Posting.objects.values_list("state", flat=True)) == {"ended"}
     with pytest.raises(CannotRecruit, match="not possible"):
-        move(actions.resume_campaign, campaign, platform)
+        ask(actions.resume_campaign, campaign)
     notes = (
         Event.objects.filter(type=Event.Type.CAMPAIGN_CHANGED).order_by("pk").values_list("note", flat=True)
     )
-    assert list(notes) == ["9 seats, up to 2.70 USD with fees", "on the platform", "paused", "live", "ended"]
+    put_up_and_paused = ["9 seats, up to 2.70 USD with fees", "on the platform", "pausing", "paused"]
+    assert list(notes) == [*put_up_and_paused, "creating", "on the platform", "ending", "ended"]
+
+
+def test_who_ends_a_campaign_while_another_one_resumes_it_has_it_ended(
+    study: Study, double: MTurkDouble, platform: MechanicalTurk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = put_up(start(make_campaign(study), platform), platform)
+    move(actions.pause_campaign, campaign, platform)
+    resume = platform.resume
+
+    def overtaken(*asked: Any, **until: Any) -> None:
+        resume(*asked, **until)
+        if open_hits(double) == 2:
+            ask(actions.end_campaign, campaign)
+
+    monkeypatch.setattr(platform, "resume", overtaken)
+    assert move(actions.resume_campaign, campaign, platform).state == State.ENDED
+    assert open_hits(double) == 0
+    assert set(Posting.objects.values_list("state", flat=True)) == {"ended"}
+
+
+def test_a_platform_that_does_not_answer_is_asked_again_later(
+    study: Study, double: MTurkDouble, platform: MechanicalTurk
+) -> None:
+    campaign = put_up(start(make_campaign(study, seats=15), platform), platform)
+    double.faults.next = {"UpdateExpirationForHIT": [Fault.BEFORE] * 4}
+    ask(actions.end_campaign, campaign)
+    with pytest.raises(Unreachable):
+        put_up(campaign, platform)
+    assert open_hits(double) == 5, "after three in a row it leaves the others to the next run"
+    with pytest.raises(Unreachable):
+        put_up(campaign, platform)
+    assert open_hits(double) == 1, "nor does one that fails again keep the others"
+    assert put_up(campaign, platform).state == State.ENDED
 
 
 @pytest.mark.parametrize(
@@ -235,8 +306,8 @@ def test_seats_are_added_once(
 ) -> None:
     campaign = put_up(start(make_campaign(study, settings), platform), platform)
     with pytest.raises(CannotRecruit, match="at least one"):
-        move(actions.add_seats, campaign, platform, more=0)
-    widened = move(actions.add_seats, campaign, platform, more=more)
+        ask(actions.add_seats, campaign, marketplace=platform, more=0)
+    widened = ask(actions.add_seats, campaign, marketplace=platform, more=more)
     assert (widened.state, widened.seats) == (State.CREATING, settings.seats + more)
     operation = "CreateHITWithHITType" if settings is STORIES else "CreateAdditionalAssignmentsForHIT"
     double.faults.next = {operation: [Fault.DROPPED]}
@@ -244,12 +315,12 @@ def test_seats_are_added_once(
         put_up(campaign, platform)
     assert put_up(campaign, platform).state == State.LIVE
     assert seats_there(double) == wanted
-    move(actions.add_seats, campaign, platform, more=1)
+    ask(actions.add_seats, campaign, marketplace=platform, more=1)
     put_up(campaign, platform)
     assert sum(seats_there(double)) == settings.seats + more + 1, "the same again is another request"
     double.world.deposit = Decimal(1)
     with pytest.raises(CannotRecruit, match="the account holds"):
-        move(actions.add_seats, campaign, platform, more=30)
+        ask(actions.add_seats, campaign, marketplace=platform, more=30)
 
 
 def test_on_prolific_places_are_added_to_the_one_study(study: Study) -> None:
@@ -258,11 +329,72 @@ def test_on_prolific_places_are_added_to_the_one_study(study: Study) -> None:
         campaign = make_campaign(study, platform="prolific", currency="GBP", minutes_allowed=60)
         campaign = put_up(start(campaign, lab.prolific), lab.prolific)
         lab.double.settle()
-        move(actions.add_seats, campaign, lab.prolific, more=3)
+        ask(actions.add_seats, campaign, marketplace=lab.prolific, more=3)
         assert put_up(campaign, lab.prolific).state == State.LIVE
         (found,) = lab.platform.studies.values()
         assert found.places == 12
         assert Posting.objects.get().seats == 12
+
+
+def test_a_test_is_one_posting_and_more_of_it_costs_what_is_made(
+    study: Study, double: MTurkDouble, platform: MechanicalTurk
+) -> None:
+    campaign = put_up(start(make_campaign(study, TEST, seats=5, seats_per_posting=2), platform), platform)
+    assert seats_there(double) == [5], "or the same person could take it again"
+    priced = actions.cost_of_seats(campaign, platform, 4)
+    held = double.world.deposit - platform.balance()
+    ask(actions.add_seats, campaign, marketplace=platform, more=4)
+    campaign = put_up(campaign, platform)
+    assert (seats_there(double), campaign.seats) == ([9], 9)
+    assert double.world.deposit - platform.balance() - held == priced
+    with pytest.raises(CannotRecruit, match="never widens a HIT for fewer than 10 people"):
+        ask(actions.add_seats, campaign, marketplace=platform, more=1)
+    campaign.refresh_from_db()
+    assert (campaign.state, campaign.seats, Posting.objects.get().seats) == (State.LIVE, 9, 9)
+
+
+def test_what_somebody_else_changes_meanwhile_is_not_put_up_unpriced(
+    study: Study, double: MTurkDouble, platform: MechanicalTurk
+) -> None:
+    draft = make_campaign(study)
+    colleagues = replace(STORIES, seats=90)
+    ask(actions.change_campaign, draft, settings=colleagues)
+    with pytest.raises(CannotRecruit, match="has just changed"):
+        start(draft, platform)
+    draft = put_up(start(Campaign.objects.get(), platform), platform)
+    ask(actions.add_seats, draft, marketplace=platform, more=3)
+    put_up(draft, platform)
+    now = timezone.now()
+    with pytest.raises(CannotRecruit, match="has just changed"):
+        actions.add_seats(campaign=draft, marketplace=platform, more=3, by=None, now=now)
+    assert sum(seats_there(double)) == 93
+
+
+def test_when_the_days_on_offer_are_over_it_is_said_and_can_be_offered_anew(
+    study: Study, double: MTurkDouble, platform: MechanicalTurk
+) -> None:
+    campaign = put_up(start(make_campaign(study), platform), platform)
+    with pytest.raises(CannotRecruit, match="not possible"):
+        ask(actions.resume_campaign, campaign)
+    double.world.clock.advance(timedelta(days=7, minutes=1))
+    now = timezone.now() + timedelta(days=7, minutes=1)
+    assert (open_hits(double), campaign.is_over(now=now), campaign.is_over(now=timezone.now())) == (
+        0,
+        True,
+        False,
+    )
+    change: dict[str, Any] = {"campaign": campaign, "by": None, "now": now}
+    actions.add_seats(marketplace=platform, more=3, **change)
+    campaign = put_up(campaign, platform, now)
+    assert (seats_there(double), open_hits(double)) == ([3, 3, 3, 3], 4), "old and new end together"
+    assert not campaign.is_over(now=now)
+    calls = double.calls["UpdateExpirationForHIT"]
+    put_up(actions.go_on(only_from=[State.LIVE], **change), platform, now)
+    assert double.calls["UpdateExpirationForHIT"] == calls, "what ends as late as that is not asked for again"
+    double.world.clock.advance(timedelta(days=8))
+    now += timedelta(days=8)
+    put_up(actions.resume_campaign(campaign=campaign, by=None, now=now), platform, now)
+    assert open_hits(double) == 4
 
 
 def test_a_study_that_is_not_open_recruits_nobody(platform: MechanicalTurk) -> None:
