@@ -15,11 +15,12 @@ from annotation import actions
 from annotation.models import Enrollment, Study
 from recruitment.links import personal_link
 from tests import builders
+from tests.browser.profiles import Profiles
 from tests.browser.windows import PHONE, Window
 from tests.conftest import PAGE_MILLISECONDS
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext
+    from playwright.sync_api import Browser
 
 OpenWindow = Callable[..., Window]
 RESEARCHER, PASSWORD = "researcher", "a-long-password-for-tests"
@@ -39,20 +40,30 @@ def live_server(collected_static: None) -> Iterator[LiveServer]:
     server.stop()
 
 
+@pytest.fixture(scope="session")
+def all_profiles(browser: Browser, live_server: LiveServer) -> Iterator[Profiles]:
+    profiles = Profiles(browser, live_server.url)
+    yield profiles
+    profiles.close()
+
+
 @pytest.fixture
-def open_window(browser: Browser, live_server: LiveServer) -> Iterator[OpenWindow]:
+def profiles(all_profiles: Profiles) -> Iterator[Profiles]:
+    """The browser's profiles; those that a test took are cleaned after it."""
+    yield all_profiles
+    all_profiles.clean_up()
+
+
+@pytest.fixture
+def open_window(profiles: Profiles) -> OpenWindow:
     """Open a window of its own browser profile; the arguments are those of ``Browser.new_context``."""
-    contexts: list[BrowserContext] = []
 
     def open_one(**options: Any) -> Window:
-        context = browser.new_context(**{"viewport": PHONE, "base_url": live_server.url} | options)
+        context = profiles.take(**{"viewport": PHONE, "base_url": profiles.site} | options)
         context.set_default_timeout(PAGE_MILLISECONDS)
-        contexts.append(context)
-        return Window(context.new_page(), live_server.url)
+        return Window(context.new_page(), profiles.site)
 
-    yield open_one
-    for context in contexts:
-        context.close()
+    return open_one
 
 
 @pytest.fixture
