@@ -102,7 +102,7 @@ def reconcile(
         if time.monotonic() > end:
             break
     else:
-        _ask_the_others(campaign, marketplace, failures, end=end, now=now)
+        _ask_the_others(campaign, marketplace, outcome, failures, end=end, now=now)
     for submission in queries.unsettled_strangers(campaign):
         with failures.of(f"submission {submission.pk}"):
             receipts = marketplace.abilities.returns_receipt
@@ -127,25 +127,35 @@ def _compare(
             take_in(campaign=campaign, work=work, now=now)
     polls = [moment for moment in (posting.synced_at, now) if moment]
     _note_asked(posting, now=now)
+    receipts = marketplace.abilities.returns_receipt
     for visit in queries.unsettled_visits(campaign).filter(posting=posting):
         with failures.of(f"visit {visit.pk}"):
-            receipts = marketplace.abilities.returns_receipt
             outcome.add(settle_visit(visit_id=visit.pk, returns_receipt=receipts, polls=polls, now=now))
 
 
 def _ask_the_others(
-    campaign: Campaign, marketplace: Marketplace, failures: Failures, *, end: float, now: datetime
+    campaign: Campaign,
+    marketplace: Marketplace,
+    outcome: Outcome,
+    failures: Failures,
+    *,
+    end: float,
+    now: datetime,
 ) -> None:
-    """Take in what strangers handed in elsewhere; what could not be asked is asked by the next run."""
+    """Compare the postings in which only a stranger's work could be, or that of somebody given up.
+
+    What could not be asked is asked by the next run.
+    """
     others = {posting.remote_id: posting for posting in queries.other_postings(campaign, now=now)}
     worth = set(others)
     with failures.of(f"postings of campaign {campaign.pk}"):
         worth = set(marketplace.worth_asking(campaign.remote_id, list(others)))
     for remote_id, posting in others.items():
         with failures.of(f"posting {posting.pk}"):
-            for work in marketplace.work(campaign.remote_id, [remote_id]) if remote_id in worth else ():
-                take_in(campaign=campaign, work=work, now=now)
-            _note_asked(posting, now=now)
+            if remote_id in worth:
+                _compare(campaign, posting, marketplace, outcome, failures, now=now)
+            else:
+                _note_asked(posting, now=now)
         if time.monotonic() > end:
             return
 

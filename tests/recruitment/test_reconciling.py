@@ -10,11 +10,14 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from accounts.models import PlatformIdentity
 from annotation.models import Assignment, Event, Story, WorkSession
 from recruitment import actions
 from recruitment.errors import CannotSettle
 from recruitment.marketplace import Status, Unreachable, Work
 from recruitment.models import Campaign, Difference, Grant, Payment, Submission, Visit
+from recruitment.mturk.actions import take_hint
+from recruitment.mturk.notifications import Hint
 from tests import builders
 from tests.doubles.mturk.faults import Fault
 from tests.doubles.mturk.server import MTurkDouble
@@ -134,7 +137,33 @@ def test_who_never_hands_in_is_doubted_after_two_looks_and_their_slot_is_free(de
     assert votes(visit) == [State.DOUBTED]
     assert Story.objects.get(role=Story.Role.MAIN).has_free_slot
     only_difference(Kind.NOT_HANDED_IN)
-    assert Grant.objects.get().kind == Grant.Kind.INCOMPLETE
+    assert not Grant.objects.exists(), "anybody could have typed their id"
+
+
+def test_of_whom_the_platform_tells_that_they_left_is_kept_out_until_they_are_found_after_all(
+    desk: Desk,
+) -> None:
+    visit = work_in(desk, hands_in=False)
+    late = over(desk)
+    assert visit.posting is not None
+    identity = PlatformIdentity.objects.get(annotator=visit.enrollment.annotator)
+    hint = Hint("event-1", (visit.posting.remote_id,), ((visit.hit_assignment, identity.person),))
+    take_hint(hint=hint, environment="live", now=late)
+    desk.sweep(now=late)
+    desk.sweep(now=late + timedelta(minutes=5))
+    grant = Grant.objects.get()
+    assert (grant.kind, grant.state) == (Grant.Kind.INCOMPLETE, Grant.State.REQUESTED)
+    found = Work(
+        hit_assignment=visit.hit_assignment,
+        person=identity.person,
+        status=Status.SUBMITTED,
+        posting=visit.posting.remote_id,
+        receipt=visit.receipt,
+    )
+    actions.take_in(campaign=desk.campaign, work=found, now=late)
+    actions.settle_visit(visit_id=visit.pk, returns_receipt=True, polls=[], now=late)
+    grant.refresh_from_db()
+    assert grant.state == Grant.State.LEAVING
 
 
 def test_a_platform_that_does_not_answer_has_not_said_that_somebody_is_missing(desk: Desk) -> None:

@@ -178,7 +178,7 @@ def test_of_many_hits_only_those_are_asked_about_where_something_was_handed_in(
     turk.approve(decided.assignment_id, person=decided.worker_id)
     double.crowd.accept(hits[50], double.crowd.hire().worker_id)
     double.calls.clear()
-    listed = turk.work(kind, hits)
+    listed = turk.work(kind, turk.worth_asking(kind, hits))
 
     assert Counter(one.posting for one in listed) == {hits[7]: 2, hits[100]: 1}
     assert waiting.worker_id in {one.person for one in listed}
