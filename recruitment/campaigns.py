@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from annotation.models import Story, Study
 from recruitment.links import campaign_address
 from recruitment.marketplace import Offer
 from recruitment.models import Campaign
+from recruitment.mturk.fees import MANY_SEATS
 from recruitment.prolific.payloads import limits_of
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 CENT = Decimal("0.01")
 SEATS_OF_A_TEST = 100
 """People of the published procedure's qualification round."""
+MOST_SEATS, MOST_IN_A_POSTING = 1_000_000, 32_767
 
 
 def reference_of(campaign: Campaign) -> str:
@@ -58,15 +61,52 @@ def offer_of(campaign: Campaign) -> Offer:
     )
 
 
-def is_one_posting(campaign: Campaign) -> bool:
-    """Whether more seats widen the one posting there is, instead of making others beside it.
+def has_one_posting(platform: str, purpose: str) -> bool:
+    """Whether all seats of such a campaign are in one posting, which more seats widen.
 
     So it is on Prolific, where a campaign is one study, and for a test: Mechanical Turk offers the same HIT
     to nobody twice, but another HIT of the same kind.
     """
-    return (
-        campaign.platform == PlatformIdentity.Platform.PROLIFIC or campaign.purpose == Campaign.Purpose.TEST
-    )
+    return platform == PlatformIdentity.Platform.PROLIFIC or purpose == Campaign.Purpose.TEST
+
+
+def is_one_posting(campaign: Campaign) -> bool:
+    """The same of a campaign that there is."""
+    return has_one_posting(campaign.platform, campaign.purpose)
+
+
+def with_more(campaign: Campaign, more: int) -> Offer:
+    """What so many seats more come to: the one posting widened, or only the others beside those there are."""
+    offer = offer_of(campaign)
+    if is_one_posting(campaign):
+        return replace(offer, seats=offer.seats + more, seats_per_posting=offer.seats + more)
+    return replace(offer, seats=more)
+
+
+def problems_of_more(campaign: Campaign, more: int) -> list[str]:
+    """Everything that keeps a campaign from offering so many pieces of work more, each in a sentence."""
+    if more < 1:
+        return [_("Say how many pieces of work more are to be offered: at least one.")]
+    offer = with_more(campaign, more)
+    found = _problems_of_size(campaign.seats + more, offer.seats_per_posting)
+    is_mturk = campaign.platform == PlatformIdentity.Platform.MTURK
+    if is_one_posting(campaign) and is_mturk and campaign.seats < MANY_SEATS <= offer.seats:
+        found.append(
+            _(
+                "Mechanical Turk never widens a HIT for fewer than %(many)s people to %(many)s or more. "
+                "Offer at most %(most)s more here, or end this campaign and make another one."
+            )
+            % {"many": MANY_SEATS, "most": MANY_SEATS - 1 - campaign.seats}
+        )
+    return found
+
+
+def _problems_of_size(seats: int, seats_per_posting: int) -> list[str]:
+    if seats > MOST_SEATS:
+        return [_("One campaign offers at most %s pieces of work.") % MOST_SEATS]
+    if seats_per_posting > MOST_IN_A_POSTING:
+        return [_("One posting has at most %s places.") % MOST_IN_A_POSTING]
+    return []
 
 
 def seats_needed(study: Study, *, stories_per_visit: int) -> int:
@@ -105,6 +145,8 @@ def problems_of(settings: CampaignSettings, study: Study) -> list[str]:
     bad = [country for country in settings.countries if not (len(country) == 2 and country.isupper())]
     if bad:
         found.append(_("“%(code)s” is no country code like US.") % {"code": bad[0]})
+    in_one = settings.seats if has_one_posting(settings.platform, settings.purpose) else 0
+    found += _problems_of_size(settings.seats, in_one or settings.seats_per_posting)
     return found + _limits_of_platform(settings)
 
 

@@ -199,6 +199,8 @@ class Abilities:
     """Characters of a reason for a rejection, at least."""
     returns_receipt: bool = False
     """Whether what is handed in carries our receipt, so that it can be compared."""
+    ends_offers: bool = False
+    """Whether what is offered ends by itself after the days on offer, or only with its seats."""
     still_exists: bool = True
     notes: tuple[str, ...] = field(default=())
     """What people should know before they use it, in sentences."""

@@ -14,11 +14,11 @@ from django.utils import timezone
 from accounts.models import User
 from recruitment import actions
 from recruitment.errors import MailFailed, MailRefused
-from recruitment.locks import PUT_UP, RECONCILE, alone
-from recruitment.marketplace import Unreachable
+from recruitment.locks import RECONCILE, alone
+from recruitment.marketplace import NotConfigured, Unreachable
 from recruitment.models import Campaign, Grant, Payment
 from recruitment.platforms import marketplace_of
-from recruitment.reconciliation.queries import campaigns_to_ask, campaigns_to_put_up
+from recruitment.reconciliation.queries import campaigns_to_ask, campaigns_to_carry_out
 from tomannot.celery import app, task
 
 
@@ -80,23 +80,26 @@ def _researcher(user_id: int | None) -> User | None:
 def sweep_campaigns() -> None:
     """Have every campaign compared with its platform, and send what could not be sent before."""
     now = timezone.now()
-    for campaign in campaigns_to_ask():
+    for campaign in campaigns_to_ask(now=now):
         app.send_task("recruitment.tasks.reconcile", args=[campaign.pk])
-    for campaign_id in campaigns_to_put_up():
-        app.send_task("recruitment.tasks.put_up", args=[campaign_id])
+    for campaign_id in campaigns_to_carry_out():
+        app.send_task("recruitment.tasks.carry_out", args=[campaign_id])
     for payment_id in actions.due_payments(now=now):
         app.send_task("recruitment.tasks.send_payment", args=[payment_id])
-    for grant_id in actions.due_grants():
+    for grant_id in actions.due_grants(now=now):
         app.send_task("recruitment.tasks.send_grant", args=[grant_id])
 
 
 @task(time_limit=3600, autoretry_for=(Unreachable,), retry_backoff=30, max_retries=8)
-def put_up(campaign_id: int) -> None:
-    """Put a campaign on its platform, or go on with it; one worker at a time."""
-    with alone(PUT_UP, campaign_id) as nobody_else:
-        if nobody_else:
-            campaign = Campaign.objects.select_related("study").get(pk=campaign_id)
-            actions.put_up(campaign=campaign, marketplace=marketplace_of(campaign), now=timezone.now())
+def carry_out(campaign_id: int) -> None:
+    """Put a campaign on its platform, pause, resume or end it there, or go on with that."""
+    campaign = Campaign.objects.select_related("study").get(pk=campaign_id)
+    try:
+        marketplace = marketplace_of(campaign)
+    except NotConfigured as error:
+        actions.note_problem(campaign=campaign, problem=str(error))
+        raise
+    actions.carry_out(campaign=campaign, marketplace=marketplace, now=timezone.now())
 
 
 @task(time_limit=1800, autoretry_for=(Unreachable,), retry_backoff=30, max_retries=3)

@@ -30,7 +30,6 @@ from recruitment.reconciliation.queries import hourly_pay_of, to_approve, to_top
 
 PLATFORMS = (PlatformIdentity.Platform.PROLIFIC, PlatformIdentity.Platform.MTURK)
 MOVES: dict[str, Callable[..., Campaign]] = {
-    "start": actions.start_campaign,
     "pause": actions.pause_campaign,
     "resume": actions.resume_campaign,
     "end": actions.end_campaign,
@@ -43,7 +42,9 @@ OFFERED = {
     Campaign.State.DRAFT: ("start",),
     Campaign.State.CREATING: ("continue", "end"),
     Campaign.State.LIVE: ("ask", "pause", "end"),
+    Campaign.State.PAUSING: ("continue", "resume", "end"),
     Campaign.State.PAUSED: ("ask", "resume", "end"),
+    Campaign.State.ENDING: ("continue",),
     Campaign.State.ENDED: ("ask",),
 }
 """What a researcher can do with a campaign, by its state."""
@@ -162,10 +163,14 @@ def move_campaign(request: HttpRequest, study: Study, number: int, move: str) ->
     found = _campaign(study, number)
     now = timezone.now()
     try:
-        if move in MOVES:
-            moved = MOVES[move](
-                campaign=found, marketplace=marketplace_of(found), by=signed_in(request), now=now
+        if move == "start":
+            marketplace = marketplace_of(found)
+            moved = actions.start_campaign(
+                campaign=found, marketplace=marketplace, by=signed_in(request), now=now
             )
+            messages.success(request, _("The campaign: %(state)s.") % {"state": moved.get_state_display()})
+        elif move in MOVES:
+            moved = MOVES[move](campaign=found, by=signed_in(request), now=now)
             messages.success(request, _("The campaign: %(state)s.") % {"state": moved.get_state_display()})
         elif move in PAYS:
             paid = len(PAYS[move](campaign=found, by=signed_in(request), now=now))

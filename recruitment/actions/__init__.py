@@ -4,11 +4,6 @@ from recruitment.actions.campaigns import (
     CampaignSettings,
     change_campaign,
     create_campaign,
-    end_campaign,
-    look_again,
-    pause_campaign,
-    put_up,
-    resume_campaign,
     start_campaign,
 )
 from recruitment.actions.grants import due_grants, grant, send_grant
@@ -25,15 +20,23 @@ from recruitment.actions.mailing import (
     note_not_mailed,
     send_link,
 )
+from recruitment.actions.moving import (
+    carry_out,
+    end_campaign,
+    look_again,
+    note_problem,
+    pause_campaign,
+    resume_campaign,
+)
 from recruitment.actions.payments import (
     approve,
     approve_waiting,
     ask_again,
-    due_payments,
+    ask_again_for_all,
     give_bonus,
     reject,
-    send_payment,
     top_up,
+    withdraw_rejection,
 )
 from recruitment.actions.reconciling import (
     confirm_by_hand,
@@ -44,6 +47,7 @@ from recruitment.actions.reconciling import (
     take_in,
 )
 from recruitment.actions.seats import add_seats
+from recruitment.actions.sending import due_payments, send_payment
 from recruitment.actions.visits import arrive_for_campaign, note_refused_visit, send_to_hand_in
 
 __all__ = [
@@ -54,7 +58,9 @@ __all__ = [
     "arrive_by_link",
     "arrive_for_campaign",
     "ask_again",
+    "ask_again_for_all",
     "ask_for_links",
+    "carry_out",
     "change_campaign",
     "confirm_address",
     "confirm_by_hand",
@@ -73,9 +79,9 @@ __all__ = [
     "mail_invitation",
     "mail_links",
     "note_not_mailed",
+    "note_problem",
     "note_refused_visit",
     "pause_campaign",
-    "put_up",
     "reconcile",
     "reject",
     "remove_join_link",
@@ -91,4 +97,5 @@ __all__ = [
     "start_campaign",
     "take_in",
     "top_up",
+    "withdraw_rejection",
 ]

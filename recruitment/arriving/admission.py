@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from recruitment.arriving.arrival import Problem
 
-TAKES_PEOPLE = frozenset({"creating", "live"})
+TAKES_PEOPLE = frozenset({"creating", "live", "pausing", "ending"})
 """States of a campaign in which somebody new may come: HITs can be taken as soon as they are made."""
 TESTED = frozenset({"qualified", "failed", "suspended", "withdrawn"})
 OUT = frozenset({"failed", "suspended", "withdrawn"})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pgtrigger
 from django.conf import settings
@@ -40,8 +40,13 @@ class Campaign(models.Model):
         DRAFT = "draft", _("draft: nothing is on the platform")
         CREATING = "creating", _("being put on the platform")
         LIVE = "live", _("people can come")
+        PAUSING = "pausing", _("is being paused")
         PAUSED = "paused", _("paused")
+        ENDING = "ending", _("is being ended")
         ENDED = "ended", _("ended")
+
+    UNDERWAY = (State.CREATING, State.PAUSING, State.ENDING)
+    """What is wanted of it is not done on the platform yet: a worker is at it, or a sweep sends one."""
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="campaigns")
     number = models.PositiveSmallIntegerField()
@@ -96,6 +101,9 @@ class Campaign(models.Model):
     started_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
     synced_at = models.DateTimeField(null=True, blank=True, help_text=_("When the platform was last asked."))
+    offered_until = models.DateTimeField(
+        null=True, blank=True, help_text=_("When the offer ends by itself; empty where it does not.")
+    )
 
     class Meta:
         ordering = ("study", "number")
@@ -138,6 +146,10 @@ class Campaign(models.Model):
     def time_allowed(self) -> timedelta:
         return timedelta(minutes=self.minutes_allowed)
 
+    def is_over(self, *, now: datetime) -> bool:
+        """Whether its days on offer have passed: it is up, but nobody new can begin."""
+        return self.offered_until is not None and self.offered_until <= now
+
 
 class Posting(models.Model):
     """One thing on the platform that people take: a HIT with its seats, or a whole Prolific study.
@@ -148,6 +160,7 @@ class Posting(models.Model):
     class State(models.TextChoices):
         WANTED = "wanted", _("not on the platform yet")
         MADE = "made", _("on the platform")
+        PAUSED = "paused", _("nobody new can take it for now")
         ENDED = "ended", _("nobody new can take it")
 
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="postings")
@@ -162,6 +175,9 @@ class Posting(models.Model):
     made_at = models.DateTimeField(null=True, blank=True)
     synced_at = models.DateTimeField(
         null=True, blank=True, help_text=_("When the platform last said what was done in it.")
+    )
+    offered_until = models.DateTimeField(
+        null=True, blank=True, help_text=_("As the campaign’s, as far as the platform has been told.")
     )
 
     class Meta:

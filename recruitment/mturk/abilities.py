@@ -25,6 +25,7 @@ def abilities(endpoint: str = "") -> Abilities:
         lists_unfinished_work=False,
         needs_rejection_category=False,
         returns_receipt=True,
+        ends_offers=True,
         still_exists=not is_amazons,
         notes=(
             closed if is_amazons else elsewhere,

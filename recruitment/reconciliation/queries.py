@@ -123,9 +123,9 @@ def campaigns_to_ask(*, now: datetime) -> QuerySet[Campaign]:
     )
 
 
-def campaigns_to_put_up() -> list[int]:
-    """Campaigns whose way onto the platform was cut off, or has just begun."""
-    return list(Campaign.objects.filter(state=Campaign.State.CREATING).values_list("pk", flat=True))
+def campaigns_to_carry_out() -> list[int]:
+    """Campaigns of which something is wanted that is not done on the platform yet."""
+    return list(Campaign.objects.filter(state__in=Campaign.UNDERWAY).values_list("pk", flat=True))
 
 
 def _decisions(submission: OuterRef) -> QuerySet[Payment]:

@@ -103,7 +103,7 @@ def test_a_worker_takes_the_test_and_then_a_story_within_the_frame(
     # The platform says so, and the worker is let at the stories.
     platform = marketplace(double, study.environment)
     actions.reconcile(campaign=test, marketplace=platform, now=timezone.now())
-    for grant in actions.due_grants():
+    for grant in actions.due_grants(now=timezone.now()):
         actions.send_grant(grant_id=grant, marketplace=platform, now=timezone.now())
     assert WorkSession.objects.get().state == WorkSession.State.CONFIRMED
 
@@ -153,7 +153,7 @@ def _put_up(double: MTurkDouble, study: Any, purpose: str, **settings: Any) -> C
     platform = marketplace(double, study.environment)
     campaign = actions.create_campaign(study=study, settings=chosen, by=None, now=now)
     campaign = actions.start_campaign(campaign=campaign, marketplace=platform, by=None, now=now)
-    return actions.put_up(campaign=campaign, marketplace=platform, now=now)
+    return actions.carry_out(campaign=campaign, marketplace=platform, now=now)
 
 
 def _heading(frame: FrameLocator) -> Any:

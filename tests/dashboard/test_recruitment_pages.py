@@ -99,15 +99,15 @@ def test_from_the_form_to_a_campaign_that_people_see(
     assert (double.calls["CreateHITType"], list(double.world.hits.values()), queued) == (0, [], [])
 
     assert "being put on the platform" in said(boss, "move_campaign", 1, "start")
-    assert queued == [("recruitment.tasks.put_up", [campaign.pk])]
-    tasks.put_up(campaign.pk)
+    assert queued == [("recruitment.tasks.carry_out", [campaign.pk])]
+    tasks.carry_out(campaign.pk)
     assert "people can come" in words(boss, "campaign", 1)
     assert "2 / 2" in words(boss, "campaign", 1)
     assert "Change the draft" not in words(boss, "campaign", 1)
 
     assert "at least one" in said(boss, "move_campaign", 1, "widen", more="0")
     assert "being put on the platform" in said(boss, "move_campaign", 1, "widen", more="3")
-    tasks.put_up(campaign.pk)
+    tasks.carry_out(campaign.pk)
     assert "3 / 3" in words(boss, "campaign", 1)
     assert "The campaign: paused" in said(boss, "move_campaign", 1, "pause")
     assert "The campaign: ended" in said(boss, "move_campaign", 1, "end")

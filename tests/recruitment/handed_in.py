@@ -34,7 +34,7 @@ class Desk:
         now = timezone.now()
         draft = make_campaign(study, settings, now=now)
         started = actions.start_campaign(campaign=draft, marketplace=self.marketplace, by=None, now=now)
-        self.campaign: Campaign = actions.put_up(campaign=started, marketplace=self.marketplace, now=now)
+        self.campaign: Campaign = actions.carry_out(campaign=started, marketplace=self.marketplace, now=now)
 
     def come(self) -> Visit:
         """Somebody new takes a seat, agrees, and opens our page in the frame."""

@@ -48,7 +48,7 @@ def put_up(study: Study, *, purpose: str = "stories", **settings: Any) -> Campai
     with MTurkDouble(environment=environment) as double:
         platform = marketplace(double, study.environment)
         campaign = actions.start_campaign(campaign=campaign, marketplace=platform, by=None, now=now)
-        return actions.put_up(campaign=campaign, marketplace=platform, now=now)
+        return actions.carry_out(campaign=campaign, marketplace=platform, now=now)
 
 
 def marketplace(double: MTurkDouble, environment: str) -> MechanicalTurk:

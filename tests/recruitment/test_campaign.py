@@ -63,7 +63,7 @@ def start(campaign: Campaign, marketplace: Marketplace, now: datetime) -> Campai
     started = until_done(actions.start_campaign, campaign=campaign, marketplace=marketplace, by=None, now=now)
     for _ in range(MOST_RUNS):
         try:
-            return actions.put_up(campaign=started, marketplace=marketplace, now=now)
+            return actions.carry_out(campaign=started, marketplace=marketplace, now=now)
         except Unreachable:
             started = Campaign.objects.select_related("study").get(pk=campaign.pk)
     raise AssertionError("The campaign was not put up.")
@@ -84,7 +84,7 @@ def sweep(campaign: Campaign, marketplace: Marketplace, now: datetime) -> None:
             actions.reconcile(campaign=campaign, marketplace=marketplace, now=now)
     for payment in actions.due_payments(now=now):
         until_done(actions.send_payment, payment_id=payment, marketplace=marketplace, now=now)
-    for grant in actions.due_grants():
+    for grant in actions.due_grants(now=now):
         until_done(actions.send_grant, grant_id=grant, marketplace=marketplace, now=now)
 
 
@@ -112,7 +112,8 @@ def test_a_campaign_is_paid_and_counted_to_the_last_cent_and_vote(double: MTurkD
         sweep(test, marketplace, world.now())
         if len(workers_of(Group.QUALIFIED)) == len(crowd.tally.passed):
             break
-    until_done(actions.end_campaign, campaign=test, marketplace=marketplace, by=None, now=world.now())
+    actions.end_campaign(campaign=test, by=None, now=world.now())
+    until_done(actions.carry_out, campaign=test, marketplace=marketplace, now=world.now())
     double.faults.rate = 0.0
     assert marketplace.members(Campaign.objects.get(pk=test.pk).qualified_group) == crowd.tally.passed
     double.faults.rate = FAULTS

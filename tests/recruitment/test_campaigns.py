@@ -14,6 +14,8 @@ from kombu.exceptions import OperationalError
 
 from annotation.models import Event, Study
 from recruitment import actions, tasks
+from recruitment.actions.moving import go_on
+from recruitment.actions.seats import cost_of_seats
 from recruitment.errors import CannotRecruit, NotQueued
 from recruitment.marketplace import NotEnoughMoney, Unreachable
 from recruitment.models import Campaign, Posting
@@ -153,7 +155,7 @@ def test_a_worker_that_died_is_followed_by_one_that_finds_what_it_made(
         raise SystemExit
 
     with monkeypatch.context() as patch:
-        patch.setattr("recruitment.actions.campaigns._note_made", die)
+        patch.setattr("recruitment.actions.moving._note_made", die)
         with pytest.raises(SystemExit):
             put_up(campaign, platform)
     assert len(seats_there(double)) == 1
@@ -341,7 +343,7 @@ def test_a_test_is_one_posting_and_more_of_it_costs_what_is_made(
 ) -> None:
     campaign = put_up(start(make_campaign(study, TEST, seats=5, seats_per_posting=2), platform), platform)
     assert seats_there(double) == [5], "or the same person could take it again"
-    priced = actions.cost_of_seats(campaign, platform, 4)
+    priced = cost_of_seats(campaign, platform, 4)
     held = double.world.deposit - platform.balance()
     ask(actions.add_seats, campaign, marketplace=platform, more=4)
     campaign = put_up(campaign, platform)
@@ -389,7 +391,7 @@ def test_when_the_days_on_offer_are_over_it_is_said_and_can_be_offered_anew(
     assert (seats_there(double), open_hits(double)) == ([3, 3, 3, 3], 4), "old and new end together"
     assert not campaign.is_over(now=now)
     calls = double.calls["UpdateExpirationForHIT"]
-    put_up(actions.go_on(only_from=[State.LIVE], **change), platform, now)
+    put_up(go_on(only_from=[State.LIVE], **change), platform, now)
     assert double.calls["UpdateExpirationForHIT"] == calls, "what ends as late as that is not asked for again"
     double.world.clock.advance(timedelta(days=8))
     now += timedelta(days=8)

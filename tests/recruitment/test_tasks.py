@@ -52,10 +52,10 @@ def test_a_sweep_leaves_nothing_that_waits(double: MTurkDouble, monkeypatch: pyt
     actions.start_campaign(campaign=draft, marketplace=desk.marketplace, by=None, now=timezone.now())
     told.clear()
     tasks.sweep_campaigns()
-    assert told == [("reconcile", desk.campaign.pk), ("put_up", draft.pk)], (
+    assert told == [("reconcile", desk.campaign.pk), ("carry_out", draft.pk)], (
         "nothing of it is there to ask for"
     )
-    tasks.put_up(draft.pk)
+    tasks.carry_out(draft.pk)
     assert Campaign.objects.get(pk=draft.pk).state == State.LIVE
     assert WorkSession.objects.get().state == WorkSession.State.CONFIRMED
 
@@ -90,11 +90,11 @@ def test_one_worker_at_a_time_and_none_waits_for_one_that_died(double: MTurkDoub
     other.start()
     assert inside.wait(timeout=20)
     calls = sum(double.calls.values())
-    tasks.put_up(draft.pk)
+    tasks.carry_out(draft.pk)
     assert sum(double.calls.values()) == calls
     assert Campaign.objects.get(pk=draft.pk).state == State.CREATING
     die.set()
     other.join(timeout=20)
     for _time in range(2):
-        tasks.put_up(draft.pk)
+        tasks.carry_out(draft.pk)
     assert Campaign.objects.get(pk=draft.pk).state == State.LIVE

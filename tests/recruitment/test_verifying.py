@@ -56,7 +56,7 @@ def put_up(double: ProlificDouble, settings: Any, *, signed: bool = False) -> Ca
     platform = Prolific(environment="live", signs_addresses=signed, **settings.PROLIFIC["live"])
     now = timezone.now()
     campaign = actions.start_campaign(campaign=campaign, marketplace=platform, by=None, now=now)
-    campaign = actions.put_up(campaign=campaign, marketplace=platform, now=now)
+    campaign = actions.carry_out(campaign=campaign, marketplace=platform, now=now)
     double.settle()
     return campaign
 

@@ -57,7 +57,7 @@ def on_the_platform(study: Study, double: MTurkDouble) -> Campaign:
     turk = marketplace_for(double, topic=TOPIC)
     actions.start_campaign(campaign=campaign, marketplace=turk, by=None, now=double.world.now())
     campaign.refresh_from_db()
-    return actions.put_up(campaign=campaign, marketplace=turk, now=double.world.now())
+    return actions.carry_out(campaign=campaign, marketplace=turk, now=double.world.now())
 
 
 def test_a_notification_makes_us_look_sooner_once(

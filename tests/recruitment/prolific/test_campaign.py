@@ -54,7 +54,7 @@ class Campaigns(Lab):
         chosen = CampaignSettings(**SETTINGS | visits | changes, purpose=purpose)
         now = self.platform.clock.now()
         campaign = actions.create_campaign(study=self.study, settings=chosen, by=None, now=now)
-        for step in (partial(actions.start_campaign, by=None), actions.put_up):
+        for step in (partial(actions.start_campaign, by=None), actions.carry_out):
             again(partial(step, campaign=reload(campaign), marketplace=self.prolific, now=now))
         self.double.settle()
         return reload(campaign)
@@ -76,7 +76,7 @@ class Campaigns(Lab):
             for payment in actions.due_payments(now=now):
                 with unreachable_is_later():
                     actions.send_payment(payment_id=payment, marketplace=platform, now=now)
-            for grant in actions.due_grants():
+            for grant in actions.due_grants(now=now):
                 again(partial(actions.send_grant, grant_id=grant, marketplace=platform, now=now))
             self.double.settle()
 
@@ -185,8 +185,8 @@ def test_who_passes_is_let_in_and_everybody_is_paid_once(lab: Campaigns) -> None
     assert not Payment.objects.exclude(state__in=["done", "failed"]).exists()
     spent = 7 * Decimal("0.70") + done * Decimal("0.28")
     for campaign in (tests, stories):
-        ended = partial(actions.end_campaign, campaign=reload(campaign), by=None, now=now)
-        again(partial(ended, marketplace=lab.prolific))
+        actions.end_campaign(campaign=campaign, by=None, now=now)
+        again(partial(actions.carry_out, campaign=campaign, marketplace=lab.prolific, now=now))
     assert again(lab.prolific.balance) == Decimal("10000.00") - spent
 
 

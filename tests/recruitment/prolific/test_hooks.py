@@ -61,7 +61,7 @@ def campaign(lab: Lab, settings: Any) -> Campaign:
     made = make_campaign(builders.make_study(), platform="prolific", currency="GBP")
     now = timezone.now()
     actions.start_campaign(campaign=made, marketplace=lab.prolific, by=None, now=now)
-    return actions.put_up(campaign=Campaign.objects.get(pk=made.pk), marketplace=lab.prolific, now=now)
+    return actions.carry_out(campaign=Campaign.objects.get(pk=made.pk), marketplace=lab.prolific, now=now)
 
 
 def deliver(delivery: Delivery, **headers: str) -> int:
