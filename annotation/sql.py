@@ -134,18 +134,22 @@ _NEXT_STORY_NOW = Select({"story": Story}, f"{_NEXT_STORY} SKIP LOCKED")
 _NEXT_STORY_WAITING = Select({"story": Story}, _NEXT_STORY)
 
 # A check is answered by everybody once, so it is neither locked nor does it run out; it comes only while
-# the study still wants answers at all.
+# the study still wants answers of this person. The same text under another id would tell which story is a
+# check, so it is the text that counts; what the person has met is looked up once, not for each check.
 _NEXT_CHECK = Select(
     {"story": Story},
     """FROM annotation_story story
        WHERE story.study_id = %(study)s AND story.role = 'check'
          AND EXISTS (SELECT FROM annotation_checkkey key
                      WHERE key.story_id = story.id AND key.state = 'in_use')
-         AND NOT EXISTS (SELECT FROM annotation_assignment had
-                         WHERE had.enrollment_id = %(person)s AND had.story_id = story.id
-                           AND had.state <> 'expired')
+         AND story.content NOT IN (
+             SELECT met.content FROM annotation_assignment had
+             JOIN annotation_story met ON met.id = had.story_id AND met.role = 'check'
+             WHERE had.enrollment_id = %(person)s AND had.state <> 'expired')
          AND EXISTS (SELECT FROM annotation_story wanting
-                     WHERE wanting.study_id = %(study)s AND wanting.has_free_slot)
+                     WHERE wanting.study_id = %(study)s AND wanting.has_free_slot AND NOT EXISTS (
+                         SELECT FROM annotation_assignment had WHERE had.enrollment_id = %(person)s
+                           AND had.story_id = wanting.id AND had.state <> 'expired' OFFSET 0))
        ORDER BY story.order_key # %(mask)s
        LIMIT 1""",
 )

@@ -127,6 +127,40 @@ def test_a_check_comes_again_to_somebody_whose_lease_ran_out(study: Study) -> No
     assert Assignment.objects.get(pk=held.pk).state == Assignment.State.SUBMITTED
 
 
+def test_nobody_meets_the_text_of_a_check_twice_under_whatever_id(study: Study) -> None:
+    (person,) = builders.qualified(study)
+    met = [story for story in builders.work_through(person, 20) if story.role == Story.Role.CHECK]
+    wrong = met[0]
+    actions.leave_out_check(story=wrong, reason="Two answers are right", by=None, now=timezone.now())
+    row = builders.story_row(500, prefix="mended")
+    text = {name: wrong.content[name] for name in row if name in wrong.content}
+    (again,) = builders.import_rows(study, [row | text], role=Story.Role.CHECK)
+    assert again.content == wrong.content
+    actions.set_check_key(story=again, accepted=builders.ACCEPTED, by=None, now=timezone.now())
+    assert again not in builders.work_through(person, 10)
+    (newcomer,) = builders.qualified(study)
+    assert again in builders.work_through(newcomer, 20)
+
+
+def test_no_check_is_given_to_somebody_who_has_answered_every_story() -> None:
+    study = builders.make_study(stories=4, votes_per_story=5)
+    builders.add_checks(study, 3)
+    (person,) = builders.qualified(study)
+    while isinstance(given := actions.assign_next_story(enrollment=person, now=timezone.now()), Assignment):
+        last = given.story
+        actions.record_vote(
+            assignment_id=given.pk, enrollment=person, submitted=builders.ALL_YES, now=timezone.now()
+        )
+    assert last.role == Story.Role.MAIN
+
+
+def test_the_log_does_not_say_what_a_check_accepts(study: Study) -> None:
+    story = Story.objects.filter(study=study, role=Story.Role.CHECK).first()
+    assert story is not None
+    notes = Event.objects.filter(study=study, subject=story.story_id).values_list("note", flat=True)
+    assert list(notes) == ["key 1"]
+
+
 def test_no_check_is_given_out_when_the_study_needs_no_more_answers() -> None:
     study = builders.make_study(stories=4, votes_per_story=1)
     builders.add_checks(study, 3)
