@@ -43,13 +43,13 @@ def annotator_page(view: AnnotatorView[P]) -> Callable[..., HttpResponse]:
         try:
             claim = read_visit_token(token)
         except ExpiredToken:
-            return link_problem(request, LinkProblem.EXPIRED)
+            session = _session_of(read_visit_token(token, however_old=True))
+            return _dead_link(request, LinkProblem.EXPIRED, session)
         except InvalidToken:
             return wrong_link(request)
-        enrollment = get_person(claim.enrollment_id)
+        enrollment, session = get_person(claim.enrollment_id), _session_of(claim)
         if enrollment.link_version != claim.link_version:
-            return revoked_link(request, enrollment)
-        session = _session_of(claim)
+            return _dead_link(request, _revoked(enrollment), session)
         request.work_session = session  # type: ignore[attr-defined]
         response = view(request, enrollment, *args, **kwargs)
         return may_be_framed(response) if session and session.framed else response
@@ -126,6 +126,16 @@ def _only_claimed(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     return render(request, "pages/message.html", context, status=403)
 
 
+_OPEN_AGAIN = _(
+    "Please open the work again at the place that sent you: its page comes anew. Everything you have saved "
+    "is still there."
+)
+_GIVE_BACK = _(
+    "If you do not want to do it or cannot, give the HIT back with the button “Return” beside this page, so "
+    "that somebody else can take it."
+)
+
+
 class LinkProblem(enum.Enum):
     """Why an address opens nothing: status, heading and what to do about it."""
 
@@ -176,8 +186,28 @@ def wrong_link(request: HttpRequest) -> HttpResponse:
 
 def revoked_link(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """The page for an address that was the person's own once."""
+    return link_problem(request, _revoked(enrollment))
+
+
+def _revoked(enrollment: Enrollment) -> LinkProblem:
     erased = enrollment.annotator.erased_at is not None
-    return link_problem(request, LinkProblem.FORGOTTEN if erased else LinkProblem.REVOKED)
+    return LinkProblem.FORGOTTEN if erased else LinkProblem.REVOKED
+
+
+def _dead_link(request: HttpRequest, problem: LinkProblem, session: WorkSession | None) -> HttpResponse:
+    """The page for a visit's address that is over: also in its frame, where the browser shows no other."""
+    if session is None or not session.framed:
+        return link_problem(request, problem)
+    request.work_session = session  # type: ignore[attr-defined]
+    status, heading, text = problem.value
+    text = text if problem is LinkProblem.FORGOTTEN else _OPEN_AGAIN
+    lost = gettext("What you have just sent was not saved.") if request.POST else ""
+    context = {
+        "study": session.enrollment.study,
+        "heading": heading,
+        "text": "\n\n".join(filter(None, [str(text), str(_GIVE_BACK), lost])),
+    }
+    return may_be_framed(render(request, "pages/message.html", context, status=status))
 
 
 def link_problem(request: HttpRequest, problem: LinkProblem) -> HttpResponse:

@@ -118,6 +118,31 @@ def test_only_pages_of_a_framed_visit_may_be_framed(campaign: Campaign) -> None:
     assert not any(response.cookies for response in (*browser.pages, *by_link.pages))
 
 
+@pytest.mark.parametrize("end", ["too old", "revoked", "forgotten"])
+def test_in_a_frame_a_dead_link_says_what_to_do_with_the_hit(
+    campaign: Campaign, end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker, now = qualified_worker(campaign.study), timezone.now()
+    browser = come(campaign)
+    if end == "revoked":
+        annotation_actions.revoke_link(enrollment=worker, by=None, now=now)
+    elif end == "forgotten":
+        annotation_actions.forget(annotator=worker.annotator, now=now)
+    else:
+        monkeypatch.setattr("django.core.signing.time.time", (now + timedelta(days=400)).timestamp)
+
+    for method in ("get", "post"):
+        response = getattr(browser.client, method)(browser.url, {"assignment": "1"})
+
+        assert response.status_code == 410
+        assert "X-Frame-Options" not in response.headers
+        assert f"frame-ancestors {MTURK};" in response.headers["Content-Security-Policy"] + ";"
+        said = response.content.decode()
+        assert "give the HIT back with the button “Return”" in said
+        assert ("open the work again at the place that sent you" in said) is (end != "forgotten")
+        assert ("What you have just sent was not saved" in said) is (method == "post")
+
+
 def test_a_head_or_a_prefetch_does_not_come_in(campaign: Campaign) -> None:
     qualified_worker(campaign.study)
     assert Client().head(address(campaign)).status_code == 405
