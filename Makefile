@@ -27,7 +27,7 @@ demo-mturk: ## a campaign on a double of Mechanical Turk, with simulated workers
 test: ## the tests; ARGS="-k word" for some of them
 	@bash scripts/setup.sh dev
 	@bash scripts/setup.sh browser
-	@$(RUN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile $(ARGS)
+	@$(RUN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 bench: ## how fast it is here, a few minutes (docs/benchmarks.md); ARGS=--quick for the short version
 	@bash scripts/setup.sh base

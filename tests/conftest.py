@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import uuid
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,8 @@ BROWSER_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome
 PAGE_MILLISECONDS = 10_000
 SHOWS_PAGES = {"client", "admin_client", "live_server", "child_environment"}
 """Fixtures of tests for which ``collectstatic`` must have run."""
+STARTS_PROCESSES = ("tests/bench/", "tests/integration/", "tests/test_demo.py")
+"""Where a test starts the whole of tomannot, or measures it."""
 _without_browser: list[str] = []
 
 
@@ -171,6 +174,17 @@ def browser_context(browser: Browser) -> Iterator[BrowserContext]:
 def page(browser_context: BrowserContext) -> Page:
     """A fresh page in a fresh profile."""
     return browser_context.new_page()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Several workers begin with the files that take longest: at the end none has much left to do alone."""
+    if hasattr(config, "workerinput"):
+        work = Counter[Path]()
+        for item in items:
+            whole_processes = item.nodeid.startswith(STARTS_PROCESSES)
+            work[item.path] += 30 if whole_processes else 6 if item.get_closest_marker("browser") else 1
+        items.sort(key=lambda item: (-work[item.path], item.path))
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
