@@ -44,15 +44,17 @@ def record_failure(*, result: CheckResult, story: Story, person: Enrollment, now
     )
 
 
-def draw_consequences(person: Enrollment, *, now: datetime) -> None:
+def draw_consequences(person: Enrollment, *, after: Story, now: datetime) -> None:
     """Warn or suspend somebody who has failed too many checks, at the end of a block of their stories.
 
-    ``person`` carries its study and is changed with the row. Nothing comes of checks between the ends of
-    blocks, so that nobody can tell which story was one.
+    ``person`` carries its study and is changed with the row, and has just answered the story ``after``.
+    Nothing comes of checks between the ends of blocks, so that nobody can tell which story was one. After
+    the rules have changed, a check that was drawn by the old ones may end a block of the new ones: then it
+    comes at the end of the next.
     """
     rules = person.study.check_rules
     due = checks.consequences_are_due(submitted=person.stories_submitted, every=rules.every)
-    if not due or not rules.has_consequences or person.state != Enrollment.State.QUALIFIED:
+    if not due or after.role == Story.Role.CHECK or not rules.has_consequences or person.state != Enrollment.State.QUALIFIED:
         return
     answered, failed = CheckResult.objects.of_person(person).counts()
     what = checks.consequence(answered=answered, failed=failed, rules=rules)

@@ -24,8 +24,9 @@ from annotation.settled import noted
 def change_check_rules(*, study: Study, rules: checks.CheckRules, by: User | None, now: datetime) -> Study:
     """Decide how often people meet a check, and what share of failed ones has consequences.
 
-    It holds for everybody from the end of their present block on. Raises :class:`InvalidStudy` with what
-    is wrong by field.
+    It holds for everybody from the next story that they are given. Their blocks are counted anew from their
+    first story; what comes of checks still comes at the end of a block, and never directly after a check.
+    Raises :class:`InvalidStudy` with what is wrong by field.
     """
     problems = checks.problems(rules)
     if problems:

@@ -241,7 +241,7 @@ def _record(assignment: Assignment, submitted: Mapping[str, str], *, language: s
     if assignment.session:
         assignment.session.stories_submitted += 1
         assignment.session.save(update_fields=["stories_submitted"])
-    draw_consequences(assignment.enrollment, now=now)
+    draw_consequences(assignment.enrollment, after=assignment.story, now=now)
     return Receipt(vote=vote, repeated=False, differs=False)
 
 

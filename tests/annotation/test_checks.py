@@ -216,6 +216,26 @@ def test_failing_warns_once_and_then_suspends_at_the_end_of_blocks() -> None:
     assert {event.actor for event in events(study, *kinds)} == {None}
 
 
+def test_nothing_comes_directly_after_a_check_that_other_rules_made_the_last_of_a_block(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    study = builders.make_study(stories=20, votes_per_story=1)
+    builders.add_checks(study, 1, every=10, minimum=1, warn_percent=50)
+    monkeypatch.setattr(checks, "is_due", lambda *, position, **_: position == 5)  # drawn for 10
+    (person,) = builders.qualified(study)
+    builders.work_through(person, 4)
+    assert builders.claim(person).story.role == Story.Role.CHECK
+
+    actions.change_check_rules(study=study, rules=CheckRules(5, 1, 50), by=None, now=NOW)
+    warned = []
+    for _ in range(6):
+        builders.work_through(person, 1, on_checks=WRONG)
+        person.refresh_from_db()
+        warned.append(person.warned_after)
+
+    assert warned == [None, None, None, None, None, 10]  # after the stories 5 to 10
+
+
 def test_somebody_who_is_let_go_on_begins_anew() -> None:
     study = builders.make_study(stories=40, votes_per_story=1)
     builders.add_checks(study, 6, minimum=1, suspend_percent=50)
