@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from recruitment import actions
+from recruitment.clock import database_now
 from recruitment.errors import MailFailed, MailRefused
 from recruitment.locks import RECONCILE, alone
 from recruitment.marketplace import NotConfigured, Unreachable
@@ -84,7 +85,7 @@ def sweep_campaigns() -> None:
         app.send_task("recruitment.tasks.reconcile", args=[campaign.pk])
     for campaign_id in campaigns_to_carry_out():
         app.send_task("recruitment.tasks.carry_out", args=[campaign_id])
-    for payment_id in actions.due_payments(now=now):
+    for payment_id in actions.due_payments(now=database_now()):
         app.send_task("recruitment.tasks.send_payment", args=[payment_id])
     for grant_id in actions.due_grants(now=now):
         app.send_task("recruitment.tasks.send_grant", args=[grant_id])
@@ -116,7 +117,7 @@ def send_payment(payment_id: int) -> None:
     """Have the platform carry out a payment that has not been settled."""
     payment = Payment.objects.select_related("submission__campaign__study").get(pk=payment_id)
     marketplace = marketplace_of(payment.submission.campaign)
-    actions.send_payment(payment_id=payment_id, marketplace=marketplace, now=timezone.now())
+    actions.send_payment(payment_id=payment_id, marketplace=marketplace, now=database_now())
 
 
 @task(time_limit=240, autoretry_for=(Unreachable,), retry_backoff=10, max_retries=5)

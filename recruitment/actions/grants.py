@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q, QuerySet
 
 from accounts.models import Annotator, PlatformIdentity
+from recruitment.actions.sending import FOR_BETTER_TIMES, next_try
 from recruitment.marketplace import Marketplace, MarketplaceError, Unreachable
 from recruitment.models import Campaign, Grant
 from recruitment.queueing import soon
@@ -35,7 +36,9 @@ def grant(*, campaign: Campaign, annotator: Annotator, kind: Grant.Kind, now: da
         defaults={"campaign": campaign, "requested_at": now},
     )
     back = Grant.objects.filter(pk=known.pk, state__in=[State.LEAVING, State.LEFT])
-    again = back.update(state=State.REQUESTED, campaign=campaign, requested_at=now, settled_at=None)
+    again = back.update(
+        state=State.REQUESTED, campaign=campaign, requested_at=now, settled_at=None, next_try_at=None
+    )
     if made or again:
         known.refresh_from_db()
         soon(SEND_TASK, known.pk)
@@ -46,7 +49,9 @@ def grant(*, campaign: Campaign, annotator: Annotator, kind: Grant.Kind, now: da
 def take_back(*, wanted: Grant, now: datetime) -> bool:
     """Have the person taken out of the group again. Whether that is to be done."""
     standing = Grant.objects.filter(pk=wanted.pk).exclude(state__in=[State.LEAVING, State.LEFT])
-    taken = standing.update(state=State.LEAVING, problem="", requested_at=now, settled_at=None)
+    taken = standing.update(
+        state=State.LEAVING, problem="", requested_at=now, settled_at=None, next_try_at=None
+    )
     if taken:
         soon(SEND_TASK, wanted.pk)
     return bool(taken)
@@ -55,9 +60,10 @@ def take_back(*, wanted: Grant, now: datetime) -> bool:
 def send_grant(*, grant_id: int, marketplace: Marketplace, now: datetime) -> Grant | None:
     """Put the person into the group there, or take them out; None when that is done. Twice does it once.
 
-    Raises ``Unreachable`` when the platform did not answer; it is then sent again later.
+    Raises ``Unreachable`` when the platform did not answer; it is then sent again later, as it is, less and
+    less often, while the account's credentials are not accepted.
     """
-    waiting = Grant.objects.filter(pk=grant_id, state__in=WAITING)
+    waiting = _due(now).filter(pk=grant_id)
     waiting.update(tries=F("tries") + 1)
     wanted = waiting.select_related("campaign").first()
     if wanted is None:
@@ -73,21 +79,48 @@ def send_grant(*, grant_id: int, marketplace: Marketplace, now: datetime) -> Gra
         carry_out(_group(wanted.campaign, Kind(wanted.kind)), identity.person)
     except Unreachable:
         raise
+    except FOR_BETTER_TIMES as error:
+        return _put_off(wanted, error, now=now)
     except MarketplaceError as error:
         return _settle(wanted, State.FAILED, str(error), now=now)
     return _settle(wanted, State.LEFT if leaves else State.DONE, "", now=now)
 
 
-def due_grants() -> list[int]:
-    """The grants that the platform has not answered yet, the oldest first."""
-    return list(Grant.objects.filter(state__in=WAITING).order_by("pk").values_list("pk", flat=True))
+def due_grants(*, now: datetime) -> list[int]:
+    """The grants that are to be sent, the oldest first."""
+    return list(_due(now).order_by("pk").values_list("pk", flat=True))
+
+
+@transaction.atomic
+def ask_again(*, campaign: Campaign, now: datetime) -> int:
+    """Send what waits for better times, and what was refused to those who passed; returns how many."""
+    waiting = Grant.objects.filter(campaign=campaign, state__in=WAITING, next_try_at__isnull=False)
+    refused = Grant.objects.filter(campaign=campaign, state=State.FAILED, kind=Kind.QUALIFIED)
+    found = [*waiting.values_list("pk", flat=True), *refused.values_list("pk", flat=True)]
+    waiting.update(next_try_at=None)
+    refused.update(state=State.REQUESTED, problem="", requested_at=now, settled_at=None)
+    for grant_id in found:
+        soon(SEND_TASK, grant_id)
+    return len(found)
+
+
+def _due(now: datetime) -> QuerySet[Grant]:
+    its_time = Q(next_try_at=None) | Q(next_try_at__lte=now)
+    return Grant.objects.filter(its_time, state__in=WAITING)
+
+
+def _put_off(wanted: Grant, error: MarketplaceError, *, now: datetime) -> Grant:
+    later = next_try(wanted.requested_at, now=now)
+    Grant.objects.filter(pk=wanted.pk, state=wanted.state).update(problem=str(error), next_try_at=later)
+    wanted.refresh_from_db()
+    return wanted
 
 
 @transaction.atomic
 def _settle(wanted: Grant, state: Grant.State, problem: str, *, now: datetime) -> Grant:
     # Not if somebody has asked for the opposite meanwhile: then that is sent.
     Grant.objects.filter(pk=wanted.pk, state=wanted.state).update(
-        state=state, problem=problem, settled_at=now
+        state=state, problem=problem, settled_at=now, next_try_at=None
     )
     wanted.refresh_from_db()
     return wanted

@@ -1,44 +1,30 @@
 """Money and decisions about work: written first, sent after, never twice.
 
-A payment is a row before the platform hears of it. One worker at a time sends it, outside of any
-transaction; what the platform answers is written down in another. A worker that dies in between leaves
-the row as being sent, and it is sent again with the same token, after a look at what has happened.
+A payment is a row before the platform hears of it; ``recruitment.actions.sending`` has it carried out.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from decimal import Decimal
-from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import F, Q, QuerySet
 from django.utils.translation import gettext as _
 
-from accounts.models import PlatformIdentity, User
+from accounts.models import User
 from annotation import actions as annotation_actions
-from annotation.models import Enrollment, Event
+from annotation.models import Event
+from recruitment.actions import grants
+from recruitment.actions.sending import SEND_TASK, lock_submission, record_payment, send_waiting
 from recruitment.errors import CannotPay
-from recruitment.marketplace import (
-    BonusRequest,
-    Marketplace,
-    MarketplaceError,
-    Refused,
-    Status,
-    Unreachable,
-)
+from recruitment.marketplace import Status
 from recruitment.models import Campaign, Payment, Submission, Visit
 from recruitment.queueing import soon
 from recruitment.reconciliation.queries import hourly_pay_of, to_approve, to_top_up
 
 Kind = Payment.Kind
 State = Payment.State
-SENDING = timedelta(minutes=5)
-"""Longer than any call of a platform takes, with its repetitions."""
-SEND_TASK = "recruitment.tasks.send_payment"
 CENT = Decimal("0.01")
-BONUSES = (Kind.BONUS, Kind.TOP_UP)
 DECISIONS = (Kind.APPROVAL, Kind.REJECTION)
 
 
@@ -48,7 +34,7 @@ def approve(*, submission: Submission, by: User | None, now: datetime) -> Paymen
 
     Raises :class:`CannotPay` for work that was rejected, or that was never handed in.
     """
-    submission = _lock(submission)
+    submission = lock_submission(submission)
     decided = _decision(submission)
     if decided and decided.kind == Kind.APPROVAL:
         return decided
@@ -74,7 +60,7 @@ def reject(
     visit = Visit.objects.select_related("session").filter(submission=submission).first()
     if visit and visit.session:  # before the submission is locked: the person comes first everywhere
         annotation_actions.doubt_session(session=visit.session, reason=reason.strip(), by=by, now=now)
-    submission = _lock(submission)
+    submission = lock_submission(submission)
     if _decision(submission):
         raise CannotPay(_("This work has been decided already."))
     _check_handed_in(submission)
@@ -98,7 +84,7 @@ def give_bonus(
     Raises :class:`CannotPay` for an amount that is no whole number of cents above zero, without a reason,
     for work that is not approved, and for a second top-up.
     """
-    submission = _lock(submission)
+    submission = lock_submission(submission)
     if amount <= 0 or amount != amount.quantize(CENT):
         raise CannotPay(
             _("A bonus is a number of whole cents above zero, not %(amount)s.") % {"amount": amount}
@@ -146,7 +132,7 @@ def ask_again(*, payment: Payment, by: User | None, now: datetime) -> Payment:
 
     Raises :class:`CannotPay` for one that was not refused, or that has been asked for again already.
     """
-    submission = _lock(payment.submission)
+    submission = lock_submission(payment.submission)
     payment = Payment.objects.get(pk=payment.pk)
     if not can_be_asked_again(payment):
         raise CannotPay(_("Only what the platform refused can be asked for again, and each only once."))
@@ -174,133 +160,38 @@ def can_be_asked_again(payment: Payment) -> bool:
 
 
 @transaction.atomic
-def claim_payment(*, payment_id: int, now: datetime) -> Payment | None:
-    """Take a payment to send it; None when it is settled, or another worker is sending it.
+def withdraw_rejection(*, payment: Payment, by: User | None, now: datetime) -> Payment:
+    """Take a rejection back that the platform has not carried out: the work is undecided again.
 
-    Nobody else takes it for :data:`SENDING` from now on, or until it has been given back.
+    Prolific gives people days to return their work before it is rejected. Raises :class:`CannotPay` for
+    anything else than a rejection, and for one that is being carried out or that has been.
     """
-    payment = Payment.objects.select_related("submission").get(pk=payment_id)
-    submission = _lock(payment.submission)
-    others = _bonuses(submission).filter(state=State.SENDING).exclude(pk=payment_id)
-    if payment.kind in BONUSES and others.exists():
-        return None  # one at a time: a platform without tokens tells them apart by nothing but their number
-    free = Q(sending_until=None) | Q(sending_until__lte=now)
-    claimed = Payment.objects.filter(free, pk=payment_id, state__in=[State.REQUESTED, State.SENDING]).update(
-        state=State.SENDING, tries=F("tries") + 1, sending_until=now + SENDING
-    )
-    if not claimed:
-        return None
-    Payment.objects.filter(pk=payment_id, first_sent_at=None).update(first_sent_at=now)
-    return Payment.objects.select_related("submission__campaign__study").get(pk=payment_id)
-
-
-def send_payment(*, payment_id: int, marketplace: Marketplace, now: datetime) -> Payment | None:
-    """Have the platform carry a payment out, once; None when there is nothing (more) to send.
-
-    Raises ``Unreachable`` when the platform did not answer; the payment is then sent again later.
-    """
-    payment = claim_payment(payment_id=payment_id, now=now)
-    if payment is None:
-        return None
-    try:
-        _carry_out(payment, marketplace)
-    except Unreachable as error:
-        _give_back(payment, error)
-        raise
-    except MarketplaceError as error:
-        return _settle(payment, State.FAILED, problem=str(error), now=now)
-    return _settle(payment, State.DONE, problem="", now=now)
-
-
-def _carry_out(payment: Payment, marketplace: Marketplace) -> None:
-    work = payment.submission.hit_assignment
-    person = person_of(payment.submission)
-    if payment.kind == Kind.APPROVAL:
-        marketplace.approve(work, person=person)
-    elif payment.kind == Kind.REJECTION:
-        marketplace.reject(work, person=person, reason=payment.reason, category=payment.category)
-    else:
-        _pay_bonus(payment, work, person, marketplace)
-
-
-def _pay_bonus(payment: Payment, work: str, person: str, marketplace: Marketplace) -> None:
-    assert payment.first_sent_at is not None
-    others = _bonuses(payment.submission).filter(amount=payment.amount).exclude(pk=payment.pk)
-    request = BonusRequest(
-        hit_assignment=work,
-        person=person,
-        amount=payment.amount,
-        reason=payment.reason,
-        token=payment.request_token,
-        first_sent_at=payment.first_sent_at,
-        remote_id=payment.remote_id,
-        maybe_paid=payment.tries > 1,
-        same_amount_paid=others.filter(state=State.DONE).count(),
-    )
-    if not request.remote_id:
-        # Stored before anything is paid, so that whoever goes on pays this one and makes no other. What
-        # has only now been made was not paid by an earlier try.
-        prepared = marketplace.prepare_bonus(request)
-        request = replace(request, remote_id=prepared, maybe_paid=request.maybe_paid and not prepared)
-        Payment.objects.filter(pk=payment.pk).update(remote_id=prepared)
-    marketplace.bonus(request)
-
-
-def person_of(submission: Submission) -> str:
-    """The platform's id of whose work it is. Raises ``Refused`` for somebody who has been forgotten."""
-    identity = PlatformIdentity.objects.filter(
-        annotator=submission.annotator_id,
-        platform=submission.platform,
-        environment=submission.environment,
-    ).first()
-    if identity is None:
-        raise Refused(
-            _("Who did this has been forgotten, as they asked, so it can only be decided on the platform.")
-        )
-    return identity.person
-
-
-def due_payments(*, now: datetime) -> list[int]:
-    """The payments that are to be sent, or whose sending was cut off; the oldest first."""
-    free = Q(sending_until=None) | Q(sending_until__lte=now)
-    waiting = Payment.objects.filter(free, state__in=[State.REQUESTED, State.SENDING]).order_by("pk")
-    return list(waiting.values_list("pk", flat=True))
-
-
-@transaction.atomic
-def _give_back(payment: Payment, error: Unreachable) -> None:
-    """Let it be sent again: as for the first time, if the platform certainly did not do it.
-
-    That it was not done this time says nothing about an earlier one of which nobody knows what came of it.
-    """
-    changes: dict[str, Any] = {"sending_until": None, "problem": str(error)}
-    if not error.maybe_done and payment.tries == 1:
-        changes |= {"state": State.REQUESTED, "tries": 0, "first_sent_at": None}
-    Payment.objects.filter(pk=payment.pk, state=State.SENDING).update(**changes)
-
-
-@transaction.atomic
-def _settle(payment: Payment, state: Payment.State, *, problem: str, now: datetime) -> Payment:
-    payment = Payment.objects.select_for_update(of=("self",), no_key=True).get(pk=payment.pk)
-    if payment.state != State.SENDING:
-        return payment
-    payment.state, payment.problem, payment.settled_at, payment.sending_until = state, problem, now, None
-    payment.save(update_fields=["state", "problem", "settled_at", "sending_until"])
-    type = Event.Type.PAYMENT_SENT if state == State.DONE else Event.Type.PAYMENT_FAILED
-    _record(payment, type, by=None, now=now, note=problem)
+    lock_submission(payment.submission)
+    payment = Payment.objects.select_related("submission__campaign__study").get(pk=payment.pk)
+    if payment.kind != Kind.REJECTION or payment.state != State.REQUESTED:
+        raise CannotPay(_("Only a rejection that has not been carried out can be taken back."))
+    payment.state, payment.settled_at, payment.next_try_at = State.FAILED, now, None
+    payment.problem = _("Taken back before it was carried out.")
+    payment.save(update_fields=["state", "problem", "settled_at", "next_try_at"])
+    record_payment(payment, Event.Type.PAYMENT_FAILED, by=by, now=now, note=payment.problem)
     return payment
 
 
-def _lock(submission: Submission) -> Submission:
-    return (
-        Submission.objects.select_for_update(of=("self",), no_key=True)
-        .select_related("campaign__study")
-        .get(pk=submission.pk)
-    )
+def ask_again_for_all(*, campaign: Campaign, by: User | None, now: datetime) -> int:
+    """Send everything of a campaign again that waits for better times or was refused; returns how much.
 
-
-def _bonuses(submission: Submission) -> QuerySet[Payment]:
-    return Payment.objects.filter(submission=submission, kind__in=BONUSES)
+    Of what was refused, approvals and people's qualifications: those harm nobody. Bonuses and rejections that
+    were refused are for somebody to look at one by one.
+    """
+    number = send_waiting(campaign=campaign) + grants.ask_again(campaign=campaign, now=now)
+    refused = Payment.objects.filter(
+        submission__campaign=campaign, kind=Kind.APPROVAL, state=State.FAILED
+    ).select_related("submission")
+    for payment in refused:
+        if can_be_asked_again(payment):
+            ask_again(payment=payment, by=by, now=now)
+            number += 1
+    return number
 
 
 def _decision(submission: Submission) -> Payment | None:
@@ -339,22 +230,6 @@ def _request(
             )
     except IntegrityError as error:
         raise CannotPay(_("This has been decided or paid already.")) from error
-    _record(payment, Event.Type.PAYMENT_REQUESTED, by=by, now=now, note=reason)
+    record_payment(payment, Event.Type.PAYMENT_REQUESTED, by=by, now=now, note=reason)
     soon(SEND_TASK, payment.pk)
     return payment
-
-
-def _record(payment: Payment, type: Event.Type, *, by: User | None, now: datetime, note: str = "") -> None:
-    submission = payment.submission
-    enrollment = Enrollment.objects.filter(
-        study=submission.campaign.study_id, annotator=submission.annotator_id
-    ).first()
-    annotation_actions.record_event(
-        study=submission.campaign.study,
-        type=type,
-        by=by,
-        enrollment=enrollment,
-        now=now,
-        subject=f"{payment.kind} {payment.pk} of {payment.amount} {payment.currency}",
-        note=note,
-    )

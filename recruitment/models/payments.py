@@ -139,7 +139,7 @@ class Payment(models.Model):
         REQUESTED = "requested", _("to be sent")
         SENDING = "sending", _("sent, not answered yet")
         DONE = "done", _("done")
-        FAILED = "failed", _("refused by the platform")
+        FAILED = "failed", _("not carried out")
 
     submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="payments")
     kind = models.CharField(max_length=10, choices=Kind)
@@ -157,6 +157,11 @@ class Payment(models.Model):
     tries = models.PositiveSmallIntegerField(default=0)
     sending_until = models.DateTimeField(
         null=True, blank=True, help_text=_("Until then one worker is sending it, and no other tries.")
+    )
+    next_try_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text=_("Not before: it waits for credentials that are accepted, or for money."),
     )
     problem = models.TextField(blank=True)
     requested_by = models.ForeignKey(
@@ -239,6 +244,9 @@ class Grant(models.Model):
     kind = models.CharField(max_length=20, choices=Kind)
     state = models.CharField(max_length=10, choices=State, default=State.REQUESTED)
     tries = models.PositiveSmallIntegerField(default=0)
+    next_try_at = models.DateTimeField(
+        null=True, blank=True, help_text=_("Not before: it waits for credentials that are accepted.")
+    )
     problem = models.TextField(blank=True)
     requested_at = models.DateTimeField()
     settled_at = models.DateTimeField(null=True, blank=True)

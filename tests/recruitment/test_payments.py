@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -14,10 +15,11 @@ from django.utils import timezone
 from annotation import actions as annotation_actions
 from annotation.models import Event
 from recruitment import actions
-from recruitment.actions import payments
+from recruitment.actions import payments, sending
 from recruitment.errors import CannotPay
-from recruitment.marketplace import Status, Unreachable
-from recruitment.models import Payment, Submission
+from recruitment.marketplace import Refused, Status, Unreachable
+from recruitment.models import Campaign, Grant, Payment, Submission
+from recruitment.mturk.marketplace import MechanicalTurk
 from tests import builders
 from tests.concurrency.racing import errors, race, slowly, together, without_constraint, without_locks
 from tests.doubles.mturk.faults import Fault
@@ -46,6 +48,10 @@ def approve(work: Submission) -> Payment:
 
 def reject(work: Submission, reason: str = "Nothing was read.") -> Payment:
     return actions.reject(submission=work, reason=reason, by=None, now=timezone.now())
+
+
+def refuse(*_args: Any, **_named: Any) -> None:
+    raise Refused("no")
 
 
 @pytest.mark.django_db
@@ -140,13 +146,39 @@ def test_a_try_that_was_not_done_says_nothing_of_an_earlier_one(desk: Desk) -> N
     work = desk.hand_in()
     desk.send(approve(work))
     payment = bonus(work)
-    for maybe_done, tries in ((False, 0), (True, 1), (False, 2)):
-        claimed = payments.claim_payment(payment_id=payment.pk, now=timezone.now())
-        assert claimed is not None
-        payments._give_back(claimed, Unreachable("no answer", maybe_done=maybe_done))
+    expected = [(False, True, State.REQUESTED), (True, True, State.SENDING), (False, False, State.SENDING)]
+    for number, (maybe_done, is_first, state) in enumerate(expected, 1):
+        claim = sending.claim_payment(payment_id=payment.pk, now=timezone.now())
+        assert claim is not None
+        assert (claim.is_first, claim.payment.tries) == (is_first, number), "tries never go back"
+        sending._give_back(claim, Unreachable("no answer", maybe_done=maybe_done))
         payment.refresh_from_db()
-        assert payment.tries == tries
+        assert payment.state == state
     assert payment.first_sent_at is not None
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("end", ["give back", "refuse", "prepare"])
+def test_whoever_was_away_for_too_long_writes_and_pays_nothing_any_more(desk: Desk, end: str) -> None:
+    """Else the one who took over would be believed never to have been there, and a third would pay again."""
+    work = desk.hand_in()
+    desk.send(approve(work))
+    payment = bonus(work)
+    now = timezone.now()
+    away = sending.claim_payment(payment_id=payment.pk, now=now)
+    other = sending.claim_payment(payment_id=payment.pk, now=now + sending.SENDING)
+    assert away
+    assert other
+    before = Payment.objects.values().get(pk=payment.pk)
+    if end == "give back":
+        sending._give_back(away, Unreachable("no answer", maybe_done=False))
+    elif end == "refuse":
+        sending._settle(away, State.FAILED, problem="no", now=now)
+    else:
+        with pytest.raises(sending.TakenOver):
+            sending._pay_bonus(away, desk.worker_of(work), desk.marketplace)
+    assert Payment.objects.values().get(pk=payment.pk) == before
+    assert desk.charges("bonus") == []
 
 
 @pytest.mark.django_db
@@ -160,35 +192,132 @@ def test_a_worker_that_dies_after_sending_is_followed_by_one_that_pays_nothing(
         raise SystemExit
 
     with monkeypatch.context() as patch:
-        patch.setattr(payments, "_settle", die)
+        patch.setattr(sending, "_settle", die)
         with pytest.raises(SystemExit):
             desk.send(approval)
     assert desk.send(approval) is None, "somebody may still be sending it"
     now = timezone.now()
     assert actions.due_payments(now=now) == []
-    assert actions.due_payments(now=now + payments.SENDING) == [approval.pk]
-    done = desk.send(approval, now=now + payments.SENDING)
+    assert actions.due_payments(now=now + sending.SENDING) == [approval.pk]
+    done = desk.send(approval, now=now + sending.SENDING)
     assert done is not None
     assert (done.state, done.tries) == (State.DONE, 2)
     assert desk.charges() == [("0.25", "0.05")]
 
 
 @pytest.mark.django_db
-def test_what_the_platform_refuses_stays_with_its_reason_and_can_be_asked_for_again(desk: Desk) -> None:
+def test_what_is_wrong_with_the_account_waits_and_is_asked_for_less_and_less_often(desk: Desk) -> None:
     work = desk.hand_in()
     desk.send(approve(work))
     desk.double.world.deposit = Decimal(1)
-    refused = desk.send(bonus(work, "5.00"))
+    payment = bonus(work, "5.00")
+    asked_at, pauses = [], []
+    now = timezone.now()
+    for _day in range(3 * 24 * 12):
+        now += timedelta(minutes=5)
+        if actions.due_payments(now=now):
+            waiting = desk.send(payment, now=now)
+            assert waiting
+            assert waiting.next_try_at
+            assert (waiting.state, waiting.first_sent_at) == (State.REQUESTED, None)
+            assert "funds" in waiting.problem
+            asked_at.append(now)
+            pauses.append(waiting.next_try_at - now)
+            assert desk.send(payment, now=now) is None, "also when it is in the queue several times"
+    assert 10 < len(asked_at) < 25
+    assert pauses == sorted(pauses)
+    assert pauses[-1] == sending.LONGEST_PAUSE
+    desk.double.world.deposit = Decimal(100)
+    assert actions.ask_again_for_all(campaign=desk.campaign, by=None, now=now) == 1
+    desk.send_all()
+    assert desk.charges("bonus") == [("5.00", "1.00")]
+    assert Payment.objects.filter(kind=Kind.BONUS).get().next_try_at is None
+
+
+@pytest.mark.django_db
+def test_credentials_that_are_not_accepted_settle_nothing(desk: Desk) -> None:
+    work = desk.hand_in()
+    approval = approve(work)
+    Campaign.objects.filter(pk=desk.campaign.pk).update(qualified_group="3GROUP")
+    passed = Grant.objects.create(
+        study=desk.study,
+        campaign=desk.campaign,
+        platform="mturk",
+        environment=desk.campaign.environment,
+        annotator=work.annotator,
+        kind=Grant.Kind.QUALIFIED,
+        requested_at=timezone.now(),
+    )
+    stranger = MechanicalTurk(environment="live", key_id="AKIAOTHER", secret="s", endpoint=desk.double.url)
+    now = timezone.now()
+    actions.send_payment(payment_id=approval.pk, marketplace=stranger, now=now)
+    actions.send_grant(grant_id=passed.pk, marketplace=stranger, now=now)
+    for row in (approval, passed):
+        row.refresh_from_db()
+        assert (row.state, row.next_try_at) == ("requested", now + sending.FIRST_PAUSE)
+        assert "credentials" in row.problem
+    assert actions.due_payments(now=now) == actions.due_grants(now=now) == []
+    assert actions.ask_again_for_all(campaign=desk.campaign, by=None, now=now) == 2
+    assert (actions.due_payments(now=now), actions.due_grants(now=now)) == ([approval.pk], [passed.pk])
+
+
+@pytest.mark.django_db
+def test_what_the_platform_refuses_stays_with_its_reason_and_can_be_asked_for_again(desk: Desk) -> None:
+    work = desk.hand_in()
+    desk.send(approve(work))
+    desk.later(days=200)  # bonuses are paid for half a year
+    first = bonus(work, "5.00")
+    refused = desk.send(first)
     assert refused is not None
     assert (refused.state, desk.charges("bonus")) == (State.FAILED, [])
     assert refused.problem
-    desk.double.world.deposit = Decimal(100)
+    assert actions.ask_again_for_all(campaign=desk.campaign, by=None, now=timezone.now()) == 0, "one by one"
+    desk.later(days=-200)
     again = actions.ask_again(payment=refused, by=None, now=timezone.now())
+    claim = sending.claim_payment(payment_id=again.pk, now=timezone.now())
+    assert claim
+    assert sending._tokens_before(again) == (first.request_token,)
+    sending._give_back(claim, Unreachable("no answer", maybe_done=False))
     desk.send(again)
     assert desk.charges("bonus") == [("5.00", "1.00")]
+    assert sending._tokens_before(bonus(work, "5.00")) == (), "one more, in nobody's place"
     for payment in (refused, again):
         with pytest.raises(CannotPay, match="only once"):
             actions.ask_again(payment=payment, by=None, now=timezone.now())
+
+
+@pytest.mark.django_db
+def test_refused_approvals_and_qualifications_are_sent_again_at_once(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = desk.hand_in()
+    approval = approve(work)
+    with monkeypatch.context() as patch:
+        patch.setattr(desk.marketplace, "approve", refuse)
+        desk.send(approval)
+    assert Payment.objects.get().state == State.FAILED
+    for _time in range(2):
+        sent = actions.ask_again_for_all(campaign=desk.campaign, by=None, now=timezone.now())
+        assert sent == (0 if _time else 1)
+    desk.send_all()
+    assert desk.charges() == [("0.25", "0.05")]
+
+
+@pytest.mark.django_db
+def test_a_rejection_is_taken_back_as_long_as_it_was_not_carried_out(desk: Desk) -> None:
+    work = desk.hand_in()
+    rejection = reject(work)
+    withdrawn = actions.withdraw_rejection(payment=rejection, by=None, now=timezone.now())
+    assert (withdrawn.state, "Taken back" in withdrawn.problem) == (State.FAILED, True)
+    assert actions.due_payments(now=timezone.now()) == []
+    desk.send(approve(work))
+    assert desk.charges() == [("0.25", "0.05")]
+    done = Payment.objects.get(kind=Kind.APPROVAL)
+    under_way = reject(desk.hand_in())
+    assert sending.claim_payment(payment_id=under_way.pk, now=timezone.now())
+    for payment in (done, under_way, rejection):
+        with pytest.raises(CannotPay, match="not been carried out"):
+            actions.withdraw_rejection(payment=payment, by=None, now=timezone.now())
 
 
 @pytest.mark.django_db
@@ -256,7 +385,7 @@ def test_many_workers_send_it_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) 
     work = desk.hand_in()
     desk.send(approve(work))
     payment = bonus(work)
-    slowly(monkeypatch, payments, "_carry_out")
+    slowly(monkeypatch, sending, "_carry_out")
     before = desk.double.calls["SendBonus"]
     outcomes = race(*[partial(desk.send, payment)] * AT_ONCE)
     assert not errors(outcomes)

@@ -12,7 +12,6 @@ from django.utils import timezone
 
 from annotation.models import WorkSession
 from recruitment import actions, tasks
-from recruitment.actions import payments
 from recruitment.locks import PUT_UP, alone
 from recruitment.marketplace import NotConfigured
 from recruitment.models import Campaign, Payment
@@ -69,7 +68,7 @@ def test_a_payment_of_an_account_that_is_gone_waits(double: MTurkDouble, setting
         tasks.send_payment(payment.pk)
     payment.refresh_from_db()
     assert payment.state == Payment.State.REQUESTED
-    assert payments.due_payments(now=timezone.now()) == [payment.pk]
+    assert actions.due_payments(now=timezone.now()) == [payment.pk]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -1,0 +1,250 @@
+"""Having a platform carry out what is written down: one worker at a time, outside of any transaction.
+
+A worker that dies on the way leaves the row as being sent, and it is sent again with the same token, after a
+look at what has happened. What says nothing of the work itself (no answer, credentials that are not accepted,
+too little money) leaves the payment waiting; only what the platform refuses about this work is final.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from itertools import takewhile
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import F, Q, QuerySet
+from django.utils.translation import gettext as _
+
+from accounts.models import PlatformIdentity, User
+from annotation import actions as annotation_actions
+from annotation.models import Enrollment, Event
+from recruitment.marketplace import (
+    BonusRequest,
+    Marketplace,
+    MarketplaceError,
+    NotConfigured,
+    NotEnoughMoney,
+    Refused,
+    Unreachable,
+)
+from recruitment.models import Campaign, Payment, Submission
+from recruitment.queueing import soon
+
+Kind = Payment.Kind
+State = Payment.State
+SENDING = timedelta(minutes=5)
+"""Longer than any call of a platform takes, with its repetitions."""
+FIRST_PAUSE, LONGEST_PAUSE = timedelta(minutes=5), timedelta(hours=6)
+SEND_TASK = "recruitment.tasks.send_payment"
+BONUSES = (Kind.BONUS, Kind.TOP_UP)
+UNSETTLED = (State.REQUESTED, State.SENDING)
+FOR_BETTER_TIMES = (NotConfigured, NotEnoughMoney)
+"""What is wrong with the account, not with the work: it waits until somebody has mended it."""
+
+
+class TakenOver(Exception):
+    """Another worker is sending it by now: this one was away for too long, and must not go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A payment that one worker sends. ``is_first``: it had certainly never been carried out before."""
+
+    payment: Payment
+    is_first: bool
+
+    def row(self) -> QuerySet[Payment]:
+        """The row as long as it is this worker's: whoever was away for too long writes nothing any more."""
+        return Payment.objects.filter(pk=self.payment.pk, state=State.SENDING, tries=self.payment.tries)
+
+
+@transaction.atomic
+def claim_payment(*, payment_id: int, now: datetime) -> Claim | None:
+    """Take a payment to send it; None when it is settled, waits, or another worker is sending it.
+
+    Nobody else takes it for :data:`SENDING` from now on, or until it has been given back. ``now`` must come
+    from one clock for all workers. The number of tries never goes back: by it a worker knows what it claimed.
+    """
+    payment = Payment.objects.select_related("submission").get(pk=payment_id)
+    submission = lock_submission(payment.submission)
+    others = _bonuses(submission).filter(state=State.SENDING).exclude(pk=payment_id)
+    if payment.kind in BONUSES and others.exists():
+        return None  # one at a time: a platform without tokens tells them apart by nothing but their number
+    claimed = _due(now).filter(pk=payment_id)
+    if not claimed.update(state=State.SENDING, tries=F("tries") + 1, sending_until=now + SENDING):
+        return None
+    is_first = Payment.objects.filter(pk=payment_id, first_sent_at=None).update(first_sent_at=now)
+    payment = Payment.objects.select_related("submission__campaign__study").get(pk=payment_id)
+    return Claim(payment, bool(is_first))
+
+
+def send_payment(*, payment_id: int, marketplace: Marketplace, now: datetime) -> Payment | None:
+    """Have the platform carry a payment out, once; None when there is nothing (more) to send.
+
+    Raises ``Unreachable`` when the platform did not answer; the payment is then sent again later, as it is,
+    less and less often, while the account lacks money or its credentials are not accepted.
+    """
+    claim = claim_payment(payment_id=payment_id, now=now)
+    if claim is None:
+        return None
+    try:
+        _carry_out(claim, marketplace)
+    except TakenOver:
+        return None
+    except Unreachable as error:
+        _give_back(claim, error)
+        raise
+    except FOR_BETTER_TIMES as error:
+        return _give_back(claim, error, next_try_at=next_try(claim.payment.requested_at, now=now))
+    except MarketplaceError as error:
+        return _settle(claim, State.FAILED, problem=str(error), now=now)
+    return _settle(claim, State.DONE, problem="", now=now)
+
+
+def next_try(requested_at: datetime, *, now: datetime) -> datetime:
+    """When to ask again for what waits for better times: after as long as it has waited, within limits."""
+    return now + min(max(now - requested_at, FIRST_PAUSE), LONGEST_PAUSE)
+
+
+def due_payments(*, now: datetime) -> list[int]:
+    """The payments that are to be sent, or whose sending was cut off; the oldest first."""
+    return list(_due(now).order_by("pk").values_list("pk", flat=True))
+
+
+@transaction.atomic
+def send_waiting(*, campaign: Campaign) -> int:
+    """Send what waits for better times at once, because somebody has mended the account; returns how many."""
+    waiting = Payment.objects.filter(
+        submission__campaign=campaign, state__in=UNSETTLED, next_try_at__isnull=False
+    )
+    found = list(waiting.values_list("pk", flat=True))
+    Payment.objects.filter(pk__in=found, state__in=UNSETTLED).update(next_try_at=None)
+    for payment_id in found:
+        soon(SEND_TASK, payment_id)
+    return len(found)
+
+
+def lock_submission(submission: Submission) -> Submission:
+    """The piece of work, locked: everything that is decided or sent about it comes one after the other."""
+    return (
+        Submission.objects.select_for_update(of=("self",), no_key=True)
+        .select_related("campaign__study")
+        .get(pk=submission.pk)
+    )
+
+
+def person_of(submission: Submission) -> str:
+    """The platform's id of whose work it is. Raises ``Refused`` for somebody who has been forgotten."""
+    identity = PlatformIdentity.objects.filter(
+        annotator=submission.annotator_id,
+        platform=submission.platform,
+        environment=submission.environment,
+    ).first()
+    if identity is None:
+        raise Refused(
+            _("Who did this has been forgotten, as they asked, so it can only be decided on the platform.")
+        )
+    return identity.person
+
+
+def _due(now: datetime) -> QuerySet[Payment]:
+    free = Q(sending_until=None) | Q(sending_until__lte=now)
+    its_time = Q(next_try_at=None) | Q(next_try_at__lte=now)
+    return Payment.objects.filter(free, its_time, state__in=UNSETTLED)
+
+
+def _bonuses(submission: Submission) -> QuerySet[Payment]:
+    return Payment.objects.filter(submission=submission, kind__in=BONUSES)
+
+
+def _carry_out(claim: Claim, marketplace: Marketplace) -> None:
+    payment = claim.payment
+    work = payment.submission.hit_assignment
+    person = person_of(payment.submission)
+    if payment.kind == Kind.APPROVAL:
+        marketplace.approve(work, person=person)
+    elif payment.kind == Kind.REJECTION:
+        marketplace.reject(work, person=person, reason=payment.reason, category=payment.category)
+    else:
+        _pay_bonus(claim, person, marketplace)
+
+
+def _pay_bonus(claim: Claim, person: str, marketplace: Marketplace) -> None:
+    payment = claim.payment
+    assert payment.first_sent_at is not None
+    others = _bonuses(payment.submission).filter(amount=payment.amount).exclude(pk=payment.pk)
+    request = BonusRequest(
+        hit_assignment=payment.submission.hit_assignment,
+        person=person,
+        amount=payment.amount,
+        reason=payment.reason,
+        token=payment.request_token,
+        first_sent_at=payment.first_sent_at,
+        remote_id=payment.remote_id,
+        maybe_paid=not claim.is_first,
+        earlier_tokens=_tokens_before(payment),
+        same_amount_paid=others.filter(state=State.DONE).count(),
+    )
+    if not request.remote_id:
+        # Stored before anything is paid, so that whoever goes on pays this one and makes no other. What
+        # has only now been made was not paid by an earlier try.
+        prepared = marketplace.prepare_bonus(request)
+        request = replace(request, remote_id=prepared, maybe_paid=request.maybe_paid and not prepared)
+        if not claim.row().update(remote_id=prepared):
+            raise TakenOver
+    marketplace.bonus(request)
+
+
+def _tokens_before(payment: Payment) -> tuple[UUID, ...]:
+    """The tokens of the bonuses in whose place this one stands: refused ones of its kind and amount."""
+    before = Payment.objects.filter(
+        submission=payment.submission_id, kind=payment.kind, amount=payment.amount, pk__lt=payment.pk
+    )
+    refused = takewhile(lambda one: one.state == State.FAILED, before.order_by("-pk"))
+    return tuple(one.request_token for one in refused)
+
+
+@transaction.atomic
+def _give_back(claim: Claim, error: MarketplaceError, *, next_try_at: datetime | None = None) -> Payment:
+    """Let it be sent again: as for the first time, if the platform certainly did not do it.
+
+    That it was not done this time says nothing about an earlier one of which nobody knows what came of it.
+    """
+    changes: dict[str, Any] = {"sending_until": None, "problem": str(error), "next_try_at": next_try_at}
+    if not error.maybe_done and claim.is_first:
+        changes |= {"state": State.REQUESTED, "first_sent_at": None}
+    claim.row().update(**changes)
+    return Payment.objects.get(pk=claim.payment.pk)
+
+
+@transaction.atomic
+def _settle(claim: Claim, state: Payment.State, *, problem: str, now: datetime) -> Payment:
+    settled = claim.row().update(
+        state=state, problem=problem, settled_at=now, sending_until=None, next_try_at=None
+    )
+    payment = Payment.objects.select_related("submission__campaign__study").get(pk=claim.payment.pk)
+    if settled:
+        type = Event.Type.PAYMENT_SENT if state == State.DONE else Event.Type.PAYMENT_FAILED
+        record_payment(payment, type, by=None, now=now, note=problem)
+    return payment
+
+
+def record_payment(
+    payment: Payment, type: Event.Type, *, by: User | None, now: datetime, note: str = ""
+) -> None:
+    """Write what became of a payment into the study's log."""
+    submission = payment.submission
+    enrollment = Enrollment.objects.filter(
+        study=submission.campaign.study_id, annotator=submission.annotator_id
+    ).first()
+    annotation_actions.record_event(
+        study=submission.campaign.study,
+        type=type,
+        by=by,
+        enrollment=enrollment,
+        now=now,
+        subject=f"{payment.kind} {payment.pk} of {payment.amount} {payment.currency}",
+        note=note,
+    )
