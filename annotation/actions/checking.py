@@ -53,8 +53,9 @@ def draw_consequences(person: Enrollment, *, after: Story, now: datetime) -> Non
     comes at the end of the next.
     """
     rules = person.study.check_rules
-    due = checks.consequences_are_due(submitted=person.stories_submitted, every=rules.every)
-    if not due or after.role == Story.Role.CHECK or not rules.has_consequences or person.state != Enrollment.State.QUALIFIED:
+    ends = checks.consequences_are_due(submitted=person.stories_submitted, every=rules.every)
+    due = ends and after.role != Story.Role.CHECK
+    if not due or not rules.has_consequences or person.state != Enrollment.State.QUALIFIED:
         return
     answered, failed = CheckResult.objects.of_person(person).counts()
     what = checks.consequence(answered=answered, failed=failed, rules=rules)

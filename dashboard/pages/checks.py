@@ -30,7 +30,7 @@ def checks(request: HttpRequest, study: Study) -> HttpResponse:
         try:
             by, now = signed_in(request), timezone.now()
             actions.change_check_rules(study=study, rules=form.rules(), by=by, now=now)
-            messages.success(request, _("Saved. It holds for everybody from the next story that they are given."))
+            messages.success(request, _("Saved. It holds from the next story that somebody is given."))
             return redirect("dashboard:checks", slug=study.slug)
         except InvalidStudy as error:
             form.refuse(error.problems)
