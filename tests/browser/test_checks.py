@@ -53,7 +53,9 @@ def test_somebody_who_fails_checks_is_warned_and_then_suspended(
     desk.page.get_by_label("Warn at a share of failed checks of (percent)").fill("40")
     desk.page.get_by_label("Suspend at a share of failed checks of (percent)").fill("60")
     desk.button("Save").click()
-    expect(desk.page.get_by_text("Saved. It holds from the next story that somebody is given.")).to_be_visible()
+    expect(
+        desk.page.get_by_text("Saved. It holds from the next story that somebody is given.")
+    ).to_be_visible()
     assert_good(desk)
 
     (person,) = builders.qualified(study)
