@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import forms
+from django.db.models import F
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -143,11 +144,16 @@ class KeyForms:
         self.chosen = chosen_in(round)
         newest = round.keys.order_by("version").last()
         entries = list(round.round_stories.select_related("story__study").order_by("position"))
-        ticked = _ticked(entries, self.chosen, newest)
-        reasons = _reasons(newest)
+        speaking = _speaking(round, entries, newest)
+        ticked = _ticked(entries, self.chosen, speaking)
+        reasons = _reasons(entries, speaking)
         self.stories = [
             StoryKeyForm(
-                entry, self.chosen, data, initial=ticked[entry.position], reasons=reasons.get(entry.pk, {})
+                entry,
+                self.chosen,
+                data,
+                initial=ticked[entry.position],
+                reasons=reasons.get(entry.position, {}),
             )
             for entry in entries
         ]
@@ -208,34 +214,48 @@ class KeyForms:
         }
 
 
-def _ticked(
-    entries: list[RoundStory], chosen: Chosen, newest: AnswerKey | None
-) -> dict[int, dict[str, list[str]]]:
-    """Per position what is ticked at first: what the key accepts, else what experts chose, else what an
-    earlier key of the study accepts about the story.
+def _speaking(round: Round, entries: list[RoundStory], newest: AnswerKey | None) -> dict[int, AnswerKey]:
+    """Per story the key to begin with: the round's newest; else, where no expert was asked about the round
+    itself, the newest of the study that speaks of the story.
     """
-    ticked: dict[int, dict[str, list[str]]] = {entry.position: {} for entry in entries}
-    if newest is None and chosen:
-        for (position, name), options in chosen.items():
-            ticked[position][name] = list(options)
-        return ticked
-    positions = {entry.story_id: entry.position for entry in entries}
-    accepted = AcceptableOption.objects.filter(round_story__story__in=positions).order_by("key", "pk")
     if newest:
-        accepted = accepted.filter(key=newest)
-    found = list(accepted.select_related("round_story"))
-    speaking = {option.round_story.story_id: option.key_id for option in found}
-    for option in found:
+        return {entry.story_id: newest for entry in entries}
+    if round.laid_open_at:
+        return {}
+    keys = AnswerKey.objects.filter(round__round_stories__story__in=[entry.story_id for entry in entries])
+    found = keys.order_by("pk").annotate(speaks_of=F("round__round_stories__story"))
+    theirs = {entry.story_id for entry in entries}
+    return {key.speaks_of: key for key in found if key.speaks_of in theirs}
+
+
+def _ticked(
+    entries: list[RoundStory], chosen: Chosen, speaking: Mapping[int, AnswerKey]
+) -> dict[int, dict[str, list[str]]]:
+    """Per position what is ticked at first: what the key to begin with accepts, else what experts chose."""
+    ticked: dict[int, dict[str, list[str]]] = {entry.position: {} for entry in entries}
+    spoken = {entry.position for entry in entries if entry.story_id in speaking}
+    for (position, name), options in chosen.items():
+        if position not in spoken:
+            ticked[position][name] = list(options)
+    positions = {entry.story_id: entry.position for entry in entries}
+    accepted = AcceptableOption.objects.filter(
+        key__in=set(speaking.values()), round_story__story__in=positions
+    )
+    for option in accepted.select_related("round_story").order_by("pk"):
         story = option.round_story.story_id
-        if speaking[story] == option.key_id:  # the newest key that speaks of it
+        if speaking[story].pk == option.key_id:
             name = field_name(option.question, option.row)
             ticked[positions[story]].setdefault(name, []).append(option.option)
     return ticked
 
 
-def _reasons(key: AnswerKey | None) -> dict[int, dict[str, str]]:
-    """Per story of the round and form field: why the key accepts what it does."""
+def _reasons(entries: list[RoundStory], speaking: Mapping[int, AnswerKey]) -> dict[int, dict[str, str]]:
+    """Per position and form field: why the key to begin with accepts what it does."""
+    positions = {entry.story_id: entry.position for entry in entries}
     reasons: dict[int, dict[str, str]] = {}
-    for said in KeyReason.objects.filter(key=key) if key else ():
-        reasons.setdefault(said.round_story_id, {})[field_name(said.question, said.row)] = said.reason
+    found = KeyReason.objects.filter(key__in=set(speaking.values()), round_story__story__in=positions)
+    for said in found.select_related("round_story"):
+        story = said.round_story.story_id
+        if speaking[story].pk == said.key_id:
+            reasons.setdefault(positions[story], {})[field_name(said.question, said.row)] = said.reason
     return reasons

@@ -5,6 +5,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from accounts.back_office import ReadOnlyAdmin, ReadOnlyInline
+from accounts.models import User
+from qualification.experts import closed_rounds
 from qualification.models import (
     AcceptableOption,
     AnswerKey,
@@ -30,16 +32,25 @@ class KeyReasonInline(ReadOnlyInline):
     model = KeyReason
 
 
+def _closed_to(request: HttpRequest) -> frozenset[int]:
+    """The rounds of whose stories the reader has still to answer one blind."""
+    return closed_rounds(request.user) if isinstance(request.user, User) else frozenset()
+
+
 class ExpertAnswerInline(ReadOnlyInline):
     model = ExpertAnswer
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ExpertAnswer]:
         """Experts answer blind, for the back office too: only what has been laid open."""
-        return ExpertAnswer.objects.laid_open()
+        return ExpertAnswer.objects.laid_open().exclude(review__round__in=_closed_to(request))
 
 
 class AttemptAnswerInline(ReadOnlyInline):
     model = AttemptAnswer
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[AttemptAnswer]:
+        """Graded answers tell the key, so they are closed to who still answers blind."""
+        return AttemptAnswer.objects.exclude(attempt__round__in=_closed_to(request))
 
 
 @admin.register(Round)
@@ -53,6 +64,11 @@ class RoundAdmin(ReadOnlyAdmin):
 class AnswerKeyAdmin(ReadOnlyAdmin):
     list_display = ("round", "version", "created_by", "created_at")
     inlines = (AcceptableOptionInline, KeyReasonInline)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[AnswerKey]:
+        """Not those of stories that the reader has still to answer blind."""
+        keys: QuerySet[AnswerKey] = super().get_queryset(request)
+        return keys.exclude(round__in=_closed_to(request))
 
 
 @admin.register(ExpertReview)

@@ -37,6 +37,10 @@ class InvalidExpert(QualificationError):
     """Somebody who cannot be asked as an expert, or who has not been."""
 
 
+class RoundIsActive(QualificationError):
+    """People can begin the round, which freezes its key: experts cannot be asked about it."""
+
+
 class ExpertsAtWork(QualificationError):
     """The experts' answers are still coming in, so that nothing can be decided about the key."""
 

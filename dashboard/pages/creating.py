@@ -27,6 +27,7 @@ from dashboard.samples import sample_consent
 from dashboard.study_forms import SAMPLE_TEST, CloneForm, ConfigurationForm, NewStudyForm, StudyForm
 from publishing.errors import PublishingError
 from qualification.errors import QualificationError
+from qualification.experts import is_closed_in
 
 REFUSALS = (AnnotationError, PublishingError, QualificationError)
 """What the steps of making a study may refuse, besides the configuration itself."""
@@ -96,6 +97,8 @@ def study_from_file(request: HttpRequest) -> HttpResponse:
 def clone(request: HttpRequest, study: Study) -> HttpResponse:
     """Make another study with the same configuration."""
     usual = {"title": study.title, "slug": f"{study.slug[:55]}-copy"}
+    if is_closed_in(study, signed_in(request)):
+        return _closed(request, study)
     form = CloneForm(request.POST if request.method == "POST" else None, initial=usual)
     if form.is_valid():
         try:
@@ -115,6 +118,8 @@ def clone(request: HttpRequest, study: Study) -> HttpResponse:
 @study_page(Right.CHANGE)
 def configuration(request: HttpRequest, study: Study) -> HttpResponse:
     """Everything that was decided about the study as one file, with the answer key."""
+    if is_closed_in(study, signed_in(request)):
+        return _closed(request, study)
     try:
         document = configuration_of(study, now=timezone.now())
     except UnknownProtocol as error:
@@ -124,6 +129,14 @@ def configuration(request: HttpRequest, study: Study) -> HttpResponse:
     response = HttpResponse(content, content_type="application/json")
     response["Content-Disposition"] = f'attachment; filename="{study.slug}.json"'
     return response
+
+
+def _closed(request: HttpRequest, study: Study) -> HttpResponse:
+    messages.error(
+        request,
+        _("The configuration holds a key of stories that you have still to answer as an expert."),
+    )
+    return redirect("dashboard:set_up", slug=study.slug)
 
 
 def _make(request: HttpRequest, form: StudyForm, slug: str, config: StudyConfiguration) -> Study | None:

@@ -19,7 +19,7 @@ from dashboard.rounds import alone_of, notes_of, rows_of
 from dashboard.study_forms import StudyForm
 from qualification import actions
 from qualification.errors import QualificationError
-from qualification.experts import waited_for
+from qualification.experts import closed_rounds, waited_for
 from qualification.models import Round, RoundStory
 from qualification.rates import RoundRates, rates_of
 
@@ -78,9 +78,10 @@ def _summary(story: Story) -> str:
 @study_page()
 def qualification(request: HttpRequest, study: Study) -> HttpResponse:
     """Every round with how people fare in it, and what stands out."""
+    closed = closed_rounds(signed_in(request))
     context = {
         "study": study,
-        "rounds": [_shown(study, rates) for rates in rates_of(study)],
+        "rounds": [_shown(study, rates, is_closed=rates.round.pk in closed) for rates in rates_of(study)],
         "reviews": waited_for(study, signed_in(request)),
         "may_change": Right.CHANGE in rights_in(request.user, study),
     }
@@ -128,7 +129,9 @@ def _like(request: HttpRequest, study: Study) -> dict[str, Any]:
     }
 
 
-def _shown(study: Study, rates: RoundRates) -> dict[str, Any]:
+def _shown(study: Study, rates: RoundRates, *, is_closed: bool) -> dict[str, Any]:
+    if is_closed:
+        return {"round": rates.round, "is_closed": True}
     return {
         "rates": rates,
         "round": rates.round,

@@ -20,7 +20,7 @@ from annotation.rights import Right, rights_in, signed_in, study_page
 from dashboard.answer_key import KeyForms
 from qualification import actions
 from qualification.errors import InvalidKey, QualificationError
-from qualification.experts import is_gathering, review_of
+from qualification.experts import closed_rounds, is_gathering, review_of, who_knows
 from qualification.models import AnswerKey, ExpertReview, Round, RoundStory
 
 
@@ -37,8 +37,9 @@ def round(request: HttpRequest, study: Study, number: int) -> HttpResponse:
         return redirect("dashboard:round", slug=study.slug, number=number)
     reader, rights = signed_in(request), rights_in(request.user, study)
     own = review_of(found, reader)
-    answers_blind = own is not None and own.is_pending
+    is_closed = found.pk in closed_rounds(reader)
     asked = list(found.reviews.select_related("expert"))
+    askable, knowing = _askable(found, asked)
     context = {
         "study": study,
         "round": found,
@@ -46,12 +47,14 @@ def round(request: HttpRequest, study: Study, number: int) -> HttpResponse:
         "reviews": asked,
         "waiting": sum(review.is_pending for review in asked),
         "handed_in": sum(review.handed_in_at is not None for review in asked),
-        "askable": _askable(found, asked),
+        "askable": askable,
+        "knowing": knowing,
         "entries": _stories(found),
-        "keys": _keys(found) if Right.CHANGE in rights and not answers_blind else _dates(found),
+        "is_closed": is_closed,
+        "keys": _keys(found) if Right.CHANGE in rights and not is_closed else _dates(found),
         "attempts": found.attempts.count(),
         "may_change": Right.CHANGE in rights,
-        "may_compare": _may_compare(found, own, rights),
+        "may_compare": not is_closed and _may_compare(found, own, rights),
     }
     return render(request, "dashboard/round.html", context)
 
@@ -68,6 +71,9 @@ def answer_key(request: HttpRequest, study: Study, number: int) -> HttpResponse:
         messages.info(
             request, _("Experts are still answering. Until they have handed in, nobody sees anything.")
         )
+        return redirect("dashboard:round", slug=study.slug, number=number)
+    if found.pk in closed_rounds(signed_in(request)):
+        messages.info(request, closed())
         return redirect("dashboard:round", slug=study.slug, number=number)
     frozen = found.attempts.exists()
     sent = request.POST if request.method == "POST" else None
@@ -86,6 +92,14 @@ def answer_key(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     }
     return render(
         request, "dashboard/answer_key.html", context, status=422 if request.method == "POST" else 200
+    )
+
+
+def closed() -> str:
+    """What somebody reads who has still to answer blind, in place of what would tell them."""
+    return _(
+        "You have still to answer some of these stories as an expert. Until you have handed in, the keys, "
+        "answers and rates about them are closed to you."
     )
 
 
@@ -135,11 +149,13 @@ def _may_compare(round: Round, own: ExpertReview | None, rights: frozenset[Right
     return (Right.CHANGE in rights or asked) and not is_gathering(round)
 
 
-def _askable(round: Round, asked: list[ExpertReview]) -> list[User]:
-    """The members of the study who could still be asked."""
+def _askable(round: Round, asked: list[ExpertReview]) -> tuple[list[User], list[User]]:
+    """The members of the study who could still be asked, and those who know too much for it."""
     there = {review.expert_id for review in asked if review.dismissed_at is None}
     members = Membership.objects.filter(study=round.study_id).exclude(user__in=there).select_related("user")
-    return [member.user for member in members.order_by("user__username")]
+    people = [member.user for member in members.order_by("user__username")]
+    knowing = who_knows(round, people)
+    return [person for person in people if person not in knowing], knowing
 
 
 def _stories(round: Round) -> list[dict[str, Any]]:

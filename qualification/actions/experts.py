@@ -20,7 +20,9 @@ from qualification.errors import (
     InvalidExpert,
     KeyIsFrozen,
     NothingHandedIn,
+    RoundIsActive,
 )
+from qualification.experts import who_knows
 from qualification.models import ExpertAnswer, ExpertReview, Round, RoundStory
 
 
@@ -30,13 +32,21 @@ def ask_experts(
 ) -> list[ExpertReview]:
     """Ask members of the study to answer the round's stories. Who has been asked already stays so.
 
-    Raises :class:`InvalidExpert` for nobody, or somebody who does not belong to the study,
-    :class:`GatheringOver` once answers have been laid open, and :class:`KeyIsFrozen` once people have
-    attempted the round.
+    Raises :class:`InvalidExpert` for nobody, somebody who does not belong to the study, or who can or could
+    read a key of these stories (also once they are not waited for any more); :class:`GatheringOver` once
+    answers have been laid open, :class:`KeyIsFrozen` once people have attempted the round, and
+    :class:`RoundIsActive` while they can.
     """
     round = _lock(round)
     if round.attempts.exists():
         raise KeyIsFrozen(_("People have attempted this round, so its key stays. Make a new round instead."))
+    if round.state == Round.State.ACTIVE:
+        raise RoundIsActive(
+            _(
+                "Newcomers take this round, and its key stays from the first one on. Retire the round first, "
+                "or make a new round of these stories and ask the experts there."
+            )
+        )
     if not experts:
         raise InvalidExpert(_("Choose at least one expert."))
     members = set(Membership.objects.filter(study=round.study_id).values_list("user", flat=True))
@@ -46,6 +56,7 @@ def ask_experts(
             _("Only members of the study can be its experts. Not a member: %(names)s.")
             % {"names": ", ".join(strangers)}
         )
+    _check_they_are_blind(round, experts)
     reviews = []
     for expert in sorted(experts, key=str):
         review, is_new = ExpertReview.objects.get_or_create(
@@ -61,9 +72,24 @@ def ask_experts(
     return reviews
 
 
+def _check_they_are_blind(round: Round, experts: Collection[User]) -> None:
+    """Raises :class:`InvalidExpert` for who knows; who is waited for already has been kept from it."""
+    there = set(round.reviews.filter(dismissed_at=None).values_list("expert", flat=True))
+    knowing = who_knows(round, [expert for expert in experts if expert.pk not in there])
+    if knowing:
+        raise InvalidExpert(
+            _(
+                "Only who has seen no key of these stories can answer blind. Somebody who could read one, or "
+                "answers that were laid open: %(names)s."
+            )
+            % {"names": ", ".join(sorted(map(str, knowing)))}
+        )
+
+
 @transaction.atomic
 def dismiss_expert(*, review: ExpertReview, by: User | None, now: datetime) -> ExpertReview:
-    """Wait for this expert no longer. They can be asked again until the answers are laid open.
+    """Wait for this expert no longer. They can be asked again until the answers are laid open, unless they
+    could read a key of the stories meanwhile.
 
     Raises :class:`AlreadyHandedIn` for one who has handed in: their answers stay.
     """

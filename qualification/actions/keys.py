@@ -14,11 +14,10 @@ from annotation import actions as annotation_actions
 from annotation.actions.studies import lock
 from annotation.grading import asked, key_problems
 from annotation.models import Event, Study
-from annotation.protocols.base import field_name
 from qualification.actions.rounds import lock_rounds, move_round
 from qualification.errors import ExpertsAtWork, InvalidKey, KeyChanged, KeyIsFrozen
-from qualification.experts import is_gathering
-from qualification.models import AcceptableOption, AnswerKey, ExpertAnswer, KeyReason, Round, RoundStory
+from qualification.experts import chosen_in, counts, is_gathering
+from qualification.models import AcceptableOption, AnswerKey, KeyReason, Round, RoundStory
 from qualification.rules import LONGEST_REASON, needs_reason
 
 AcceptableAnswers = Mapping[str, Mapping[str, Sequence[str]]]
@@ -78,7 +77,6 @@ def set_answer_key(
         by=by,
         now=now,
         subject=f"round {round.number} key {key.version}",
-        note=note,
     )
     if round.state == Round.State.PREPARING:
         _give_to_newcomers(round, list(rounds.values()), beside=beside, by=by, now=now)
@@ -149,10 +147,5 @@ def _reason_problems(
 
 def _chosen(round: Round) -> dict[tuple[str, str], Counter[str]]:
     """Per story and form field, how many experts chose which option, as far as that is laid open."""
-    chosen: dict[tuple[str, str], Counter[str]] = {}
-    answers = ExpertAnswer.objects.laid_open().filter(review__round=round)
-    for story_id, question, row, option in answers.values_list(
-        "round_story__story__story_id", "question", "row", "option"
-    ):
-        chosen.setdefault((story_id, field_name(question, row)), Counter())[option] += 1
-    return chosen
+    story_ids = dict(round.round_stories.values_list("position", "story__story_id"))
+    return {(story_ids[at], name): counts(cell) for (at, name), cell in chosen_in(round).items()}

@@ -13,7 +13,8 @@ from accounts.models import User
 from annotation import actions as annotation_actions
 from annotation.actions.studies import lock
 from annotation.models import Event, Story, Study
-from qualification.errors import InvalidRound, LastActiveRound
+from qualification.errors import ExpertsAtWork, InvalidRound, LastActiveRound
+from qualification.experts import is_gathering
 from qualification.models import Round, RoundStory
 
 
@@ -69,11 +70,14 @@ def create_round(
 def activate_round(*, round: Round, by: User | None, now: datetime) -> Round:
     """Let newcomers take a retired round again, in turn with those that are active.
 
-    Raises :class:`InvalidRound` for a round without a key. One that is active stays as it is.
+    Raises :class:`InvalidRound` for a round without a key, and :class:`ExpertsAtWork` for one that experts
+    are asked about: their key would be frozen by the first attempt. One that is active stays as it is.
     """
     round = lock_rounds(round)[round.pk]
     if round.state == Round.State.PREPARING:
         raise InvalidRound(_("The round has no answer key yet, so nobody can take it."))
+    if is_gathering(round):
+        raise ExpertsAtWork(_("Experts are still answering. Wait for them, or lay open what there is."))
     return move_round(round=round, state=Round.State.ACTIVE, by=by, now=now)
 
 
