@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 
 from accounts.models import Environment, PlatformIdentity
-from recruitment.marketplace import Abilities, Marketplace
+from recruitment.marketplace import Abilities, Marketplace, NotConfigured
 from recruitment.models import Campaign
 
 
@@ -14,12 +15,12 @@ def marketplace_of(campaign: Campaign) -> Marketplace:
     return marketplace(campaign.platform, campaign.environment)
 
 
-def abilities_of(platform: str) -> Abilities:
-    """What a platform can do, whether or not there is an account on it."""
+def abilities_of(platform: str, environment: str) -> Abilities:
+    """What a platform can do in an environment, whether or not there is an account on it."""
     if platform == PlatformIdentity.Platform.MTURK:
         from recruitment.mturk import abilities as mturk
 
-        return mturk.abilities(settings.MTURK[Environment.LIVE]["endpoint"])
+        return mturk.abilities(settings.MTURK[environment]["endpoint"])
     from recruitment.prolific import abilities as prolific
 
     return prolific.abilities()
@@ -45,6 +46,8 @@ def marketplace(platform: str, environment: str) -> Marketplace:
         from recruitment.prolific.marketplace import Prolific
 
         account = settings.PROLIFIC[environment]
+        if environment == Environment.REHEARSAL:
+            _refuse_live_account(account)
         return Prolific(
             environment=environment,
             token=account["token"],
@@ -54,3 +57,19 @@ def marketplace(platform: str, environment: str) -> Marketplace:
             signs_addresses=settings.PROLIFIC_SIGNED_ADDRESSES[environment],
         )
     raise ValueError(f"{platform} is no platform on which campaigns run.")
+
+
+def _refuse_live_account(rehearsal: dict[str, str]) -> None:
+    """Prolific has no sandbox: a rehearsal with the live workspace or token would pay real people."""
+    live = settings.PROLIFIC[Environment.LIVE]
+    if rehearsal["api"].rstrip("/") != live["api"].rstrip("/"):
+        return
+    for key, variable in (
+        ("workspace", "PROLIFIC_REHEARSAL_WORKSPACE"),
+        ("token", "PROLIFIC_REHEARSAL_TOKEN"),
+    ):
+        if rehearsal[key] and rehearsal[key] == live[key]:
+            raise NotConfigured(
+                _("%s is the live one: a rehearsal would spend its money. Use a workspace of its own.")
+                % variable
+            )

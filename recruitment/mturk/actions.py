@@ -8,7 +8,8 @@ from django.core.cache import caches
 from django.db import transaction
 
 from accounts.models import PlatformIdentity
-from recruitment.models import Campaign, Visit, WebhookEvent
+from recruitment.actions.hints import is_new_hint
+from recruitment.models import Campaign, Visit
 from recruitment.mturk.notifications import Hint
 from recruitment.queueing import soon
 
@@ -23,12 +24,7 @@ def take_hint(*, hint: Hint, environment: str, now: datetime) -> list[Campaign]:
 
     Of who left work it is remembered that the platform itself has told of them.
     """
-    _event, is_new = WebhookEvent.objects.get_or_create(
-        platform=PlatformIdentity.Platform.MTURK,
-        event_id=hint.event_id,
-        defaults={"received_at": now},
-    )
-    if not is_new:
+    if not is_new_hint(platform=PlatformIdentity.Platform.MTURK, event_id=hint.event_id, now=now):
         return []
     for hit_assignment, worker in hint.left:
         theirs = Visit.objects.filter(

@@ -9,7 +9,8 @@ from django.db import transaction
 from django.db.models import Q
 
 from accounts.models import PlatformIdentity
-from recruitment.models import Campaign, WebhookEvent
+from recruitment.actions.hints import is_new_hint
+from recruitment.models import Campaign
 from recruitment.prolific.webhooks import Hint
 from recruitment.queueing import soon
 
@@ -24,12 +25,7 @@ def take_hint(*, hint: Hint, environment: str, now: datetime) -> list[Campaign]:
 
     Nothing that it says is believed: what is there is asked for.
     """
-    _event, is_new = WebhookEvent.objects.get_or_create(
-        platform=PlatformIdentity.Platform.PROLIFIC,
-        event_id=hint.event_id,
-        defaults={"received_at": now},
-    )
-    if not is_new:
+    if not is_new_hint(platform=PlatformIdentity.Platform.PROLIFIC, event_id=hint.event_id, now=now):
         return []
     about = Campaign.objects.filter(
         Q(remote_id=hint.resource) | Q(visits__hit_assignment=hint.resource),

@@ -152,10 +152,10 @@ class ProlificClient:
                 return Unreachable(told, maybe_done=writes), None
         if reply.status < 300:
             return Reply(answer, reply.headers), None
-        error = error_of(reply.status, answer, operation, writes=writes)
-        if not isinstance(error, Unreachable):
-            raise error
-        return error, _seconds(reply.headers.get("Retry-After"))
+        problem = error_of(reply.status, answer, operation, writes=writes)
+        if not isinstance(problem, Unreachable):
+            raise problem
+        return problem, _seconds(reply.headers.get("Retry-After"))
 
 
 def _was_not_sent(error: HTTPError) -> bool:

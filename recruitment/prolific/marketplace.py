@@ -301,13 +301,21 @@ class Prolific:
         if statuses.status_of(found["status"]) is Status.SUBMITTED:
             asked_at = statuses.moment_of(found.get("return_requested"))
             if asked_at is None:
-                path = f"/submissions/{hit_assignment}/request-return/"
-                self.client.post(path, {"request_return_reasons": [reason]}, repeatable=True)
+                self._ask_to_return(hit_assignment, reason)
             if asked_at is None or self._now() < asked_at + RETURN_WAIT:
                 told = _("The person is asked to return the work, and has %s days before it is rejected.")
                 raise Unreachable(told % RETURN_WAIT.days, maybe_done=False)
         body = {"action": "REJECT", "message": reason, "rejection_category": category}
         self._decide(hit_assignment, person, Status.REJECTED, body)
+
+    def _ask_to_return(self, submission_id: str, reason: str) -> None:
+        """Not a rejection: whatever becomes of the request, that has certainly not happened."""
+        path = f"/submissions/{submission_id}/request-return/"
+        try:
+            self.client.post(path, {"request_return_reasons": [reason]}, repeatable=True)
+        except Unreachable as trouble:
+            trouble.maybe_done = False
+            raise
 
     def _ours(self, submission_id: str, person: str) -> dict[str, Any]:
         """The submission, if it is this person's: else nothing may be decided about it."""

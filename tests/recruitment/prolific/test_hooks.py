@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from io import StringIO
 from typing import Any
 
@@ -73,6 +74,8 @@ def deliver(delivery: Delivery, **headers: str) -> int:
 def test_what_prolific_sends_has_a_campaign_looked_at_and_repetitions_nothing(
     double: ProlificDouble, lab: Lab, campaign: Campaign, queued: list[tuple[str, list[int]]]
 ) -> None:
+    long_ago = timezone.now() - timedelta(days=31)
+    WebhookEvent.objects.create(platform="prolific", event_id="too old to come again", received_at=long_ago)
     double.settle()
     sent = double.deliveries(seed=1, repeat=1.0)
     assert len(sent) == 4  # PUBLISHING and ACTIVE, each twice

@@ -176,6 +176,8 @@ def test_a_rejection_comes_after_the_chance_to_return_the_work(double: ProlificD
         with pytest.raises(Refused):
             lab.prolific.reject(kept, person=stays, **wrong)
     words: dict[str, Any] = {"reason": REASON, "category": "LOW_EFFORT"}
+    for _time in range(4):  # as often as the client tries
+        double.faults.order(Fault.FAILED_LATE, "POST", "/request-return/$")
     for submission, person in ((kept, stays), (returned, leaves)):
         with pytest.raises(Unreachable) as asked:
             lab.prolific.reject(submission, person=person, **words)

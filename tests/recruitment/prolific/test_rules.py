@@ -18,6 +18,7 @@ from recruitment.marketplace import (
 )
 from recruitment.models import Campaign
 from recruitment.pay import hourly_pay
+from recruitment.platforms import marketplace
 from recruitment.prolific.arrivals import InvalidClaim, is_same_page, read_claim
 from recruitment.prolific.errors import NotFound, error_of
 from recruitment.prolific.money import cents, pay_warning
@@ -95,3 +96,15 @@ def test_ids_have_a_shape_and_pages_are_compared_without_their_parameters() -> N
     assert is_same_page("https://a.org/join/s/1/?x=1", "https://A.org/join/s/1/")
     for other in ("https://a.org/join/s/11/", "https://a.org.evil.org/join/s/1/", "http://a.org/join/s/1/"):
         assert not is_same_page("https://a.org/join/s/1/?x=1", other)
+
+
+def test_a_rehearsal_never_runs_with_the_live_account(settings: Any) -> None:
+    live = {"token": "t", "workspace": "w", "project": "", "api": ""}
+    own = {"token": "other", "workspace": "another"}
+    for same in ("token", "workspace"):
+        settings.PROLIFIC = {"live": live, "rehearsal": live | own | {same: live[same]}}
+        with pytest.raises(NotConfigured, match=f"REHEARSAL_{same.upper()}"):
+            marketplace("prolific", "rehearsal")
+        assert marketplace("prolific", "live").environment == "live"
+    settings.PROLIFIC = {"live": live, "rehearsal": live | own}
+    assert marketplace("prolific", "rehearsal").environment == "rehearsal"
