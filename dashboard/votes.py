@@ -18,12 +18,14 @@ from django.db.models import QuerySet, TextField, Value
 from django.db.models.functions import Concat
 
 from annotation import rules
-from annotation.models import Assignment, Story, Study, SurplusReason, Vote
+from annotation.models import Answer, Assignment, Story, Study, SurplusReason, Vote
 from annotation.protocols.base import Question, field_name
 from publishing.files.jsonl import timestamp
 
 AT_ONCE = 500
 """Stories whose votes are in memory."""
+FEW = 20_000
+"""Votes since a moment up to which only their stories are read; with more, all stories are walked through."""
 _PARTS = "|"
 """Between question, row and option on their way from SQL; no key has one (KEY_PATTERN)."""
 ABOUT = ("submitted_at", "seconds_on_task", "revision", "newest", "counted", "state", "surplus")
@@ -41,7 +43,7 @@ def votes_of(study: Study, *, since: datetime | None = None) -> Iterator[tuple[d
     """
     pseudonym = lru_cache(maxsize=None)(lambda annotator: rules.pseudonym(study.pseudonym_key, annotator))
     read = lru_cache(maxsize=4096)(_read)
-    for stories in _batches(study):
+    for stories in _batches(study, since):
         for row in _by_story(list(_votes(stories, since)), stories):
             annotator = pseudonym(row["assignment__enrollment__annotator"])
             yield _row(row, annotator, study), read(tuple(row["given"]))
@@ -64,25 +66,38 @@ def json_rows(
 
 
 def csv_rows(
-    votes: Iterable[tuple[dict[str, Any], Answers]], questions: Sequence[Question]
+    votes: Iterable[tuple[dict[str, Any], Answers]], keys: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
-    """The rows with one column per question; a cell of a table has ``row:option`` for each of its rows."""
-    keys = [question.key for question in questions]
+    """The rows with one column per question; a cell of a table has ``row:option`` for each of its rows.
+
+    ``keys``: of :func:`questions_of`.
+    """
 
     @lru_cache(maxsize=4096)
     def cells(answers: Answers) -> dict[str, str]:
         found: dict[str, list[str]] = {key: [] for key in keys}
         for question, row, option in sorted(answers):
-            found.setdefault(question, []).append(f"{row}:{option}" if row else option)
+            found[question].append(f"{row}:{option}" if row else option)
         return {key: " ".join(found[key]) for key in keys}
 
     for vote, answers in votes:
         yield {name: _cell(value) for name, value in vote.items()} | cells(answers)
 
 
-def csv_columns(questions: Sequence[Question]) -> list[str]:
+def questions_of(study: Study) -> list[str]:
+    """The keys of the study's questions; last those that only older versions of its form had.
+
+    The second is one scan of all votes, in which no other version is the rule.
+    """
+    keys = [question.key for question in study.protocol.questions]
+    older = Vote.objects.of_study(study).exclude(protocol_version=study.protocol_version)
+    answered = Answer.objects.filter(vote__in=older).values_list("question", flat=True).distinct()
+    return keys + sorted(set(answered) - set(keys))
+
+
+def csv_columns(keys: Sequence[str]) -> list[str]:
     """The columns of :func:`csv_rows`."""
-    return ["story_id", "annotator", *(question.key for question in questions), *ABOUT]
+    return ["story_id", "annotator", *keys, *ABOUT]
 
 
 def _cell(value: Any) -> Any:
@@ -90,13 +105,26 @@ def _cell(value: Any) -> Any:
     return str(value).lower() if isinstance(value, bool) else value
 
 
-def _batches(study: Study) -> Iterator[dict[int, str]]:
-    """The main stories by their ids, some hundred at a time: the id of each by its number."""
+def _batches(study: Study, since: datetime | None = None) -> Iterator[dict[int, str]]:
+    """The main stories by their ids, some hundred at a time: the id of each by its number.
+
+    With ``since``, if there are few votes from then on, only the stories of these.
+    """
     stories = Story.objects.filter(study=study).main().order_by("story_id").values_list("story_id", "pk")
+    newer = _stories_since(study, since) if since else None
+    if newer is not None:
+        stories = stories.filter(pk__in=newer)
     last = ""
     while batch := list(stories.filter(story_id__gt=last)[:AT_ONCE]):
         yield {number: story_id for story_id, number in batch}
         last = batch[-1][0]
+
+
+def _stories_since(study: Study, since: datetime) -> set[int] | None:
+    """The stories that were voted on since then; None when the votes are too many to find them so."""
+    votes = Vote.objects.of_study(study).filter(submitted_at__gte=since)
+    found = list(votes.values_list("assignment__story", flat=True)[: FEW + 1])
+    return None if len(found) > FEW else set(found)
 
 
 def _votes(stories: Iterable[int], since: datetime | None) -> QuerySet[Any, Any]:

@@ -27,9 +27,15 @@ SAID = {
 }
 BODY = (400, 413, 415, 422)
 """What can be wrong with a request that has a body."""
-RETRY_AFTER = OpenApiParameter(
-    "Retry-After", int, OpenApiParameter.HEADER, response=[202, 429], description="Seconds."
-)
+def _retry_after(*statuses: int) -> OpenApiParameter:
+    return OpenApiParameter(
+        "Retry-After", int, OpenApiParameter.HEADER, response=list(statuses), description="Seconds."
+    )
+
+
+RETRY_AFTER = _retry_after(202, 429)
+"""Of an address that says of its own work, too, when to ask again."""
+ALWAYS_RETRY_AFTER = _retry_after(429)
 LOCATION = OpenApiParameter(
     "Location", str, OpenApiParameter.HEADER, response=[201, 202], description="Where it is."
 )
@@ -65,7 +71,8 @@ def described(
         (status, CONTENT_TYPE): OpenApiResponse(outputs.Problem, description=text)
         for status, text in statuses.items()
     }
-    parameters = [*([query] if query else []), *headers]
+    retry = () if RETRY_AFTER in headers else (ALWAYS_RETRY_AFTER,)
+    parameters = [*([query] if query else []), *headers, *retry]
     decorate: Callable[[Any], Any] = extend_schema(
         operation_id=operation,
         summary=says,

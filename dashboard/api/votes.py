@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from itertools import islice
 from typing import Any, ClassVar
 
@@ -12,15 +13,27 @@ from rest_framework.response import Response
 from dashboard.api import inputs
 from dashboard.api.base import Scope, StudyView
 from dashboard.api.described import described
-from dashboard.spreadsheets import ROWS_AT_ONCE, csv_stream
-from dashboard.votes import csv_columns, csv_rows, json_rows, votes_of
+from dashboard.api.streams import limited
+from dashboard.spreadsheets import ROWS_AT_ONCE, csv_pieces
+from dashboard.votes import csv_columns, csv_rows, json_rows, questions_of, votes_of
 from publishing.files import jsonl
 
 
-class JsonLinesView(StudyView):
-    """``studies/<slug>/votes.jsonl``"""
+class Export(StudyView):
+    """All votes of a study as one file."""
 
     scopes: ClassVar[Any] = {"GET": Scope.VOTES_READ}
+
+    def answer(self, pieces: Iterator[bytes], suffix: str, media_type: str) -> StreamingHttpResponse:
+        """The file; for HEAD only what is said about it. Raises ``Throttled``."""
+        sent = iter(()) if self.request.method == "HEAD" else limited(pieces, self.token)
+        response = StreamingHttpResponse(sent, content_type=f"{media_type}; charset=utf-8")
+        response["Content-Disposition"] = f'attachment; filename="{self.study.slug}-votes.{suffix}"'
+        return response
+
+
+class JsonLinesView(Export):
+    """``studies/<slug>/votes.jsonl``"""
 
     @described(
         {(200, "application/jsonl"): str},
@@ -36,15 +49,11 @@ class JsonLinesView(StudyView):
         """A stream. One that is cut off ends without its last chunk, which clients tell as an error."""
         since = self.read(inputs.VotesSince, query=True).get("since")
         rows = json_rows(votes_of(self.study, since=since), self.study.protocol.questions)
-        response = StreamingHttpResponse(_lines(rows), content_type="application/jsonl; charset=utf-8")
-        response["Content-Disposition"] = f'attachment; filename="{slug}-votes.jsonl"'
-        return response
+        return self.answer(_lines(rows), "jsonl", "application/jsonl")
 
 
-class CsvView(StudyView):
+class CsvView(Export):
     """``studies/<slug>/votes.csv``"""
-
-    scopes: ClassVar[Any] = {"GET": Scope.VOTES_READ}
 
     @described(
         {(200, "text/csv"): str},
@@ -59,9 +68,12 @@ class CsvView(StudyView):
     def get(self, request: Any, slug: str) -> StreamingHttpResponse | Response:
         """A stream, as that of JSON lines."""
         since = self.read(inputs.VotesSince, query=True).get("since")
-        questions = self.study.protocol.questions
-        rows = csv_rows(votes_of(self.study, since=since), questions)
-        return csv_stream(f"{slug}-votes", csv_columns(questions), rows)
+        return self.answer(self._pieces(since), "csv", "text/csv")
+
+    def _pieces(self, since: datetime | None) -> Iterator[bytes]:
+        keys = questions_of(self.study)
+        rows = csv_rows(votes_of(self.study, since=since), keys)
+        yield from (piece.encode() for piece in csv_pieces(csv_columns(keys), rows))
 
 
 def _lines(rows: Iterator[dict[str, Any]]) -> Iterator[bytes]:

@@ -5,20 +5,24 @@ from __future__ import annotations
 import csv
 import io
 import json
+import time
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.signals import request_finished
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from accounts.slots import Slots, take
 from annotation import actions, rules
 from annotation.models import Assignment, Enrollment, Study, Vote
 from dashboard import votes
+from dashboard.api import streams
 from tests import builders
-from tests.dashboard.api.asking import Program, member
+from tests.dashboard.api.asking import Program, member, problem
 from tests.publishing.support import published
 
 Row = dict[str, Any]
@@ -127,3 +131,101 @@ def test_the_export_reads_a_batch_at_a_time_and_nothing_before_it_is_asked_to(
     assert len({vote["story_id"] for vote, _ in votes.votes_of(study)}) == 7
     assert all(len(numbers) <= 2 for numbers in votes._batches(Study.objects.get()))
     assert Assignment.objects.count() == 7
+
+
+@pytest.mark.django_db
+def test_since_reads_the_stories_of_the_newer_votes_alone_by_an_index_of_their_times(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(votes, "AT_ONCE", 2)
+    study = builders.make_study("main", stories=9, votes_per_story=2)
+    old, new = builders.qualified(study, 2)
+    since = timezone.now()
+    for _ in range(9):
+        builders.vote(old, now=since - timedelta(days=1))
+    stories = {builders.vote(new).vote.assignment.story.story_id for _ in range(3)}
+
+    def exported_since() -> tuple[set[str], int]:
+        with CaptureQueriesContext(connection) as captured:
+            found = {vote["story_id"] for vote, _ in votes.votes_of(study, since=since)}
+        return found, len(captured)
+
+    assert exported_since() == (stories, 1 + 2 * 2 + 1), "their stories, and two batches of these"
+    monkeypatch.setattr(votes, "FEW", 2)
+    assert exported_since() == (stories, 1 + 2 * 5 + 1), "so many that all stories are walked through"
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        plan = Vote.objects.filter(submitted_at__gte=since).explain()
+    assert "votes_by_time" in plan
+
+
+@pytest.mark.django_db
+def test_answers_to_questions_of_an_older_form_are_in_both_files() -> None:
+    study = builders.make_study("main", stories=1, votes_per_story=2)
+    old, new = builders.qualified(study, 2)
+    # A vote as an older version of the form left it.
+    vote = actions.assign_next_story(enrollment=old, now=timezone.now())
+    assert isinstance(vote, Assignment)
+    at = timezone.now()
+    given = Vote.objects.create(
+        assignment=vote, protocol_version="0", story_hash="x", order_position=1, served_at=at,
+        first_submitted_at=at, submitted_at=at, environment=study.environment,
+    )  # fmt: skip
+    given.answers.create(question="q0", option="yes", counts_against=False)
+    builders.vote(new)
+    program = Program(member(study))
+    lines = exported(program)
+    table = list(csv.DictReader(io.StringIO(b"".join(program.get("studies/main/votes.csv")).decode())))
+    assert list(table[0])[2:7] == ["q1", "q2", "q3", "q4", "q0"]
+    assert [line.get("q0", "") for line in lines] == [cells["q0"] for cells in table] == ["yes", ""]
+
+
+@pytest.mark.django_db
+def test_few_exports_are_open_at_a_time_and_a_closed_one_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request_finished, "send", lambda **_: [])  # it would close the test's transaction
+    study = builders.make_study("main", stories=1, votes_per_story=1)
+    builders.vote(builders.qualified(study)[0])
+    owner = member(study)
+    mine, other, third = Program(owner), Program(owner), Program(member(study))
+    first, second = (mine.get("studies/main/votes.jsonl") for _ in range(2))
+    refused = mine.get("studies/main/votes.csv")
+    assert "2 at a time with one token" in problem(refused, 429)["detail"]
+    assert refused["Retry-After"] == "30"
+    assert mine.ask("HEAD", "studies/main/votes.csv").status_code == 200, "HEAD takes no place"
+    assert other.get("studies/main/votes.jsonl").status_code == 200
+    problem(third.get("studies/main/votes.jsonl"), 429)
+    first.close()  # the client has gone before its end
+    assert len(b"".join(third.get("studies/main/votes.jsonl")).splitlines()) == 1
+    b"".join(second)  # read to its end
+    for program in (mine, third):
+        assert program.get("studies/main/votes.jsonl").status_code == 200
+
+
+def test_a_stream_ends_when_its_time_is_over_and_frees_its_place() -> None:
+    tick = 0.0
+    slots = Slots("test", 1, "a stream")
+    place = take(slots)
+    assert place is not None
+    stream = streams.Limited(iter([b"one", b"two"]), place, clock=lambda: tick)
+    assert next(stream) == b"one"
+    assert take(slots) is None
+    tick = streams.LONGEST.total_seconds() + 1
+    with pytest.raises(streams.TooSlow):
+        next(stream)
+    again = take(slots)
+    assert again is not None
+    place.release()
+    assert take(slots) is None, "what is another's by now is not freed"
+
+
+def test_a_place_is_held_while_its_holder_lives_and_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("accounts.slots.LEASE_SECONDS", 1)
+    slots = Slots("test", 1, "a holder")
+    monkeypatch.setattr("accounts.slots.RENEWED_EVERY_SECONDS", 0.2)
+    held = take(slots)
+    assert held is not None
+    time.sleep(1.5)
+    assert take(slots) is None, "renewed, whatever its holder waits for"
+    held._over.set()  # as if its process had been killed
+    time.sleep(1.3)
+    assert take(slots) is not None
