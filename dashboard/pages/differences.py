@@ -90,7 +90,11 @@ def payments(request: HttpRequest, study: Study) -> HttpResponse:
             }
             for payment in page
         ],
-        "sums": [(campaign, figures.money_of(campaign)) for campaign in study.campaigns.order_by("number")],
+        "sums": [
+            (campaign, figures.money_of(campaign), figures.to_send_again(campaign))
+            for campaign in study.campaigns.order_by("number")
+        ],
+        "may_change": may_change,
     }
     return render(request, "dashboard/payments.html", context)
 
@@ -128,6 +132,6 @@ def _row(study: Study, difference: Difference) -> dict[str, Any]:
         "submission": submission,
         "is_undecided": is_undecided,
         "pays_too": is_undecided and difference.campaign.approves_by_itself,
-        "rejection": rejection_form(difference.campaign.platform),
+        "rejection": rejection_form(difference.campaign),
         "decision": DecisionForm(),
     }

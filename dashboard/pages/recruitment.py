@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
@@ -14,7 +15,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.models import Environment, PlatformIdentity
+from accounts.models import Environment, PlatformIdentity, User
 from annotation.models import Study
 from annotation.rights import Right, rights_in, signed_in, study_page
 from dashboard.recruiting import figures
@@ -24,12 +25,18 @@ from recruitment.campaigns import offer_of
 from recruitment.errors import CannotRecruit, RecruitmentError
 from recruitment.links import campaign_address
 from recruitment.marketplace import Marketplace, MarketplaceError, NotConfigured
-from recruitment.models import Campaign, Payment
+from recruitment.models import Campaign, Payment, Posting
 from recruitment.platforms import abilities_of, marketplace_of
 from recruitment.reconciliation.queries import hourly_pay_of, to_approve, to_top_up
 
+
+def _start(*, campaign: Campaign, by: User, now: datetime) -> Campaign:
+    return actions.start_campaign(campaign=campaign, marketplace=marketplace_of(campaign), by=by, now=now)
+
+
 PLATFORMS = (PlatformIdentity.Platform.PROLIFIC, PlatformIdentity.Platform.MTURK)
 MOVES: dict[str, Callable[..., Campaign]] = {
+    "start": _start,
     "pause": actions.pause_campaign,
     "resume": actions.resume_campaign,
     "end": actions.end_campaign,
@@ -57,12 +64,12 @@ def recruitment(request: HttpRequest, study: Study) -> HttpResponse:
     """The study's campaigns, and the ways in which people can come."""
     is_rehearsal = study.environment == Environment.REHEARSAL
     platforms = [
-        {"value": platform, "label": platform.label, "abilities": abilities_of(platform)}
+        {"value": platform, "label": platform.label, "abilities": abilities_of(platform, study.environment)}
         for platform in PLATFORMS
     ]
     context = {
         "study": study,
-        "campaigns": figures.campaigns_of(study),
+        "campaigns": figures.campaigns_of(study, now=timezone.now()),
         "platforms": platforms,
         "is_rehearsal": is_rehearsal,
         "asks_for_test": study.gate != Study.Gate.NOT_REQUIRED,
@@ -120,7 +127,7 @@ def _form_page(
         "draft": draft,
         "platform": PlatformIdentity.Platform(form.platform),
         "is_test": form.purpose == Campaign.Purpose.TEST,
-        "abilities": abilities_of(form.platform),
+        "abilities": abilities_of(form.platform, study.environment),
     }
     return render(request, "dashboard/new_campaign.html", context, status=422 if form.errors else 200)
 
@@ -135,7 +142,7 @@ def campaign(request: HttpRequest, study: Study, number: int) -> HttpResponse:
         "study": study,
         "campaign": found,
         "address": campaign_address(found),
-        "abilities": abilities_of(found.platform),
+        "abilities": abilities_of(found.platform, found.environment),
         "visits": figures.visits_by_state(found),
         "submissions": figures.submissions_by_status(found),
         "money": figures.money_of(found),
@@ -148,12 +155,21 @@ def campaign(request: HttpRequest, study: Study, number: int) -> HttpResponse:
         "refused_grants": figures.refused_grants(found),
         "differences": found.differences.filter(settled_at=None).count(),
         "seats_form": SeatsForm(),
-        "moves": OFFERED[Campaign.State(found.state)],
+        "still_open": found.postings.filter(state=Posting.State.MADE).count(),
+        "is_over": found.state == Campaign.State.LIVE and found.is_over(now=timezone.now()),
+        "moves": _offered(found),
         "may_change": Right.CHANGE in rights_in(request.user, study),
     }
     if found.state == Campaign.State.DRAFT and context["may_change"]:
         context |= _cost(found)
     return render(request, "dashboard/campaign.html", context)
+
+
+def _offered(found: Campaign) -> tuple[str, ...]:
+    """What can be done with the campaign: one whose days on offer are over can be offered anew."""
+    moves = OFFERED[Campaign.State(found.state)]
+    is_over = found.state == Campaign.State.LIVE and found.is_over(now=timezone.now())
+    return ("resume", *moves) if is_over else moves
 
 
 @require_POST
@@ -163,13 +179,7 @@ def move_campaign(request: HttpRequest, study: Study, number: int, move: str) ->
     found = _campaign(study, number)
     now = timezone.now()
     try:
-        if move == "start":
-            marketplace = marketplace_of(found)
-            moved = actions.start_campaign(
-                campaign=found, marketplace=marketplace, by=signed_in(request), now=now
-            )
-            messages.success(request, _("The campaign: %(state)s.") % {"state": moved.get_state_display()})
-        elif move in MOVES:
+        if move in MOVES:
             moved = MOVES[move](campaign=found, by=signed_in(request), now=now)
             messages.success(request, _("The campaign: %(state)s.") % {"state": moved.get_state_display()})
         elif move in PAYS:

@@ -23,8 +23,10 @@ from recruitment import actions
 from recruitment.errors import CannotPay, RecruitmentError
 from recruitment.models import Campaign, Payment, Submission
 from recruitment.platforms import abilities_of
+from recruitment.queueing import now_or_never
 
 ON_A_PAGE = 50
+SEND_AGAIN_TASK = "recruitment.tasks.send_again"
 
 
 @never_cache
@@ -39,6 +41,7 @@ def work(request: HttpRequest, study: Study, number: int) -> HttpResponse:
         "campaign": campaign,
         "page": page,
         "rows": [_row(study, submission) for submission in page],
+        "abilities": abilities_of(campaign.platform, campaign.environment),
         "may_change": Right.CHANGE in rights_in(request.user, study),
     }
     return render(request, "dashboard/work.html", context)
@@ -74,6 +77,34 @@ def send_again(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     return redirect("dashboard:payments", slug=study.slug)
 
 
+@require_POST
+@study_page(post=Right.CHANGE)
+def take_back(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """Take a rejection back that has not been carried out."""
+    payment = get_object_or_404(
+        Payment.objects.select_related("submission__campaign"), pk=number, submission__campaign__study=study
+    )
+    try:
+        actions.withdraw_rejection(payment=payment, by=signed_in(request), now=timezone.now())
+        messages.success(request, _("Taken back: the work waits for a decision again."))
+    except RecruitmentError as error:
+        messages.error(request, str(error))
+    return redirect("dashboard:work", slug=study.slug, number=payment.submission.campaign.number)
+
+
+@require_POST
+@study_page(post=Right.CHANGE)
+def send_all_again(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """Have a worker send everything of a campaign again that waits for better times or was refused."""
+    campaign = get_object_or_404(Campaign, study=study, number=number)
+    try:
+        now_or_never(SEND_AGAIN_TASK, campaign.pk, signed_in(request).pk)
+        messages.success(request, _("A worker sends it now. It can take a few minutes."))
+    except RecruitmentError as error:
+        messages.error(request, str(error))
+    return redirect("dashboard:payments", slug=study.slug)
+
+
 def decide_about(submission: Submission, way: str, request: HttpRequest, *, by: User | None) -> None:
     """What a form of the page says about a piece of work. Raises :class:`RecruitmentError`."""
     now = timezone.now()
@@ -85,7 +116,7 @@ def decide_about(submission: Submission, way: str, request: HttpRequest, *, by: 
             submission=submission, amount=said["amount"], reason=said["reason"], by=by, now=now
         )
     elif way == "reject":
-        said = _valid(rejection_form(submission.platform, request.POST))
+        said = _valid(rejection_form(submission.campaign, request.POST))
         actions.reject(
             submission=submission,
             reason=said["reason"],
@@ -97,9 +128,9 @@ def decide_about(submission: Submission, way: str, request: HttpRequest, *, by: 
         raise CannotPay(_("Say what is to be done with this work. Nothing was changed."))
 
 
-def rejection_form(platform: str, data: Any = None) -> RejectionForm:
-    """The form of a rejection, with what the platform asks for."""
-    abilities = abilities_of(platform)
+def rejection_form(campaign: Campaign, data: Any = None) -> RejectionForm:
+    """The form of a rejection, with what its platform asks for."""
+    abilities = abilities_of(campaign.platform, campaign.environment)
     return RejectionForm(
         data, categories=abilities.rejection_categories, shortest=abilities.shortest_rejection
     )
@@ -127,5 +158,5 @@ def _row(study: Study, submission: Submission) -> dict[str, Any]:
         "waits": submission.waits,  # type: ignore[attr-defined]  # annotated by work_of
         "may_have_bonus": submission.status == Submission.Status.APPROVED
         or any(payment.state != Payment.State.FAILED for payment in decided),
-        "rejection": rejection_form(submission.platform),
+        "rejection": rejection_form(submission.campaign),
     }

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
+from django.db.models import Count, Exists, IntegerField, Model, OuterRef, Q, QuerySet, Subquery, Sum, Value
+from django.db.models.functions import Coalesce
 
 from accounts.models import PlatformIdentity
 from annotation.models import Assignment, Study, WorkSession
 from annotation.rules import pseudonym
-from recruitment.models import Campaign, Difference, Grant, Payment, Submission
+from recruitment.models import Campaign, Difference, Grant, Payment, Submission, Visit
 from recruitment.pay import HourlyPay
 from recruitment.prolific.money import pay_warning
 from recruitment.reconciliation.queries import HANDED_IN
@@ -30,23 +32,31 @@ class Money:
     """Payments that the platform refused."""
 
 
-def campaigns_of(study: Study) -> QuerySet[Campaign]:
-    """The study's campaigns with what came of them, the newest first."""
+def campaigns_of(study: Study, *, now: datetime) -> QuerySet[Campaign]:
+    """The study's campaigns with what came of them, the newest first.
+
+    Each count is a query of its own over its own rows: joined, the rows of one would multiply the others'.
+    """
+    visits = Visit.objects.filter(campaign=OuterRef("pk"))
+    confirmed = visits.filter(session__state=WorkSession.State.CONFIRMED)
+    differences = Difference.objects.filter(campaign=OuterRef("pk"), settled_at=None)
+    is_over = Q(state=Campaign.State.LIVE, offered_until__lte=now)
     return (
         Campaign.objects.filter(study=study)
         .annotate(
-            arrived=Count("visits", distinct=True),
-            confirmed=Count(
-                "visits",
-                filter=Q(visits__session__state=WorkSession.State.CONFIRMED),
-                distinct=True,
-            ),
-            open_differences=Count("differences", filter=Q(differences__settled_at=None), distinct=True),
-            made=Count("postings", filter=~Q(postings__remote_id=""), distinct=True),
-            wanted=Count("postings", distinct=True),
+            arrived=_number_of(visits),
+            confirmed=_number_of(confirmed),
+            open_differences=_number_of(differences),
+            offer_is_over=is_over,
         )
         .order_by("-number")
     )
+
+
+def _number_of(rows: QuerySet[Model]) -> Coalesce:
+    """How many rows there are of a campaign, as a column of it."""
+    counted = rows.order_by().values("campaign").annotate(number=Count("pk")).values("number")
+    return Coalesce(Subquery(counted, output_field=IntegerField()), Value(0))
 
 
 def visits_by_state(campaign: Campaign) -> dict[str, int]:
@@ -102,13 +112,28 @@ def refused_grants(campaign: Campaign) -> Refused:
     return Refused(failed.count(), newest.problem if newest else "")
 
 
+def to_send_again(campaign: Campaign) -> int:
+    """What waits for credentials or money, and the approvals and qualifications that were refused."""
+    payments = Payment.objects.filter(submission__campaign=campaign)
+    newer = Payment.objects.filter(
+        submission=OuterRef("submission"), kind__in=["approval", "rejection"], pk__gt=OuterRef("pk")
+    )
+    refused = payments.filter(~Exists(newer), kind="approval", state="failed")
+    waiting = payments.filter(state__in=["requested", "sending"], next_try_at__isnull=False)
+    unsent = Q(state__in=["requested", "leaving"], next_try_at__isnull=False)
+    grants = campaign.grants.filter(unsent | Q(state="failed", kind="qualified"))
+    return refused.count() + waiting.count() + grants.count()
+
+
 def work_of(campaign: Campaign) -> QuerySet[Submission]:
     """What was handed in on the platform, with its visit and payments; what waits for a decision first."""
-    decided = Payment.objects.filter(submission=OuterRef("pk"), kind__in=["approval", "rejection"])
+    decided = Payment.objects.filter(submission=OuterRef("pk"), kind__in=["approval", "rejection"]).exclude(
+        kind="rejection", state="failed"  # taken back, or refused: it waits again
+    )
     return (
         Submission.objects.filter(campaign=campaign, status__in=HANDED_IN)
         .annotate(waits=Q(status=Submission.Status.SUBMITTED) & ~Exists(decided))
-        .select_related("visit__session")
+        .select_related("campaign", "visit__session")
         .prefetch_related("payments")
         .order_by("-waits", "-pk")
     )

@@ -12,8 +12,15 @@ from django.utils.translation import gettext_lazy as _
 from annotation.models import Study
 from dashboard.study_forms import StudyForm
 from recruitment.actions import CampaignSettings
-from recruitment.campaigns import SEATS_OF_A_TEST, fair_reward, seats_needed
+from recruitment.campaigns import (
+    MOST_SEATS,
+    SEATS_OF_A_TEST,
+    fair_reward,
+    has_one_posting,
+    seats_needed,
+)
 from recruitment.models import Campaign
+from recruitment.prolific.payloads import REVIEW_DAYS
 
 MTURK = "mturk"
 MINUTES_OF_A_TEST = 10
@@ -49,7 +56,11 @@ class CampaignForm(StudyForm):
     seats = forms.IntegerField(
         label=_("Pieces of work"),
         min_value=1,
-        help_text=_("How many are offered in all. Filled in: as many as the study needs."),
+        max_value=MOST_SEATS,
+        help_text=_(
+            "How many are offered in all. Filled in: as many as the votes still wanted take, with the hidden "
+            "checks that come among them."
+        ),
     )
     seats_per_posting = forms.IntegerField(
         label=_("People per HIT"),
@@ -116,7 +127,9 @@ class CampaignForm(StudyForm):
 
     def _not_asked(self) -> list[str]:
         names = [] if self.purpose == Campaign.Purpose.STORIES else ["stories_per_visit"]
-        return names if self.platform == MTURK else [*names, "seats_per_posting", "masters_only", "keywords"]
+        if has_one_posting(self.platform, self.purpose):
+            names.append("seats_per_posting")
+        return names if self.platform == MTURK else [*names, "masters_only", "keywords"]
 
     @classmethod
     def of(cls, study: Study, *, platform: str, purpose: str, data: Any = None) -> CampaignForm:
@@ -163,10 +176,10 @@ class CampaignForm(StudyForm):
             self.add_error(None, problem)
 
     def settings(self) -> CampaignSettings:
-        """The campaign in a valid form. A platform that posts everything at once has one posting."""
+        """The campaign in a valid form. Where there is one posting, all seats are in it."""
         given = dict(self.cleaned_data)
-        if self.platform != MTURK:
-            given["seats_per_posting"] = min(given["seats"], 32_767)
+        given.setdefault("seats_per_posting", given["seats"])
+        given.setdefault("days_to_review", REVIEW_DAYS)
         return CampaignSettings(platform=self.platform, purpose=self.purpose, **given)
 
 
@@ -180,7 +193,7 @@ class BonusForm(StudyForm):
     """What somebody is paid on top."""
 
     amount = forms.DecimalField(label=_("Amount"), max_digits=8, decimal_places=2, min_value=Decimal("0.01"))
-    reason = forms.CharField(label=_("Reason, which the person reads"), max_length=2000)
+    reason = forms.CharField(label=_("Reason"), max_length=2000)
 
 
 class DecisionForm(StudyForm):

@@ -6,17 +6,22 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
 from accounts.actions import ensure_researcher
 from annotation.models import Study
+from dashboard.recruiting import figures
 from recruitment import actions, tasks
+from recruitment.marketplace import NotConfigured
 from recruitment.models import Campaign, Difference, Grant, Payment, Submission
 from tests import builders
 from tests.doubles.mturk.server import KEY_ID, SECRET, MTurkDouble
@@ -82,7 +87,7 @@ def said(client: Client, page: str, *more: Any, **data: Any) -> str:
 
 
 def test_from_the_form_to_a_campaign_that_people_see(
-    study: Study, boss: Client, double: MTurkDouble, queued: list[tuple[str, list[Any]]]
+    study: Study, boss: Client, double: MTurkDouble, queued: list[tuple[str, list[Any]]], settings: Any
 ) -> None:
     form = filled(boss, "new_campaign", "mturk", "stories") | {"description": "Two sentences each."}
     assert (form["seats"], form["reward"]) == (6, Decimal("0.25")), (
@@ -109,10 +114,55 @@ def test_from_the_form_to_a_campaign_that_people_see(
     assert "being put on the platform" in said(boss, "move_campaign", 1, "widen", more="3")
     tasks.carry_out(campaign.pk)
     assert "3 / 3" in words(boss, "campaign", 1)
-    assert "The campaign: paused" in said(boss, "move_campaign", 1, "pause")
-    assert "The campaign: ended" in said(boss, "move_campaign", 1, "end")
+    assert "The campaign: is being paused" in said(boss, "move_campaign", 1, "pause")
+    shown = words(boss, "campaign", 1)
+    assert "3 can still be taken" in shown
+    assert "Go on with it now" in shown
+    assert queued[-1] == ("recruitment.tasks.carry_out", [campaign.pk])
+    assert "The campaign: is being ended" in said(boss, "move_campaign", 1, "end")
+    account = settings.MTURK["live"]
+    settings.MTURK = {"live": dict.fromkeys(account, "")}
+    with pytest.raises(NotConfigured):
+        tasks.carry_out(campaign.pk)
+    settings.MTURK = {"live": account}
+    shown = words(boss, "campaign", 1)
+    assert "3 can still be taken" in shown
+    assert "docs/mechanical-turk.md" in shown, "why it is not ended stands on the page"
+    tasks.carry_out(campaign.pk)
     assert "1 · Mechanical Turk · stories ended 9 pieces of work offered" in words(boss, "recruitment")
     assert boss.post(address("move_campaign", 1, "burn")).status_code == 404
+
+
+def test_a_campaign_whose_days_are_over_says_so(
+    study: Study, boss: Client, double: MTurkDouble, queued: list[tuple[str, list[Any]]]
+) -> None:
+    draft = make_campaign(study)
+    said(boss, "move_campaign", draft.number, "start")
+    tasks.carry_out(draft.pk)
+    assert "Let people begin again" not in words(boss, "campaign", 1)
+    Campaign.objects.update(offered_until=timezone.now() - timedelta(hours=1))
+    assert "Nobody new can begin: the days on offer were over" in words(boss, "campaign", 1)
+    assert "Its days on offer are over" in words(boss, "recruitment")
+    said(boss, "move_campaign", 1, "resume")
+    tasks.carry_out(draft.pk)
+    assert "Nobody new can begin" not in words(boss, "campaign", 1)
+
+
+def test_the_list_counts_what_is_there_without_multiplying_it(double: MTurkDouble) -> None:
+    """Joined to one another, 10,800 visits and 3,600 HITs and 20 differences are 800 million rows."""
+    study = builders.make_study("open", stories=6)
+    desk = Desk(double, study)
+    desk.hand_in()
+    for _time in range(2):
+        desk.hand_in(confirmed=False)
+    stranger_on_a_platform(study)
+    with CaptureQueriesContext(connection) as asked:
+        newest, oldest = figures.campaigns_of(study, now=timezone.now()).values_list(
+            "arrived", "confirmed", "open_differences"
+        )
+    assert (newest, oldest) == ((0, 0, 1), (3, 1, 0))
+    assert len(asked) == 1
+    assert "JOIN" not in asked[0]["sql"].split('FROM "recruitment_campaign"')[-1]
 
 
 def test_a_site_without_an_account_says_what_to_set(study: Study, boss: Client) -> None:
@@ -166,14 +216,32 @@ def test_work_is_approved_rejected_and_given_a_bonus(study: Study, boss: Client,
     assert "5 pieces of work are topped up" in post("move_campaign", 1, "top_up")
     double.world.deposit = Decimal(1)
     desk.send_all()
-    shown = boss.get(page("payments")).content.decode()
-    assert shown.count("Send it again") == 5
+    shown = " ".join(boss.get(page("payments")).content.decode().split())
+    assert shown.count("It is asked again by itself") == 5
+    assert "Send all 5 that wait or were refused again" in shown
     double.world.deposit = Decimal(100)
-    refused = Payment.objects.filter(state="failed").first()
-    assert refused is not None
-    post("send_again", refused.pk)
-    assert "only once" in post("send_again", refused.pk)
-    assert boss.get(page("payments")).content.decode().count("Send it again") == 4
+    assert "A worker sends it now" in post("send_all_again", 1)
+    assert tasks.send_again(desk.campaign.pk, User.objects.get().pk) == 5
+    desk.send_all()
+    assert "that wait" not in boss.get(page("payments")).content.decode()
+
+
+def test_a_rejection_is_taken_back_and_the_work_waits_again(
+    study: Study, boss: Client, double: MTurkDouble
+) -> None:
+    desk = Desk(double, builders.make_study("open", stories=4))
+    work = desk.hand_in()
+    rejection = actions.reject(submission=work, reason="Nothing was read.", by=None, now=timezone.now())
+    payments = reverse("dashboard:payments", args=["open"])
+    assert "Take it back" in boss.get(payments).content.decode()
+    shown = boss.post(reverse("dashboard:take_back", args=["open", rejection.pk]), follow=True)
+    assert "waits for a decision again" in shown.content.decode()
+    assert "Approve and pay" in shown.content.decode()
+    again = reverse("dashboard:send_again", args=["open", rejection.pk])
+    assert boss.get(payments).content.decode().count("Send it again") == 1
+    boss.post(again)
+    assert "only once" in boss.post(again, follow=True).content.decode()
+    assert "Send it again" not in boss.get(payments).content.decode()
 
 
 def test_each_difference_can_be_dealt_with(

@@ -344,11 +344,11 @@ def test_a_test_is_one_posting_and_more_of_it_costs_what_is_made(
     campaign = put_up(start(make_campaign(study, TEST, seats=5, seats_per_posting=2), platform), platform)
     assert seats_there(double) == [5], "or the same person could take it again"
     priced = cost_of_seats(campaign, platform, 4)
-    held = double.world.deposit - platform.balance()
+    held = double.world.deposit - (platform.balance() or 0)
     ask(actions.add_seats, campaign, marketplace=platform, more=4)
     campaign = put_up(campaign, platform)
     assert (seats_there(double), campaign.seats) == ([9], 9)
-    assert double.world.deposit - platform.balance() - held == priced
+    assert double.world.deposit - (platform.balance() or 0) - held == priced
     with pytest.raises(CannotRecruit, match="never widens a HIT for fewer than 10 people"):
         ask(actions.add_seats, campaign, marketplace=platform, more=1)
     campaign.refresh_from_db()
