@@ -78,7 +78,7 @@ def visit_token(claim: VisitClaim) -> str:
 
 
 def read_visit_token(token: str, *, however_old: bool = False) -> VisitClaim:
-    """What the token claims. Raises :class:`ExpiredToken`, unless ``however_old``, or :class:`InvalidToken`."""
+    """What the token claims. Raises :class:`InvalidToken`; unless ``however_old``, :class:`ExpiredToken`."""
     try:
         life = None if however_old else timedelta(days=settings.VISIT_TOKEN_DAYS)
         value = _visit().unsign(token, max_age=life)

@@ -48,9 +48,11 @@ def ending_of(visit: Visit, *, now: datetime) -> Ending:
         story_limit=session.story_limit,
         stories_submitted=session.stories_submitted,
         passed=_passed(person) if session.story_limit == 0 else None,
-        declined=person.state in (State.DECLINED, State.WITHDRAWN),
+        left=person.state in (State.DECLINED, State.WITHDRAWN),
+        suspended=person.state == State.SUSPENDED,
         may_go_on=_may_go_on(person, session, now=now),
         handed_in=visit.handed_in_at is not None,
+        was_partial=visit.is_partial,
     )
 
 
@@ -61,7 +63,7 @@ def way_to_hand_in(visit: Visit, ending: Ending) -> WayBack | None:
     if campaign.platform == PlatformIdentity.Platform.MTURK:
         fields = {ASSIGNMENT: visit.hit_assignment, RECEIPT: visit.receipt}
         return WayBack(submit_address(visit.submit_to), fields) if ending.is_work else None
-    if ending == Ending.COMPLETED:
+    if ending in (Ending.COMPLETED, Ending.PARTIAL):
         return _with_code(campaign, campaign.completion_code)
     if ending == Ending.SCREENED_OUT:
         return _with_code(campaign, campaign.screen_out_code or campaign.completion_code)

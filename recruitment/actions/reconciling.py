@@ -35,6 +35,7 @@ FLAGS = {
     Step.FLAG_NOT_HANDED_IN: Difference.Kind.NOT_HANDED_IN,
     Step.FLAG_DECIDED_THERE: Difference.Kind.DECIDED_THERE,
     Step.FLAG_DOUBTED_BUT_THERE: Difference.Kind.DOUBTED_BUT_THERE,
+    Step.FLAG_PARTIAL: Difference.Kind.PARTIAL,
 }
 UNPROVEN = (Difference.Kind.WRONG_RECEIPT, Difference.Kind.NO_DATA)
 """Differences about work that is not confirmed unless a researcher says so."""

@@ -59,9 +59,12 @@ def note_refused_visit(*, study: Study, problem: Problem, campaign_number: int, 
 
 
 @transaction.atomic
-def send_to_hand_in(*, visit: Visit, now: datetime) -> None:
-    """Remember when the person was first sent to hand the work in."""
-    Visit.objects.filter(pk=visit.pk, handed_in_at=None).update(handed_in_at=now)
+def send_to_hand_in(*, visit: Visit, is_partial: bool = False, now: datetime) -> None:
+    """Remember when the person was first sent to hand the work in, and whether it is whole.
+
+    ``is_partial``: they stopped of their own accord or were suspended, before it was.
+    """
+    Visit.objects.filter(pk=visit.pk, handed_in_at=None).update(handed_in_at=now, is_partial=is_partial)
 
 
 def _posting(campaign: Campaign, arrival: Arrival) -> Posting:

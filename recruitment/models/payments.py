@@ -76,6 +76,7 @@ class Difference(models.Model):
         NOT_HANDED_IN = "not_handed_in", _("done here, not handed in there")
         DECIDED_THERE = "decided_there", _("decided there, not by us")
         DOUBTED_BUT_THERE = "doubted_but_there", _("given up here, then handed in there")
+        PARTIAL = "partial", _("handed in with fewer stories than asked for")
 
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="differences")
     kind = models.CharField(max_length=20, choices=Kind)

@@ -35,6 +35,7 @@ class Step(enum.StrEnum):
     FLAG_NOT_HANDED_IN = "flag_not_handed_in"
     FLAG_DECIDED_THERE = "flag_decided_there"
     FLAG_DOUBTED_BUT_THERE = "flag_doubted_but_there"
+    FLAG_PARTIAL = "flag_partial"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,7 @@ class Here:
     ``was_given_work``: they were shown a story or began the test; whoever found nothing to do was not.
     ``is_known``: the platform itself has said that it is this person, by a proof at the arrival or by telling
     that they gave the work back. Anybody can type somebody's id, and must not shut them out with it.
+    ``is_partial``: handed in with fewer stories than were asked for, by somebody who left or was suspended.
     """
 
     session: str
@@ -56,6 +58,7 @@ class Here:
     passed_test: bool = False
     was_given_work: bool = True
     is_known: bool = False
+    is_partial: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +98,7 @@ def plan(
         return [Step.FLAG_WRONG_RECEIPT, *_decided(there, decision)]
     if not rules.returns_receipt and not here.may_hand_in:
         return [Step.FLAG_WRONG_RECEIPT, *_decided(there, decision)]
-    return [*_confirmed(here), *_paid(there, rules, decision), *_decided(there, decision)]
+    return [*_confirmed(here), *_paid(here, there, rules, decision), *_decided(there, decision)]
 
 
 def _confirmed(here: Here) -> list[Step]:
@@ -109,9 +112,13 @@ def _confirmed(here: Here) -> list[Step]:
     return steps
 
 
-def _paid(there: There, rules: Rules, decision: str | None) -> list[Step]:
-    waits = there.status == Status.SUBMITTED and decision is None
-    return [Step.APPROVE] if waits and rules.approves_by_itself else []
+def _paid(here: Here, there: There, rules: Rules, decision: str | None) -> list[Step]:
+    """Whoever stopped of their own accord, or was suspended, is paid by a researcher's word alone."""
+    if there.status != Status.SUBMITTED or decision is not None:
+        return []
+    if here.is_partial:
+        return [Step.FLAG_PARTIAL]
+    return [Step.APPROVE] if rules.approves_by_itself else []
 
 
 def _decided(there: There, decision: str | None) -> list[Step]:

@@ -92,6 +92,7 @@ def here(visit: Visit) -> Here:
         expires_at=session.expires_at,
         passed_test=is_test and person.state == Enrollment.State.QUALIFIED,
         was_given_work=_began_test(person) if is_test else session.assignments.exists(),
+        is_partial=visit.is_partial and not finished,
         is_known=not session.identity_claimed or visit.left_told_at is not None,
     )
 
@@ -136,8 +137,9 @@ def _decisions(submission: OuterRef) -> QuerySet[Payment]:
 
 
 def hourly_pay_of(campaign: Campaign) -> HourlyPay | None:
-    """What the campaign has paid by the hour: from coming to handing in, of confirmed work."""
-    times = campaign.visits.filter(session__state=WorkSession.State.CONFIRMED, handed_in_at__isnull=False)
+    """What the campaign has paid by the hour: from coming to handing in, of confirmed work done in full."""
+    confirmed = campaign.visits.filter(session__state=WorkSession.State.CONFIRMED, is_partial=False)
+    times = confirmed.filter(handed_in_at__isnull=False)
     seconds = [
         (handed_in - arrived).total_seconds()
         for arrived, handed_in in times.values_list("arrived_at", "handed_in_at")
@@ -156,7 +158,7 @@ def to_top_up(campaign: Campaign) -> QuerySet[Submission]:
 
 
 def to_approve(campaign: Campaign) -> QuerySet[Submission]:
-    """Work of confirmed visits that was handed in and that nobody has decided."""
+    """Work of confirmed visits that was handed in in full and that nobody has decided."""
     confirmed = Q(visit__session__state=WorkSession.State.CONFIRMED, status=Submission.Status.SUBMITTED)
-    work = Submission.objects.filter(confirmed, campaign=campaign)
+    work = Submission.objects.filter(confirmed, campaign=campaign, visit__is_partial=False)
     return work.filter(~Exists(_decisions(OuterRef("pk")))).order_by("pk")

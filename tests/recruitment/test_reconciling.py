@@ -8,12 +8,15 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from accounts.models import PlatformIdentity
+from annotation import actions as annotation_actions
 from annotation.models import Assignment, Event, Story, WorkSession
 from recruitment import actions
 from recruitment.errors import CannotSettle
+from recruitment.links import visit_path
 from recruitment.marketplace import Status, Unreachable, Work
 from recruitment.models import Campaign, Difference, Grant, Payment, Submission, Visit
 from recruitment.mturk.actions import take_hint
@@ -96,6 +99,26 @@ def test_work_without_our_receipt_waits_for_somebody(desk: Desk) -> None:
     found = Difference.objects.get()
     assert (found.settled_how, Payment.objects.count()) == ("It is all there.", 1)
     assert Event.objects.filter(subject=f"wrong_receipt {found.pk}", note="It is all there.").exists()
+
+
+@pytest.mark.usefixtures("client")
+def test_whoever_leaves_before_the_work_is_done_counts_and_is_paid_by_a_researcher_alone() -> None:
+    with MTurkDouble() as double:
+        desk = Desk(double, builders.make_study(stories=2), replace(STORIES, seats=3, stories_per_visit=2))
+        visit = desk.come()
+        desk.answer(visit)
+        annotation_actions.withdraw(enrollment=visit.enrollment, now=timezone.now())
+        assert Client().get(f"{visit_path(visit)}hand-in/").status_code == 200
+        desk.submit(visit)
+        for _time in range(2):
+            desk.sweep()
+        difference = only_difference(Kind.PARTIAL)
+        assert (votes(visit), desk.charges()) == ([State.SUBMITTED], [])
+        assert actions.approve_waiting(campaign=desk.campaign, by=None, now=timezone.now()) == []
+        assert difference.submission is not None
+        actions.approve(submission=difference.submission, by=None, now=timezone.now())
+        desk.send_all()
+        assert desk.charges() == [("0.25", "0.05")]
 
 
 def test_settling_twice_keeps_the_first_word(desk: Desk) -> None:

@@ -227,22 +227,46 @@ def test_whoever_declines_is_told_to_return_the_hit(trial: Campaign) -> None:
 
 def test_work_that_ends_early_is_handed_in_and_work_that_never_began_returned(campaign: Campaign) -> None:
     person = qualified_worker(campaign.study)
+    qualified_worker(campaign.study, "A2")
     browser = come(campaign)
     answer(browser)
-    annotation_actions.suspend(enrollment=person, by=None, now=timezone.now(), reason="too fast")
+    Assignment.objects.filter(state="leased").update(state="expired")  # what is held may be finished
+    annotation_actions.pause_study(study=campaign.study, by=None, now=timezone.now())
     browser.open(visit_path(newest_visit()))
     assert "hand in the one story of 2" in said(browser)
     assert personal_link(person) not in said(browser)
     browser.open(browser.document.xpath("//section//a[contains(@class, 'button')]/@href")[0])
     assert forms(browser)[0][0] == f"{SUBMIT_TO}/mturk/externalSubmit"
+    assert not newest_visit().is_partial, "stopped by us"
 
-    qualified_worker(campaign.study, "A2")
-    annotation_actions.pause_study(study=campaign.study, by=None, now=timezone.now())
     other = come(campaign, workerId="A2", assignmentId="3OTHER")
     assert "Nothing to hand in" in said(other)
     assert "“Return”" in said(other)
     other.open(visit_path(newest_visit()).removesuffix("/") + "/hand-in/")
     assert (other.heading, newest_visit().handed_in_at) == ("Nothing to hand in", None)
+
+
+@pytest.mark.parametrize("end", ["leaves", "is suspended"])
+def test_whoever_stops_before_the_work_is_done_hands_it_in_to_a_researcher(
+    campaign: Campaign, end: str
+) -> None:
+    person, now = qualified_worker(campaign.study), timezone.now()
+    browser = come(campaign)
+    answer(browser)
+    if end == "leaves":
+        annotation_actions.withdraw(enrollment=person, now=now)
+    else:
+        annotation_actions.suspend(enrollment=person, by=None, now=now, reason="too fast")
+    path = visit_path(newest_visit())
+    browser.open(path)
+    assert "You answered 1 of 2 stories" in said(browser)
+    assert personal_link(person) not in said(browser)
+    for _time in range(2):
+        browser.open(f"{path}hand-in/")
+        assert "a researcher decides what is paid" in said(browser)
+        assert "You are paid once" not in said(browser)
+    assert forms(browser)[0][0] == f"{SUBMIT_TO}/mturk/externalSubmit"
+    assert newest_visit().is_partial
 
 
 def test_work_that_can_go_on_is_not_handed_in_unfinished(campaign: Campaign) -> None:

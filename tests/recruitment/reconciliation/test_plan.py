@@ -31,6 +31,17 @@ def steps(
     return plan(here, there, rules, decision=decision, now=NOW)
 
 
+def test_work_of_whoever_left_before_it_was_done_counts_and_is_paid_by_a_researcher_alone() -> None:
+    partial, there = replace(DONE, answers=1, is_partial=True), There(Status.SUBMITTED, "R-1")
+    assert steps(partial, there) == [Step.CONFIRM, Step.FLAG_PARTIAL]
+    assert steps(partial, there, replace(RULES, approves_by_itself=False)) == [
+        Step.CONFIRM,
+        Step.FLAG_PARTIAL,
+    ]
+    decided = steps(partial, There(Status.APPROVED, "R-1"), decision="approval")
+    assert decided == [Step.CONFIRM]
+
+
 def test_work_that_both_sides_know_is_confirmed_and_approved() -> None:
     assert steps(DONE, There(Status.SUBMITTED, "R-1")) == [Step.CONFIRM, Step.APPROVE]
 
@@ -131,6 +142,7 @@ heres = st.none() | st.builds(
     answers=st.integers(0, 3),
     expires_at=st.sampled_from([NOW - timedelta(hours=1), NOW + timedelta(hours=1)]),
     passed_test=st.booleans(),
+    is_partial=st.booleans(),
 )
 theres = st.none() | st.builds(
     There, status=st.sampled_from(list(Status)), receipt=st.sampled_from(["", "R-1", "R-2"])
@@ -155,6 +167,8 @@ def test_money_and_votes_follow_only_from_what_the_platform_lists_and_we_have(
         assert there.status in HANDED_IN
         assert not rules.returns_receipt or here.receipt == there.receipt
     if found & MONEY:
+        assert here is not None
+        assert not here.is_partial
         assert decision is None
         assert there is not None
         assert there.status == Status.SUBMITTED
