@@ -59,13 +59,16 @@ class Chart:
 
 
 def in_lines(name: str) -> str:
-    """A long name in several lines, broken after spaces, hyphens, underscores, slashes and dots."""
+    """A long name in several lines, broken after spaces, hyphens, underscores, slashes and dots.
+
+    Only the one space that a break stands for is lost, so that two names never become one.
+    """
     lines = [""]
     for part in re.findall(r"[^\s_\-/.]*[\s_\-/.]?", name):
         if lines[-1] and len(lines[-1]) + len(part.rstrip()) > LABEL_LETTERS:
             lines.append("")
         lines[-1] += part
-    return "\n".join(line.rstrip(" ") for line in lines)
+    return "\n".join([*(line.removesuffix(" ") for line in lines[:-1]), lines[-1]])
 
 
 def named(field: str, *, title: str | None = None, sort: Sequence[str] | None = None) -> dict[str, Any]:

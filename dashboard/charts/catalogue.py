@@ -46,7 +46,7 @@ def _verdicts(source: Source) -> Chart | None:
 
 
 def _votes(source: Source) -> Chart | None:
-    return votes.votes(source.document["hourly"])
+    return votes.votes(source.document["hourly"], now=source.begun_at)
 
 
 def _progress(source: Source) -> Chart | None:

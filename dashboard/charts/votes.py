@@ -10,6 +10,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from dashboard.charts.base import Chart, Column, Row, tooltips
+from dashboard.figures.forecast import hour_of
 
 MOST_HOURS = 72
 """With more hours than these, votes are counted by day."""
@@ -17,11 +18,16 @@ FARTHEST = 3
 """Times the time to the expected finish that the chart looks ahead."""
 
 
-def votes(hourly: Mapping[int, int]) -> Chart | None:
-    """Votes per hour, or per day (UTC); ``hourly`` maps hours since 1970 to votes. None without any."""
+def votes(hourly: Mapping[int, int], *, now: datetime) -> Chart | None:
+    """Votes per hour, or per day (UTC); ``hourly`` maps hours since 1970 to votes. None without any.
+
+    Of whole hours or days only: the one that runs at ``now`` would always look like a drop.
+    """
+    hours = _step(hourly)
+    running = hour_of(now) // hours
+    hourly = {hour: count for hour, count in hourly.items() if hour // hours < running}
     if not hourly:
         return None
-    hours = _step(hourly)
     rows: list[dict[str, Any]] = [
         {"from": _moment(begin * hours), "until": _moment((begin + 1) * hours), "votes": count}
         for begin, count in _counts(hourly, hours).items()
@@ -43,7 +49,11 @@ def votes(hourly: Mapping[int, int]) -> Chart | None:
             else _("Most votes in an hour: %(votes)s, from %(at)s on.")
         )
         % found,
-        how=_("Counted votes by when they were given; times are UTC."),
+        how=(
+            _("Counted votes by when they were given, without the day that is running; times are UTC.")
+            if day
+            else _("Counted votes by when they were given, without the hour that is running; times are UTC.")
+        ),
         columns=columns,
         rows=rows,
         drawing={
@@ -130,7 +140,7 @@ def progress(
 
 
 def _step(hourly: Mapping[int, int]) -> int:
-    return 1 if max(hourly) - min(hourly) < MOST_HOURS else 24
+    return 1 if not hourly or max(hourly) - min(hourly) < MOST_HOURS else 24
 
 
 def _counts(hourly: Mapping[int, int], hours: int) -> dict[int, int]:

@@ -47,16 +47,18 @@ def test_retention_is_ranked_with_intervals_and_says_the_extremes() -> None:
 
 
 def test_votes_are_counted_by_hour_and_by_day_without_gaps() -> None:
-    chart = votes.votes({HOUR: 2, HOUR + 2: 5})
+    chart = votes.votes({HOUR: 2, HOUR + 2: 5, HOUR + 3: 1}, now=NOW + timedelta(hours=3))
     assert chart is not None
     assert [found["votes"] for found in chart.rows] == [2, 0, 5]
     assert chart.rows[0]["from"] == "2026-05-04T12:00:00Z"
     assert chart.title == "Votes per hour"
-    by_day = votes.votes({HOUR: 2, HOUR + 1: 1, HOUR + 96: 5})
+    days = {HOUR: 2, HOUR + 1: 1, HOUR + 96: 5, HOUR + 120: 1}
+    by_day = votes.votes(days, now=NOW + timedelta(days=5))
     assert by_day is not None
     assert [found["votes"] for found in by_day.rows] == [3, 0, 0, 0, 5]
     assert by_day.rows[0]["from"] == "2026-05-04T00:00:00Z"
-    assert votes.votes({}) is None
+    assert votes.votes({}, now=NOW) is None
+    assert votes.votes({HOUR: 1}, now=NOW) is None, "the hour that is running is no drop"
 
 
 def test_progress_runs_from_nothing_to_what_is_wanted_within_its_band() -> None:
@@ -99,6 +101,8 @@ def test_the_chart_of_people_is_bounded_and_says_so() -> None:
 
 def test_long_names_are_broken_where_they_can_be() -> None:
     assert in_lines("inside_reuse_labeled_containers") == "inside_reuse_\nlabeled_containers"
+    assert len({in_lines("x" * 15 + " " * spaces + "y" * 10) for spaces in (1, 2, 3)}) == 3
+    assert len({in_lines(name) for name in ("a", "a ", "a  b", "a b")}) == 4
     assert in_lines("claude-3-5-sonnet-20240620") == "claude-3-5-sonnet-\n20240620"
     for name in ("", "a", "x" * 50, "one two", "a//b", "=1+1", "tränen-und_so.weiter/hier"):
         assert in_lines(name).replace("\n", "").replace(" ", "") == name.replace(" ", "")
