@@ -201,6 +201,8 @@ class Abilities:
     """Whether what is handed in carries our receipt, so that it can be compared."""
     ends_offers: bool = False
     """Whether what is offered ends by itself after the days on offer, or only with its seats."""
+    tells_bonus_reason: bool = True
+    """Whether who gets a bonus reads why."""
     still_exists: bool = True
     notes: tuple[str, ...] = field(default=())
     """What people should know before they use it, in sentences."""

@@ -120,6 +120,13 @@ def send_payment(payment_id: int) -> None:
     actions.send_payment(payment_id=payment_id, marketplace=marketplace, now=database_now())
 
 
+@task(time_limit=1800)
+def send_again(campaign_id: int, by_id: int) -> int:
+    """Send everything of a campaign again that waits for better times or was refused; returns how much."""
+    campaign = Campaign.objects.get(pk=campaign_id)
+    return actions.ask_again_for_all(campaign=campaign, by=_researcher(by_id), now=timezone.now())
+
+
 @task(time_limit=240, autoretry_for=(Unreachable,), retry_backoff=10, max_retries=5)
 def send_grant(grant_id: int) -> None:
     """Have the platform put somebody into a group."""

@@ -128,7 +128,8 @@ def to_send_again(campaign: Campaign) -> int:
 def work_of(campaign: Campaign) -> QuerySet[Submission]:
     """What was handed in on the platform, with its visit and payments; what waits for a decision first."""
     decided = Payment.objects.filter(submission=OuterRef("pk"), kind__in=["approval", "rejection"]).exclude(
-        kind="rejection", state="failed"  # taken back, or refused: it waits again
+        kind="rejection",
+        state="failed",  # taken back, or refused: it waits again
     )
     return (
         Submission.objects.filter(campaign=campaign, status__in=HANDED_IN)

@@ -36,6 +36,7 @@ def abilities() -> Abilities:
         rejection_categories=tuple((code, str(label)) for code, label in CATEGORIES.items()),
         shortest_rejection=SHORTEST_REJECTION,
         returns_receipt=False,
+        tells_bonus_reason=False,
         notes=(
             _("Nobody may be turned away within a study: whoever takes the test is paid, passed or not."),
             _("Completion codes are the same for everybody and prove nothing; work is checked by its id."),

@@ -183,7 +183,9 @@ def test_too_little_money_is_said_with_the_sums(study: Study, boss: Client, doub
     assert Campaign.objects.get().state == State.DRAFT
 
 
-def test_work_is_approved_rejected_and_given_a_bonus(study: Study, boss: Client, double: MTurkDouble) -> None:
+def test_work_is_approved_rejected_and_given_a_bonus(
+    study: Study, boss: Client, double: MTurkDouble, queued: list[tuple[str, list[Any]]]
+) -> None:
     study = builders.make_study("open", stories=4, pay_rate=Decimal("15.00"))
     desk = Desk(double, study)
     works = [desk.hand_in(minutes=2) for _person in range(6)]
@@ -221,7 +223,9 @@ def test_work_is_approved_rejected_and_given_a_bonus(study: Study, boss: Client,
     assert "Send all 5 that wait or were refused again" in shown
     double.world.deposit = Decimal(100)
     assert "A worker sends it now" in post("send_all_again", 1)
-    assert tasks.send_again(desk.campaign.pk, User.objects.get().pk) == 5
+    name, args = queued[-1]
+    assert name == "recruitment.tasks.send_again"
+    assert tasks.send_again(*args) == 5
     desk.send_all()
     assert "that wait" not in boss.get(page("payments")).content.decode()
 
