@@ -87,7 +87,7 @@ def withdraw(request: HttpRequest, study: Study, number: int) -> HttpResponse:
         "failure": failure,
         "reason": request.POST.get("reason", ""),
         "longest": LONGEST_REASON,
-        "deposits": Deposit.objects.filter(release=release, state=Deposit.State.DONE),
+        "deposits": Deposit.objects.outside().filter(release=release),
         "samples": release.baseline_samples.select_related("study"),
     }
     return render(request, "dashboard/withdraw_release.html", context, status=422 if failure else 200)

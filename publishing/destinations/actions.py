@@ -6,7 +6,8 @@ killed, the row stays "being uploaded" and running it again completes both the p
 
 from __future__ import annotations
 
-from datetime import datetime
+import time
+from datetime import datetime, timedelta
 
 from django.db import transaction
 
@@ -40,17 +41,25 @@ def deposit_release(
     ``OSError`` as they come; the first of these two is
     recorded with its remedy. A place where the release is already is compared again.
     """
+    begun = time.monotonic()
     asked = request_deposit(release=release, destination=destination, by=by, now=now)
     try:
         deposited = destination.deposit(package, say)
     except DestinationError as error:
-        fail_deposit(deposit_id=asked.pk, error=error, by=by, now=now)
+        fail_deposit(deposit_id=asked.pk, error=error, by=by, now=_later(now, begun))
         raise
     except OSError as error:
         fault = DestinationError(f"The release's own files cannot be read ({type(error).__name__}).")
-        fail_deposit(deposit_id=asked.pk, error=fault, by=by, now=now)
+        fail_deposit(deposit_id=asked.pk, error=fault, by=by, now=_later(now, begun))
         raise
-    return finish_deposit(deposit_id=asked.pk, deposited=deposited, public=destination.public, by=by, now=now)
+    return finish_deposit(
+        deposit_id=asked.pk, deposited=deposited, public=destination.public, by=by, now=_later(now, begun)
+    )
+
+
+def _later(now: datetime, begun: float) -> datetime:
+    """``now`` as it has become: an upload takes minutes, in which the release may be withdrawn."""
+    return now + timedelta(seconds=time.monotonic() - begun)
 
 
 @transaction.atomic(durable=True)
@@ -58,8 +67,14 @@ def request_deposit(*, release: Release, destination: Destination, by: User | No
     """The deposit of this release at this place, as being uploaded; one that is done stays done.
 
     Raises ``ValueError`` for a release that is not published, and
-    :class:`~publishing.errors.Withdrawn` for one that was withdrawn.
+    :class:`~publishing.errors.Withdrawn` for one that was withdrawn. A withdrawal waits for this and sees
+    the deposit, or is seen here: both hold the release's row.
     """
+    release = (
+        Release.objects.select_for_update(of=("self",), no_key=True)
+        .select_related("study")
+        .get(pk=release.pk)
+    )
     if release.state != Release.State.PUBLISHED:
         raise ValueError(f"{release} is not published.")
     if release.withdrawn:
@@ -86,7 +101,10 @@ def request_deposit(*, release: Release, destination: Destination, by: User | No
 def finish_deposit(
     *, deposit_id: int, deposited: Deposited, public: bool, by: User | None, now: datetime
 ) -> Deposit:
-    """Record that the whole release stands at the place. One that is recorded so already stays as it is."""
+    """Record that the whole release stands at the place. One that is recorded so already stays as it is.
+
+    Where the release was withdrawn during the upload, the log says so: nobody was told of this copy.
+    """
     deposit = _locked(deposit_id)
     if deposit.state == Deposit.State.DONE and (deposit.url, deposit.public) == (deposited.url, public):
         return deposit
@@ -97,7 +115,8 @@ def finish_deposit(
     deposit.url = deposited.url
     deposit.manifest_sha256 = deposit.release.manifest_sha256
     deposit.save()
-    _record(deposit, Event.Type.DEPOSIT_DONE, by=by, now=now, note=deposit.url)
+    meanwhile = " (the release was withdrawn during the upload)" if deposit.release.withdrawn else ""
+    _record(deposit, Event.Type.DEPOSIT_DONE, by=by, now=now, note=f"{deposit.url}{meanwhile}")
     return deposit
 
 

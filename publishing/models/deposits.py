@@ -23,6 +23,10 @@ class DepositQuerySet(models.QuerySet["Deposit"]):
         """Those that anybody may be sent to."""
         return self.filter(state=Deposit.State.DONE, public=True)
 
+    def outside(self) -> DepositQuerySet:
+        """Those that stand at their place, or may once their upload ends."""
+        return self.filter(state__in=[Deposit.State.UPLOADING, Deposit.State.DONE])
+
 
 class Deposit(models.Model):
     """A published release at a place outside. Says where, never with what secret it came there.
@@ -92,3 +96,14 @@ class Deposit(models.Model):
 
     def __str__(self) -> str:
         return f"{self.release} at {self.place}"
+
+    @property
+    def is_underway(self) -> bool:
+        """Whether it is being uploaded, or was when its process ended."""
+        return self.state == self.State.UPLOADING
+
+    @property
+    def outlived_withdrawal(self) -> bool:
+        """Whether it came to its place after the release was withdrawn."""
+        withdrawal = self.release.withdrawn
+        return bool(withdrawal and self.done_at and self.done_at > withdrawal.withdrawn_at)

@@ -121,6 +121,8 @@ class Command(BaseCommand):
                 say=self._say,
             )
             url = done.url
+            if done.outlived_withdrawal:
+                self._say("The release was withdrawn during the upload. Say so at the place.")
         where = destination.place if destination.kind == addresses.ZIP else url
         if not as_json:
             return where

@@ -52,12 +52,13 @@ class Command(BaseCommand):
             )
         except NotWithdrawable as error:
             raise CommandError(str(error), returncode=REFUSED) from None
-        deposits = Deposit.objects.filter(release=release, state=Deposit.State.DONE)
+        deposits = Deposit.objects.outside().filter(release=release)
         places = [deposit.place for deposit in deposits]
         if options["json"]:
             facts = {"study": slug, "number": number, "reason": withdrawal.reason, "deposits": places}
             self.stdout.write(json.dumps(facts))
             return
         self.stdout.write(f"Release {number} of {slug} is withdrawn.")
-        for place in places:
-            self.stdout.write(f"It stands unmarked at {place}. Say there that it was withdrawn.")
+        for deposit in deposits:
+            stands = "is being uploaded to" if deposit.is_underway else "stands unmarked at"
+            self.stdout.write(f"It {stands} {deposit.place}. Say there that it was withdrawn.")
