@@ -22,6 +22,7 @@ from dashboard.recruiting.forms import BonusForm, RejectionForm
 from recruitment import actions
 from recruitment.errors import CannotPay, RecruitmentError
 from recruitment.models import Campaign, Payment, Submission
+from recruitment.models.payments import NEVER_APPROVED
 from recruitment.platforms import abilities_of
 from recruitment.queueing import now_or_never
 
@@ -156,7 +157,7 @@ def _row(study: Study, submission: Submission) -> dict[str, Any]:
         "minutes": minutes,
         "payments": payments,
         "waits": submission.waits,  # type: ignore[attr-defined]  # annotated by work_of
-        "may_have_bonus": submission.status == Submission.Status.APPROVED
+        "may_have_bonus": submission.status in (Submission.Status.APPROVED, *NEVER_APPROVED)
         or any(payment.state != Payment.State.FAILED for payment in decided),
         "rejection": rejection_form(submission.campaign),
     }

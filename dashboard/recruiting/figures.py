@@ -15,6 +15,7 @@ from accounts.models import PlatformIdentity
 from annotation.models import Assignment, Study, WorkSession
 from annotation.rules import pseudonym
 from recruitment.models import Campaign, Difference, Grant, Payment, Submission, Visit
+from recruitment.models.payments import NEVER_APPROVED
 from recruitment.pay import HourlyPay
 from recruitment.prolific.money import pay_warning
 from recruitment.reconciliation.queries import HANDED_IN
@@ -126,13 +127,19 @@ def to_send_again(campaign: Campaign) -> int:
 
 
 def work_of(campaign: Campaign) -> QuerySet[Submission]:
-    """What was handed in on the platform, with its visit and payments; what waits for a decision first."""
+    """What was handed in on the platform, or answered here and then returned there or left to run out.
+
+    Each with its visit and payments; what waits for a decision first.
+    """
     decided = Payment.objects.filter(submission=OuterRef("pk"), kind__in=["approval", "rejection"]).exclude(
         kind="rejection",
         state="failed",  # taken back, or refused: it waits again
     )
     return (
-        Submission.objects.filter(campaign=campaign, status__in=HANDED_IN)
+        Submission.objects.filter(
+            Q(status__in=HANDED_IN) | Q(status__in=NEVER_APPROVED, visit__session__stories_submitted__gt=0),
+            campaign=campaign,
+        )
         .annotate(waits=Q(status=Submission.Status.SUBMITTED) & ~Exists(decided))
         .select_related("campaign", "visit__session")
         .prefetch_related("payments")

@@ -19,6 +19,7 @@ from recruitment.actions.sending import SEND_TASK, lock_submission, record_payme
 from recruitment.errors import CannotPay
 from recruitment.marketplace import Status
 from recruitment.models import Campaign, Payment, Submission, Visit
+from recruitment.models.payments import NEVER_APPROVED
 from recruitment.queueing import soon
 from recruitment.reconciliation.queries import hourly_pay_of, to_approve, to_top_up
 
@@ -81,8 +82,9 @@ def give_bonus(
 ) -> Payment:
     """Pay something on top for a piece of work. A top-up to the hourly rate is paid once for each.
 
-    Raises :class:`CannotPay` for an amount that is no whole number of cents above zero, without a reason,
-    for work that is not approved, and for a second top-up.
+    Work that can never be approved, because it was returned or ran out of time there, can have a bonus for
+    what was done of it. Raises :class:`CannotPay` for an amount that is no whole number of cents above zero,
+    without a reason, for work that waits for a decision or was rejected, and for a second top-up.
     """
     submission = lock_submission(submission)
     if amount <= 0 or amount != amount.quantize(CENT):
@@ -92,7 +94,8 @@ def give_bonus(
     if not reason.strip():
         raise CannotPay(_("A bonus needs a reason: the person reads it."))
     decided = _decision(submission)
-    if submission.status != Status.APPROVED and not (decided and decided.kind == Kind.APPROVAL):
+    is_approved = submission.status == Status.APPROVED or bool(decided and decided.kind == Kind.APPROVAL)
+    if not is_approved and (top_up or submission.status not in NEVER_APPROVED):
         raise CannotPay(_("A bonus is for approved work; this has not been approved."))
     kind = Kind.TOP_UP if top_up else Kind.BONUS
     if top_up and submission.payments.filter(kind=kind).exclude(state=State.FAILED).exists():

@@ -67,6 +67,10 @@ class Submission(models.Model):
         return f"submission {self.pk} ({self.get_status_display()})"
 
 
+NEVER_APPROVED = (Submission.Status.RETURNED, Submission.Status.TIMED_OUT)
+"""Statuses of work that the platform pays no reward for, whatever was done of it."""
+
+
 class Difference(models.Model):
     """Something on which the platform and we do not agree, until somebody has dealt with it."""
 

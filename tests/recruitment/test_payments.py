@@ -17,7 +17,7 @@ from annotation.models import Event
 from recruitment import actions
 from recruitment.actions import payments, sending
 from recruitment.errors import CannotPay
-from recruitment.marketplace import Refused, Status, Unreachable
+from recruitment.marketplace import Refused, Status, Unreachable, Work
 from recruitment.models import Campaign, Grant, Payment, Submission
 from recruitment.mturk.marketplace import MechanicalTurk
 from tests import builders
@@ -52,6 +52,19 @@ def reject(work: Submission, reason: str = "Nothing was read.") -> Payment:
 
 def refuse(*_args: Any, **_named: Any) -> None:
     raise Refused("no")
+
+
+@pytest.mark.django_db
+def test_work_that_was_returned_there_can_have_a_bonus_for_what_was_done(desk: Desk) -> None:
+    work = desk.hand_in()
+    with pytest.raises(CannotPay, match="approved work"):
+        bonus(work)
+    returned = Work(work.hit_assignment, desk.worker_of(work), Status.RETURNED)
+    actions.take_in(campaign=desk.campaign, work=returned, now=timezone.now())
+    with pytest.raises(CannotPay, match="approved work"):
+        bonus(work, top_up=True)
+    desk.send(bonus(work, "0.10"))
+    assert desk.charges("bonus") == [("0.10", "0.02")]
 
 
 @pytest.mark.django_db
