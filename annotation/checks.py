@@ -78,6 +78,14 @@ def is_due(*, key: str, person: int, position: int, every: int) -> bool:
     return place == _drawn(key, f"check place:{person}:{block}") % (every - 1)
 
 
+def checks_among(stories: float, *, every: int, usable: int) -> float:
+    """How many of so many stories of one person are checks: one in ``every`` until they have had all usable.
+
+    The mean over people, who are in the middle of their blocks; so it need not be a whole number.
+    """
+    return min(float(usable), stories / every) if every else 0.0
+
+
 def order_mask(*, key: str, person: int) -> int:
     """A signed 64-bit number; checks come to the person in the order of it XOR their order keys.
 
@@ -102,6 +110,15 @@ def consequence(*, answered: int, failed: int, rules: CheckRules) -> Consequence
         if percent is not None and 100 * failed >= percent * answered:
             return what
     return None
+
+
+NOTED = r"^\d+ of \d+ checks failed$"
+"""The notes of :func:`noted`, as a regular expression."""
+
+
+def noted(*, answered: int, failed: int) -> str:
+    """What the log says beside a consequence. The log has one language, whoever reads it."""
+    return f"{failed} of {answered} checks failed"
 
 
 LOOKS_WRONG = 0.5

@@ -1,4 +1,4 @@
-"""What a person is told about their own work. Reads only."""
+"""What a person is told about their own work, and how many checks they can meet. Reads only."""
 
 from __future__ import annotations
 
@@ -8,7 +8,16 @@ from decimal import Decimal
 from django.db.models import Exists, OuterRef, Q
 
 from annotation import rules
-from annotation.models import Answer, CheckOption, CheckResult, Enrollment, Exclusion, Vote
+from annotation.models import (
+    Answer,
+    CheckKey,
+    CheckOption,
+    CheckResult,
+    Enrollment,
+    Exclusion,
+    Study,
+    Vote,
+)
 from annotation.protocols.base import Choice, Protocol, Question
 from annotation.rules import Reason
 
@@ -25,6 +34,11 @@ class WorkSoFar:
     stories: int
     pace: float | None
     pay: Decimal | None
+
+
+def usable_checks(study: Study) -> int:
+    """How many hidden checks can be given to people."""
+    return CheckKey.objects.filter(story__study=study, state=CheckKey.State.IN_USE).count()
 
 
 def recent_votes(

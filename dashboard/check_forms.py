@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from django import forms
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from annotation.checks import FEWEST_BETWEEN, MOST_BETWEEN, CheckRules
@@ -20,8 +21,10 @@ class CheckRulesForm(StudyForm):
         label=_("One check in each so many stories of a person"),
         min_value=0,
         max_value=MOST_BETWEEN,
-        help_text=_("0: none. 20 is usual. At least %(least)s, so that there are places to hide in.")
-        % {"least": FEWEST_BETWEEN},
+        help_text=format_lazy(
+            _("0: none. 20 is usual. At least {least}, so that there are places to hide in."),
+            least=FEWEST_BETWEEN,
+        ),
     )
     minimum = forms.IntegerField(
         label=_("Nothing comes of fewer answered checks than"),

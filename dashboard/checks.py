@@ -85,15 +85,17 @@ def _counts(keys: list[int]) -> Mapping[int, tuple[int, int]]:
     return {row["key"]: (row["answered"], row["failed"]) for row in rows}
 
 
-def usable_checks(study: Study) -> int:
-    """How many checks can be given to people."""
-    return CheckKey.objects.filter(story__study=study, state=CheckKey.State.IN_USE).count()
-
-
 def consequences_of(study: Study) -> dict[str, int]:
-    """How many people were warned, and were suspended, for failed checks."""
-    told = Event.objects.filter(study=study, type=Event.Type.ANNOTATOR_WARNED)
-    return {"warned": told.values("enrollment").distinct().count()}
+    """How many people were warned, and were suspended, for failed checks: ``warned``, ``suspended``."""
+    told = Event.objects.filter(study=study, enrollment__isnull=False)
+    return told.aggregate(
+        warned=Count("enrollment", filter=Q(type=Event.Type.ANNOTATOR_WARNED), distinct=True),
+        suspended=Count(
+            "enrollment",
+            filter=Q(type=Event.Type.ENROLLMENT_SUSPENDED, note__regex=checks.NOTED),
+            distinct=True,
+        ),
+    )
 
 
 def accepted_by(key: CheckKey) -> dict[str, list[str]]:

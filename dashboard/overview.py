@@ -11,6 +11,7 @@ from django.db.models import Count, Exists, OuterRef, Q
 from django.utils.translation import gettext as _
 
 from annotation import rules
+from annotation.checks import checks_among
 from annotation.models import Assignment, Enrollment, Event, Study
 from dashboard.queries import Share
 from qualification.queries import Tested
@@ -112,16 +113,28 @@ def lint_of(study: Study, document: Mapping[str, Any]) -> list[Share]:
 def cost_of(study: Study, document: Mapping[str, Any]) -> dict[str, Decimal | None] | None:
     """What the counted votes come to, and all votes wanted with a range; None if not paid or no votes.
 
-    Votes × time per vote (:func:`dashboard.figures.forecast.seconds_per_vote`) × pay rate. No platform's
-    fee, no test and no surplus vote is in it.
+    Votes and answers to hidden checks × time per vote
+    (:func:`dashboard.figures.forecast.seconds_per_vote`) × pay rate. The checks still to come are as many
+    to a vote as for somebody who answers as many stories as people have so far. No platform's fee, no test
+    and no surplus vote is in it.
     """
     pace = document["seconds_per_vote"]
     if study.pay_rate is None or pace is None:
         return None
-    votes = document["votes"]
+    so_far = document["votes"]["counted"] + document["checks"]["answered"]
+    whole = so_far + stories_to_come(study, document)
     return {
-        "so_far": rules.estimated_pay(votes["counted"], pace["mean"], study.pay_rate),
-        "whole": rules.estimated_pay(votes["wanted"], pace["mean"], study.pay_rate),
-        "low": rules.estimated_pay(votes["wanted"], pace["low"], study.pay_rate),
-        "high": rules.estimated_pay(votes["wanted"], pace["high"], study.pay_rate),
+        "so_far": rules.estimated_pay(so_far, pace["mean"], study.pay_rate),
+        "whole": rules.estimated_pay(whole, pace["mean"], study.pay_rate),
+        "low": rules.estimated_pay(whole, pace["low"], study.pay_rate),
+        "high": rules.estimated_pay(whole, pace["high"], study.pay_rate),
     }
+
+
+def stories_to_come(study: Study, document: Mapping[str, Any]) -> int:
+    """How many stories will still be answered: for the votes wanted, and the hidden checks among them."""
+    votes, known, people = document["votes"], document["checks"], document["everybody"]["people"]
+    remaining: int = max(0, votes["wanted"] - votes["counted"])
+    each: float = (votes["counted"] + known["answered"]) / max(1, people) or 1.0
+    among = checks_among(each, every=study.check_every, usable=known["usable"])
+    return round(remaining * each / (each - among))

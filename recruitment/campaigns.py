@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 from django.utils.translation import gettext as _
 
 from accounts.models import PlatformIdentity
-from annotation.models import Story, Study
+from annotation.checks import checks_among
+from annotation.models import Assignment, Story, Study
+from annotation.queries import usable_checks
 from recruitment.links import campaign_address
 from recruitment.marketplace import Offer
 from recruitment.models import Campaign
@@ -110,9 +112,16 @@ def _problems_of_size(seats: int, seats_per_posting: int) -> list[str]:
 
 
 def seats_needed(study: Study, *, stories_per_visit: int) -> int:
-    """Visits that it takes until every main story has its votes, if each brings as many as it is for."""
-    votes = Story.objects.main().filter(study=study).count() * study.votes_per_story
-    return math.ceil(votes / stories_per_visit)
+    """Visits that it takes until every main story has its votes, if each brings as many as it is for.
+
+    The votes that are there, or being given now, are not wanted any more. Of a visit's stories some are
+    hidden checks, as long as its author has not had all of them: reckoned for people who come once.
+    """
+    wanting = Story.objects.filter(study=study, has_free_slot=True)
+    taken = Assignment.objects.living().filter(story__in=wanting).count()
+    votes = wanting.count() * study.votes_per_story - taken
+    among = checks_among(stories_per_visit, every=study.check_every, usable=usable_checks(study))
+    return math.ceil(votes / (stories_per_visit - among))
 
 
 def fair_reward(study: Study, *, minutes: Decimal) -> Decimal | None:

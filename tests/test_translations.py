@@ -199,3 +199,56 @@ def test_the_browser_chooses_the_language(accepts: str, language: str) -> None:
     request = RequestFactory().get("/", headers={"Accept-Language": accepts})
 
     assert translation.get_language_from_request(request) == language
+
+
+def lazy_marks(tree: ast.Module) -> set[str]:
+    """The names under which a module calls the marks that translate when a text is shown."""
+    return {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module == "django.utils.translation"
+        for alias in node.names
+        if alias.name.endswith("_lazy")
+    }
+
+
+def at_import(node: ast.AST) -> Iterator[ast.AST]:
+    """Everything below that runs when the module is imported: not what functions do."""
+    yield node
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        for child in ast.iter_child_nodes(node):
+            yield from at_import(child)
+
+
+def filled_at_once(tree: ast.Module) -> list[int]:
+    """The lines where import fills a lazy text in, by ``%`` or a method: that translates it there and then."""
+    marks = lazy_marks(tree)
+
+    def is_lazy(node: ast.expr) -> bool:
+        return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in marks
+
+    return [
+        node.lineno
+        for node in at_import(tree)
+        if (isinstance(node, ast.BinOp) and is_lazy(node.left))
+        or (isinstance(node, ast.Attribute) and is_lazy(node.value))
+        or (isinstance(node, ast.FormattedValue) and is_lazy(node.value))
+    ]
+
+
+def test_no_lazy_text_is_translated_at_import() -> None:
+    """It would be English for everybody; ``format_lazy`` waits."""
+    wrong = {
+        str(path.relative_to(PROJECT)): lines
+        for room in ROOMS
+        for path in (PROJECT / room).rglob("*.py")
+        if (lines := filled_at_once(ast.parse(path.read_text(encoding="utf-8"))))
+    }
+    assert wrong == {}
+
+
+def test_a_lazy_text_that_is_filled_in_at_once_is_found() -> None:
+    head = "from django.utils.translation import gettext_lazy as _\n"
+    for code in ('_("%(a)s") % {"a": 1}', '_("{a}").format(a=1)', "f\"{_('a')}\""):
+        assert filled_at_once(ast.parse(head + code)) == [2]
+    assert filled_at_once(ast.parse(head + '_("a")')) == []

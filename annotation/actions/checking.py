@@ -60,7 +60,8 @@ def draw_consequences(person: Enrollment, *, after: Story, now: datetime) -> Non
     answered, failed = CheckResult.objects.of_person(person).counts()
     what = checks.consequence(answered=answered, failed=failed, rules=rules)
     if what is Consequence.SUSPEND:
-        suspended = suspend(enrollment=person, by=None, now=now, reason=_told(answered, failed))
+        note = checks.noted(answered=answered, failed=failed)
+        suspended = suspend(enrollment=person, by=None, now=now, reason=_told(answered, failed), note=note)
         person.state = suspended.state
         person.suspension_reason = suspended.suspension_reason
     elif what is Consequence.WARN and person.warned_after is None:
@@ -75,7 +76,7 @@ def _warn(person: Enrollment, answered: int, failed: int, *, now: datetime) -> N
         type=Event.Type.ANNOTATOR_WARNED,
         enrollment=person,
         now=now,
-        note=f"{failed} of {answered} checks failed",
+        note=checks.noted(answered=answered, failed=failed),
     )
 
 

@@ -134,8 +134,12 @@ def set_qualified(*, enrollment: Enrollment, passed: bool, now: datetime, note: 
 
 
 @transaction.atomic
-def suspend(*, enrollment: Enrollment, by: User | None, now: datetime, reason: str) -> Enrollment:
+def suspend(
+    *, enrollment: Enrollment, by: User | None, now: datetime, reason: str, note: str = ""
+) -> Enrollment:
     """Serve the person no more stories, and tell them the reason. Votes they gave stay as they are.
+
+    ``note``: for the log, if it is not to have the reason, as where that is in the person's language.
 
     Raises :class:`ReasonMissing`, also for a reason of more than 300 characters.
     """
@@ -154,7 +158,7 @@ def suspend(*, enrollment: Enrollment, by: User | None, now: datetime, reason: s
         by=by,
         enrollment=enrollment,
         now=now,
-        note=reason,
+        note=note or reason,
     )
     return enrollment
 

@@ -13,6 +13,7 @@ from typing import Any
 from django.db.models import Count, Q
 
 from annotation.models import Assignment, Story, Study, SurplusReason, Vote
+from annotation.queries import usable_checks
 from dashboard.figures import forecast, kept
 from dashboard.figures.checks import add_checks
 from dashboard.figures.kept import Figures
@@ -44,6 +45,7 @@ def make(study_id: int, *, now: datetime) -> Figures:
             add_checks(study, people)
             document["lint"] = _lint(study)
             document["votes"]["surplus"] = _surplus(study)
+            document["checks"] = {"answered": _answered_checks(study), "usable": usable_checks(study)}
     except TooManyVotes as error:
         failure = str(error)
     made = Figures(now, timedelta(seconds=time.monotonic() - begun), document, failure)
@@ -162,3 +164,9 @@ def _surplus(study: Study) -> int:
     given = Vote.objects.of_study(study).filter(revision=1)
     out = Q(assignment__state__in=[Assignment.State.EXCLUDED, Assignment.State.DISPLACED])
     return given.filter(out | ~Q(surplus_reason=SurplusReason.NONE)).count()
+
+
+def _answered_checks(study: Study) -> int:
+    """How many answers to hidden checks people have given; one that was changed is one."""
+    given = Vote.objects.filter(assignment__story__study=study, assignment__story__role=Story.Role.CHECK)
+    return given.filter(revision=1).count()

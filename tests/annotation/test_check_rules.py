@@ -103,3 +103,12 @@ def test_a_check_that_most_people_fail_is_suspicious_once_enough_have_answered()
     assert checks.looks_wrong(answered=5, failed=3)
     assert not checks.looks_wrong(answered=4, failed=4)
     assert not checks.looks_wrong(answered=6, failed=3)
+
+
+@given(KEYS, PEOPLE, EVERY, st.integers(1, 10), st.integers(0, 20))
+def test_what_is_reckoned_with_is_what_comes_in_whole_blocks(
+    key: str, person: int, every: int, blocks: int, usable: int
+) -> None:
+    due = len(places(key, person, every, blocks))
+    assert checks.checks_among(every * blocks, every=every, usable=usable) == min(due, usable)
+    assert checks.checks_among(every * blocks, every=0, usable=usable) == 0

@@ -12,13 +12,14 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import override
 from lxml import html
 
 from accounts.actions import ensure_researcher
 from annotation import actions, rules
 from annotation.checks import CheckRules
 from annotation.models import CheckKey, CheckOption, Event, Story, Study
-from dashboard.figures import work
+from dashboard.figures import kept, work
 from tests import builders
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
@@ -131,6 +132,24 @@ def test_a_check_that_most_people_fail_is_pointed_out_and_left_out(boss: Client,
     assert CheckKey.objects.get(story=bad).state == CheckKey.State.IN_USE
 
 
+def test_it_says_how_many_were_warned_and_suspended_in_one_language_for_the_log(
+    boss: Client, study: Study
+) -> None:
+    builders.add_checks(study, 3, minimum=1, warn_percent=20, suspend_percent=50)
+    failing, others = builders.qualified(study, 2)
+    actions.suspend(enrollment=others, by=None, now=timezone.now(), reason="They asked for it.")
+    with override("de"):
+        builders.work_through(failing, 5, on_checks=WRONG)
+
+    failing.refresh_from_db()
+    assert "stehen die Antworten fest" in failing.suspension_reason
+    noted = Event.objects.get(enrollment=failing, type=Event.Type.ENROLLMENT_SUSPENDED).note
+    assert noted == "1 of 1 checks failed"
+    page = shown(boss.get(ADDRESS))
+    assert "0 people have been warned so far." in page
+    assert "1 person has been suspended for failed checks." in page
+
+
 @pytest.mark.django_db(transaction=True)
 def test_failed_checks_are_among_a_persons_figures_with_the_evidence(boss: Client, study: Study) -> None:
     builders.add_checks(study, 3)
@@ -139,6 +158,10 @@ def test_failed_checks_are_among_a_persons_figures_with_the_evidence(boss: Clien
     builders.work_through(careless, 15, on_checks=WRONG)
     work.make(study.pk, now=timezone.now())
     name = rules.pseudonym(study.pseudonym_key, careless.annotator_id)
+    figures = kept.latest(study)
+    assert figures is not None
+    assert figures.document is not None
+    assert figures.document["checks"] == {"answered": 6, "usable": 3}
 
     page = shown(boss.get("/studies/study/quality/"))
     assert f"{name} fails checks 12" in page

@@ -70,6 +70,28 @@ def test_it_says_how_far_people_come_what_it_costs_and_who_holds_a_story(study: 
     assert "story_0000" in shown.partition("Who holds a story now")[2]
 
 
+def test_checks_are_in_what_it_costs_as_long_as_there_are_any(study: Study) -> None:
+    builders.add_checks(study, 1, every=5)
+    document = {
+        "votes": {"counted": 400, "wanted": 1200},
+        "checks": {"answered": 100, "usable": 99},
+        "everybody": {"people": 10},
+        "seconds_per_vote": {"mean": 20.0, "low": 16.0, "high": 24.0},
+    }
+
+    cost = overview.cost_of(study, document)
+    few = overview.cost_of(study, document | {"checks": {"answered": 100, "usable": 2}})
+    none = overview.cost_of(study, document | {"checks": {"answered": 100, "usable": 0}})
+
+    assert cost is not None
+    assert few is not None
+    assert none is not None
+    # 0.10 each: 500 answers so far; of 50 stories a person, ten, two or none are checks
+    assert cost["so_far"] == few["so_far"] == Decimal("50.00")
+    assert [str(found["whole"]) for found in (cost, few, none)] == ["150.00", "133.30", "130.00"]
+    assert (cost["low"], cost["high"]) == (Decimal("120.00"), Decimal("180.00"))
+
+
 def test_figures_from_before_the_stories_came_are_not_shown(boss: Client) -> None:
     empty = builders.make_study("fresh", stories=0, opened=False)
     work.make(empty.pk, now=timezone.now())
