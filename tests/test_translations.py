@@ -221,7 +221,7 @@ def at_import(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def filled_at_once(tree: ast.Module) -> list[int]:
-    """The lines where import fills a lazy text in, by ``%`` or a method: that translates it there and then."""
+    """The lines where import fills in a lazy text, by ``%`` or a method: that translates it for good."""
     marks = lazy_marks(tree)
 
     def is_lazy(node: ast.expr) -> bool:
