@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
 from django.db import transaction
 from django.utils.translation import gettext as _
 from kombu.exceptions import OperationalError
 
 from recruitment.errors import NotQueued
 from tomannot.celery import app
+
+logger = logging.getLogger(__name__)
+_gathered: ContextVar[dict[tuple[str, tuple[int, ...]], None] | None] = ContextVar("gathered", default=None)
 
 
 def later(task: str, *ids: int | str | None) -> None:
@@ -37,7 +45,31 @@ def soon(task: str, *ids: int, after: int = 0) -> None:
     if after:
         transaction.on_commit(lambda: app.send_task(task, args=list(ids), countdown=after), robust=True)
     else:
-        transaction.on_commit(lambda: app.send_task(task, args=list(ids)), robust=True)
+        transaction.on_commit(lambda: _now_or_gathered(task, ids), robust=True)
+
+
+@contextmanager
+def gathered() -> Iterator[None]:
+    """What is to be done soon is queued once, when this block ends, however often it was asked for in it."""
+    wanted: dict[tuple[str, tuple[int, ...]], None] = {}
+    outside = _gathered.set(wanted)
+    try:
+        yield
+    finally:
+        _gathered.reset(outside)
+        for task, ids in wanted:
+            try:
+                _now_or_gathered(task, ids)
+            except OperationalError:
+                logger.exception("%s %s could not be queued: a sweep does it later.", task, ids)
+
+
+def _now_or_gathered(task: str, ids: tuple[int, ...]) -> None:
+    wanted = _gathered.get()
+    if wanted is None:
+        app.send_task(task, args=list(ids))
+    else:
+        wanted[task, ids] = None
 
 
 def _queue(task: str, ids: list[int | str | None]) -> None:

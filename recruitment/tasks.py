@@ -13,12 +13,12 @@ from django.utils import timezone
 
 from accounts.models import User
 from recruitment import actions
-from recruitment.clock import database_now
 from recruitment.errors import MailFailed, MailRefused
 from recruitment.locks import RECONCILE, alone
 from recruitment.marketplace import NotConfigured, Unreachable
-from recruitment.models import Campaign, Grant, Payment
+from recruitment.models import Campaign
 from recruitment.platforms import marketplace_of
+from recruitment.queueing import gathered
 from recruitment.reconciliation.queries import campaigns_to_ask, campaigns_to_carry_out
 from tomannot.celery import app, task
 
@@ -85,10 +85,8 @@ def sweep_campaigns() -> None:
         app.send_task("recruitment.tasks.reconcile", args=[campaign.pk])
     for campaign_id in campaigns_to_carry_out():
         app.send_task("recruitment.tasks.carry_out", args=[campaign_id])
-    for payment_id in actions.due_payments(now=database_now()):
-        app.send_task("recruitment.tasks.send_payment", args=[payment_id])
-    for grant_id in actions.due_grants(now=now):
-        app.send_task("recruitment.tasks.send_grant", args=[grant_id])
+    for campaign_id in actions.campaigns_with_due():
+        app.send_task("recruitment.tasks.send_due", args=[campaign_id])
 
 
 @task(time_limit=3600, autoretry_for=(Unreachable,), retry_backoff=30, max_retries=8)
@@ -109,15 +107,16 @@ def reconcile(campaign_id: int) -> None:
     with alone(RECONCILE, campaign_id) as nobody_else:
         if nobody_else:
             campaign = Campaign.objects.select_related("study").get(pk=campaign_id)
-            actions.reconcile(campaign=campaign, marketplace=marketplace_of(campaign), now=timezone.now())
+            with gathered():
+                actions.reconcile(campaign=campaign, marketplace=marketplace_of(campaign), now=timezone.now())
 
 
-@task(time_limit=240, autoretry_for=(Unreachable,), retry_backoff=10, max_retries=5)
-def send_payment(payment_id: int) -> None:
-    """Have the platform carry out a payment that has not been settled."""
-    payment = Payment.objects.select_related("submission__campaign__study").get(pk=payment_id)
-    marketplace = marketplace_of(payment.submission.campaign)
-    actions.send_payment(payment_id=payment_id, marketplace=marketplace, now=database_now())
+@task(time_limit=480)
+def send_due(campaign_id: int) -> None:
+    """Have the platform carry out what is due of a campaign; what is left is queued behind the others."""
+    campaign = Campaign.objects.get(pk=campaign_id)
+    if actions.send_due(campaign=campaign, marketplace=marketplace_of(campaign)):
+        app.send_task("recruitment.tasks.send_due", args=[campaign_id])
 
 
 @task(time_limit=1800)
@@ -125,10 +124,3 @@ def send_again(campaign_id: int, by_id: int) -> int:
     """Send everything of a campaign again that waits for better times or was refused; returns how much."""
     campaign = Campaign.objects.get(pk=campaign_id)
     return actions.ask_again_for_all(campaign=campaign, by=_researcher(by_id), now=timezone.now())
-
-
-@task(time_limit=240, autoretry_for=(Unreachable,), retry_backoff=10, max_retries=5)
-def send_grant(grant_id: int) -> None:
-    """Have the platform put somebody into a group."""
-    wanted = Grant.objects.select_related("campaign__study").get(pk=grant_id)
-    actions.send_grant(grant_id=grant_id, marketplace=marketplace_of(wanted.campaign), now=timezone.now())

@@ -6,6 +6,7 @@ from recruitment.actions.campaigns import (
     create_campaign,
     start_campaign,
 )
+from recruitment.actions.draining import campaigns_with_due, send_due
 from recruitment.actions.grants import due_grants, grant, send_grant
 from recruitment.actions.joining import arrive_by_link, join, remove_join_link, set_join_link
 from recruitment.actions.mailing import (
@@ -60,6 +61,7 @@ __all__ = [
     "ask_again",
     "ask_again_for_all",
     "ask_for_links",
+    "campaigns_with_due",
     "carry_out",
     "change_campaign",
     "confirm_address",
@@ -86,6 +88,7 @@ __all__ = [
     "reject",
     "remove_join_link",
     "resume_campaign",
+    "send_due",
     "send_grant",
     "send_link",
     "send_payment",

@@ -13,7 +13,8 @@ from recruitment.marketplace import Marketplace, MarketplaceError, Unreachable
 from recruitment.models import Campaign, Grant
 from recruitment.queueing import soon
 
-SEND_TASK = "recruitment.tasks.send_grant"
+SEND_TASK = "recruitment.tasks.send_due"
+"""Sends everything of a campaign that is due."""
 State = Grant.State
 Kind = Grant.Kind
 WAITING = (State.REQUESTED, State.LEAVING)
@@ -41,7 +42,7 @@ def grant(*, campaign: Campaign, annotator: Annotator, kind: Grant.Kind, now: da
     )
     if made or again:
         known.refresh_from_db()
-        soon(SEND_TASK, known.pk)
+        soon(SEND_TASK, known.campaign_id)
     return known
 
 
@@ -53,7 +54,7 @@ def take_back(*, wanted: Grant, now: datetime) -> bool:
         state=State.LEAVING, problem="", requested_at=now, settled_at=None, next_try_at=None
     )
     if taken:
-        soon(SEND_TASK, wanted.pk)
+        soon(SEND_TASK, wanted.campaign_id)
     return bool(taken)
 
 
@@ -99,8 +100,8 @@ def ask_again(*, campaign: Campaign, now: datetime) -> int:
     found = [*waiting.values_list("pk", flat=True), *refused.values_list("pk", flat=True)]
     waiting.update(next_try_at=None)
     refused.update(state=State.REQUESTED, problem="", requested_at=now, settled_at=None)
-    for grant_id in found:
-        soon(SEND_TASK, grant_id)
+    if found:
+        soon(SEND_TASK, campaign.pk)
     return len(found)
 
 

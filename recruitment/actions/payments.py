@@ -13,14 +13,14 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from annotation import actions as annotation_actions
-from annotation.models import Event
+from annotation.models import Event, WorkSession
 from recruitment.actions import grants
 from recruitment.actions.sending import SEND_TASK, lock_submission, record_payment, send_waiting
 from recruitment.errors import CannotPay
 from recruitment.marketplace import Status
 from recruitment.models import Campaign, Payment, Submission, Visit
 from recruitment.models.payments import NEVER_APPROVED
-from recruitment.queueing import soon
+from recruitment.queueing import gathered, soon
 from recruitment.reconciliation.queries import hourly_pay_of, to_approve, to_top_up
 
 Kind = Payment.Kind
@@ -103,11 +103,13 @@ def give_bonus(
     return _request(submission, kind, amount, reason.strip(), by=by, now=now)
 
 
+@gathered()
 def approve_waiting(*, campaign: Campaign, by: User | None, now: datetime) -> list[Payment]:
     """Approve all work of a campaign whose visit is confirmed and that nobody has decided yet."""
     return [approve(submission=work, by=by, now=now) for work in to_approve(campaign)]
 
 
+@gathered()
 def top_up(*, campaign: Campaign, by: User | None, now: datetime) -> list[Payment]:
     """Pay everybody whose work was approved what is missing to the study's hourly rate, once for each.
 
@@ -166,9 +168,13 @@ def can_be_asked_again(payment: Payment) -> bool:
 def withdraw_rejection(*, payment: Payment, by: User | None, now: datetime) -> Payment:
     """Take a rejection back that the platform has not carried out: the work is undecided again.
 
-    Prolific gives people days to return their work before it is rejected. Raises :class:`CannotPay` for
-    anything else than a rejection, and for one that is being carried out or that has been.
+    Prolific gives people days to return their work before it is rejected. Votes that counted before it count
+    again. Raises :class:`CannotPay` for anything else than a rejection, and for one that is being carried out
+    or that has been.
     """
+    session = _doubted_by(payment)
+    if session:  # before the submission is locked: the person comes first everywhere
+        annotation_actions.confirm_session(session=session, by=by, now=now)
     lock_submission(payment.submission)
     payment = Payment.objects.select_related("submission__campaign__study").get(pk=payment.pk)
     if payment.kind != Kind.REJECTION or payment.state != State.REQUESTED:
@@ -180,6 +186,7 @@ def withdraw_rejection(*, payment: Payment, by: User | None, now: datetime) -> P
     return payment
 
 
+@gathered()
 def ask_again_for_all(*, campaign: Campaign, by: User | None, now: datetime) -> int:
     """Send everything of a campaign again that waits for better times or was refused; returns how much.
 
@@ -195,6 +202,21 @@ def ask_again_for_all(*, campaign: Campaign, by: User | None, now: datetime) -> 
             ask_again(payment=payment, by=by, now=now)
             number += 1
     return number
+
+
+def _doubted_by(rejection: Payment) -> WorkSession | None:
+    """The session whose votes counted until this rejection."""
+    session = WorkSession.objects.filter(
+        visit__submission=rejection.submission_id,
+        state=WorkSession.State.DOUBTED,
+        settled_at=rejection.requested_at,
+    ).first()
+    if session is None:
+        return None
+    confirmed = session.enrollment.events.filter(
+        type=Event.Type.WORK_CONFIRMED, subject=f"work session {session.pk}"
+    )
+    return session if confirmed.exists() else None
 
 
 def _decision(submission: Submission) -> Payment | None:
@@ -234,5 +256,5 @@ def _request(
     except IntegrityError as error:
         raise CannotPay(_("This has been decided or paid already.")) from error
     record_payment(payment, Event.Type.PAYMENT_REQUESTED, by=by, now=now, note=reason)
-    soon(SEND_TASK, payment.pk)
+    soon(SEND_TASK, submission.campaign_id)
     return payment

@@ -37,7 +37,8 @@ State = Payment.State
 SENDING = timedelta(minutes=5)
 """Longer than any call of a platform takes, with its repetitions."""
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(minutes=5), timedelta(hours=6)
-SEND_TASK = "recruitment.tasks.send_payment"
+SEND_TASK = "recruitment.tasks.send_due"
+"""Sends everything of a campaign that is due."""
 BONUSES = (Kind.BONUS, Kind.TOP_UP)
 UNSETTLED = (State.REQUESTED, State.SENDING)
 FOR_BETTER_TIMES = (NotConfigured, NotEnoughMoney)
@@ -121,8 +122,8 @@ def send_waiting(*, campaign: Campaign) -> int:
     )
     found = list(waiting.values_list("pk", flat=True))
     Payment.objects.filter(pk__in=found, state__in=UNSETTLED).update(next_try_at=None)
-    for payment_id in found:
-        soon(SEND_TASK, payment_id)
+    if found:
+        soon(SEND_TASK, campaign.pk)
     return len(found)
 
 

@@ -267,7 +267,7 @@ def test_each_difference_can_be_dealt_with(
     assert Difference.objects.get().settled_at is None
     assert "written in the log" in said(boss, *here, way="approve", how="They showed us their answers.")
     payment = Payment.objects.get()
-    assert queued == [("recruitment.tasks.send_payment", [payment.pk])]
+    assert queued == [("recruitment.tasks.send_due", [payment.submission.campaign_id])]
     found = Difference.objects.get()
     assert (found.settled_how, str(found.settled_by)) == ("They showed us their answers.", "boss")
     assert "The platform and this site agree" in words(boss, "differences")

@@ -16,6 +16,7 @@ from recruitment.locks import PUT_UP, alone
 from recruitment.marketplace import NotConfigured
 from recruitment.models import Campaign, Payment
 from tests import builders
+from tests.doubles.mturk.faults import Fault
 from tests.doubles.mturk.server import KEY_ID, SECRET, MTurkDouble
 from tests.recruitment.campaigns import make_campaign
 from tests.recruitment.handed_in import Desk
@@ -41,11 +42,10 @@ def test_a_sweep_leaves_nothing_that_waits(double: MTurkDouble, monkeypatch: pyt
     tasks.sweep_campaigns()
     assert told == [("reconcile", desk.campaign.pk)]
     tasks.reconcile(desk.campaign.pk)
-    payment = Payment.objects.get()
     told.clear()
     tasks.sweep_campaigns()
-    assert told == [("reconcile", desk.campaign.pk), ("send_payment", payment.pk)]
-    tasks.send_payment(payment.pk)
+    assert told == [("reconcile", desk.campaign.pk), ("send_due", desk.campaign.pk)]
+    tasks.send_due(desk.campaign.pk)
     assert desk.charges() == [("0.25", "0.05")]
     draft = make_campaign(desk.study)
     actions.start_campaign(campaign=draft, marketplace=desk.marketplace, by=None, now=timezone.now())
@@ -60,12 +60,39 @@ def test_a_sweep_leaves_nothing_that_waits(double: MTurkDouble, monkeypatch: pyt
 
 
 @pytest.mark.django_db
+def test_many_payments_are_one_message_and_one_that_fails_keeps_no_other_waiting(
+    double: MTurkDouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[tuple[str, int]] = []
+    monkeypatch.setattr(app, "send_task", lambda name, args: told.append((name.split(".")[-1], args[0])))
+    monkeypatch.setattr("django.db.transaction.on_commit", lambda call, robust=False: call())
+    desk = Desk(double, builders.make_study(stories=6))
+    for _person in range(4):
+        desk.hand_in(confirmed=False)
+    told.clear()
+    tasks.reconcile(desk.campaign.pk)
+    assert told == [("send_due", desk.campaign.pk)]
+    tasks.sweep_campaigns()
+    assert told[1:] == [("reconcile", desk.campaign.pk), ("send_due", desk.campaign.pk)]
+    double.faults.next = {"ApproveAssignment": [Fault.BEFORE]}
+    assert not actions.send_due(campaign=desk.campaign, marketplace=desk.marketplace)
+    assert len(desk.charges()) == 3
+    assert actions.send_due(campaign=desk.campaign, marketplace=desk.marketplace, most_seconds=-1)
+    assert len(desk.charges()) == 3, "its time was over; the rest is queued again"
+    tasks.send_due(desk.campaign.pk)
+    assert len(desk.charges()) == 4
+    told.clear()
+    tasks.sweep_campaigns()
+    assert ("send_due", desk.campaign.pk) not in told
+
+
+@pytest.mark.django_db
 def test_a_payment_of_an_account_that_is_gone_waits(double: MTurkDouble, settings: Any) -> None:
     desk = Desk(double, builders.make_study(stories=6))
     payment = actions.approve(submission=desk.hand_in(), by=None, now=timezone.now())
     settings.MTURK = {"live": dict.fromkeys(("key_id", "secret", "endpoint"), "")}
     with pytest.raises(NotConfigured):
-        tasks.send_payment(payment.pk)
+        tasks.send_due(desk.campaign.pk)
     payment.refresh_from_db()
     assert payment.state == Payment.State.REQUESTED
     assert actions.due_payments(now=timezone.now()) == [payment.pk]
