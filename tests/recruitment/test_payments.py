@@ -2,52 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 from decimal import Decimal
-from functools import partial
 from typing import Any
 
 import pytest
-from django.db import IntegrityError
 from django.utils import timezone
 
 from annotation import actions as annotation_actions
-from annotation.models import Event
+from annotation.models import Assignment, Event, WorkSession
 from recruitment import actions
-from recruitment.actions import payments, sending
+from recruitment.actions import sending
 from recruitment.errors import CannotPay
 from recruitment.marketplace import Refused, Status, Unreachable, Work
 from recruitment.models import Campaign, Grant, Payment, Submission
 from recruitment.mturk.marketplace import MechanicalTurk
 from tests import builders
-from tests.concurrency.racing import errors, race, slowly, together, without_constraint, without_locks
 from tests.doubles.mturk.faults import Fault
 from tests.doubles.mturk.server import MTurkDouble
-from tests.recruitment.handed_in import Desk
+from tests.recruitment.handed_in import Desk, approve, bonus, reject
 
 State, Kind = Payment.State, Payment.Kind
-AT_ONCE = 4
 
 
 @pytest.fixture
 def desk() -> Iterator[Desk]:
     with MTurkDouble() as double:
         yield Desk(double, builders.make_study(stories=6, pay_rate=Decimal("15.00")))
-
-
-def bonus(work: Submission, amount: str = "0.37", **more: Any) -> Payment:
-    return actions.give_bonus(
-        submission=work, amount=Decimal(amount), reason="Thank you.", by=None, now=timezone.now(), **more
-    )
-
-
-def approve(work: Submission) -> Payment:
-    return actions.approve(submission=work, by=None, now=timezone.now())
-
-
-def reject(work: Submission, reason: str = "Nothing was read.") -> Payment:
-    return actions.reject(submission=work, reason=reason, by=None, now=timezone.now())
 
 
 def refuse(*_args: Any, **_named: Any) -> None:
@@ -319,9 +301,14 @@ def test_refused_approvals_and_qualifications_are_sent_again_at_once(
 @pytest.mark.django_db
 def test_a_rejection_is_taken_back_as_long_as_it_was_not_carried_out(desk: Desk) -> None:
     work = desk.hand_in()
+    session = WorkSession.objects.get()
+    votes = Assignment.objects.filter(session=session, state=Assignment.State.SUBMITTED)
+    assert votes.exists()
     rejection = reject(work)
+    assert not votes.exists()
     withdrawn = actions.withdraw_rejection(payment=rejection, by=None, now=timezone.now())
     assert (withdrawn.state, "Taken back" in withdrawn.problem) == (State.FAILED, True)
+    assert votes.exists(), "they count as before"
     assert actions.due_payments(now=timezone.now()) == []
     desk.send(approve(work))
     assert desk.charges() == [("0.25", "0.05")]
@@ -353,55 +340,3 @@ def test_work_that_was_not_handed_in_cannot_be_decided(desk: Desk) -> None:
     for decide in (approve, reject):
         with pytest.raises(CannotPay, match="cannot be decided"):
             decide(work)
-
-
-# -- several at once
-
-
-@pytest.mark.django_db(transaction=True)
-def test_many_who_decide_at_once_decide_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    work = desk.hand_in()
-    slowly(monkeypatch, payments, "_decision")
-    deciders: tuple[Callable[[], Payment], ...] = (partial(approve, work), partial(reject, work))
-    outcomes = race(*deciders * 3)
-    assert all(isinstance(error, CannotPay) for error in errors(outcomes))
-    assert Payment.objects.count() == 1
-
-
-@pytest.mark.django_db(transaction=True)
-def test_control_without_locks_only_the_constraint_keeps_a_second_decision_out(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    work = desk.hand_in()
-    without_locks(monkeypatch)
-    together(monkeypatch, payments, "_decision", AT_ONCE)
-    outcomes = race(*[partial(approve, work)] * AT_ONCE)
-    assert len(errors(outcomes)) == AT_ONCE - 1
-    assert all(isinstance(error.__cause__, IntegrityError) for error in errors(outcomes))
-    assert Payment.objects.count() == 1
-
-
-@pytest.mark.django_db(transaction=True)
-def test_control_without_lock_and_constraint_it_is_decided_twice(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    work = desk.hand_in()
-    with without_constraint(Payment, "one_decision_per_submission"):
-        without_locks(monkeypatch)
-        together(monkeypatch, payments, "_decision", AT_ONCE)
-        race(*[partial(approve, work)] * AT_ONCE)
-        assert Payment.objects.count() == AT_ONCE
-
-
-@pytest.mark.django_db(transaction=True)
-def test_many_workers_send_it_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    work = desk.hand_in()
-    desk.send(approve(work))
-    payment = bonus(work)
-    slowly(monkeypatch, sending, "_carry_out")
-    before = desk.double.calls["SendBonus"]
-    outcomes = race(*[partial(desk.send, payment)] * AT_ONCE)
-    assert not errors(outcomes)
-    assert len([outcome for outcome in outcomes if outcome]) == 1
-    assert desk.double.calls["SendBonus"] - before == 1
-    assert desk.charges("bonus") == [("0.37", "0.07")]
