@@ -56,6 +56,7 @@ class Standing(enum.StrEnum):
     """What can be said of a release that is not finished."""
 
     QUEUED = "queued"
+    UNTAKEN = "untaken"
     UNDERWAY = "underway"
     SILENT = "silent"
     STALLED = "stalled"
@@ -135,17 +136,23 @@ def latest(release: Release) -> Progress | None:
     return found
 
 
-def standing_of(
-    release: Release, progress: Progress | None, *, now: datetime
-) -> tuple[Standing, datetime]:
-    """How an unfinished release stands, and when somebody last gave a sign of it."""
-    signs = [release.requested_at, release.started_at, progress.at if progress else None]
-    sign = max(moment for moment in signs if moment is not None)
-    if release.pk in locks.being_built():
+def standing_of(release: Release, progress: Progress | None, *, now: datetime) -> tuple[Standing, datetime]:
+    """How an unfinished release stands, and when a worker last gave a sign of it, else when it was asked for.
+
+    One that no worker has begun waits its turn while another release is being built; ``UNTAKEN`` says
+    only that nobody has come for it, since workers have other work, too.
+    """
+    building = locks.being_built()
+    if release.state == Release.State.REQUESTED:
+        if release.pk in building:
+            return Standing.UNDERWAY, now
+        is_patient = building or now <= release.requested_at + GRACE
+        return (Standing.QUEUED if is_patient else Standing.UNTAKEN), release.requested_at
+    signs = [release.started_at or release.requested_at, *([progress.at] if progress else [])]
+    sign = max(signs)
+    if release.pk in building:
         return (Standing.SILENT if now > sign + SILENT_AFTER else Standing.UNDERWAY), sign
-    if now > sign + GRACE:
-        return Standing.STALLED, sign
-    return (Standing.QUEUED if release.state == Release.State.REQUESTED else Standing.UNDERWAY), sign
+    return (Standing.STALLED if now > sign + GRACE else Standing.UNDERWAY), sign
 
 
 def _key(release: Release) -> str:

@@ -102,10 +102,14 @@ def asked(before: Release, now: Release) -> tuple[Comparison | None, str]:
     return None, ""
 
 
-def done(before: Release, now: Release, *, failure: str = "") -> None:
-    """Nobody is at it any more. A failure is told for a while, then whoever looks asks again."""
+def done(before: Release, now: Release, *, failure: str = "", is_lasting: bool = False) -> None:
+    """Nobody is at it any more. A failure is told for a while, then whoever looks asks again.
+
+    ``is_lasting``: it would most likely fail again at once, and take a worker's time each time.
+    """
     if failure:
-        caches["shared"].set(_key(before, now), failure, REFUSED_FOR.total_seconds())
+        told_for = LONGEST if is_lasting else REFUSED_FOR
+        caches["shared"].set(_key(before, now), failure, told_for.total_seconds())
     else:
         caches["shared"].delete(_key(before, now))
 

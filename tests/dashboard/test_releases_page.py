@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from celery.exceptions import SoftTimeLimitExceeded
 from django.db import IntegrityError, ProgrammingError, transaction
 from django.test import Client
 from django.utils import timezone
@@ -226,6 +227,33 @@ def test_a_comparison_needs_the_files_as_they_were_published(study: Study, boss:
     tasks.compare_releases(first.pk, second.pk)
     assert "annotations/votes.jsonl of release 1 is not there as it was published" in words(boss, address)
     assert keeping.finished(first, second) is None
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        (SoftTimeLimitExceeded(), "Comparing took longer than 25 minutes"),
+        (
+            ValueError("votes.jsonl: “a” comes after “b”"),
+            "A fault in comparing: votes.jsonl: “a” comes after “b”",
+        ),
+    ],
+)
+def test_a_comparison_that_cannot_be_made_ends_with_a_reason(
+    study: Study, boss: Client, monkeypatch: pytest.MonkeyPatch, fault: Exception, told: str
+) -> None:
+    first, second = two_releases(study)
+    address = "/studies/pilot/releases/compare/?first=1&second=2"
+    assert "A worker is comparing" in words(boss, address)
+
+    def fail(*_: object) -> None:
+        raise fault
+
+    monkeypatch.setattr("publishing.side_by_side.making.make", fail)
+    monkeypatch.setattr(keeping, "REFUSED_FOR", timedelta(0))
+    tasks.compare_releases(first.pk, second.pk)
+    assert told in words(boss, address), "for longer than a refusal that is mended by hand"
+    assert "hx-trigger" not in boss.get(address).content.decode()
 
 
 def test_nonsense_is_no_comparison(study: Study, boss: Client) -> None:

@@ -12,7 +12,7 @@ from django.utils import timezone
 from redis.exceptions import ConnectionError as RedisAway
 
 from annotation.models import Study
-from publishing import actions, progress
+from publishing import actions, locks, progress
 from publishing.models import Release
 from publishing.progress import Progress, Reporter, Standing
 from publishing.steps import Stage
@@ -33,7 +33,7 @@ def test_a_killed_worker_leaves_its_last_sign_and_another_one_goes_on(
     later = 2 * progress.GRACE
     release = actions.request_release(study=small, by=None, now=timezone.now())
     assert standing(release) is Standing.QUEUED
-    assert standing(release, later=later) is Standing.STALLED, "no worker has taken it"
+    assert standing(release, later=later) is Standing.UNTAKEN, "no worker has taken it"
     worker = start_worker()
     with recording_blocked(release):
         meet(lambda release: release.directory.exists(), release)
@@ -52,6 +52,18 @@ def test_a_killed_worker_leaves_its_last_sign_and_another_one_goes_on(
     went_on = progress.latest(release)
     assert went_on is not None
     assert went_on.stage is Stage.RECORDING
+
+
+def test_a_release_waits_its_turn_while_another_is_built(small: Study) -> None:
+    release = actions.request_release(study=small, by=None, now=timezone.now())
+    asked_at = release.requested_at
+    with locks.building(release.pk + 1) as ours:
+        assert ours
+        for later in (timedelta(), timedelta(hours=3)):
+            found = progress.standing_of(release, None, now=timezone.now() + later)
+            assert found == (Standing.QUEUED, asked_at)
+    with locks.building(release.pk):
+        assert standing(release, later=timedelta(hours=3)) is Standing.UNDERWAY, "it has just been taken"
 
 
 def test_reports_are_kept_once_a_second_and_where_a_step_begins(small: Study) -> None:
