@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from accounts.actions import ensure_researcher
 from annotation import actions as annotation_actions
+from annotation.models import WorkSession
 from recruitment import actions
 from recruitment.links import visit_path
 from recruitment.marketplace import Status, Work
@@ -75,6 +76,5 @@ def test_letting_votes_of_work_count_that_was_never_handed_in_pays_nobody(desk: 
     assert "Let its votes count, which pays nothing" in said
     way = {"way": "confirm", "how": "Paid by a bonus for other work."}
     boss.post(reverse("dashboard:settle_difference", args=["study", Difference.objects.get().pk]), way)
-    visit.session.refresh_from_db()
-    assert visit.session.state == "confirmed"
+    assert WorkSession.objects.get().state == WorkSession.State.CONFIRMED
     assert desk.charges() == []
