@@ -13,7 +13,7 @@ from qualification.rules import LONGEST_REASON
 
 FINAL = pgtrigger.Update | pgtrigger.Delete
 _BLIND_AND_FINAL = """
-    IF EXISTS (SELECT FROM qualification_expertreview r WHERE r.id = COALESCE(NEW.review_id, OLD.review_id)
+    IF EXISTS (SELECT FROM qualification_expertreview r WHERE r.id IN (NEW.review_id, OLD.review_id)
                AND (r.handed_in_at IS NOT NULL OR r.dismissed_at IS NOT NULL)) THEN
         RAISE EXCEPTION 'pgtrigger: Cannot change what an expert handed in, in table %', TG_TABLE_NAME;
     END IF;
@@ -22,6 +22,52 @@ _BLIND_AND_FINAL = """
     END IF;
     RETURN NEW;
 """
+
+
+_STORY_OF_ITS_ROUND = """
+    IF NOT EXISTS (SELECT FROM {parent} p JOIN qualification_roundstory s ON s.round_id = p.round_id
+                   WHERE p.id = NEW.{column} AND s.id = NEW.round_story_id) THEN
+        RAISE EXCEPTION 'pgtrigger: Cannot speak of a story of another round, in table %', TG_TABLE_NAME;
+    END IF;
+    RETURN NULL;
+"""
+_KEY_OF_ITS_ROUND = """
+    IF NOT EXISTS (SELECT FROM qualification_answerkey k
+                   WHERE k.id = NEW.key_id AND k.round_id = NEW.round_id) THEN
+        RAISE EXCEPTION 'pgtrigger: Cannot be graded by the key of another round';
+    END IF;
+    RETURN NULL;
+"""
+_STAYS_UNDER_ITS_KEY = """
+    IF EXISTS (SELECT FROM qualification_answerkey k WHERE k.round_id IN (NEW.round_id, OLD.round_id)) THEN
+        RAISE EXCEPTION 'pgtrigger: Cannot change the stories of a round that has a key';
+    END IF;
+    RETURN NULL;
+"""
+_NOBODY_IS_BLIND = """
+    IF EXISTS (SELECT FROM qualification_expertreview r WHERE r.round_id = NEW.id
+               AND r.handed_in_at IS NULL AND r.dismissed_at IS NULL) THEN
+        RAISE EXCEPTION 'pgtrigger: Cannot lay open what somebody has still to answer blind';
+    END IF;
+    RETURN NULL;
+"""
+_NOTHING_IS_OPEN = """
+    IF NEW.dismissed_at IS NULL AND EXISTS (
+        SELECT FROM qualification_round r WHERE r.id = NEW.round_id AND r.laid_open_at IS NOT NULL) THEN
+        RAISE EXCEPTION 'pgtrigger: Cannot answer blind what has been laid open';
+    END IF;
+    RETURN NULL;
+"""
+
+
+def _story_of_its_round(parent: str, column: str) -> pgtrigger.Trigger:
+    """What is said about a story of a round belongs to that round."""
+    return pgtrigger.Trigger(
+        name="story_is_of_its_round",
+        operation=pgtrigger.Insert | pgtrigger.Update,
+        when=pgtrigger.After,
+        func=_STORY_OF_ITS_ROUND.format(parent=parent, column=column),
+    )
 
 
 class RoundQuerySet(models.QuerySet["Round"]):
@@ -67,6 +113,14 @@ class Round(models.Model):
                 condition=pgtrigger.Q(old__laid_open_at__isnull=False)
                 & pgtrigger.Q(old__laid_open_at__df=pgtrigger.F("new__laid_open_at")),
             ),
+            pgtrigger.Trigger(
+                name="nobody_is_blind_when_laid_open",
+                operation=pgtrigger.Update,
+                when=pgtrigger.After,
+                condition=pgtrigger.Q(old__laid_open_at__isnull=True)
+                & pgtrigger.Q(new__laid_open_at__isnull=False),
+                func=_NOBODY_IS_BLIND,
+            ),
         ]
 
     def __str__(self) -> str:
@@ -87,6 +141,14 @@ class RoundStory(models.Model):
             models.UniqueConstraint(fields=["round", "story"], name="a_story_is_once_in_a_round"),
             models.UniqueConstraint(fields=["round", "position"], name="one_story_per_position_in_a_round"),
             models.CheckConstraint(condition=Q(position__gte=1), name="round_positions_count_from_one"),
+        ]
+        triggers = [
+            pgtrigger.Trigger(
+                name="stories_stay_under_a_key",
+                operation=pgtrigger.Insert | pgtrigger.Update | pgtrigger.Delete,
+                when=pgtrigger.After,
+                func=_STAYS_UNDER_ITS_KEY,
+            ),
         ]
 
     def __str__(self) -> str:
@@ -124,6 +186,12 @@ class ExpertReview(models.Model):
                 condition=pgtrigger.Q(old__handed_in_at__isnull=False),
             ),
             pgtrigger.ReadOnly(name="expert_review_is_theirs", fields=["round", "expert"]),
+            pgtrigger.Trigger(
+                name="nobody_is_asked_once_open",
+                operation=pgtrigger.Insert | pgtrigger.Update,
+                when=pgtrigger.After,
+                func=_NOTHING_IS_OPEN,
+            ),
         ]
 
     def __str__(self) -> str:
@@ -169,6 +237,7 @@ class ExpertAnswer(models.Model):
                 when=pgtrigger.Before,
                 func=_BLIND_AND_FINAL,
             ),
+            _story_of_its_round("qualification_expertreview", "review_id"),
         ]
 
     def __str__(self) -> str:
@@ -213,7 +282,10 @@ class AcceptableOption(models.Model):
                 fields=["key", "round_story", "question", "row", "option"], name="an_option_is_accepted_once"
             ),
         ]
-        triggers = [pgtrigger.Protect(name="answer_key_is_final", operation=FINAL)]
+        triggers = [
+            pgtrigger.Protect(name="answer_key_is_final", operation=FINAL),
+            _story_of_its_round("qualification_answerkey", "key_id"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.question}: {self.option}"
@@ -236,7 +308,10 @@ class KeyReason(models.Model):
             ),
             models.CheckConstraint(condition=~Q(reason=""), name="reason_of_a_key_says_something"),
         ]
-        triggers = [pgtrigger.Protect(name="key_reason_is_final", operation=FINAL)]
+        triggers = [
+            pgtrigger.Protect(name="key_reason_is_final", operation=FINAL),
+            _story_of_its_round("qualification_answerkey", "key_id"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.question}: {self.reason}"
@@ -283,6 +358,19 @@ class Attempt(models.Model):
                 name="attempt_is_graded_when_handed_in",
             ),
         ]
+        triggers = [
+            pgtrigger.Protect(
+                name="submitted_attempt_is_final",
+                operation=FINAL,
+                condition=pgtrigger.Q(old__state="submitted"),
+            ),
+            pgtrigger.Trigger(
+                name="attempt_is_under_a_key_of_its_round",
+                operation=pgtrigger.Insert | pgtrigger.Update,
+                when=pgtrigger.After,
+                func=_KEY_OF_ITS_ROUND,
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"attempt {self.number} at {self.round}"
@@ -314,6 +402,7 @@ class AttemptAnswer(models.Model):
                 operation=FINAL,
                 condition=pgtrigger.Q(old__accepted__isnull=False),
             ),
+            _story_of_its_round("qualification_attempt", "attempt_id"),
         ]
 
     def __str__(self) -> str:

@@ -11,6 +11,7 @@ from django.utils.translation import gettext
 from annotation import actions as annotation_actions
 from annotation.grading import Cell, grade
 from annotation.models import Enrollment, Event, Study
+from qualification.actions.rounds import lock_rounds_of
 from qualification.errors import AlreadyHandedIn, NoAttemptLeft, NoRound, NotTheirTurn
 from qualification.models import AcceptableOption, AnswerKey, Attempt, AttemptAnswer, Round, RoundStory
 from qualification.turns import turn_of
@@ -31,8 +32,9 @@ def start_attempt(*, enrollment: Enrollment, now: datetime) -> Attempt:
     if enrollment.study.state != Study.State.OPEN:
         raise NotTheirTurn(gettext("The study is not open just now, so the test cannot be started."))
     # The key is frozen from the first attempt on; whoever fixes a key holds these locks while they look.
-    active = Round.objects.active_in(enrollment.study).select_for_update(of=("self",), no_key=True)
-    turn = turn_of(enrollment, list(active))
+    # All rounds are locked, also those that are not active: who waits here must see what has become so.
+    rounds = lock_rounds_of(enrollment.study).values()
+    turn = turn_of(enrollment, [one for one in rounds if one.state == Round.State.ACTIVE])
     if turn is None:
         raise NoRound(gettext("This study has no qualification round yet."))
     if not turn.left:

@@ -101,9 +101,14 @@ def retire_round(*, round: Round, by: User | None, now: datetime) -> Round:
 
 
 def lock_rounds(round: Round) -> dict[int, Round]:
-    """All rounds of this one's study by id, as they are now, held until the end of the transaction."""
+    """All rounds of this one's study, as :func:`lock_rounds_of` gives them."""
+    return lock_rounds_of(round.study)
+
+
+def lock_rounds_of(study: Study) -> dict[int, Round]:
+    """All rounds of the study by id and in order, as they are now, held until the end of the transaction."""
     held = Round.objects.select_for_update(of=("self",), no_key=True).select_related("study")
-    return {one.pk: one for one in held.filter(study=round.study_id).order_by("number")}
+    return {one.pk: one for one in held.filter(study=study).order_by("number")}
 
 
 @transaction.atomic

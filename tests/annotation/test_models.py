@@ -69,10 +69,8 @@ VIOLATIONS: dict[str, Callable[[], object]] = {
     "study_closed_at_says_closed": lambda: Study.objects.update(state="closed"),
     "open_study_has_consent_and_gate": lambda: Study.objects.update(gate="missing"),
     "one_attempt_per_number_and_person": lambda: another(Attempt.objects.all()[0]),
-    "attempt_is_one_of_those_allowed": lambda: Attempt.objects.filter(pk=Attempt.objects.all()[0].pk).update(
-        number=2
-    ),
-    "attempt_is_graded_when_handed_in": lambda: Attempt.objects.update(passed=None),
+    "attempt_is_one_of_those_allowed": lambda: another(Attempt.objects.all()[0], number=2),
+    "attempt_is_graded_when_handed_in": lambda: another(Attempt.objects.all()[0], passed=None),
     "one_round_per_number_in_a_study": lambda: another(Round.objects.get()),
     "round_allows_an_attempt": lambda: Round.objects.update(attempts_allowed=0),
     "one_attempt_answer_per_question": lambda: another(AttemptAnswer.objects.all()[0]),
