@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from django.utils.translation import gettext as _
+
 from annotation.protocols.base import Protocol, field_name
 
 
@@ -85,14 +87,17 @@ def key_problems(
 ) -> Iterator[str]:
     """What is missing in or unknown about the options ``accepted`` by form field, a sentence each."""
     for name in sorted(accepted.keys() - {cell.field for cell in everything}):
-        yield f"{story_id}: the key speaks of “{name}”, which is not asked."
+        said = _("%(story)s: the key speaks of “%(field)s”, which is not asked.")
+        yield said % {"story": story_id, "field": name}
     for cell in everything:
         chosen = accepted.get(cell.field, ())
-        known_options = ", ".join(sorted(cell.options))
+        about = {"story": story_id, "field": cell.field, "options": ", ".join(sorted(cell.options))}
         if not chosen:
-            yield f"{story_id}, {cell.field}: the key accepts nothing; name at least one of {known_options}."
+            said = _("%(story)s, %(field)s: the key accepts nothing; name at least one of %(options)s.")
+            yield said % about
         for option in sorted(set(chosen) - cell.options):
-            yield f"{story_id}, {cell.field}: “{option}” is not one of {known_options}."
+            said = _("%(story)s, %(field)s: “%(option)s” is not one of %(options)s.")
+            yield said % (about | {"option": option})
 
 
 def _say(cell: Cell) -> str:

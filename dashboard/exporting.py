@@ -10,7 +10,7 @@ from accounts.models import Environment
 from annotation.models import CheckKey, Story, Study
 from annotation.protocols.base import field_name
 from dashboard.baseline import newest_consent
-from dashboard.checks import accepted_by, checks_of
+from dashboard.checks import accepted_by
 from publishing.queries import statement_of
 from qualification.models import AcceptableOption, AnswerKey, Round
 from recruitment.joining import own_source
@@ -69,12 +69,13 @@ def _round(round: Round) -> dict[str, Any]:
 
 def _checks(study: Study) -> dict[str, Any] | None:
     """The checks that people can be given, with what is accepted, and the rules for them."""
-    found = [check for check in checks_of(study) if check.key and check.state == CheckKey.State.IN_USE]
+    keys = CheckKey.objects.filter(story__study=study, state=CheckKey.State.IN_USE)
+    found = keys.select_related("story__study").order_by("story__story_id")
     if not found:
         return None
     return asdict(study.check_rules) | {
-        "stories": [_source_row(check.story) for check in found],
-        "key": {check.story.story_id: accepted_by(check.key) for check in found if check.key},
+        "stories": [_source_row(key.story) for key in found],
+        "key": {key.story.story_id: accepted_by(key) for key in found},
     }
 
 

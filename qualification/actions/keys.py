@@ -117,7 +117,7 @@ def _key_problems(
 ) -> Iterator[str]:
     known = {entry.story.story_id for entry in round_stories}
     for story_id in sorted(acceptable.keys() - known):
-        yield f"The key speaks of “{story_id}”, which is not a story of the round."
+        yield _("The key speaks of “%(story)s”, which is not a story of the round.") % {"story": story_id}
     for entry in round_stories:
         story_id, everything = entry.story.story_id, list(asked(study.protocol, entry.story.item))
         yield from key_problems(story_id, everything, acceptable.get(story_id, {}))
@@ -134,15 +134,18 @@ def _reason_problems(
     }
     for story_id, said in reasons.items():
         for name, reason in said.items():
+            place = {"story": story_id, "field": name, "most": LONGEST_REASON}
             if (story_id, name) not in named:
-                yield f"There is a reason for {story_id}, {name}, which is not asked."
+                yield _("There is a reason for %(story)s, %(field)s, which is not asked.") % place
             if len(reason.strip()) > LONGEST_REASON:
-                yield f"{story_id}, {name}: the reason is longer than {LONGEST_REASON} characters."
+                yield _("%(story)s, %(field)s: the reason is longer than %(most)s characters.") % place
     for story_id, name in sorted(named & chosen.keys()):
         accepted = acceptable.get(story_id, {}).get(name, ())
         said_why = reasons.get(story_id, {}).get(name, "").strip()
         if not said_why and needs_reason(accepted, chosen[story_id, name]):
-            yield f"{story_id}, {name}: the key needs a reason, since it is not just what all experts chose."
+            yield _(
+                "%(story)s, %(field)s: the key needs a reason, since it is not just what all experts chose."
+            ) % {"story": story_id, "field": name}
 
 
 def _chosen(round: Round) -> dict[tuple[str, str], Counter[str]]:

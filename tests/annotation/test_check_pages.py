@@ -7,6 +7,7 @@ import re
 import pytest
 
 from annotation.models import Assignment, Enrollment, Story, Vote
+from annotation.views import common
 from tests import builders
 from tests.annotation.pages import Browser, at
 
@@ -34,7 +35,8 @@ def shape(browser: Browser, story: Story) -> str:
 
 
 @pytest.mark.parametrize("htmx", [True, False], ids=["htmx", "plain"])
-def test_a_check_looks_like_any_other_story(htmx: bool) -> None:
+def test_a_check_looks_like_any_other_story(htmx: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(common, "COUNT_SECONDS", 0)
     study = builders.make_study(stories=30, votes_per_story=1)
     builders.add_checks(study, 3, warn_percent=50)
     (person,) = builders.qualified(study)
@@ -43,16 +45,19 @@ def test_a_check_looks_like_any_other_story(htmx: bool) -> None:
     browser.open(browser.url)
     shapes: dict[str, set[str]] = {"main": set(), "check": set()}
     headers: dict[str, set[frozenset[str]]] = {"main": set(), "check": set()}
+    still_wanted = set()
     for _ in range(12):
         story = submit(browser, builders.ALL_YES, htmx=htmx)
         shown = Assignment.objects.get(state=Assignment.State.LEASED).story
         shapes[shown.role].add(shape(browser, shown))
         headers[shown.role].add(frozenset(browser.page.headers))
+        still_wanted.update(re.findall(r"up to (\d+) more", browser.page.content.decode()))
 
     assert story.study == study
     assert len(shapes["main"]) == 1
     assert shapes["check"] == shapes["main"]
     assert headers["check"] == headers["main"]
+    assert still_wanted == {"30", "20"}, "a count to one would stand still after a check"
     own = at(person, "answers/")
     to_change = [link for link in own.document.xpath("//a/@href") if re.search(r"/answers/\d+/$", link)]
     assert len(to_change) == Vote.objects.count() == 15
