@@ -155,5 +155,5 @@ def _lock_attempt(attempt: Attempt) -> Attempt:
     )
     attempt.enrollment = enrollment
     if attempt.state != Attempt.State.STARTED:
-        raise AlreadyHandedIn("The test has been handed in, so its answers stay as they are.")
+        raise AlreadyHandedIn(gettext("The test has been handed in, so its answers stay as they are."))
     return attempt

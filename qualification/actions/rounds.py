@@ -41,11 +41,14 @@ def create_round(
     unknown = [story_id for story_id in story_ids if story_id not in stories]
     if unknown:
         raise InvalidRound(
-            f"Not qualification stories of “{study.slug}”: {', '.join(unknown)}. "
-            "Import them first, with the role qualification."
+            _(
+                "Not qualification stories of “%(study)s”: %(stories)s. Import them first, with the role "
+                "qualification."
+            )
+            % {"study": study.slug, "stories": ", ".join(unknown)}
         )
     if not story_ids or len(set(story_ids)) != len(story_ids):
-        raise InvalidRound("A round needs at least one story, and each story once.")
+        raise InvalidRound(_("A round needs at least one story, and each story once."))
     lock(study)
     last = Round.objects.filter(study=study).aggregate(last=Max("number"))["last"] or 0
     made = Round.objects.create(
