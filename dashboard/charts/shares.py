@@ -25,8 +25,13 @@ def with_share(row: Row, part: int, whole: int) -> dict[str, Any]:
     }
 
 
+def without_interval(row: Row) -> dict[str, Any]:
+    """The row of :func:`with_share` as a share alone."""
+    return {**row, "low": None, "high": None}
+
+
 def one_each(axis: str, columns: Sequence[Column], *, whole: float | None) -> dict[str, Any]:
-    """A dot and an interval per row of :func:`with_share`; ``whole`` is marked by a line through all."""
+    """A dot per row of :func:`with_share`, with its interval if any; ``whole`` is a line through all."""
     x = {"field": "share", **share_axis(axis)}
     y = named("label")
     line = {"type": "rule", "strokeDash": [4, 4], "style": "reference"}
@@ -37,7 +42,11 @@ def one_each(axis: str, columns: Sequence[Column], *, whole: float | None) -> di
         "transform": [{"filter": "isValid(datum.share)"}],
         "layer": [
             *([reference] if whole is not None else []),
-            {"mark": INTERVAL_MARK, "encoding": interval},
+            {
+                "transform": [{"filter": "isValid(datum.low)"}],
+                "mark": INTERVAL_MARK,
+                "encoding": interval,
+            },
             {"mark": DOT, "encoding": {"y": y, "x": x, "tooltip": tooltips(columns)}},
         ],
     }

@@ -8,7 +8,10 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from dashboard.charts.base import Chart, Column, named, share_axis, tooltips
-from dashboard.charts.shares import one_each, several_each, with_share
+from dashboard.charts.shares import one_each, several_each, with_share, without_interval
+
+FEWEST = 20
+"""Complete stories from which on a share is called the largest or smallest: with fewer, chance decides."""
 
 
 def verdicts(counts: Mapping[str, int]) -> Chart:
@@ -97,16 +100,21 @@ def retention(name: str, title: str, what: str, rows: Iterable[Mapping[str, Any]
 
 
 def kept_by_filter(filters: Sequence[Mapping[str, Any]], *, stories: int) -> Chart:
-    """``filters``: ``title`` and ``kept`` of each, the default one first; ``stories``: the complete ones."""
+    """``filters``: ``title`` and ``kept`` of each, the default one first; ``stories``: the complete ones.
+
+    Without intervals: they would invite a comparison of filters as if each had judged other stories.
+    """
     rows = [
-        with_share({"name": row["title"], "stories": stories, "kept": row["kept"]}, row["kept"], stories)
+        without_interval(
+            with_share({"name": row["title"], "stories": stories, "kept": row["kept"]}, row["kept"], stories)
+        )
         for row in filters
     ]
     columns = (
         Column("name", _("Filter")),
         Column("stories", _("Complete"), "count"),
         Column("kept", _("Kept"), "count"),
-        *_share_columns(_("Of the complete")),
+        Column("share", _("Of the complete"), "share"),
     )
     return Chart(
         name="kept-by-filter",
@@ -119,7 +127,8 @@ def kept_by_filter(filters: Sequence[Mapping[str, Any]], *, stories: int) -> Cha
             "other": percent(_most(rows)["share"]),
         },
         how=_(
-            "The same votes under every rule: share of the complete stories, with Wilson’s interval (95 %)."
+            "The same votes on the same stories under every rule: share of the complete stories. What "
+            "differs is the rule alone, so there is no interval."
         ),
         columns=columns,
         rows=rows,
@@ -130,8 +139,10 @@ def kept_by_filter(filters: Sequence[Mapping[str, Any]], *, stories: int) -> Cha
 def dropped_by_question(filters: Sequence[Mapping[str, Any]], *, stories: int) -> Chart:
     """``filters``: ``title`` and ``questions`` (label, value) of each that names reasons."""
     rows = [
-        with_share(
-            {"name": share.label, "filter": row["title"], "dropped": share.value}, share.value, stories
+        without_interval(
+            with_share(
+                {"name": share.label, "filter": row["title"], "dropped": share.value}, share.value, stories
+            )
         )
         for row in filters
         for share in row["questions"]
@@ -140,7 +151,7 @@ def dropped_by_question(filters: Sequence[Mapping[str, Any]], *, stories: int) -
         Column("name", _("Question")),
         Column("filter", _("Filter")),
         Column("dropped", _("Dropped"), "count"),
-        *_share_columns(_("Of the complete")),
+        Column("share", _("Of the complete"), "share"),
     )
     worst = max((row for row in rows if row["filter"] == rows[0]["filter"]), key=lambda row: row["dropped"])
     return Chart(
@@ -154,8 +165,8 @@ def dropped_by_question(filters: Sequence[Mapping[str, Any]], *, stories: int) -
             "stories": stories,
         },
         how=_(
-            "Share of the complete stories that answers to the question drop, with Wilson’s interval (95 %); "
-            "a story may be dropped by several questions."
+            "Share of the complete stories that answers to the question drop, under every rule the same "
+            "stories; a story may be dropped by several questions."
         ),
         columns=columns,
         rows=rows,
@@ -186,7 +197,7 @@ def _most(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
 
 
 def _extremes(rows: Sequence[Mapping[str, Any]], kept: int, complete: int) -> str:
-    """Who is kept most and least often, and all of them together."""
+    """All of them together, and of those with stories enough who is kept most and least often."""
     if not complete:
         return _("No story is complete yet.")
     whole = _("%(kept)s of %(complete)s complete stories are kept (%(share)s).") % {
@@ -194,10 +205,10 @@ def _extremes(rows: Sequence[Mapping[str, Any]], kept: int, complete: int) -> st
         "complete": complete,
         "share": percent(kept / complete),
     }
-    seen = [row for row in rows if row["share"] is not None]
-    most, least = _most(seen), min(seen, key=lambda row: row["share"])
-    if most["share"] == least["share"]:
+    seen = [row for row in rows if row["complete"] >= FEWEST]
+    if len({row["share"] for row in seen}) < 2:
         return whole
+    most, least = _most(seen), min(seen, key=lambda row: row["share"])
     return _("%(whole)s Most often: %(most)s (%(high)s); least often: %(least)s (%(low)s).") % {
         "whole": whole,
         "most": most["name"],

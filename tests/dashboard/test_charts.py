@@ -18,6 +18,7 @@ from dashboard.charts import people, stories, votes
 from dashboard.charts.base import in_lines
 from dashboard.charts.catalogue import CHARTS
 from dashboard.figures import forecast
+from dashboard.queries import Share
 from publishing.baseline.accuracy import wilson
 from tests import builders
 from tests.dashboard.test_quality_page import looked_at
@@ -33,17 +34,35 @@ def row(name: str, kept: int, complete: int) -> dict[str, Any]:
 
 
 def test_retention_is_ranked_with_intervals_and_says_the_extremes() -> None:
-    rows = [row("low", 1, 10), row("none", 0, 0), row("high", 9, 10)]
+    rows = [row("low", 2, 20), row("none", 0, 0), row("high", 18, 20)]
     chart = stories.retention("kept", "Kept", "Scenario", rows, ranked=True)
     assert [found["name"] for found in chart.rows] == ["high", "low", "none"]
-    assert (chart.rows[0]["low"], chart.rows[0]["high"]) == wilson(9, 10)
+    assert (chart.rows[0]["low"], chart.rows[0]["high"]) == wilson(18, 20)
     assert chart.rows[2]["share"] is chart.rows[2]["low"] is None
-    assert "10 of 20 complete stories are kept (50 %)" in chart.finding
+    assert "20 of 40 complete stories are kept (50 %)" in chart.finding
     assert "Most often: high (90 %); least often: low (10 %)" in chart.finding
+    lucky = stories.retention("kept", "Kept", "Scenario", [*rows, row("one", 1, 1)], ranked=True)
+    assert lucky.rows[0]["name"] == "one"
+    assert "Most often: high (90 %); least often: low (10 %)" in lucky.finding, "one story is no finding"
+    few = stories.retention("kept", "Kept", "Scenario", [row("a", 0, 19), row("b", 9, 20)], ranked=True)
+    assert few.finding == "9 of 39 complete stories are kept (23 %)."
     in_order = stories.retention("kept", "Kept", "Severity", rows, ranked=False)
     assert [found["name"] for found in in_order.rows] == ["low", "none", "high"]
     nothing = stories.retention("kept", "Kept", "Severity", [row("1", 0, 0)], ranked=False)
     assert nothing.finding == "No story is complete yet."
+
+
+def test_rules_over_the_same_stories_have_shares_without_intervals() -> None:
+    filters = [
+        {"title": title, "kept": kept, "questions": [Share("q1", 50 - kept, 0)]}
+        for title, kept in (("all agree", 20), ("majority", 30))
+    ]
+    for make in (stories.kept_by_filter, stories.dropped_by_question):
+        chart = make(filters, stories=50)
+        assert all(found["low"] is found["high"] is None for found in chart.rows)
+        assert all(found["share"] in (0.4, 0.6) for found in chart.rows)
+        assert not {"low", "high"} & {column.key for column in chart.columns}
+        assert "95 %" not in chart.how
 
 
 def test_votes_are_counted_by_hour_and_by_day_without_gaps() -> None:
