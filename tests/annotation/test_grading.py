@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from django.utils.translation import override
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.grading import Cell, IncompleteAttempt, IncompleteKey, grade
+from annotation.grading import Asked, Cell, IncompleteAttempt, IncompleteKey, grade, key_problems
 
 OPTIONS = ("yes", "possibly", "no")
 cells = st.builds(Cell, st.sampled_from("abcde"), st.sampled_from(["q1", "q2"]), st.sampled_from(["", "row"]))
@@ -83,3 +84,15 @@ def test_refusals_name_what_is_missing() -> None:
     key = {Cell("one", "q1", ""): {"yes"}, Cell("one", "labels", "r2"): {"yes"}}
     with pytest.raises(IncompleteAttempt, match=r"no answer to one/labels\.r2, one/q1\."):
         grade({}, key)
+
+
+def test_what_is_wrong_with_a_key_is_said_in_the_readers_language() -> None:
+    everything = [Asked(name, "", name, frozenset(OPTIONS)) for name in ("q1", "q2")]
+    with override("de"):
+        found = list(key_problems("known_1", everything, {"q1": ["maybe"], "q9": ["yes"]}))
+
+    assert found == [
+        "known_1: Der Schlüssel nennt „q9“; das wird nicht gefragt.",
+        "known_1, q1: „maybe“ ist nicht unter no, possibly, yes.",
+        "known_1, q2: Der Schlüssel lässt nichts gelten; nennen Sie mindestens eines von no, possibly, yes.",
+    ]
