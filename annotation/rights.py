@@ -17,7 +17,7 @@ from typing import Any, Concatenate, ParamSpec
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
@@ -100,6 +100,18 @@ def token_studies(token: ApiToken) -> QuerySet[Study]:
     """The studies that a token may look at."""
     found = studies_of(token.owner)
     return found.filter(pk=token.study_id) if token.study_id else found
+
+
+def tokens_of(study: Study, *, now: datetime) -> QuerySet[ApiToken]:
+    """The tokens that open this study now: those whose :func:`token_rights` let them look at it."""
+    owners = Q(owner__in=Membership.objects.filter(study=study).values("user"))
+    for permission in (CHANGE_ALL, LOOK_AT_ALL):
+        everywhere = User.objects.with_perm(permission, backend="django.contrib.auth.backends.ModelBackend")
+        owners |= Q(owner__in=everywhere.values("pk"))
+    bound = Q(study=None) | Q(study=study)
+    return ApiToken.objects.filter(
+        bound, owners, owner__is_active=True, revoked_at=None, expires_at__gt=now
+    ).select_related("owner", "study")
 
 
 def standing_of(invitation: Invitation, now: datetime) -> Invitation.Standing:

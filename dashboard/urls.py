@@ -39,6 +39,7 @@ urlpatterns = [
     path("", views.home, name="home"),
     path("invited/<str:token>/", invitation.invited, name="invited"),
     path("api-tokens/", api_tokens.api_tokens, name="api_tokens"),
+    path("api-tokens/revoke-all/", api_tokens.revoke_all_api_tokens, name="revoke_all_api_tokens"),
     path("api-tokens/<int:number>/revoke/", api_tokens.revoke_api_token, name="revoke_api_token"),
     path("studies/", views.studies, name="studies"),
     path("studies/new/", creating.new_study, name="new_study"),
@@ -89,6 +90,11 @@ urlpatterns = [
     path("studies/<slug:slug>/review/<int:number>/<int:position>/", review.item, name="review_item"),
     path("studies/<slug:slug>/members/", members.members, name="members"),
     path("studies/<slug:slug>/members/<int:user_id>/", members.member, name="member"),
+    path(
+        "studies/<slug:slug>/members/tokens/<int:number>/revoke/",
+        members.revoke_token,
+        name="revoke_members_token",
+    ),
     path(
         "studies/<slug:slug>/invitations/<int:number>/revoke/",
         members.revoke_invitation,

@@ -1,7 +1,7 @@
 """Every write of this room. Views, tasks, commands, the back office and tests call these."""
 
 from annotation.actions.admission import admit_through, exclude, invite_qualified
-from annotation.actions.api_tokens import make_api_token, note_use, revoke_api_token
+from annotation.actions.api_tokens import make_api_token, note_use, revoke_all_api_tokens, revoke_api_token
 from annotation.actions.checks import change_check_rules, leave_out_check, set_check_key, take_in_check
 from annotation.actions.enrollments import (
     decline_consent,
@@ -121,6 +121,7 @@ __all__ = [
     "release_lease",
     "remove_member",
     "resume_imports",
+    "revoke_all_api_tokens",
     "revoke_api_token",
     "revoke_invitation",
     "revoke_link",

@@ -14,6 +14,7 @@ from annotation import api_secrets
 from annotation.actions.events import record_event
 from annotation.errors import InvalidToken
 from annotation.models import ApiToken, Event, Study
+from annotation.rights import token_studies
 
 LONGEST = timedelta(days=366)
 """Nobody remembers a token for longer."""
@@ -33,8 +34,8 @@ def make_api_token(
 ) -> tuple[ApiToken, str]:
     """A token, and its secret, which is told only here.
 
-    Logged in the study that it is for, else in each of which its owner is a member now; the row itself
-    stays for ever. Raises :class:`InvalidToken` for a name, scopes or a time that cannot be.
+    Logged in every study that it opens now; the row itself stays for ever. Raises :class:`InvalidToken`
+    for a name, scopes or a time that cannot be.
     """
     name = name.strip()
     known = [scope.value for scope in ApiToken.Scope if scope.value in scopes]
@@ -61,13 +62,25 @@ def make_api_token(
 
 @transaction.atomic
 def revoke_api_token(*, token: ApiToken, by: User | None, now: datetime) -> ApiToken:
-    """From now on the token opens nothing. Does nothing to one that was revoked."""
+    """From now on the token opens nothing. Does nothing to one that was revoked.
+
+    Logged in every study that it opened until now, and where its making was.
+    """
     token = ApiToken.objects.select_for_update(of=("self",), no_key=True).get(pk=token.pk)
     if token.revoked_at is None:
         token.revoked_at, token.revoked_by = now, by
         token.save(update_fields=["revoked_at", "revoked_by"])
         _record(token, Event.Type.API_TOKEN_REVOKED, by=by, now=now, note=token.owner.get_username())
     return token
+
+
+@transaction.atomic
+def revoke_all_api_tokens(*, owner: User, by: User | None, now: datetime) -> int:
+    """From now on no token of this person opens anything; how many did until now."""
+    valid = list(ApiToken.objects.filter(owner=owner, revoked_at=None, expires_at__gt=now).order_by("pk"))
+    for token in valid:
+        revoke_api_token(token=token, by=by, now=now)
+    return len(valid)
 
 
 @transaction.atomic
@@ -80,10 +93,8 @@ def note_use(*, token: ApiToken, now: datetime) -> None:
 
 
 def _record(token: ApiToken, type: Event.Type, *, by: User | None, now: datetime, note: str) -> None:
-    concerned = (
-        Study.objects.filter(pk=token.study_id)
-        if token.study_id
-        else Study.objects.filter(memberships__user=token.owner_id)
-    )
-    for study in concerned:
-        record_event(study=study, type=type, by=by, now=now, subject=f"API token {token.pk}", note=note)
+    subject = f"API token {token.pk}"
+    told = Event.objects.filter(type=Event.Type.API_TOKEN_MADE, subject=subject).values("study")
+    concerned = Study.objects.filter(Q(pk__in=token_studies(token).values("pk")) | Q(pk__in=told))
+    for study in concerned.order_by("pk"):
+        record_event(study=study, type=type, by=by, now=now, subject=subject, note=note)

@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -79,7 +79,9 @@ def api_tokens(request: HttpRequest) -> HttpResponse:
         secret = _make(user, form.cleaned_data)
         form = TokenForm(user)
     status = 201 if secret else 422 if form.errors else 200
-    context = {"form": form, "secret": secret, "tokens": _tokens(user)}
+    tokens = _tokens(user)
+    has_valid = any(row["standing"] is ApiToken.Standing.VALID for row in tokens)
+    context = {"form": form, "secret": secret, "tokens": tokens, "has_valid": has_valid}
     return render(request, "accounts/api_tokens.html", context, status=status)
 
 
@@ -91,6 +93,17 @@ def revoke_api_token(request: HttpRequest, number: int) -> HttpResponse:
     token = get_object_or_404(ApiToken, owner=user, pk=number)
     actions.revoke_api_token(token=token, by=user, now=timezone.now())
     messages.success(request, _("“%(name)s” is revoked. It opens nothing any more.") % {"name": token.name})
+    return redirect("dashboard:api_tokens")
+
+
+@require_POST
+@researchers_page
+def revoke_all_api_tokens(request: HttpRequest) -> HttpResponse:
+    """From now on none of the reader's tokens opens anything."""
+    user = signed_in(request)
+    count = actions.revoke_all_api_tokens(owner=user, by=user, now=timezone.now())
+    said = ngettext("%(count)s token is revoked.", "%(count)s tokens are revoked.", count)
+    messages.success(request, said % {"count": count})
     return redirect("dashboard:api_tokens")
 
 

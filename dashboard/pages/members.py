@@ -19,7 +19,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from annotation import actions
 from annotation.errors import AnnotationError
 from annotation.models import Invitation, Membership, Study
-from annotation.rights import RIGHTS, Right, rights_in, signed_in, study_page
+from annotation.rights import RIGHTS, Right, rights_in, signed_in, study_page, tokens_of
 from dashboard.people.actions import invite
 from dashboard.people.links import invitation_link
 from recruitment.errors import NotQueued
@@ -113,6 +113,20 @@ def revoke_invitation(request: HttpRequest, study: Study, number: int) -> HttpRe
     return redirect("dashboard:members", slug=study.slug)
 
 
+@require_POST
+@study_page(post=Right.MANAGE)
+def revoke_token(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """Revoke somebody's API token that opens this study; it opens no other either."""
+    now = timezone.now()
+    found = tokens_of(study, now=now).filter(pk=number).first()
+    if found is None:
+        messages.info(request, _("This token does not open the study any more."))
+    else:
+        actions.revoke_api_token(token=found, by=signed_in(request), now=now)
+        messages.success(request, _("The token is revoked. It opens nothing any more."))
+    return redirect("dashboard:members", slug=study.slug)
+
+
 def _invite(request: HttpRequest, study: Study, said: dict[str, str]) -> None:
     """Invite; where no mail is sent, or none could be queued, the link is shown to pass on."""
     by, language = signed_in(request), get_language() or ""
@@ -177,6 +191,7 @@ def _context(request: HttpRequest, study: Study, form: InvitationForm) -> dict[s
         "invitations": [{"row": one, "is_over": now >= one.expires_at} for one in offers]
         if may_manage
         else [],
+        "tokens": tokens_of(study, now=now) if may_manage else [],
         "sends_mail": settings.SENDS_MAIL,
         "new_link": _new_link(request, study) if may_manage else None,
     }

@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
 Role = Membership.Role
 PUBLIC = {"home", "invited"}
 OF_ALL_STUDIES = {"studies"}
-OF_ONESELF = {"api_tokens", "revoke_api_token"}
+OF_ONESELF = {"api_tokens", "revoke_api_token", "revoke_all_api_tokens"}
 """Whoever has an account opens them and sees their own, see api.test_tokens."""
 FOR_MAKERS = {"new_study", "preview_new", "study_from_file", "clone", "draw_baseline"}
 """Who may make studies opens them, see test_creating; a clone and a drawn
@@ -76,6 +76,7 @@ PAGES: dict[str, tuple[Right | None, Right | None, tuple[str, ...]]] = {
     "members": (Right.LOOK, Right.MANAGE, ()),
     "member": (None, Right.MANAGE, ("1",)),
     "revoke_invitation": (None, Right.MANAGE, ("1",)),
+    "revoke_members_token": (None, Right.MANAGE, ("1",)),
     "recruitment": (Right.LOOK, None, ()),
     "new_campaign": (Right.CHANGE, Right.CHANGE, ("prolific", "stories")),
     "campaign": (Right.LOOK, None, ("1",)),

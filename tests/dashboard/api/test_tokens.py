@@ -12,17 +12,21 @@ from io import StringIO
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import Permission
 from django.core.management import CommandError, call_command
 from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from accounts.actions import ensure_researcher
+from accounts.models import User
 from annotation import actions, api_secrets
 from annotation.errors import InvalidToken
 from annotation.models import ApiToken, Event, Membership
+from annotation.rights import Right, token_rights, tokens_of
 from tests import builders
-from tests.dashboard.api.asking import Program, member
+from tests.dashboard.api.asking import Program, member, problem
 from tomannot.logs import MaskTokens
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
@@ -112,6 +116,67 @@ def test_making_and_revoking_is_logged_where_it_concerns_without_the_secret() ->
         assert {event.study for event in told} == concerned
         assert not any(program.secret in event.note for event in told)
     assert not foreign.events.filter(type=Event.Type.API_TOKEN_MADE).exists()
+
+
+def test_owners_see_the_tokens_that_open_their_study_and_cut_them_off() -> None:
+    mine, other = (builders.make_study(slug, opened=False) for slug in ("mine", "other"))
+    owner, boss = member(mine), ensure_researcher(username="boss", password="a long enough password")
+    sight = member(None, name="sight")
+    sight.user_permissions.add(Permission.objects.get(codename="view_study"))
+    gone = member(mine, name="gone")
+    made = [Program(who, study=study) for who in (owner, boss, sight, gone) for study in (None, mine, other)]
+    User.objects.filter(pk=gone.pk).update(is_active=False)
+    revoked = Program(boss)
+    actions.revoke_api_token(token=revoked.token, by=boss, now=timezone.now())
+    for study in (mine, other):
+        open_it = {
+            token.pk
+            for token in ApiToken.objects.select_related("owner")
+            if token.revoked_at is None and Right.LOOK in token_rights(token, study)
+        }
+        assert set(tokens_of(study, now=timezone.now()).values_list("pk", flat=True)) == open_it
+        assert not tokens_of(study, now=timezone.now() + timedelta(days=2)).exists()
+    strongest = made[3].token
+    assert strongest.owner == boss
+    logged = Event.objects.filter(type="api_token_made", subject=f"API token {strongest.pk}")
+    assert {event.study for event in logged} == {mine, other}, "an administrator's opens every study"
+    client = Client()
+    client.force_login(owner)
+    members = reverse("dashboard:members", args=["mine"])
+    assert "boss: script" in client.get(members).content.decode()
+    revoke = reverse("dashboard:revoke_members_token", args=["mine", strongest.pk])
+    assert "It opens nothing any more" in client.post(revoke, follow=True).content.decode()
+    strongest.refresh_from_db()
+    assert strongest.revoked_by == owner
+    elsewhere = reverse("dashboard:revoke_members_token", args=["mine", made[5].token.pk])
+    assert "does not open the study" in client.post(elsewhere, follow=True).content.decode()
+    problem(made[3].get("studies/mine/"), 401)
+    assert made[5].get("studies/other/").status_code == 200
+
+
+def test_a_token_that_its_owner_lost_the_right_for_is_told_to_be_revoked_where_it_was_made() -> None:
+    study = builders.make_study("main", opened=False)
+    program, keeper = Program(member(study)), member(study)
+    actions.remove_member(study=study, user=program.token.owner, by=keeper, now=timezone.now())
+    actions.revoke_api_token(token=program.token, by=None, now=timezone.now())
+    assert study.events.filter(type=Event.Type.API_TOKEN_REVOKED).count() == 1
+
+
+def test_who_changes_the_password_is_told_of_tokens_and_can_revoke_all() -> None:
+    owner = member(builders.make_study("main", opened=False))
+    foreign = Program(member(None))
+    client = Client()
+    client.force_login(owner)
+    assert "Revoke all my tokens" not in client.get(reverse(PAGE)).content.decode()
+    tokens = [Program(owner).token for _ in range(2)]
+    assert f'href="{reverse(PAGE)}">API tokens' in client.get(reverse("accounts:password")).content.decode()
+    assert "Revoke all my tokens" in client.get(reverse(PAGE)).content.decode()
+    done = client.post(reverse("dashboard:revoke_all_api_tokens"), follow=True)
+    assert "2 tokens are revoked" in done.content.decode()
+    for token in tokens:
+        token.refresh_from_db()
+        assert token.revoked_by == owner
+    assert foreign.get("token/").status_code == 200
 
 
 def test_the_use_is_noted_once_an_hour(monkeypatch: pytest.MonkeyPatch) -> None:
