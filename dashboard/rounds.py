@@ -78,7 +78,7 @@ def _too_hard(study: Study, rates: RoundRates) -> Iterator[Note]:
 
 
 def _known(study: Study, rates: RoundRates) -> Iterator[Note]:
-    looked_at = len(rates.questions) + 1
+    looked_at = len(rates.questions) + 2  # and the passing and the time
     if rates.passing and rises(rates.passing, looked_at=looked_at):
         said = _("Passed: %(numbers)s Later people may have been told the answers.")
         yield Note(_("Known?"), said % {"numbers": _numbers(rates.passing, looked_at)})
@@ -87,14 +87,21 @@ def _known(study: Study, rates: RoundRates) -> Iterator[Note]:
             said = _("%(question)s, acceptable: %(numbers)s Later people may have been told the answer.")
             numbers = {"question": _named(study, rate), "numbers": _numbers(rate.halves, looked_at)}
             yield Note(_("Known?"), said % numbers)
-    if rates.pace and quickens(rates.pace):
+    if rates.pace and quickens(rates.pace, looked_at=looked_at):
         said = _(
-            "The later half of the attempts took %(late).0f seconds in the median, the earlier half "
-            "%(early).0f (Mood’s median test by Fisher’s exact test, one-sided: p = %(p).2g). Later people "
-            "may have known the stories."
+            "The later half of the first %(attempts)s attempts took %(late).0f seconds in the median, the "
+            "earlier half %(early).0f (Mood’s median test by Fisher’s exact test, one-sided, for "
+            "%(looked_at)s comparisons and for looking again: p = %(p).2g). Later people may have known the "
+            "stories."
         )
         pace = rates.pace
-        medians = {"late": pace.late_median, "early": pace.early_median, "p": pace.faster.p}
+        medians = {
+            "attempts": pace.faster.early + pace.faster.late,
+            "late": pace.late_median,
+            "early": pace.early_median,
+            "looked_at": looked_at,
+            "p": corrected(pace.faster, looked_at),
+        }
         yield Note(_("Known?"), said % medians)
 
 
@@ -102,7 +109,7 @@ def _numbers(halves: Halves, looked_at: int) -> str:
     said = _(
         "%(late_hits)s of the later %(late)s attempts (%(late_share).0f %%), %(early_hits)s of the earlier "
         "%(early)s (%(early_share).0f %%); Fisher’s exact test, one-sided, for %(looked_at)s comparisons "
-        "(Bonferroni): p = %(p).2g."
+        "and for looking again (Bonferroni): p = %(p).2g."
     )
     return said % {
         "late_hits": halves.late_hits,
@@ -112,7 +119,7 @@ def _numbers(halves: Halves, looked_at: int) -> str:
         "early": halves.early,
         "early_share": 100 * halves.early_share,
         "looked_at": looked_at,
-        "p": corrected(halves.p, looked_at),
+        "p": corrected(halves, looked_at),
     }
 
 

@@ -1,4 +1,10 @@
-"""Whether a test has become easier with time: the second half of the attempts against the first. Pure."""
+"""Whether a test has become easier with time: the second half of the attempts against the first. Pure.
+
+It is looked at after 20, 40, 80 … first attempts of as many people, at those and no others until the next
+look; each look may err half as often as the one before it. So for one round, over all its looks and all that
+is looked at, chance alone says so in at most 1 % of rounds (Bonferroni over looks and comparisons), as long
+as people do not differ with the time at which they come for another reason.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +18,7 @@ MORE_BY = 0.2
 FASTER_BY = 2 / 3
 """… or the median time to fall to so much of what it was …"""
 ALPHA = 0.01
-"""… and chance alone must give as much less often than this, over all that is looked at."""
+"""… and chance alone must give as much less often than this, over all that is looked at and all looks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +57,8 @@ class Halves:
 class Pace:
     """How long the earlier and the later half took: medians in seconds, and who was under the median of all.
 
-    ``faster`` counts those under it, as hits of :class:`Halves` (Mood's median test).
+    ``faster`` counts those under it, as hits of :class:`Halves` (Mood's median test). Who took just as long
+    as the median is not among them in either half.
     """
 
     early_median: float
@@ -59,26 +66,38 @@ class Pace:
     faster: Halves
 
 
-def rises(halves: Halves, *, looked_at: int) -> bool:
-    """Whether the later half has more hits by 20 points or more, at 1 % over all that is looked at.
+def look_at(attempts: int) -> int:
+    """How many attempts were handed in at the last look: 20, 40, 80 …; 0 before the first."""
+    fewest = 2 * FEWEST_IN_A_HALF
+    if attempts < fewest:
+        return 0
+    return fewest << ((attempts // fewest).bit_length() - 1)
 
-    ``looked_at`` is the number of comparisons beside one another (Bonferroni).
+
+def rises(halves: Halves, *, looked_at: int) -> bool:
+    """Whether the later half has more hits by 20 points or more, beyond chance.
+
+    ``looked_at`` is the number of comparisons beside one another.
     """
     if not halves.are_enough or halves.late_share - halves.early_share < MORE_BY:
         return False
-    return corrected(halves.p, looked_at) < ALPHA
+    return corrected(halves, looked_at) < ALPHA
 
 
-def quickens(pace: Pace) -> bool:
-    """Whether the later half took two thirds of the time of the earlier one or less, at 1 %."""
+def quickens(pace: Pace, *, looked_at: int) -> bool:
+    """Whether the later half took two thirds of the time of the earlier one or less, beyond chance."""
     if not pace.faster.are_enough or pace.late_median > FASTER_BY * pace.early_median:
         return False
-    return pace.faster.p < ALPHA
+    return corrected(pace.faster, looked_at) < ALPHA
 
 
-def corrected(p: float, looked_at: int) -> float:
-    """A p-value for so many comparisons at once (Bonferroni): at most 1."""
-    return min(1.0, p * looked_at)
+def corrected(halves: Halves, looked_at: int) -> float:
+    """The p-value for so many comparisons at once, and for this look among all there will be: at most 1.
+
+    The k-th look spends ALPHA / 2 ** k, which is ALPHA over all of them: p is multiplied by 2 ** k.
+    """
+    look = ((halves.early + halves.late) // (2 * FEWEST_IN_A_HALF)).bit_length()
+    return min(1.0, halves.p * looked_at * 2**look)
 
 
 def fisher_greater(hits: int, drawn: int, marked: int, total: int) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
@@ -9,34 +11,47 @@ from typing import Any
 from django.core.cache import caches
 from django.db import connection
 from django.db.models import Count, Q
+from redis.exceptions import RedisError
 
 from annotation.models import Study
-from qualification.drift import Halves, Pace
+from qualification.drift import Halves, Pace, look_at
 from qualification.models import Attempt, Round
 
 KEPT_SECONDS = 24 * 3600
-_HANDED_IN = """
+REST = 20
+"""Times its own duration that what has to look at every answer rests before it is worked out anew."""
+SHAPE = 2
+"""Of what is kept; raised when more is read of it, so that nobody meets what an older server left."""
+_FIRST_TRIES = """
     SELECT t.id, t.round_id, t.passed,
            extract(epoch FROM t.submitted_at - t.started_at)::float8 AS seconds,
-           row_number() OVER (PARTITION BY t.round_id ORDER BY t.started_at, t.id)
-               > count(*) OVER (PARTITION BY t.round_id) / 2 AS late
+           row_number() OVER (PARTITION BY t.round_id ORDER BY t.submitted_at, t.id) AS place
     FROM qualification_attempt t
     JOIN qualification_round r ON r.id = t.round_id
     JOIN annotation_enrollment e ON e.id = t.enrollment_id
     WHERE r.study_id = %(study)s AND e.environment = %(environment)s AND t.state = 'submitted'
+      AND t.number = 1
 """
-"""Handed-in attempts in the study's environment; of an odd number the one in the middle is late."""
+"""Everybody's first attempt in the study, handed in, in the study's environment: each person is here once."""
+_LOOKED_AT = """
+    SELECT t.*, t.place > look.number / 2 AS late
+    FROM first_tries t
+    LEFT JOIN (SELECT * FROM unnest(%(rounds)s::bigint[], %(looks)s::bigint[])) AS look (round_id, number)
+        ON look.round_id = t.round_id AND t.place <= look.number
+"""
+"""The same with the half of the last look that they are in, by when they handed in; none after that look."""
 
 _QUESTIONS = f"""
-    WITH handed_in AS ({_HANDED_IN}),
+    WITH first_tries AS ({_FIRST_TRIES}), handed_in AS ({_LOOKED_AT}),
     wrong AS (
         SELECT a.attempt_id, count(*) FILTER (WHERE NOT a.accepted) AS number
         FROM qualification_attemptanswer a JOIN handed_in h ON h.id = a.attempt_id GROUP BY a.attempt_id
     )
     SELECT h.round_id, s.story_id, rs.position, a.question, a.row,
+           count(*), count(*) FILTER (WHERE a.accepted),
+           count(*) FILTER (WHERE NOT a.accepted AND wrong.number = 1),
            count(*) FILTER (WHERE NOT h.late), count(*) FILTER (WHERE NOT h.late AND a.accepted),
-           count(*) FILTER (WHERE h.late), count(*) FILTER (WHERE h.late AND a.accepted),
-           count(*) FILTER (WHERE NOT a.accepted AND wrong.number = 1)
+           count(*) FILTER (WHERE h.late), count(*) FILTER (WHERE h.late AND a.accepted)
     FROM qualification_attemptanswer a
     JOIN handed_in h ON h.id = a.attempt_id
     JOIN wrong ON wrong.attempt_id = a.attempt_id
@@ -45,40 +60,37 @@ _QUESTIONS = f"""
     GROUP BY h.round_id, s.story_id, rs.position, a.question, a.row
 """  # noqa: S608 - a constant of this module
 _PACES = f"""
-    WITH handed_in AS ({_HANDED_IN}),
+    WITH first_tries AS ({_FIRST_TRIES}), handed_in AS ({_LOOKED_AT}),
     median AS (
         SELECT round_id, percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds) AS seconds
-        FROM handed_in GROUP BY round_id
+        FROM handed_in WHERE late IS NOT NULL GROUP BY round_id
     )
     SELECT h.round_id, h.late, count(*), count(*) FILTER (WHERE h.passed),
            count(*) FILTER (WHERE h.seconds < median.seconds),
            percentile_cont(0.5) WITHIN GROUP (ORDER BY h.seconds)
     FROM handed_in h JOIN median ON median.round_id = h.round_id
+    WHERE h.late IS NOT NULL
     GROUP BY h.round_id, h.late
 """  # noqa: S608 - a constant of this module
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionRate:
-    """Of the attempts at a round handed in: how many answered this question about this story acceptably."""
+    """How many answered this question about this story acceptably in their first attempt, handed in."""
 
     story_id: str
     position: int
     question: str
     row: str
-    halves: Halves
+    attempts: int
+    """How many were handed in."""
+    accepted: int
+    """How many of them were acceptable here."""
     alone: int
     """How many failed by this answer alone."""
-
-    @property
-    def attempts(self) -> int:
-        """How many were handed in."""
-        return self.halves.early + self.halves.late
-
-    @property
-    def accepted(self) -> int:
-        """How many of them were acceptable here."""
-        return self.halves.early_hits + self.halves.late_hits
+    halves: Halves
+    """Of those of the last look (``drift.look_at``) alone, the earlier and the later ones."""
 
     @property
     def share(self) -> float:
@@ -88,12 +100,16 @@ class QuestionRate:
 
 @dataclass(frozen=True, slots=True)
 class RoundRates:
-    """A round with how people fare in it. The counts are of people; ``passing`` is of attempts."""
+    """A round with how people fare in it. The counts are of people over all their attempts.
+
+    ``passing``, ``pace`` and ``questions`` are of first attempts; ``later_tries`` are the others handed in.
+    """
 
     round: Round
     started: int
     submitted: int
     passed: int
+    later_tries: int
     passing: Halves | None
     pace: Pace | None
     questions: list[QuestionRate]
@@ -111,7 +127,8 @@ Figures = tuple[dict[int, list[QuestionRate]], dict[int, Halves], dict[int, Pace
 def rates_of(study: Study) -> list[RoundRates]:
     """Every round of a study, the newest first. Four queries at most, whatever the number of rounds.
 
-    What has to look at every answer is kept until another attempt is handed in.
+    What has to look at every answer is kept until another attempt is handed in, and a little longer: it
+    costs at most a twentieth of a server.
     """
     theirs = Q(attempts__enrollment__environment=study.environment)
     submitted = theirs & Q(attempts__state=Attempt.State.SUBMITTED)
@@ -124,15 +141,17 @@ def rates_of(study: Study) -> list[RoundRates]:
         }.items()
     }
     people["tries"] = Count("attempts", distinct=True, filter=submitted)
+    people["first"] = Count("attempts", distinct=True, filter=submitted & Q(attempts__number=1))
     rounds = Round.objects.filter(study=study).order_by("-number")
     counts = {counted["pk"]: counted for counted in rounds.annotate(**people).values("pk", *people)}
-    questions, passing, paces = _figures(study, sum(counted["tries"] for counted in counts.values()))
+    questions, passing, paces = _figures(study, {pk: counted["first"] for pk, counted in counts.items()})
     return [
         RoundRates(
             round=round,
             started=counts[round.pk]["started"],
             submitted=counts[round.pk]["handed_in"],
             passed=counts[round.pk]["succeeded"],
+            later_tries=counts[round.pk]["tries"] - counts[round.pk]["first"],
             passing=passing.get(round.pk),
             pace=paces.get(round.pk),
             questions=questions.get(round.pk, []),
@@ -141,38 +160,68 @@ def rates_of(study: Study) -> list[RoundRates]:
     ]
 
 
-def _figures(study: Study, handed_in: int) -> Figures:
-    """What is asked of so many attempts handed in; from the cache where it has been asked of as many."""
-    key = f"round-figures:{study.pk}:{study.environment}:{handed_in}"
-    kept: Figures | None = caches["shared"].get(key)
-    if kept is None:
-        kept = (_questions(study), *_paces(study))
-        caches["shared"].set(key, kept, KEPT_SECONDS)
-    return kept
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """Figures as they stand in the cache: of how many attempts, when they were made, how long it took."""
+
+    of: dict[int, int]
+    made_at: float
+    took: float
+    figures: Figures
 
 
-def _rows(query: str, study: Study) -> list[tuple[Any, ...]]:
+def _figures(study: Study, handed_in: dict[int, int]) -> Figures:
+    """What is asked of so many attempts per round; from the cache where it has been asked of as many, or just
+    now. Without the cache it is worked out every time.
+    """
+    key = f"round-figures:{SHAPE}:{study.pk}:{study.created_at:%Y%m%d%H%M%S%f}:{study.environment}"
+    try:
+        kept: _Kept | None = caches["shared"].get(key)
+    except RedisError as error:
+        logger.warning("The kept rates of study %s cannot be read: %s", study.pk, error)
+        return _worked_out(study, handed_in)
+    begun = time.time()
+    if kept and (kept.of == handed_in or begun < kept.made_at + REST * kept.took):
+        return kept.figures
+    figures = _worked_out(study, handed_in)
+    made_at = time.time()
+    try:
+        caches["shared"].set(key, _Kept(handed_in, made_at, made_at - begun, figures), KEPT_SECONDS)
+    except RedisError as error:
+        logger.warning("The rates of study %s cannot be kept: %s", study.pk, error)
+    return figures
+
+
+def _worked_out(study: Study, handed_in: dict[int, int]) -> Figures:
+    looks = {round_id: look_at(number) for round_id, number in handed_in.items()}
+    return (_questions(study, looks), *_paces(study, looks))
+
+
+def _rows(query: str, study: Study, looks: dict[int, int]) -> list[tuple[Any, ...]]:
+    named = {"study": study.pk, "environment": study.environment}
     with connection.cursor() as cursor:
-        cursor.execute(query, {"study": study.pk, "environment": study.environment})
+        cursor.execute(query, named | {"rounds": list(looks), "looks": list(looks.values())})
         rows: list[tuple[Any, ...]] = cursor.fetchall()
         return rows
 
 
-def _questions(study: Study) -> dict[int, list[QuestionRate]]:
+def _questions(study: Study, looks: dict[int, int]) -> dict[int, list[QuestionRate]]:
     """Per round its questions, in the order in which people meet them."""
     order = {question.key: number for number, question in enumerate(study.protocol.questions)}
     found: defaultdict[int, list[QuestionRate]] = defaultdict(list)
-    for round_id, story_id, position, question, row, *counts, alone in _rows(_QUESTIONS, study):
-        found[round_id].append(QuestionRate(story_id, position, question, row, Halves(*counts), alone))
+    for round_id, story_id, position, question, row, *counts in _rows(_QUESTIONS, study, looks):
+        found[round_id].append(
+            QuestionRate(story_id, position, question, row, *counts[:3], Halves(*counts[3:]))
+        )
     for rates in found.values():
         rates.sort(key=lambda rate: (rate.position, order.get(rate.question, 0), rate.row))
     return dict(found)
 
 
-def _paces(study: Study) -> tuple[dict[int, Halves], dict[int, Pace]]:
-    """Per round with attempts in both halves: how many passed in each, and how long they took."""
+def _paces(study: Study, looks: dict[int, int]) -> tuple[dict[int, Halves], dict[int, Pace]]:
+    """Per round that has been looked at: how many passed in each, and how long they took."""
     halves: defaultdict[int, dict[bool, tuple[Any, ...]]] = defaultdict(dict)
-    for round_id, late, *figures in _rows(_PACES, study):
+    for round_id, late, *figures in _rows(_PACES, study, looks):
         halves[round_id][late] = tuple(figures)
     passing, paces = {}, {}
     for round_id, both in halves.items():

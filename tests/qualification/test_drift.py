@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import fisher_exact
 
-from qualification.drift import Halves, Pace, corrected, fisher_greater, quickens, rises
+from qualification.drift import Halves, Pace, corrected, fisher_greater, look_at, quickens, rises
 
 COUNTS = st.integers(0, 60)
 
@@ -24,8 +25,47 @@ def test_the_p_value_is_that_of_scipy(early: int, late: int, data: st.DataObject
 def test_of_ten_cups_by_hand() -> None:
     """Fisher's tea: four of eight drawn, all four right: one in seventy."""
     assert fisher_greater(4, 4, 4, 8) == pytest.approx(1 / 70)
-    assert corrected(1 / 70, 20) == pytest.approx(20 / 70)
-    assert corrected(0.2, 20) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("attempts", "look"), [(0, 0), (19, 0), (20, 20), (39, 20), (40, 40), (79, 40), (80, 80), (700, 640)]
+)
+def test_looks_are_at_fixed_numbers_of_attempts(attempts: int, look: int) -> None:
+    assert look_at(attempts) == look
+
+
+def test_every_look_may_err_half_as_often_as_the_one_before() -> None:
+    """So that all of them together stay within what one may."""
+    for look, half in enumerate((10, 20, 40, 80), start=1):
+        halves = Halves(half, 3, half, 6)
+        assert corrected(halves, 5) == pytest.approx(min(1.0, halves.p * 5 * 2**look))
+    assert corrected(Halves(10, 10, 10, 0), 20) == 1.0
+
+
+def test_a_healthy_test_is_hardly_ever_said_to_be_known() -> None:
+    """Looked at after every attempt, as a page is, in 400 rounds of 8 questions, none of which changes."""
+    rng = np.random.default_rng(20261120)
+    said = 0
+    looks = {look_at(attempts) for attempts in range(20, 641)}
+    for _round in range(400):
+        answers = rng.random((640, 8)) < 0.6
+        seconds = rng.exponential(300, 640)
+        said += any(_is_known(answers[:look], seconds[:look]) for look in looks)
+    assert said <= 9, "of 400 at 1 %, more than 9 come by chance once in 100 times"
+
+
+def _is_known(answers: np.ndarray, seconds: np.ndarray) -> bool:
+    half = len(answers) // 2
+    columns = [*answers.T, answers.all(axis=1)]
+    if any(rises(_halves(column, half), looked_at=10) for column in columns):
+        return True
+    fast = _halves(seconds < np.median(seconds), half)
+    medians = float(np.median(seconds[:half])), float(np.median(seconds[half:]))
+    return quickens(Pace(*medians, fast), looked_at=10)
+
+
+def _halves(hits: np.ndarray, half: int) -> Halves:
+    return Halves(half, int(hits[:half].sum()), len(hits) - half, int(hits[half:].sum()))
 
 
 @pytest.mark.parametrize(
@@ -45,6 +85,7 @@ def test_a_question_that_many_more_pass_later_may_be_known(
 
 
 def test_a_test_that_is_done_much_faster_later_may_be_known() -> None:
-    assert quickens(Pace(300, 120, Halves(20, 2, 20, 18)))
-    assert not quickens(Pace(300, 280, Halves(20, 2, 20, 18)))
-    assert not quickens(Pace(300, 120, Halves(20, 9, 20, 11)))
+    assert quickens(Pace(300, 120, Halves(20, 2, 20, 18)), looked_at=20)
+    assert not quickens(Pace(300, 280, Halves(20, 2, 20, 18)), looked_at=20)
+    assert not quickens(Pace(300, 120, Halves(20, 9, 20, 11)), looked_at=20)
+    assert not quickens(Pace(300, 120, Halves(20, 4, 20, 16)), looked_at=200)
