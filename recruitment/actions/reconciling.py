@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from datetime import datetime
 
 from django.db import transaction
@@ -23,9 +21,10 @@ from annotation.models import Event, WorkSession
 from recruitment.actions.grants import grant, take_back
 from recruitment.actions.payments import approve
 from recruitment.errors import CannotSettle
-from recruitment.marketplace import Marketplace, NotConfigured, Status, Unreachable, Work
+from recruitment.marketplace import Marketplace, Status, Work
 from recruitment.models import Campaign, Difference, Grant, Payment, Posting, Submission, Visit
 from recruitment.reconciliation import queries
+from recruitment.reconciliation.outcome import Failures, Outcome
 from recruitment.reconciliation.plan import Rules, Step, There, plan
 
 logger = logging.getLogger(__name__)
@@ -42,47 +41,6 @@ UNPROVEN = (Difference.Kind.WRONG_RECEIPT, Difference.Kind.NO_DATA)
 MOST_SECONDS = 900.0
 """After this a comparison ends where it is; the next one goes on."""
 NOT_HANDED_IN = "The platform does not list this work as handed in."
-
-
-class Failures:
-    """What went wrong with single rows of a run that goes on all the same."""
-
-    def __init__(self) -> None:
-        self._first: Exception | None = None
-
-    @contextmanager
-    def of(self, what: str) -> Iterator[None]:
-        """Errors in this block are logged, and kept to be raised at the end."""
-        try:
-            yield
-        except Unreachable as error:
-            logger.warning("%s: %s", what, error)
-            self._first = self._first or error
-        except NotConfigured:
-            raise  # nothing else will go better
-        except Exception as error:
-            logger.exception("Comparing %s with its platform failed.", what)
-            self._first = (
-                error if self._first is None or isinstance(self._first, Unreachable) else self._first
-            )
-
-    def raise_first(self) -> None:
-        """Raise what went wrong, if anything did; something else than silence first."""
-        if self._first:
-            raise self._first
-
-
-@dataclass(slots=True)
-class Outcome:
-    """What a comparison came to: pieces of work looked at, and how often each step was taken."""
-
-    looked_at: int = 0
-    steps: dict[Step, int] = field(default_factory=dict)
-
-    def add(self, steps: Iterable[Step]) -> None:
-        self.looked_at += 1
-        for step in steps:
-            self.steps[step] = self.steps.get(step, 0) + 1
 
 
 def reconcile(

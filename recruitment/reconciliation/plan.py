@@ -89,7 +89,7 @@ def plan(
     if there is None:
         return _unlisted(here, rules, now=now) if here else []
     if there.status in GIVEN_UP:
-        return _given_up(here)
+        return _given_up(here, there)
     if there.status not in HANDED_IN:  # said to be worked on, whatever the time
         return _unlisted(here, rules, now=now) if here else []
     if here is None or (here.answers == 0 and not here.may_hand_in):
@@ -128,13 +128,15 @@ def _decided(there: There, decision: str | None) -> list[Step]:
     return [Step.FLAG_DECIDED_THERE] if decided and ours.get(decision or "") != there.status else []
 
 
-def _given_up(here: Here | None) -> list[Step]:
+def _given_up(here: Here | None, there: There) -> list[Step]:
     if here is None:
         return []
     if here.session == "doubted":
         return []
     # On Prolific work can be given back after it was handed in, also because we asked for it.
     flags = [Step.FLAG_DECIDED_THERE] if here.session == "confirmed" else []
+    if there.status == Status.TIMED_OUT and here.may_hand_in:
+        flags.append(Step.FLAG_NOT_HANDED_IN)  # they did the work, and were late with the last button
     return [Step.DOUBT, *flags, *_left_unfinished(here, is_known=True)]
 
 

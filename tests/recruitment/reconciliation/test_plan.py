@@ -110,7 +110,13 @@ def test_whoever_found_nothing_to_do_is_not_among_those_who_left_work() -> None:
 
 @pytest.mark.parametrize("status", sorted(GIVEN_UP))
 def test_what_the_platform_says_is_given_up_frees_the_slots_at_once(status: Status) -> None:
-    assert steps(DONE, There(status)) == [Step.DOUBT, Step.GRANT_INCOMPLETE]
+    begun = replace(DONE, may_hand_in=False)
+    assert steps(begun, There(status)) == [Step.DOUBT, Step.GRANT_INCOMPLETE]
+
+
+def test_whoever_did_it_all_and_ran_out_of_time_is_shown() -> None:
+    assert Step.FLAG_NOT_HANDED_IN in steps(DONE, There(Status.TIMED_OUT))
+    assert Step.FLAG_NOT_HANDED_IN not in steps(DONE, There(Status.RETURNED))
 
 
 def test_somebody_given_up_who_hands_in_after_all_is_confirmed_paid_and_shown() -> None:
