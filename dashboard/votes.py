@@ -123,7 +123,7 @@ def _batches(study: Study, since: datetime | None = None) -> Iterator[dict[int, 
 def _stories_since(study: Study, since: datetime) -> set[int] | None:
     """The stories that were voted on since then; None when the votes are too many to find them so."""
     votes = Vote.objects.of_study(study).filter(submitted_at__gte=since)
-    found = list(votes.values_list("assignment__story", flat=True)[: FEW + 1])
+    found = list(votes.values_list("assignment__story_id", flat=True)[: FEW + 1])
     return None if len(found) > FEW else set(found)
 
 
