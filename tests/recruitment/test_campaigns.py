@@ -20,6 +20,7 @@ from recruitment.errors import CannotRecruit, NotQueued
 from recruitment.marketplace import NotEnoughMoney, Unreachable
 from recruitment.models import Campaign, Posting
 from recruitment.mturk.marketplace import MechanicalTurk
+from recruitment.platforms import abilities_of
 from tests import builders
 from tests.doubles.mturk.client import marketplace_for
 from tests.doubles.mturk.faults import Fault
@@ -88,6 +89,8 @@ def open_hits(double: MTurkDouble) -> int:
         ({"currency": "EUR"}, "reward them in that"),
         ({"countries": ("usa",)}, "no country code"),
         ({"approved_percent": 98}, "a number of approved pieces"),
+        ({"seats": 1_000_001}, "offers at most 1000000 pieces"),
+        ({"seats": 32_768, "seats_per_posting": 32_768}, "has at most 32767 places"),
         ({"purpose": "test", "stories_per_visit": 1}, "leave the number of stories at 0"),
     ],
 )
@@ -397,6 +400,18 @@ def test_when_the_days_on_offer_are_over_it_is_said_and_can_be_offered_anew(
     now += timedelta(days=8)
     put_up(actions.resume_campaign(campaign=campaign, by=None, now=now), platform, now)
     assert open_hits(double) == 4
+
+
+def test_on_prolific_all_places_are_in_one_posting_which_has_a_limit(study: Study) -> None:
+    with pytest.raises(CannotRecruit, match="has at most 32767 places"):
+        make_campaign(study, platform="prolific", seats=32_768, minutes_allowed=60)
+
+
+def test_a_rehearsals_platform_exists_where_rehearsals_have_an_address(settings: Any) -> None:
+    elsewhere = {"endpoint": "http://127.0.0.1:9"}
+    settings.MTURK = {"live": {"endpoint": ""}, "rehearsal": elsewhere}
+    exists = {where: abilities_of("mturk", where).still_exists for where in ("live", "rehearsal")}
+    assert exists == {"live": False, "rehearsal": True}
 
 
 def test_a_study_that_is_not_open_recruits_nobody(platform: MechanicalTurk) -> None:
