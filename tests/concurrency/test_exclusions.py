@@ -196,7 +196,7 @@ def test_two_exclusions_of_people_with_the_same_stories_take_turns(
     full: tuple[Study, list[Enrollment]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, people = full
-    slowly(monkeypatch, exclusions, "_lock_stories")
+    slowly(monkeypatch, counting, "lock_stories")
 
     outcomes = race(*map(excluding, people[:2]))
 

@@ -195,9 +195,9 @@ def test_a_change_during_the_build_is_refused(
     overtaking = Overtaking()
     built = publishing_actions._built
 
-    def overtaken(release: Release) -> Any:
+    def overtaken(release: Release, report: Any) -> Any:
         overtaking.wait_inside()
-        return built(release)
+        return built(release, report)
 
     monkeypatch.setattr(publishing_actions, "_built", overtaken)
 
