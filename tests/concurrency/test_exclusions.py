@@ -10,7 +10,7 @@ from django.db import IntegrityError
 from django.utils import timezone
 
 from annotation import actions, rules
-from annotation.actions import exclusions, serving
+from annotation.actions import counting, exclusions, serving
 from annotation.actions.votes import store_vote
 from annotation.models import Assignment, Enrollment, Story, Study, SurplusReason, Vote, VoteExclusion
 from annotation.rules import Refusal
