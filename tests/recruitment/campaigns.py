@@ -13,6 +13,7 @@ from annotation.models import Study
 from recruitment import actions
 from recruitment.marketplace import Status, Work
 from recruitment.models import Campaign, Difference, Submission
+from tests.doubles.mturk.server import MTurkDouble
 
 STORIES = actions.CampaignSettings(
     platform="mturk",
@@ -50,3 +51,28 @@ def stranger_on_a_platform(study: Study) -> Difference:
     assert isinstance(submission, Submission)
     actions.settle_stranger(submission_id=submission.pk, returns_receipt=False, now=now)
     return Difference.objects.get(submission=submission)
+
+
+def start(campaign: Campaign, platform: Any) -> Campaign:
+    now = timezone.now()
+    return actions.start_campaign(campaign=campaign, marketplace=platform, by=None, now=now)
+
+
+def put_up(campaign: Campaign, platform: Any, now: datetime | None = None) -> Campaign:
+    found = Campaign.objects.select_related("study").get(pk=campaign.pk)
+    return actions.carry_out(campaign=found, marketplace=platform, now=now or timezone.now())
+
+
+def ask(act: Any, campaign: Campaign, **more: Any) -> Campaign:
+    """What a researcher asks for; a worker has not done it yet."""
+    found = Campaign.objects.select_related("study").get(pk=campaign.pk)
+    asked: Campaign = act(campaign=found, by=None, now=timezone.now(), **more)
+    return asked
+
+
+def seats_there(double: MTurkDouble) -> list[int]:
+    return sorted(hit.max_assignments for hit in double.world.hits.values())
+
+
+def open_hits(double: MTurkDouble) -> int:
+    return sum(hit.expires > double.world.now() for hit in double.world.hits.values())

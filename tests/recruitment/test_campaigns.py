@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -14,8 +14,6 @@ from kombu.exceptions import OperationalError
 
 from annotation.models import Event, Study
 from recruitment import actions, tasks
-from recruitment.actions.moving import go_on
-from recruitment.actions.seats import cost_of_seats
 from recruitment.errors import CannotRecruit, NotQueued
 from recruitment.marketplace import NotEnoughMoney, Unreachable
 from recruitment.models import Campaign, Posting
@@ -25,9 +23,7 @@ from tests import builders
 from tests.doubles.mturk.client import marketplace_for
 from tests.doubles.mturk.faults import Fault
 from tests.doubles.mturk.server import MTurkDouble
-from tests.doubles.prolific import ProlificDouble
-from tests.recruitment.campaigns import STORIES, TEST, make_campaign
-from tests.recruitment.prolific.conftest import Lab
+from tests.recruitment.campaigns import STORIES, ask, make_campaign, open_hits, put_up, seats_there, start
 from tomannot.celery import app
 
 pytestmark = pytest.mark.django_db
@@ -50,33 +46,8 @@ def study() -> Study:
     return builders.make_study(stories=3, qualification=1)
 
 
-def start(campaign: Campaign, platform: Any) -> Campaign:
-    now = timezone.now()
-    return actions.start_campaign(campaign=campaign, marketplace=platform, by=None, now=now)
-
-
-def put_up(campaign: Campaign, platform: Any, now: datetime | None = None) -> Campaign:
-    found = Campaign.objects.select_related("study").get(pk=campaign.pk)
-    return actions.carry_out(campaign=found, marketplace=platform, now=now or timezone.now())
-
-
-def ask(act: Any, campaign: Campaign, **more: Any) -> Campaign:
-    """What a researcher asks for; a worker has not done it yet."""
-    found = Campaign.objects.select_related("study").get(pk=campaign.pk)
-    asked: Campaign = act(campaign=found, by=None, now=timezone.now(), **more)
-    return asked
-
-
 def move(act: Any, campaign: Campaign, platform: Any) -> Campaign:
     return put_up(ask(act, campaign), platform)
-
-
-def seats_there(double: MTurkDouble) -> list[int]:
-    return sorted(hit.max_assignments for hit in double.world.hits.values())
-
-
-def open_hits(double: MTurkDouble) -> int:
-    return sum(hit.expires > double.world.now() for hit in double.world.hits.values())
 
 
 @pytest.mark.parametrize(
@@ -296,115 +267,6 @@ def test_a_platform_that_does_not_answer_is_asked_again_later(
         put_up(campaign, platform)
     assert open_hits(double) == 1, "nor does one that fails again keep the others"
     assert put_up(campaign, platform).state == State.ENDED
-
-
-@pytest.mark.parametrize(
-    ("settings", "more", "wanted"), [(STORIES, 4, [1, 3, 3, 3, 3]), (TEST, 5, [17])], ids=["stories", "test"]
-)
-def test_seats_are_added_once(
-    study: Study,
-    double: MTurkDouble,
-    platform: MechanicalTurk,
-    settings: Any,
-    more: int,
-    wanted: list[int],
-) -> None:
-    campaign = put_up(start(make_campaign(study, settings), platform), platform)
-    with pytest.raises(CannotRecruit, match="at least one"):
-        ask(actions.add_seats, campaign, marketplace=platform, more=0)
-    widened = ask(actions.add_seats, campaign, marketplace=platform, more=more)
-    assert (widened.state, widened.seats) == (State.CREATING, settings.seats + more)
-    operation = "CreateHITWithHITType" if settings is STORIES else "CreateAdditionalAssignmentsForHIT"
-    double.faults.next = {operation: [Fault.DROPPED]}
-    with pytest.raises(Unreachable):
-        put_up(campaign, platform)
-    assert put_up(campaign, platform).state == State.LIVE
-    assert seats_there(double) == wanted
-    ask(actions.add_seats, campaign, marketplace=platform, more=1)
-    put_up(campaign, platform)
-    assert sum(seats_there(double)) == settings.seats + more + 1, "the same again is another request"
-    double.world.deposit = Decimal(1)
-    with pytest.raises(CannotRecruit, match="the account holds"):
-        ask(actions.add_seats, campaign, marketplace=platform, more=30)
-
-
-def test_on_prolific_places_are_added_to_the_one_study(study: Study) -> None:
-    with ProlificDouble(seed=1) as double:
-        lab = Lab(double)
-        campaign = make_campaign(study, platform="prolific", currency="GBP", minutes_allowed=60)
-        campaign = put_up(start(campaign, lab.prolific), lab.prolific)
-        lab.double.settle()
-        ask(actions.add_seats, campaign, marketplace=lab.prolific, more=3)
-        assert put_up(campaign, lab.prolific).state == State.LIVE
-        (found,) = lab.platform.studies.values()
-        assert found.places == 12
-        assert Posting.objects.get().seats == 12
-
-
-def test_a_test_is_one_posting_and_more_of_it_costs_what_is_made(
-    study: Study, double: MTurkDouble, platform: MechanicalTurk
-) -> None:
-    campaign = put_up(start(make_campaign(study, TEST, seats=5, seats_per_posting=2), platform), platform)
-    assert seats_there(double) == [5], "or the same person could take it again"
-    priced = cost_of_seats(campaign, platform, 4)
-    held = double.world.deposit - (platform.balance() or 0)
-    ask(actions.add_seats, campaign, marketplace=platform, more=4)
-    campaign = put_up(campaign, platform)
-    assert (seats_there(double), campaign.seats) == ([9], 9)
-    assert double.world.deposit - (platform.balance() or 0) - held == priced
-    with pytest.raises(CannotRecruit, match="never widens a HIT for fewer than 10 people"):
-        ask(actions.add_seats, campaign, marketplace=platform, more=1)
-    campaign.refresh_from_db()
-    assert (campaign.state, campaign.seats, Posting.objects.get().seats) == (State.LIVE, 9, 9)
-
-
-def test_what_somebody_else_changes_meanwhile_is_not_put_up_unpriced(
-    study: Study, double: MTurkDouble, platform: MechanicalTurk
-) -> None:
-    draft = make_campaign(study)
-    colleagues = replace(STORIES, seats=90)
-    ask(actions.change_campaign, draft, settings=colleagues)
-    with pytest.raises(CannotRecruit, match="has just changed"):
-        start(draft, platform)
-    draft = put_up(start(Campaign.objects.get(), platform), platform)
-    ask(actions.add_seats, draft, marketplace=platform, more=3)
-    put_up(draft, platform)
-    now = timezone.now()
-    with pytest.raises(CannotRecruit, match="has just changed"):
-        actions.add_seats(campaign=draft, marketplace=platform, more=3, by=None, now=now)
-    assert sum(seats_there(double)) == 93
-
-
-def test_when_the_days_on_offer_are_over_it_is_said_and_can_be_offered_anew(
-    study: Study, double: MTurkDouble, platform: MechanicalTurk
-) -> None:
-    campaign = put_up(start(make_campaign(study), platform), platform)
-    with pytest.raises(CannotRecruit, match="not possible"):
-        ask(actions.resume_campaign, campaign)
-    double.world.clock.advance(timedelta(days=7, minutes=1))
-    now = timezone.now() + timedelta(days=7, minutes=1)
-    assert (open_hits(double), campaign.is_over(now=now), campaign.is_over(now=timezone.now())) == (
-        0,
-        True,
-        False,
-    )
-    change: dict[str, Any] = {"campaign": campaign, "by": None, "now": now}
-    actions.add_seats(marketplace=platform, more=3, **change)
-    campaign = put_up(campaign, platform, now)
-    assert (seats_there(double), open_hits(double)) == ([3, 3, 3, 3], 4), "old and new end together"
-    assert not campaign.is_over(now=now)
-    calls = double.calls["UpdateExpirationForHIT"]
-    put_up(go_on(only_from=[State.LIVE], **change), platform, now)
-    assert double.calls["UpdateExpirationForHIT"] == calls, "what ends as late as that is not asked for again"
-    double.world.clock.advance(timedelta(days=8))
-    now += timedelta(days=8)
-    put_up(actions.resume_campaign(campaign=campaign, by=None, now=now), platform, now)
-    assert open_hits(double) == 4
-
-
-def test_on_prolific_all_places_are_in_one_posting_which_has_a_limit(study: Study) -> None:
-    with pytest.raises(CannotRecruit, match="has at most 32767 places"):
-        make_campaign(study, platform="prolific", seats=32_768, minutes_allowed=60)
 
 
 def test_a_rehearsals_platform_exists_where_rehearsals_have_an_address(settings: Any) -> None:

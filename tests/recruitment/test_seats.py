@@ -1,27 +1,165 @@
-"""How many visits a campaign is filled in with: as many as the study still wants."""
+"""More work for a campaign that is up: made once, priced as it is made, and offered together."""
 
 from __future__ import annotations
 
-import pytest
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
 
-from recruitment.campaigns import seats_needed
+import pytest
+from django.utils import timezone
+
+from annotation.models import Study
+from recruitment import actions
+from recruitment.actions.moving import go_on
+from recruitment.actions.seats import cost_of_seats
+from recruitment.errors import CannotRecruit
+from recruitment.marketplace import Unreachable
+from recruitment.models import Campaign, Posting
+from recruitment.mturk.marketplace import MechanicalTurk
 from tests import builders
+from tests.doubles.mturk.client import marketplace_for
+from tests.doubles.mturk.faults import Fault
+from tests.doubles.mturk.server import MTurkDouble
+from tests.doubles.prolific import ProlificDouble
+from tests.recruitment.campaigns import (
+    STORIES,
+    TEST,
+    ask,
+    make_campaign,
+    open_hits,
+    put_up,
+    seats_there,
+    start,
+)
+from tests.recruitment.prolific.conftest import Lab
 
 pytestmark = pytest.mark.django_db
+State = Campaign.State
 
 
-def test_as_many_visits_are_filled_in_as_the_study_still_wants_with_the_checks_among_them() -> None:
-    study = builders.make_study(stories=20, votes_per_story=2)
-    assert seats_needed(study, stories_per_visit=10) == 4
+@pytest.fixture
+def double() -> Iterator[MTurkDouble]:
+    with MTurkDouble() as double:
+        yield double
 
-    (person,) = builders.qualified(study)
-    builders.work_through(person, 5)
-    assert seats_needed(study, stories_per_visit=1) == 35, "five of forty votes are there"
-    builders.claim(person)
-    assert seats_needed(study, stories_per_visit=1) == 34, "and one is being given"
 
-    builders.add_checks(study, 1, every=5)
-    assert seats_needed(study, stories_per_visit=5) == 9, "4 of 5 stories are votes: 34 / 4"
-    assert seats_needed(study, stories_per_visit=20) == 2, "19 of 20 are, with one check in all"
-    builders.add_checks(builders.make_study("other"), 1)
-    assert seats_needed(builders.make_study("third", stories=5), stories_per_visit=5) == 3
+@pytest.fixture
+def platform(double: MTurkDouble) -> MechanicalTurk:
+    return marketplace_for(double)
+
+
+@pytest.fixture
+def study() -> Study:
+    return builders.make_study(stories=3, qualification=1)
+
+
+@pytest.mark.parametrize(
+    ("settings", "more", "wanted"), [(STORIES, 4, [1, 3, 3, 3, 3]), (TEST, 5, [17])], ids=["stories", "test"]
+)
+def test_seats_are_added_once(
+    study: Study,
+    double: MTurkDouble,
+    platform: MechanicalTurk,
+    settings: Any,
+    more: int,
+    wanted: list[int],
+) -> None:
+    campaign = put_up(start(make_campaign(study, settings), platform), platform)
+    with pytest.raises(CannotRecruit, match="at least one"):
+        ask(actions.add_seats, campaign, marketplace=platform, more=0)
+    widened = ask(actions.add_seats, campaign, marketplace=platform, more=more)
+    assert (widened.state, widened.seats) == (State.CREATING, settings.seats + more)
+    operation = "CreateHITWithHITType" if settings is STORIES else "CreateAdditionalAssignmentsForHIT"
+    double.faults.next = {operation: [Fault.DROPPED]}
+    with pytest.raises(Unreachable):
+        put_up(campaign, platform)
+    assert put_up(campaign, platform).state == State.LIVE
+    assert seats_there(double) == wanted
+    ask(actions.add_seats, campaign, marketplace=platform, more=1)
+    put_up(campaign, platform)
+    assert sum(seats_there(double)) == settings.seats + more + 1, "the same again is another request"
+    double.world.deposit = Decimal(1)
+    with pytest.raises(CannotRecruit, match="the account holds"):
+        ask(actions.add_seats, campaign, marketplace=platform, more=30)
+
+
+def test_on_prolific_places_are_added_to_the_one_study(study: Study) -> None:
+    with ProlificDouble(seed=1) as double:
+        lab = Lab(double)
+        campaign = make_campaign(study, platform="prolific", currency="GBP", minutes_allowed=60)
+        campaign = put_up(start(campaign, lab.prolific), lab.prolific)
+        lab.double.settle()
+        ask(actions.add_seats, campaign, marketplace=lab.prolific, more=3)
+        assert put_up(campaign, lab.prolific).state == State.LIVE
+        (found,) = lab.platform.studies.values()
+        assert found.places == 12
+        assert Posting.objects.get().seats == 12
+
+
+def test_a_test_is_one_posting_and_more_of_it_costs_what_is_made(
+    study: Study, double: MTurkDouble, platform: MechanicalTurk
+) -> None:
+    campaign = put_up(start(make_campaign(study, TEST, seats=5, seats_per_posting=2), platform), platform)
+    assert seats_there(double) == [5], "or the same person could take it again"
+    priced = cost_of_seats(campaign, platform, 4)
+    held = double.world.deposit - (platform.balance() or 0)
+    ask(actions.add_seats, campaign, marketplace=platform, more=4)
+    campaign = put_up(campaign, platform)
+    assert (seats_there(double), campaign.seats) == ([9], 9)
+    assert double.world.deposit - (platform.balance() or 0) - held == priced
+    with pytest.raises(CannotRecruit, match="never widens a HIT for fewer than 10 people"):
+        ask(actions.add_seats, campaign, marketplace=platform, more=1)
+    campaign.refresh_from_db()
+    assert (campaign.state, campaign.seats, Posting.objects.get().seats) == (State.LIVE, 9, 9)
+
+
+def test_what_somebody_else_changes_meanwhile_is_not_put_up_unpriced(
+    study: Study, double: MTurkDouble, platform: MechanicalTurk
+) -> None:
+    draft = make_campaign(study)
+    colleagues = replace(STORIES, seats=90)
+    ask(actions.change_campaign, draft, settings=colleagues)
+    with pytest.raises(CannotRecruit, match="has just changed"):
+        start(draft, platform)
+    draft = put_up(start(Campaign.objects.get(), platform), platform)
+    ask(actions.add_seats, draft, marketplace=platform, more=3)
+    put_up(draft, platform)
+    now = timezone.now()
+    with pytest.raises(CannotRecruit, match="has just changed"):
+        actions.add_seats(campaign=draft, marketplace=platform, more=3, by=None, now=now)
+    assert sum(seats_there(double)) == 93
+
+
+def test_when_the_days_on_offer_are_over_it_is_said_and_can_be_offered_anew(
+    study: Study, double: MTurkDouble, platform: MechanicalTurk
+) -> None:
+    campaign = put_up(start(make_campaign(study), platform), platform)
+    with pytest.raises(CannotRecruit, match="not possible"):
+        ask(actions.resume_campaign, campaign)
+    double.world.clock.advance(timedelta(days=7, minutes=1))
+    now = timezone.now() + timedelta(days=7, minutes=1)
+    assert (open_hits(double), campaign.is_over(now=now), campaign.is_over(now=timezone.now())) == (
+        0,
+        True,
+        False,
+    )
+    change: dict[str, Any] = {"campaign": campaign, "by": None, "now": now}
+    actions.add_seats(marketplace=platform, more=3, **change)
+    campaign = put_up(campaign, platform, now)
+    assert (seats_there(double), open_hits(double)) == ([3, 3, 3, 3], 4), "old and new end together"
+    assert not campaign.is_over(now=now)
+    calls = double.calls["UpdateExpirationForHIT"]
+    put_up(go_on(only_from=[State.LIVE], **change), platform, now)
+    assert double.calls["UpdateExpirationForHIT"] == calls, "what ends as late as that is not asked for again"
+    double.world.clock.advance(timedelta(days=8))
+    now += timedelta(days=8)
+    put_up(actions.resume_campaign(campaign=campaign, by=None, now=now), platform, now)
+    assert open_hits(double) == 4
+
+
+def test_on_prolific_all_places_are_in_one_posting_which_has_a_limit(study: Study) -> None:
+    with pytest.raises(CannotRecruit, match="has at most 32767 places"):
+        make_campaign(study, platform="prolific", seats=32_768, minutes_allowed=60)
