@@ -97,7 +97,7 @@ def corrected(halves: Halves, looked_at: int) -> float:
     The k-th look spends ALPHA / 2 ** k, which is ALPHA over all of them: p is multiplied by 2 ** k.
     """
     look = ((halves.early + halves.late) // (2 * FEWEST_IN_A_HALF)).bit_length()
-    return min(1.0, halves.p * looked_at * 2**look)
+    return min(1.0, halves.p * looked_at * (1 << look))
 
 
 def fisher_greater(hits: int, drawn: int, marked: int, total: int) -> float:

@@ -198,9 +198,14 @@ def _worked_out(study: Study, handed_in: dict[int, int]) -> Figures:
 
 
 def _rows(query: str, study: Study, looks: dict[int, int]) -> list[tuple[Any, ...]]:
-    named = {"study": study.pk, "environment": study.environment}
+    named: dict[str, Any] = {
+        "study": study.pk,
+        "environment": study.environment,
+        "rounds": list(looks),
+        "looks": list(looks.values()),
+    }
     with connection.cursor() as cursor:
-        cursor.execute(query, named | {"rounds": list(looks), "looks": list(looks.values())})
+        cursor.execute(query, named)
         rows: list[tuple[Any, ...]] = cursor.fetchall()
         return rows
 
@@ -209,9 +214,11 @@ def _questions(study: Study, looks: dict[int, int]) -> dict[int, list[QuestionRa
     """Per round its questions, in the order in which people meet them."""
     order = {question.key: number for number, question in enumerate(study.protocol.questions)}
     found: defaultdict[int, list[QuestionRate]] = defaultdict(list)
-    for round_id, story_id, position, question, row, *counts in _rows(_QUESTIONS, study, looks):
+    for round_id, story_id, position, question, row, attempts, accepted, alone, *halves in _rows(
+        _QUESTIONS, study, looks
+    ):
         found[round_id].append(
-            QuestionRate(story_id, position, question, row, *counts[:3], Halves(*counts[3:]))
+            QuestionRate(story_id, position, question, row, attempts, accepted, alone, Halves(*halves))
         )
     for rates in found.values():
         rates.sort(key=lambda rate: (rate.position, order.get(rate.question, 0), rate.row))
