@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from datetime import timedelta
 from decimal import Decimal
+from operator import attrgetter
 from typing import Any
 
 import pytest
@@ -157,9 +158,8 @@ def test_the_list_counts_what_is_there_without_multiplying_it(double: MTurkDoubl
         desk.hand_in(confirmed=False)
     stranger_on_a_platform(study)
     with CaptureQueriesContext(connection) as asked:
-        newest, oldest = figures.campaigns_of(study, now=timezone.now()).values_list(
-            "arrived", "confirmed", "open_differences"
-        )
+        counts = attrgetter("arrived", "confirmed", "open_differences")
+        newest, oldest = map(counts, figures.campaigns_of(study, now=timezone.now()))
     assert (newest, oldest) == ((0, 0, 1), (3, 1, 0))
     assert len(asked) == 1
     assert "JOIN" not in asked[0]["sql"].split('FROM "recruitment_campaign"')[-1]
