@@ -12,12 +12,7 @@ from django.utils.translation import ngettext
 from annotation.models import Study
 from publishing.baseline.accuracy import wilson
 from qualification.drift import Halves, corrected, quickens, rises
-from qualification.rates import QuestionRate, RoundRates
-
-FEWEST = 10
-"""Of fewer attempts nothing is said."""
-HARD = 0.5
-"""A question is too hard, or its key too narrow, when even the upper end of the interval is below this."""
+from qualification.rates import FEWEST, HARD, QuestionRate, RoundRates
 
 
 @dataclass(frozen=True, slots=True)

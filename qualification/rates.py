@@ -17,6 +17,10 @@ from annotation.models import Study
 from qualification.drift import Halves, Pace, look_at
 from qualification.models import Attempt, Round
 
+FEWEST = 10
+"""Of fewer attempts it is not said whether a question is too hard."""
+HARD = 0.5
+"""A question is too hard, or its key too narrow, when even the upper end of the interval is below this."""
 KEPT_SECONDS = 24 * 3600
 REST = 20
 """Times its own duration that what has to look at every answer rests before it is worked out anew."""
