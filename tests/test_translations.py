@@ -27,7 +27,18 @@ MARKS = {"_", "gettext", "gettext_lazy", "gettext_noop", "ngettext", "ngettext_l
 LITERAL = r"""u?(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
 MARKED = re.compile(rf"(?<!\w)(?:_|[np]?gettext)\((?:{LITERAL}(?:, count)?(?:, )?)+\)")
 PLACEHOLDER = re.compile(r"%\([a-z_]+\)s|%%")
-ALIKE = {"Filter", "Tests", "Bytes.", "Person", "DOI", "Code", "Generator", "%(slug)s · %(state)s"}
+ALIKE = {
+    "Filter",
+    "Tests",
+    "Bytes.",
+    "Person",
+    "DOI",
+    "Code",
+    "Generator",
+    "Name",
+    "%(slug)s · %(state)s",
+    "%(percent)s %%",
+}
 """Texts that are the same in both languages."""
 
 Message = tuple[str, ...]

@@ -69,7 +69,9 @@ def create_campaign(*, study: Study, settings: CampaignSettings, by: User | None
         created_at=now,
         **values,
     )
-    record_change(campaign, Event.Type.CAMPAIGN_CREATED, by=by, now=now, note=f"{settings.platform}")
+    record_change(
+        campaign=campaign, type=Event.Type.CAMPAIGN_CREATED, by=by, now=now, note=f"{settings.platform}"
+    )
     return campaign
 
 
@@ -89,7 +91,7 @@ def change_campaign(
     for name, value in _values(settings).items():
         setattr(campaign, name, value)
     campaign.save()
-    record_change(campaign, Event.Type.CAMPAIGN_CHANGED, by=by, now=now, note="settings")
+    record_change(campaign=campaign, type=Event.Type.CAMPAIGN_CHANGED, by=by, now=now, note="settings")
     return campaign
 
 
@@ -152,7 +154,7 @@ def _plan_postings(
     campaign.state, campaign.started_at, campaign.offered_until = State.CREATING, now, until
     campaign.save(update_fields=["state", "started_at", "offered_until"])
     note = f"{campaign.seats} seats, up to {cost} {campaign.currency} with fees"
-    record_change(campaign, Event.Type.CAMPAIGN_CHANGED, by=by, now=now, note=note)
+    record_change(campaign=campaign, type=Event.Type.CAMPAIGN_CHANGED, by=by, now=now, note=note)
     soon(CARRY_OUT_TASK, campaign.pk)
     return campaign
 

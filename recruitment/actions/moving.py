@@ -290,7 +290,7 @@ def _set_state(campaign: Campaign, state: Campaign.State, *, by: User | None, no
     campaign.ended_at = now if state == State.ENDED else campaign.ended_at
     campaign.save(update_fields=["state", "problem", "ended_at"])
     note = "on the platform" if state == State.LIVE else state.value
-    record_change(campaign, Event.Type.CAMPAIGN_CHANGED, by=by, now=now, note=note)
+    record_change(campaign=campaign, type=Event.Type.CAMPAIGN_CHANGED, by=by, now=now, note=note)
 
 
 def _is_still(campaign: Campaign) -> bool:
@@ -321,7 +321,7 @@ def lock_campaign(campaign: Campaign) -> Campaign:
 
 
 def record_change(
-    campaign: Campaign, type: Event.Type, *, by: User | None, now: datetime, note: str = ""
+    *, campaign: Campaign, type: Event.Type, by: User | None, now: datetime, note: str = ""
 ) -> None:
     """Write into the study's log what has happened to a campaign."""
     annotation_actions.record_event(

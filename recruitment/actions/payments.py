@@ -182,7 +182,7 @@ def withdraw_rejection(*, payment: Payment, by: User | None, now: datetime) -> P
     payment.state, payment.settled_at, payment.next_try_at = State.FAILED, now, None
     payment.problem = _("Taken back before it was carried out.")
     payment.save(update_fields=["state", "problem", "settled_at", "next_try_at"])
-    record_payment(payment, Event.Type.PAYMENT_FAILED, by=by, now=now, note=payment.problem)
+    record_payment(payment=payment, type=Event.Type.PAYMENT_FAILED, by=by, now=now, note=payment.problem)
     return payment
 
 
@@ -255,6 +255,6 @@ def _request(
             )
     except IntegrityError as error:
         raise CannotPay(_("This has been decided or paid already.")) from error
-    record_payment(payment, Event.Type.PAYMENT_REQUESTED, by=by, now=now, note=reason)
+    record_payment(payment=payment, type=Event.Type.PAYMENT_REQUESTED, by=by, now=now, note=reason)
     soon(SEND_TASK, submission.campaign_id)
     return payment

@@ -71,5 +71,5 @@ def _plan(
     campaign.seats += more
     campaign.save(update_fields=["seats", "seats_per_posting"])
     note = f"{more} seats more, up to {cost} {campaign.currency} with fees"
-    record_change(campaign, Event.Type.CAMPAIGN_CHANGED, by=by, now=now, note=note)
+    record_change(campaign=campaign, type=Event.Type.CAMPAIGN_CHANGED, by=by, now=now, note=note)
     return go_on(campaign=campaign, only_from=[Campaign.State.LIVE], by=by, now=now)

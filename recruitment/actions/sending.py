@@ -228,12 +228,12 @@ def _settle(claim: Claim, state: Payment.State, *, problem: str, now: datetime) 
     payment = Payment.objects.select_related("submission__campaign__study").get(pk=claim.payment.pk)
     if settled:
         type = Event.Type.PAYMENT_SENT if state == State.DONE else Event.Type.PAYMENT_FAILED
-        record_payment(payment, type, by=None, now=now, note=problem)
+        record_payment(payment=payment, type=type, by=None, now=now, note=problem)
     return payment
 
 
 def record_payment(
-    payment: Payment, type: Event.Type, *, by: User | None, now: datetime, note: str = ""
+    *, payment: Payment, type: Event.Type, by: User | None, now: datetime, note: str = ""
 ) -> None:
     """Write what became of a payment into the study's log."""
     submission = payment.submission

@@ -9,65 +9,16 @@ from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Enrollment, Story, Study
+from qualification.models.triggers import (
+    BLIND_AND_FINAL,
+    FINAL,
+    KEY_OF_ITS_ROUND,
+    NOBODY_IS_BLIND,
+    NOTHING_IS_OPEN,
+    STAYS_UNDER_ITS_KEY,
+    story_of_its_round,
+)
 from qualification.rules import LONGEST_REASON
-
-FINAL = pgtrigger.Update | pgtrigger.Delete
-_BLIND_AND_FINAL = """
-    IF EXISTS (SELECT FROM qualification_expertreview r WHERE r.id IN (NEW.review_id, OLD.review_id)
-               AND (r.handed_in_at IS NOT NULL OR r.dismissed_at IS NOT NULL)) THEN
-        RAISE EXCEPTION 'pgtrigger: Cannot change what an expert handed in, in table %', TG_TABLE_NAME;
-    END IF;
-    IF TG_OP = 'DELETE' THEN
-        RETURN OLD;
-    END IF;
-    RETURN NEW;
-"""
-
-
-_STORY_OF_ITS_ROUND = """
-    IF NOT EXISTS (SELECT FROM {parent} p JOIN qualification_roundstory s ON s.round_id = p.round_id
-                   WHERE p.id = NEW.{column} AND s.id = NEW.round_story_id) THEN
-        RAISE EXCEPTION 'pgtrigger: Cannot speak of a story of another round, in table %', TG_TABLE_NAME;
-    END IF;
-    RETURN NULL;
-"""
-_KEY_OF_ITS_ROUND = """
-    IF NOT EXISTS (SELECT FROM qualification_answerkey k
-                   WHERE k.id = NEW.key_id AND k.round_id = NEW.round_id) THEN
-        RAISE EXCEPTION 'pgtrigger: Cannot be graded by the key of another round';
-    END IF;
-    RETURN NULL;
-"""
-_STAYS_UNDER_ITS_KEY = """
-    IF EXISTS (SELECT FROM qualification_answerkey k WHERE k.round_id IN (NEW.round_id, OLD.round_id)) THEN
-        RAISE EXCEPTION 'pgtrigger: Cannot change the stories of a round that has a key';
-    END IF;
-    RETURN NULL;
-"""
-_NOBODY_IS_BLIND = """
-    IF EXISTS (SELECT FROM qualification_expertreview r WHERE r.round_id = NEW.id
-               AND r.handed_in_at IS NULL AND r.dismissed_at IS NULL) THEN
-        RAISE EXCEPTION 'pgtrigger: Cannot lay open what somebody has still to answer blind';
-    END IF;
-    RETURN NULL;
-"""
-_NOTHING_IS_OPEN = """
-    IF NEW.dismissed_at IS NULL AND EXISTS (
-        SELECT FROM qualification_round r WHERE r.id = NEW.round_id AND r.laid_open_at IS NOT NULL) THEN
-        RAISE EXCEPTION 'pgtrigger: Cannot answer blind what has been laid open';
-    END IF;
-    RETURN NULL;
-"""
-
-
-def _story_of_its_round(parent: str, column: str) -> pgtrigger.Trigger:
-    """What is said about a story of a round belongs to that round."""
-    return pgtrigger.Trigger(
-        name="story_is_of_its_round",
-        operation=pgtrigger.Insert | pgtrigger.Update,
-        when=pgtrigger.After,
-        func=_STORY_OF_ITS_ROUND.format(parent=parent, column=column),
-    )
 
 
 class RoundQuerySet(models.QuerySet["Round"]):
@@ -119,7 +70,7 @@ class Round(models.Model):
                 when=pgtrigger.After,
                 condition=pgtrigger.Q(old__laid_open_at__isnull=True)
                 & pgtrigger.Q(new__laid_open_at__isnull=False),
-                func=_NOBODY_IS_BLIND,
+                func=NOBODY_IS_BLIND,
             ),
         ]
 
@@ -147,7 +98,7 @@ class RoundStory(models.Model):
                 name="stories_stay_under_a_key",
                 operation=pgtrigger.Insert | pgtrigger.Update | pgtrigger.Delete,
                 when=pgtrigger.After,
-                func=_STAYS_UNDER_ITS_KEY,
+                func=STAYS_UNDER_ITS_KEY,
             ),
         ]
 
@@ -190,7 +141,7 @@ class ExpertReview(models.Model):
                 name="nobody_is_asked_once_open",
                 operation=pgtrigger.Insert | pgtrigger.Update,
                 when=pgtrigger.After,
-                func=_NOTHING_IS_OPEN,
+                func=NOTHING_IS_OPEN,
             ),
         ]
 
@@ -235,9 +186,9 @@ class ExpertAnswer(models.Model):
                 name="handed_in_answer_is_final",
                 operation=pgtrigger.Insert | pgtrigger.Update | pgtrigger.Delete,
                 when=pgtrigger.Before,
-                func=_BLIND_AND_FINAL,
+                func=BLIND_AND_FINAL,
             ),
-            _story_of_its_round("qualification_expertreview", "review_id"),
+            story_of_its_round("qualification_expertreview", "review_id"),
         ]
 
     def __str__(self) -> str:
@@ -284,7 +235,7 @@ class AcceptableOption(models.Model):
         ]
         triggers = [
             pgtrigger.Protect(name="answer_key_is_final", operation=FINAL),
-            _story_of_its_round("qualification_answerkey", "key_id"),
+            story_of_its_round("qualification_answerkey", "key_id"),
         ]
 
     def __str__(self) -> str:
@@ -310,7 +261,7 @@ class KeyReason(models.Model):
         ]
         triggers = [
             pgtrigger.Protect(name="key_reason_is_final", operation=FINAL),
-            _story_of_its_round("qualification_answerkey", "key_id"),
+            story_of_its_round("qualification_answerkey", "key_id"),
         ]
 
     def __str__(self) -> str:
@@ -368,7 +319,7 @@ class Attempt(models.Model):
                 name="attempt_is_under_a_key_of_its_round",
                 operation=pgtrigger.Insert | pgtrigger.Update,
                 when=pgtrigger.After,
-                func=_KEY_OF_ITS_ROUND,
+                func=KEY_OF_ITS_ROUND,
             ),
         ]
 
@@ -402,7 +353,7 @@ class AttemptAnswer(models.Model):
                 operation=FINAL,
                 condition=pgtrigger.Q(old__accepted__isnull=False),
             ),
-            _story_of_its_round("qualification_attempt", "attempt_id"),
+            story_of_its_round("qualification_attempt", "attempt_id"),
         ]
 
     def __str__(self) -> str:

@@ -1,0 +1,25 @@
+"""Qualification: rounds of stories, the experts' answers, the acceptable ones, and people's attempts."""
+
+from qualification.models.rounds import (
+    AcceptableOption,
+    AnswerKey,
+    Attempt,
+    AttemptAnswer,
+    ExpertAnswer,
+    ExpertReview,
+    KeyReason,
+    Round,
+    RoundStory,
+)
+
+__all__ = [
+    "AcceptableOption",
+    "AnswerKey",
+    "Attempt",
+    "AttemptAnswer",
+    "ExpertAnswer",
+    "ExpertReview",
+    "KeyReason",
+    "Round",
+    "RoundStory",
+]

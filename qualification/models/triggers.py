@@ -1,0 +1,63 @@
+"""What the database itself refuses about rounds, experts' answers, keys and attempts."""
+
+from __future__ import annotations
+
+import pgtrigger
+
+FINAL = pgtrigger.Update | pgtrigger.Delete
+BLIND_AND_FINAL = """
+    IF EXISTS (SELECT FROM qualification_expertreview r WHERE r.id IN (NEW.review_id, OLD.review_id)
+               AND (r.handed_in_at IS NOT NULL OR r.dismissed_at IS NOT NULL)) THEN
+        RAISE EXCEPTION 'pgtrigger: Cannot change what an expert handed in, in table %', TG_TABLE_NAME;
+    END IF;
+    IF TG_OP = 'DELETE' THEN
+        RETURN OLD;
+    END IF;
+    RETURN NEW;
+"""
+
+
+_STORY_OF_ITS_ROUND = """
+    IF NOT EXISTS (SELECT FROM {parent} p JOIN qualification_roundstory s ON s.round_id = p.round_id
+                   WHERE p.id = NEW.{column} AND s.id = NEW.round_story_id) THEN
+        RAISE EXCEPTION 'pgtrigger: Cannot speak of a story of another round, in table %', TG_TABLE_NAME;
+    END IF;
+    RETURN NULL;
+"""
+KEY_OF_ITS_ROUND = """
+    IF NOT EXISTS (SELECT FROM qualification_answerkey k
+                   WHERE k.id = NEW.key_id AND k.round_id = NEW.round_id) THEN
+        RAISE EXCEPTION 'pgtrigger: Cannot be graded by the key of another round';
+    END IF;
+    RETURN NULL;
+"""
+STAYS_UNDER_ITS_KEY = """
+    IF EXISTS (SELECT FROM qualification_answerkey k WHERE k.round_id IN (NEW.round_id, OLD.round_id)) THEN
+        RAISE EXCEPTION 'pgtrigger: Cannot change the stories of a round that has a key';
+    END IF;
+    RETURN NULL;
+"""
+NOBODY_IS_BLIND = """
+    IF EXISTS (SELECT FROM qualification_expertreview r WHERE r.round_id = NEW.id
+               AND r.handed_in_at IS NULL AND r.dismissed_at IS NULL) THEN
+        RAISE EXCEPTION 'pgtrigger: Cannot lay open what somebody has still to answer blind';
+    END IF;
+    RETURN NULL;
+"""
+NOTHING_IS_OPEN = """
+    IF NEW.dismissed_at IS NULL AND EXISTS (
+        SELECT FROM qualification_round r WHERE r.id = NEW.round_id AND r.laid_open_at IS NOT NULL) THEN
+        RAISE EXCEPTION 'pgtrigger: Cannot answer blind what has been laid open';
+    END IF;
+    RETURN NULL;
+"""
+
+
+def story_of_its_round(parent: str, column: str) -> pgtrigger.Trigger:
+    """What is said about a story of a round belongs to that round."""
+    return pgtrigger.Trigger(
+        name="story_is_of_its_round",
+        operation=pgtrigger.Insert | pgtrigger.Update,
+        when=pgtrigger.After,
+        func=_STORY_OF_ITS_ROUND.format(parent=parent, column=column),
+    )
