@@ -27,6 +27,8 @@ SAID = {
 }
 BODY = (400, 413, 415, 422)
 """What can be wrong with a request that has a body."""
+
+
 def _retry_after(*statuses: int) -> OpenApiParameter:
     return OpenApiParameter(
         "Retry-After", int, OpenApiParameter.HEADER, response=list(statuses), description="Seconds."
