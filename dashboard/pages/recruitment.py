@@ -227,7 +227,7 @@ def _cost(found: Campaign) -> dict[str, Any]:
         marketplace: Marketplace = marketplace_of(found)
         return {"estimate": marketplace.estimate(offer_of(found)), "balance": marketplace.balance()}
     except NotConfigured as error:
-        return {"not_configured": str(error)}
+        return {"not_configured": str(error), "rewards": found.seats * found.reward}
     except MarketplaceError as error:
         return {"no_estimate": str(error)}
 

@@ -16,7 +16,15 @@ from annotation.models import Study
 from annotation.rules import estimated_pay, pseudonym
 from recruitment.codes import completion_code, outcome_of
 
-COLUMNS = ("completion_code", "annotator", "outcome", "stories", "median_seconds", "owed", "currency")
+COLUMNS = (
+    "completion_code",
+    "annotator",
+    "outcome",
+    "stories",
+    "median_seconds",
+    "owed_for_stories",
+    "currency",
+)
 _WORK = """
     SELECT e.id, e.annotator_id, count(v.id),
            percentile_cont(0.5) WITHIN GROUP (
@@ -37,7 +45,7 @@ def owed_rows(study: Study) -> Iterator[dict[str, Any]]:
     """Everybody who has worked and came by no campaign: their code, what they did, what it comes to.
 
     The sum is the one that they read on their own pages: stories times their median time at the hourly
-    rate. It is empty where the study pays nothing, and for a test, whose pay is not by the hour.
+    rate. It is empty where the study pays nothing. What a study pays for the test comes on top.
     """
     with connection.cursor() as cursor:
         cursor.execute(_WORK, {"study": study.pk, "environment": study.environment})
@@ -51,6 +59,6 @@ def owed_rows(study: Study) -> Iterator[dict[str, Any]]:
             "outcome": outcome.value,
             "stories": stories,
             "median_seconds": "" if median is None else round(median, 1),
-            "owed": "" if owed is None else str(owed),
+            "owed_for_stories": "" if owed is None else str(owed),
             "currency": study.currency,
         }

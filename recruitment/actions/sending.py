@@ -34,6 +34,10 @@ from recruitment.queueing import soon
 
 Kind = Payment.Kind
 State = Payment.State
+DECIDED = {
+    Payment.Kind.APPROVAL: Submission.Status.APPROVED,
+    Payment.Kind.REJECTION: Submission.Status.REJECTED,
+}
 SENDING = timedelta(minutes=5)
 """Longer than any call of a platform takes, with its repetitions."""
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(minutes=5), timedelta(hours=6)
@@ -227,6 +231,10 @@ def _settle(claim: Claim, state: Payment.State, *, problem: str, now: datetime) 
     )
     payment = Payment.objects.select_related("submission__campaign__study").get(pk=claim.payment.pk)
     if settled:
+        if state == State.DONE and payment.kind in DECIDED:
+            # The platform has just said so by carrying it out; a list may need a while to.
+            decided = Submission.objects.filter(pk=payment.submission_id)
+            decided.update(status=DECIDED[Payment.Kind(payment.kind)], seen_at=now)
         type = Event.Type.PAYMENT_SENT if state == State.DONE else Event.Type.PAYMENT_FAILED
         record_payment(payment=payment, type=type, by=None, now=now, note=problem)
     return payment

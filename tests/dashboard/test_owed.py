@@ -51,5 +51,5 @@ def test_each_code_is_owed_what_its_owner_was_told() -> None:
     assert [(row["completion_code"], row["stories"], row["median_seconds"]) for row in rows] == [
         (code.code, "3", "60.0")
     ]
-    assert rows[0]["owed"] == "0.75"  # three minutes at 15 an hour
+    assert rows[0]["owed_for_stories"] == "0.75"  # three minutes at 15 an hour
     assert "participant-4711" not in text
