@@ -68,10 +68,10 @@ class CsvView(Export):
     def get(self, request: Any, slug: str) -> StreamingHttpResponse | Response:
         """A stream, as that of JSON lines."""
         since = self.read(inputs.VotesSince, query=True).get("since")
-        return self.answer(self._pieces(since), "csv", "text/csv")
+        # Asked for before the first byte: a study whose form is not installed is refused, not cut off.
+        return self.answer(self._pieces(questions_of(self.study), since), "csv", "text/csv")
 
-    def _pieces(self, since: datetime | None) -> Iterator[bytes]:
-        keys = questions_of(self.study)
+    def _pieces(self, keys: list[str], since: datetime | None) -> Iterator[bytes]:
         rows = csv_rows(votes_of(self.study, since=since), keys)
         yield from (piece.encode() for piece in csv_pieces(csv_columns(keys), rows))
 

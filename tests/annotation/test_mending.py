@@ -349,7 +349,7 @@ def releases_root(settings: Any, tmp_path: Path) -> Path:
     return tmp_path / "releases"
 
 
-def _killed(release: Release) -> None:
+def _killed(release: Release, report: object) -> None:
     raise KeyboardInterrupt
 
 

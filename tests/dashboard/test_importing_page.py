@@ -140,7 +140,7 @@ def test_a_file_that_is_too_large_or_missing_is_refused_at_once(boss: Client, mo
     response = upload(boss, [builders.story_row(1)])
     assert response.status_code == 422
     assert "larger than 0 MB" in shown(response)
-    assert boss.post(ADDRESS, {"role": "check"}).context["form"].errors.keys() == {"file", "role"}
+    assert boss.post(ADDRESS, {"role": "nonsense"}).context["form"].errors.keys() == {"file", "role"}
     assert not StoryImport.objects.exists()
 
 

@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 from django.utils import timezone
 
-from accounts.models import User
+from accounts.models import PlatformIdentity, User
 from annotation import actions
 from annotation.errors import ImportRefused
 from annotation.models import (
@@ -26,6 +26,8 @@ from annotation.models import (
 from qualification import actions as qualification_actions
 from recruitment import actions as recruitment_actions
 from recruitment.models import Difference, Grant, Submission
+from recruitment.mturk.actions import take_hint
+from recruitment.mturk.notifications import Hint
 from tests import builders
 from tests.doubles.mturk.server import MTurkDouble
 from tests.recruitment.campaigns import STORIES
@@ -185,6 +187,10 @@ def _build_recruited() -> Submission:
         desk.submit(careless, receipt="none")
         paid = desk.hand_in(confirmed=False)
         late = timezone.now() + desk.campaign.time_allowed + timedelta(hours=1)
+        idler = PlatformIdentity.objects.get(annotator=idle.enrollment.annotator_id)
+        assert idle.posting is not None
+        told = Hint("left-1", (idle.posting.remote_id,), ((idle.hit_assignment, idler.person),))
+        take_hint(hint=told, environment="live", now=timezone.now())
         for now in (timezone.now(), late, late + timedelta(minutes=5)):
             desk.sweep(now=now)
         desk.look(paid)
