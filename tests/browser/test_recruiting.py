@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -95,6 +96,6 @@ def test_a_researcher_recruits_decides_and_pays(
 
     page.goto(reverse("dashboard:payments", args=["main"]))
     assert_good(window)
-    window.button("Send it again").click()
-    expect(page.get_by_text("Written down, and sent to the platform.")).to_be_visible()
+    page.get_by_role("button", name=re.compile("that waits? or (was|were) refused again")).first.click()
+    expect(page.get_by_text("A worker sends it now.")).to_be_visible()
     assert not window.foreign_requests()

@@ -44,7 +44,7 @@ def approved_for_more(world: World) -> None:
 
 def paid_at_no_time(world: World) -> None:
     without("recruitment_payment", "payment_is_settled_at_a_time")
-    sql("UPDATE recruitment_payment SET settled_at = NULL WHERE state = 'failed'")
+    sql("UPDATE recruitment_payment SET settled_at = NULL WHERE kind = 'approval'")
 
 
 def paid_and_never_sent(world: World) -> None:
@@ -64,7 +64,10 @@ def payment_not_logged(world: World) -> None:
 
 
 def refusal_not_logged(world: World) -> None:
-    sql("DELETE FROM annotation_event WHERE type = 'payment_failed'")
+    sql(
+        "UPDATE recruitment_payment SET state = 'failed', problem = 'refused', settled_at = now(), "
+        "sending_until = NULL WHERE state IN ('requested', 'sending')"
+    )
 
 
 def difference_not_logged(world: World) -> None:
