@@ -24,6 +24,7 @@ class Faults:
     """Decides for each call. ``rate`` is the share of calls that go wrong; ``rates`` overrides it by name."""
 
     def __init__(self, seed: int, rate: float = 0.0) -> None:
+        self.seed = seed
         self._random = Random(seed)
         self.rate = rate
         self.rates: dict[str, float] = {}
