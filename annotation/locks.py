@@ -38,14 +38,35 @@ def hold_answers(study_id: int) -> None:
 
 
 @contextmanager
-def importing(story_import_id: int) -> Iterator[bool]:
-    """Whether this session is now the only one at this import; it stays so until the block ends."""
-    acquired = bool(_ask("SELECT pg_try_advisory_lock(%s, %s)", IMPORT, story_import_id))
+def alone(lock_class: int, number: int) -> Iterator[bool]:
+    """Whether this session is now the only one at this row's work; it stays so until the block ends.
+
+    ``lock_class`` says what work, so that the locks of all rooms are never mistaken for one another.
+    """
+    acquired = bool(_ask("SELECT pg_try_advisory_lock(%s, %s)", lock_class, number))
     try:
         yield acquired
     finally:
         if acquired:
-            _let_go(IMPORT, story_import_id)
+            _let_go(lock_class, number)
+
+
+def held(lock_class: int) -> set[int]:
+    """The numbers of the rows at whose work some session is alone, or waits to be."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT objid::bigint FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = %s "
+            "AND database = (SELECT oid FROM pg_database WHERE datname = current_database())",
+            [lock_class],
+        )
+        return {row[0] for row in cursor.fetchall()}
+
+
+@contextmanager
+def importing(story_import_id: int) -> Iterator[bool]:
+    """Whether this session is now the only one at this import; it stays so until the block ends."""
+    with alone(IMPORT, story_import_id) as acquired:
+        yield acquired
 
 
 @contextmanager
@@ -67,13 +88,7 @@ def one_file(study_id: int) -> Iterator[None]:
 
 def being_imported() -> set[int]:
     """The ids of the imports that some session is at, or for which it waits for another file to be in."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT objid::bigint FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = %s "
-            "AND database = (SELECT oid FROM pg_database WHERE datname = current_database())",
-            [IMPORT],
-        )
-        return {row[0] for row in cursor.fetchall()}
+    return held(IMPORT)
 
 
 def _let_go(lock_class: int, number: int) -> None:
