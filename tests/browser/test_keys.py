@@ -128,7 +128,7 @@ def test_up_and_down_scroll_while_nobody_is_at_a_question(at_work: Window) -> No
     at_work.page.set_viewport_size({"width": 1280, "height": 400})
     at_work.heading.focus()
     press(at_work, "ArrowDown")
-    at_work.page.wait_for_function("scrollY > 0")
+    at_work.wait_until("scrollY > 0")
     expect(at_work.heading).to_be_focused()
 
 

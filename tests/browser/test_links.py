@@ -151,7 +151,7 @@ def test_where_copying_is_forbidden_the_text_is_selected(window: Window, person:
         "() => (navigator.clipboard.writeText = () => Promise.reject(new Error('forbidden')))"
     )
     window.button("Copy the link").click()
-    window.page.wait_for_function("() => getSelection().toString() !== ''")
+    window.wait_until("getSelection().toString() !== ''")
     assert window.page.evaluate("() => getSelection().toString().trim()") == personal_link(person)
     expect(window.button("Copy the link")).to_be_visible()
     assert_good(window)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from django.utils import timezone
@@ -59,6 +60,17 @@ class Window:
         """Click the answers (``q1="yes"``)."""
         for question, option in answers.items():
             self.label(question, option).click()
+
+    def wait_until(self, holds: str) -> None:
+        """Wait until this JavaScript expression is true of the page, at most five seconds.
+
+        Not Playwright's ``wait_for_function``: what that asks a second time it asks inside the page, where the
+        policy forbids ``eval``, so that it fails unless the first answer is yes.
+        """
+        given_up = time.monotonic() + 5
+        while not self.page.evaluate(holds):
+            assert time.monotonic() < given_up, f"never came true: {holds}"
+            self.page.wait_for_timeout(20)
 
     def foreign_requests(self) -> list[str]:
         """The addresses asked for that are not on the site."""
