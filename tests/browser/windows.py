@@ -64,7 +64,7 @@ class Window:
     def wait_until(self, holds: str) -> None:
         """Wait until this JavaScript expression is true of the page, at most five seconds.
 
-        Not Playwright's ``wait_for_function``: what that asks a second time it asks inside the page, where the
+        Not Playwright's ``wait_for_function``: what it asks a second time it asks inside the page, where the
         policy forbids ``eval``, so that it fails unless the first answer is yes.
         """
         given_up = time.monotonic() + 5
