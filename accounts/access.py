@@ -1,7 +1,8 @@
-"""Who is signed in to the back office, and may change things there. Pages ask ``annotation.rights``."""
+"""Who is signed in to the back office, and that it is still they. Pages ask ``annotation.rights``."""
 
 from __future__ import annotations
 
+from django.contrib.auth import authenticate
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 
@@ -18,3 +19,11 @@ def researcher(request: HttpRequest) -> User:
     if not isinstance(request.user, User) or not request.user.has_perm(CHANGE):
         raise PermissionDenied
     return request.user
+
+
+def knows_password(request: HttpRequest, user: User, password: str) -> bool:
+    """Whether this is the password of ``user``, asked again before something that outlives the session.
+
+    Wrong ones count with those of the sign-in page: after too many, django-axes answers the request.
+    """
+    return authenticate(request, username=user.get_username(), password=password) == user

@@ -10,11 +10,13 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
+from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
+from accounts.access import knows_password
 from accounts.models import User
 from annotation import actions
 from annotation.models import ApiToken, Study
@@ -49,7 +51,7 @@ class TokenForm(forms.Form):
     )
     scopes = forms.MultipleChoiceField(
         label=gettext_lazy("What it is for"),
-        choices=ApiToken.Scope.choices,
+        choices=[(scope.value, format_lazy("{} ({})", scope.label, scope.value)) for scope in ApiToken.Scope],
         help_text=gettext_lazy("It never opens more than you may do yourself at that moment."),
         widget=forms.CheckboxSelectMultiple,
     )
@@ -61,23 +63,38 @@ class TokenForm(forms.Form):
         widget=forms.Select(attrs={"class": "text"}),
     )
 
-    def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    password = forms.CharField(
+        label=gettext_lazy("Your password"),
+        help_text=gettext_lazy("Once more, since a token goes on working when you have signed out."),
+        strip=False,
+        widget=forms.PasswordInput(attrs={"class": "text", "autocomplete": "current-password"}),
+    )
+
+    def __init__(self, request: HttpRequest, data: Any = None) -> None:
+        super().__init__(data)
+        self.request, self.user = request, signed_in(request)
         study = self.fields["study"]
         assert isinstance(study, forms.ModelChoiceField)
-        study.queryset = studies_of(user).order_by("slug")
+        study.queryset = studies_of(self.user).order_by("slug")
+
+    def clean(self) -> dict[str, Any]:
+        """The password is looked at last, so that a form with another mistake costs no try."""
+        said: dict[str, Any] = super().clean() or self.cleaned_data
+        if not self.errors and not knows_password(self.request, self.user, said["password"]):
+            self.add_error("password", _("This is not your password."))
+        return said
 
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @researchers_page
 def api_tokens(request: HttpRequest) -> HttpResponse:
-    """The reader's tokens; a POST makes one, and its answer alone shows the secret."""
+    """The reader's tokens; a POST with their password makes one, and its answer alone shows the secret."""
     user, secret = signed_in(request), ""
-    form = TokenForm(user, request.POST if request.method == "POST" else None)
+    form = TokenForm(request, request.POST if request.method == "POST" else None)
     if form.is_valid():
         secret = _make(user, form.cleaned_data)
-        form = TokenForm(user)
+        form = TokenForm(request)
     status = 201 if secret else 422 if form.errors else 200
     tokens = _tokens(user)
     has_valid = any(row["standing"] is ApiToken.Standing.VALID for row in tokens)
@@ -124,13 +141,8 @@ def _make(user: User, said: dict[str, Any]) -> str:
 def _tokens(user: User) -> list[dict[str, Any]]:
     """The reader's tokens: those that open something, and after them the newest that did once."""
     now = timezone.now()
-    labels = dict(ApiToken.Scope.choices)
     rows = [
-        {
-            "token": token,
-            "standing": token.standing(now),
-            "scopes": [(scope, labels[scope]) for scope in token.scopes],
-        }
+        {"token": token, "standing": token.standing(now), "scopes": [ApiToken.Scope(s) for s in token.scopes]}
         for token in ApiToken.objects.filter(owner=user).select_related("study")
     ]
     valid = [row for row in rows if row["standing"] is ApiToken.Standing.VALID]

@@ -204,6 +204,8 @@ def test_the_page_makes_a_token_shows_its_secret_once_and_revokes_it() -> None:
     study = builders.make_study("main", opened=False)
     builders.make_study("other", opened=False)
     owner, somebody = member(study), member(study)
+    owner.set_password("a long enough password")
+    owner.save()
     client = Client()
     client.force_login(owner)
     empty = client.post(reverse(PAGE), {})
@@ -211,7 +213,10 @@ def test_the_page_makes_a_token_shows_its_secret_once_and_revokes_it() -> None:
     assert 'value="other"' not in empty.content.decode(), "no study that they may not look at"
     said = {"name": "my script", "study": "main", "scopes": ["votes:read", "studies:read"], "days": "30"}
     assert client.post(reverse(PAGE), said | {"study": "other"}).status_code == 422
-    made = client.post(reverse(PAGE), said)
+    for wrong in ({}, {"password": "somebody else at the desk"}):
+        assert client.post(reverse(PAGE), said | wrong).status_code == 422
+    assert not ApiToken.objects.exists()
+    made = client.post(reverse(PAGE), said | {"password": "a long enough password"})
     assert made.status_code == 201
     assert "no-store" in made["Cache-Control"]
     (secret,) = set(re.findall(r"tmn_\w+", made.content.decode()))
@@ -232,6 +237,9 @@ def test_the_page_makes_a_token_shows_its_secret_once_and_revokes_it() -> None:
     assert "is revoked" in client.post(revoke, follow=True).content.decode()
     token.refresh_from_db()
     assert token.revoked_by == owner
+    guesses = [client.post(reverse(PAGE), said | {"password": f"guess {n}"}).status_code for n in range(8)]
+    assert guesses[-1] == 429, "as at the door"
+    assert client.post(reverse(PAGE), said | {"password": "a long enough password"}).status_code == 429
 
 
 def test_the_command_makes_lists_and_revokes() -> None:
