@@ -19,6 +19,7 @@ from recruitment.models import (
     Grant,
     JoinLink,
     Payment,
+    PaymentOrder,
     Posting,
     Submission,
     Visit,
@@ -90,6 +91,12 @@ class SubmissionAdmin(ReadOnlyAdmin):
 class PaymentAdmin(ReadOnlyAdmin):
     list_display = ("id", "submission", "kind", "amount", "currency", "state", "tries", "requested_at")
     list_filter = ("kind", "state", "submission__campaign")
+
+
+@admin.register(PaymentOrder)
+class PaymentOrderAdmin(ReadOnlyAdmin):
+    list_display = ("id", "campaign", "kind", "amount", "written", "wanted", "requested_by", "finished_at")
+    list_filter = ("kind", "campaign")
 
 
 @admin.register(Grant)

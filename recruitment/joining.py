@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Collection
+from datetime import datetime
+from typing import TypedDict
 from urllib.parse import quote, urlsplit
 
 from django.utils.translation import gettext as _
@@ -16,12 +18,37 @@ OWN_SOURCE = re.compile(r"study-[0-9]+")
 PARTICIPANT = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.:@+=~-]{0,98}[A-Za-z0-9_=~])?")
 """Ids as platforms give them out. Braces, brackets and per cent signs are placeholders left unfilled."""
 
+MOST_PEOPLE = 1_000_000
 PLACEHOLDERS = {"code", "participant"}
 HOST = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?")
+PLACEHOLDER = re.compile(r"[^&#\x00-\x1f\x7f]{0,60}")
+"""As platforms and mail merges write them: ``%SURVEY_CODE%``, ``{{%PROLIFIC_PID%}}``, ``*|ID|*``."""
+
+
+class JoinSettings(TypedDict, total=False):
+    """What can be said about a join link (``JoinLink`` has what each means); what is not said stays.
+
+    An empty ``source`` makes ids the study's own.
+    """
+
+    parameter: str
+    placeholder: str
+    adds_parameter: bool
+    source: str
+    return_url: str
+    screen_out_url: str
+    leave_url: str
+    return_hosts: list[str]
+    closes_at: datetime | None
+    most_people: int | None
 
 
 class InvalidJoinLink(Exception):
-    """A join link's settings cannot be used; the message says which and how to mend it."""
+    """A join link's setting cannot be used: which (its name in :class:`JoinSettings`), and how to mend it."""
+
+    def __init__(self, setting: str, text: str) -> None:
+        super().__init__(f"{setting}: {text}")
+        self.setting, self.text = setting, text
 
 
 def own_source(study_id: int) -> str:
@@ -57,67 +84,96 @@ def hint_of(address: str) -> str:
     return f"{name[:1]}…@{host}"
 
 
-def check_settings(
-    *, parameter: str, source: str, return_url: str, return_hosts: Collection[str], own: str = ""
-) -> None:
+def check_settings(settings: JoinSettings, *, own: str = "") -> None:
     """Raises :class:`InvalidJoinLink` for the first thing that is wrong.
 
     ``own`` is the study's own source; a study that is still to be made has none to name.
     """
+    parameter, source = settings.get("parameter", "participant"), settings.get("source", "")
     if not PARAMETER.fullmatch(parameter):
         raise InvalidJoinLink(
-            _("parameter: “%(value)s” is not a name like participant or PROLIFIC_PID.") % {"value": parameter}
+            "parameter",
+            _("“%(value)s” is not a name like participant or PROLIFIC_PID.") % {"value": parameter},
         )
-    if not SOURCE.fullmatch(source):
+    if not PLACEHOLDER.fullmatch(settings.get("placeholder", "")):
+        raise InvalidJoinLink("placeholder", _("At most 60 characters, without & and #."))
+    if source and not SOURCE.fullmatch(source):
         raise InvalidJoinLink(
-            _("source: “%(value)s” is not a short name of small letters, digits and hyphens.")
-            % {"value": source}
+            "source",
+            _("“%(value)s” is not a short name of small letters, digits and hyphens.") % {"value": source},
         )
     if OWN_SOURCE.fullmatch(source) and source != own:
         raise InvalidJoinLink(
+            "source",
             _(
-                "source: “%(value)s” is how the ids of one study alone are named. Give another name, or none "
-                "for ids that are this study's own."
+                "“%(value)s” is how the ids of one study alone are named. Give another name, or none for ids "
+                "that are this study's own."
             )
-            % {"value": source}
+            % {"value": source},
         )
-    for host in return_hosts:
+    most = settings.get("most_people")
+    if most is not None and not 1 <= most <= MOST_PEOPLE:
+        raise InvalidJoinLink("most_people", _("A number from 1, or none."))
+    _check_ways(settings)
+
+
+def _check_ways(settings: JoinSettings) -> None:
+    hosts = settings.get("return_hosts", [])
+    for host in hosts:
         if not HOST.fullmatch(host.lower()):
             raise InvalidJoinLink(
-                _("return host: “%(value)s” is not a host like app.example.org.") % {"value": host}
+                "return_hosts", _("“%(value)s” is not a host like app.example.org.") % {"value": host}
             )
-    if return_url:
-        _check_return_url(return_url, return_hosts)
+    leave_url = settings.get("leave_url", "")
+    if "{code}" in leave_url:
+        raise InvalidJoinLink("leave_url", _("Who has done nothing has no code, so {code} cannot be in it."))
+    for name, address in (
+        ("return_url", settings.get("return_url", "")),
+        ("screen_out_url", settings.get("screen_out_url", "")),
+        ("leave_url", leave_url),
+    ):
+        if address:
+            _check_way(name, address, hosts)
 
 
-def _check_return_url(return_url: str, return_hosts: Collection[str]) -> None:
+def _check_way(name: str, address: str, hosts: Collection[str]) -> None:
     try:
         names = {
             # As written: a conversion or a format after the name is none of ours.
-            f"{name}{'!' if conversion else ''}{conversion or ''}{':' if spec else ''}{spec}"
-            for _text, name, spec, conversion in string.Formatter().parse(return_url)
-            if name is not None
+            f"{field}{'!' if conversion else ''}{conversion or ''}{':' if spec else ''}{spec}"
+            for _text, field, spec, conversion in string.Formatter().parse(address)
+            if field is not None
         }
-        parts = urlsplit(return_url)
+        parts = urlsplit(address)
     except ValueError as error:
         raise InvalidJoinLink(
-            _("return address: a brace or bracket is open in “%(value)s”.") % {"value": return_url}
+            name, _("A brace or bracket is open in “%(value)s”.") % {"value": address}
         ) from error
     if names - PLACEHOLDERS:
         raise InvalidJoinLink(
-            _("return address: %(name)s is no placeholder. There are {code} and {participant}.")
-            % {"name": f"{{{min(names - PLACEHOLDERS)}}}"}
+            name,
+            _("%(name)s is no placeholder. There are {code} and {participant}.")
+            % {"name": f"{{{min(names - PLACEHOLDERS)}}}"},
         )
     if parts.scheme != "https" or not HOST.fullmatch(parts.netloc.lower()):
         raise InvalidJoinLink(
-            _("return address: “%(value)s” must begin with https:// and a host, without a placeholder in it.")
-            % {"value": return_url}
+            name,
+            _("“%(value)s” must begin with https:// and a host, without a placeholder in it.")
+            % {"value": address},
         )
-    if not _is_allowed(parts.netloc, return_hosts):
+    if not _is_allowed(parts.netloc, hosts):
         raise InvalidJoinLink(
-            _("return address: the host %(host)s is not among the allowed ones. Allow it by name.")
-            % {"host": parts.netloc}
+            name,
+            _("The host %(host)s is not among the allowed ones. Allow it by name.") % {"host": parts.netloc},
         )
+
+
+def way_of_screened_out(return_url: str, screen_out_url: str) -> str:
+    """The address for somebody who has only done the test.
+
+    One that does not tell outcomes apart by a code would report work that they have not done.
+    """
+    return screen_out_url or (return_url if "{code}" in return_url else "")
 
 
 def way_back(
@@ -131,13 +187,6 @@ def way_back(
         return None
     address = return_url.format(code=quote(code, safe=""), participant=quote(participant or "", safe=""))
     return address if _is_allowed(urlsplit(address).netloc, return_hosts) else None
-
-
-def way_out(return_url: str, return_hosts: Collection[str], *, participant: str | None) -> str | None:
-    """The address that leads back for somebody who has no code; None when it cannot do without one too."""
-    if "{code}" in return_url:
-        return None
-    return way_back(return_url, return_hosts, code="", participant=participant)
 
 
 def _is_allowed(host: str, hosts: Collection[str]) -> bool:

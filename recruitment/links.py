@@ -47,8 +47,15 @@ def confirming_link(identity: PlatformIdentity) -> str:
 
 
 def join_address(link: JoinLink) -> str:
-    """The address that a platform is given, up to where it adds the participant's id."""
-    return absolute(reverse("recruitment:join", kwargs={"slug": link.study.slug})) + f"?{link.parameter}="
+    """The address to give to the platform, as it is to stand there: with its placeholder, if it has one."""
+    address = absolute(reverse("recruitment:join", kwargs={"slug": link.study.slug}))
+    return address if link.adds_parameter else f"{address}?{link.parameter}={link.placeholder}"
+
+
+def join_address_of(link: JoinLink, participant: str) -> str:
+    """The address under which somebody with this id comes."""
+    address = absolute(reverse("recruitment:join", kwargs={"slug": link.study.slug}))
+    return f"{address}?{link.parameter}={participant}"
 
 
 def absolute(path: str) -> str:

@@ -11,6 +11,8 @@ CENT = Decimal("0.01")
 HOUR = 3600
 FEWEST = 5
 """Pieces of work from which on their median time says something."""
+SHORTEST = 5.0
+"""Seconds: nobody reads two sentences and answers in less, so a shorter median is of machines or mistakes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,16 +25,22 @@ class HourlyPay:
     top_up: Decimal
     """What is missing for one piece of work, in whole cents; 0 when nothing is."""
 
+    @property
+    def median_minutes(self) -> float:
+        return self.median_seconds / 60
+
 
 def hourly_pay(reward: Decimal, seconds: Sequence[float], target: Decimal | None) -> HourlyPay | None:
-    """The pay per hour of work that took so many ``seconds`` each; None for too few to say.
+    """The pay per hour of work that took so many ``seconds`` each; None for too few or too short to say.
 
     The median is what platforms judge by as well (Prolific: by the median of the real times). What is
     missing is rounded up to the next cent, so that nobody is left below the target.
     """
     if len(seconds) < FEWEST:
         return None
-    median = max(statistics.median(seconds), 1.0)
+    median = statistics.median(seconds)
+    if median < SHORTEST:
+        return None
     hours = Decimal(str(median)) / HOUR
     missing = (target * hours - reward).quantize(CENT, ROUND_UP) if target is not None else Decimal(0)
     return HourlyPay(median, (reward / hours).quantize(CENT), target, max(missing, Decimal(0)))

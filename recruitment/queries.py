@@ -10,7 +10,7 @@ from accounts.models import PlatformIdentity
 from annotation.models import Enrollment, Study, WorkSession
 from recruitment.arriving.arrival import Arrival
 from recruitment.codes import Outcome, completion_code, find_code, outcome_of
-from recruitment.joining import participant_of, person_of, way_back, way_out
+from recruitment.joining import participant_of, person_of, way_back, way_of_screened_out
 from recruitment.models import Campaign, JoinLink, Visit
 
 EMAIL = PlatformIdentity.Platform.EMAIL
@@ -108,9 +108,11 @@ def completion_of(enrollment: Enrollment) -> Completion | None:
         return None
     outcome = outcome_of(enrollment.stories_submitted)
     code = completion_code(enrollment.study.pseudonym_key, enrollment.pk, outcome)
-    back = way_back(
-        link.return_url, link.return_hosts, code=code, participant=_participant(enrollment, link.source)
-    )
+    address = link.return_url
+    if outcome is Outcome.SCREENED_OUT:
+        address = way_of_screened_out(link.return_url, link.screen_out_url)
+    participant = _participant(enrollment, link.source)
+    back = way_back(address, link.return_hosts, code=code, participant=participant)
     return Completion(code, back, outcome)
 
 
@@ -122,7 +124,7 @@ def way_out_of(enrollment: Enrollment) -> WayOut | None:
 
 def way_out_by(link: JoinLink, *, participant: str | None) -> WayOut:
     """The same for somebody who came by this link, with the id they came with if there was one."""
-    return WayOut(way_out(link.return_url, link.return_hosts, participant=participant))
+    return WayOut(way_back(link.leave_url, link.return_hosts, code="", participant=participant))
 
 
 def _has_worked(enrollment: Enrollment) -> bool:

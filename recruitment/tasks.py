@@ -85,6 +85,8 @@ def sweep_campaigns() -> None:
         app.send_task("recruitment.tasks.reconcile", args=[campaign.pk])
     for campaign_id in campaigns_to_carry_out():
         app.send_task("recruitment.tasks.carry_out", args=[campaign_id])
+    for order_id in actions.open_orders():
+        app.send_task("recruitment.tasks.write_payments", args=[order_id])
     for campaign_id in actions.campaigns_with_due():
         app.send_task("recruitment.tasks.send_due", args=[campaign_id])
 
@@ -117,6 +119,13 @@ def send_due(campaign_id: int) -> None:
     campaign = Campaign.objects.get(pk=campaign_id)
     if actions.send_due(campaign=campaign, marketplace=marketplace_of(campaign)):
         app.send_task("recruitment.tasks.send_due", args=[campaign_id])
+
+
+@task(time_limit=300)
+def write_payments(order_id: int) -> None:
+    """Write the payments of an order; what is left is queued behind the others."""
+    if actions.write_payments(order_id=order_id):
+        app.send_task("recruitment.tasks.write_payments", args=[order_id])
 
 
 @task(time_limit=1800)

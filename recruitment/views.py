@@ -232,6 +232,14 @@ def _unconfirmed(request: HttpRequest, text: str, ways_on: Sequence[dict[str, st
 
 
 def _closed(request: HttpRequest, study: Study, way_out: queries.WayOut | None) -> HttpResponse:
-    closed = refusal_page(Refusal(REASON_OF_CLOSED_DOOR[study.state]))
-    said = {"study": study, "heading": closed.title, "text": closed.text, "way_out": way_out}
+    """Nobody new is let in: because of the study, or into an open one by this link."""
+    said: dict[str, object] = {"study": study, "way_out": way_out}
+    if study.state in REASON_OF_CLOSED_DOOR:
+        closed = refusal_page(Refusal(REASON_OF_CLOSED_DOOR[study.state]))
+        said |= {"heading": closed.title, "text": closed.text}
+    else:
+        said |= {
+            "heading": _("Enough people have come"),
+            "text": _("Nobody new can come in by this link any more. Thank you for your interest."),
+        }
     return render(request, "recruitment/no_way_in.html", said)

@@ -15,7 +15,7 @@ from annotation.actions.enrollments import (
     suspend,
     withdraw,
 )
-from annotation.actions.events import record_event
+from annotation.actions.events import record_event, record_events
 from annotation.actions.exclusions import (
     Readmission,
     exclude_annotator,
@@ -113,6 +113,7 @@ __all__ = [
     "readmit_annotator",
     "readmit_vote",
     "record_event",
+    "record_events",
     "record_mailed",
     "record_vote",
     "record_vote_and_assign_next",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from accounts.models import User
@@ -21,4 +22,21 @@ def record_event(
     """Append one event. ``by`` is the researcher who did it, ``enrollment`` the annotator who did it."""
     return Event.objects.create(
         study=study, type=type, actor=by, enrollment=enrollment, subject=subject[:100], note=note, at=now
+    )
+
+
+def record_events(
+    *,
+    study: Study,
+    type: Event.Type,
+    now: datetime,
+    by: User | None = None,
+    rows: Iterable[tuple[Enrollment | None, str, str]],
+) -> None:
+    """Append many events of one kind, each of (enrollment, subject, note)."""
+    Event.objects.bulk_create(
+        Event(
+            study=study, type=type, actor=by, enrollment=enrollment, subject=subject[:100], note=note, at=now
+        )
+        for enrollment, subject, note in rows
     )

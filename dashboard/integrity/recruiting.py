@@ -57,7 +57,7 @@ CHECKS = (
         by_sql(
             """
             SELECT study_id, submission_id AS row
-            FROM payments WHERE kind <> 'bonus' AND state <> 'failed'
+            FROM payments WHERE kind NOT IN ('bonus', 'outside') AND state <> 'failed'
             GROUP BY study_id, submission_id, CASE WHEN kind = 'top_up' THEN 'top_up' ELSE 'decision' END
             HAVING count(*) > 1
             """,
@@ -72,7 +72,7 @@ CHECKS = (
             """
             SELECT study_id, id AS row FROM payments
             WHERE kind = 'approval' AND amount <> reward OR kind = 'rejection' AND amount <> 0
-               OR kind IN ('bonus', 'top_up') AND amount <= 0
+               OR kind IN ('bonus', 'top_up', 'outside') AND amount <= 0
             """,
             payments=_PAYMENTS,
         ),
@@ -85,7 +85,7 @@ CHECKS = (
             """
             SELECT study_id, id AS row FROM payments
             WHERE (state IN ('done', 'failed')) <> (settled_at IS NOT NULL)
-               OR state = 'done' AND (tries = 0 OR first_sent_at IS NULL)
+               OR state = 'done' AND kind <> 'outside' AND (tries = 0 OR first_sent_at IS NULL)
             """,
             payments=_PAYMENTS,
         ),

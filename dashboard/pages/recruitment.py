@@ -25,7 +25,7 @@ from recruitment.campaigns import offer_of
 from recruitment.errors import CannotRecruit, RecruitmentError
 from recruitment.links import campaign_address
 from recruitment.marketplace import Marketplace, MarketplaceError, NotConfigured
-from recruitment.models import Campaign, Payment, Posting
+from recruitment.models import Campaign, PaymentOrder, Posting
 from recruitment.platforms import abilities_of, marketplace_of
 from recruitment.reconciliation.queries import hourly_pay_of, to_approve, to_top_up
 
@@ -41,9 +41,9 @@ MOVES: dict[str, Callable[..., Campaign]] = {
     "resume": actions.resume_campaign,
     "end": actions.end_campaign,
 }
-PAYS: dict[str, Callable[..., list[Payment]]] = {
-    "top_up": actions.top_up,
-    "approve": actions.approve_waiting,
+ORDERS: dict[str, Callable[..., PaymentOrder]] = {
+    "top_up": actions.order_top_ups,
+    "approve": actions.order_approvals,
 }
 OFFERED = {
     Campaign.State.DRAFT: ("start",),
@@ -136,8 +136,18 @@ def _form_page(
 @require_safe
 @study_page()
 def campaign(request: HttpRequest, study: Study, number: int) -> HttpResponse:
-    """One campaign: what it offers and costs, how far it is, what can be done."""
+    """One campaign: what it offers and costs, how far it is, what can be done.
+
+    htmx asks for nothing but how far the payments are that are being written.
+    """
     found = _campaign(study, number)
+    orders = figures.orders_underway(found, now=timezone.now())
+    if getattr(request, "htmx", False):
+        if not orders:
+            return HttpResponse(
+                headers={"HX-Refresh": "true"}
+            )  # they are written: the sums have changed, too
+        return render(request, "dashboard/_payment_orders.html", {"orders": orders, "campaign": found})
     context = {
         "study": study,
         "campaign": found,
@@ -150,6 +160,7 @@ def campaign(request: HttpRequest, study: Study, number: int) -> HttpResponse:
         "made": found.postings.exclude(remote_id="").count(),
         "hourly": (hourly := hourly_pay_of(found)),
         "low_pay": figures.low_pay(found, hourly),
+        "orders": orders,
         "to_top_up": to_top_up(found).count(),
         "to_approve": to_approve(found).count(),
         "refused_grants": figures.refused_grants(found),
@@ -182,9 +193,9 @@ def move_campaign(request: HttpRequest, study: Study, number: int, move: str) ->
         if move in MOVES:
             moved = MOVES[move](campaign=found, by=signed_in(request), now=now)
             messages.success(request, _("The campaign: %(state)s.") % {"state": moved.get_state_display()})
-        elif move in PAYS:
-            paid = len(PAYS[move](campaign=found, by=signed_in(request), now=now))
-            messages.success(request, _said_of(move, paid) % {"number": paid})
+        elif move in ORDERS:
+            order = ORDERS[move](campaign=found, by=signed_in(request), now=now)
+            messages.success(request, _said_of(order))
         elif move == "widen":
             _widen(request, found)
         elif move in ("continue", "ask"):
@@ -197,14 +208,21 @@ def move_campaign(request: HttpRequest, study: Study, number: int, move: str) ->
     return redirect("dashboard:campaign", slug=study.slug, number=number)
 
 
-def _said_of(move: str, number: int) -> str:
-    if move == "approve":
-        return ngettext(
-            "%(number)s piece of work is approved.", "%(number)s pieces of work are approved.", number
+def _said_of(order: PaymentOrder) -> str:
+    said = (
+        ngettext(
+            "%(number)s piece of work is being approved.",
+            "%(number)s pieces of work are being approved.",
+            order.wanted,
         )
-    return ngettext(
-        "%(number)s piece of work is topped up.", "%(number)s pieces of work are topped up.", number
+        if order.kind == PaymentOrder.Kind.APPROVAL
+        else ngettext(
+            "%(number)s piece of work is being topped up.",
+            "%(number)s pieces of work are being topped up.",
+            order.wanted,
+        )
     )
+    return said % {"number": order.wanted}
 
 
 def _widen(request: HttpRequest, found: Campaign) -> None:

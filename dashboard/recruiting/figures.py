@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -14,13 +14,15 @@ from django.db.models.functions import Coalesce
 from accounts.models import PlatformIdentity
 from annotation.models import Assignment, Study, WorkSession
 from annotation.rules import pseudonym
-from recruitment.models import Campaign, Difference, Grant, Payment, Submission, Visit
+from recruitment.models import Campaign, Difference, Grant, Payment, PaymentOrder, Submission, Visit
 from recruitment.models.payments import NEVER_APPROVED
 from recruitment.pay import HourlyPay
 from recruitment.prolific.money import pay_warning
 from recruitment.reconciliation.queries import HANDED_IN
 
 NOTHING = Decimal("0.00")
+NO_SIGN_FOR = timedelta(seconds=30)
+"""After so long without a batch nobody is at an order of payments: a batch takes a fraction of a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,26 @@ def money_of(campaign: Campaign) -> Money:
         refused=Count("pk", filter=Q(state=State.FAILED)),
     )
     return Money(sums["paid"] or NOTHING, sums["underway"] or NOTHING, sums["refused"])
+
+
+@dataclass(frozen=True, slots=True)
+class Underway:
+    """An order of many payments that a worker is writing, or should be. ``sign``: of a worker, the last."""
+
+    order: PaymentOrder
+    waits: bool
+    """No worker has taken it yet."""
+    is_stalled: bool
+    sign: datetime
+
+
+def orders_underway(campaign: Campaign, *, now: datetime) -> list[Underway]:
+    """The orders of the campaign that are not finished, and whether somebody seems to be at them."""
+    found = []
+    for order in campaign.payment_orders.filter(finished_at=None).select_related("requested_by"):
+        sign = order.worked_at or order.requested_at
+        found.append(Underway(order, order.worked_at is None, now - sign > NO_SIGN_FOR, sign))
+    return found
 
 
 def low_pay(campaign: Campaign, hourly: HourlyPay | None) -> str:

@@ -29,14 +29,13 @@ from recruitment.actions.moving import (
     pause_campaign,
     resume_campaign,
 )
+from recruitment.actions.ordering import open_orders, order_approvals, order_top_ups, write_payments
 from recruitment.actions.payments import (
     approve,
-    approve_waiting,
     ask_again,
     ask_again_for_all,
     give_bonus,
     reject,
-    top_up,
     withdraw_rejection,
 )
 from recruitment.actions.reconciling import (
@@ -55,7 +54,6 @@ __all__ = [
     "CampaignSettings",
     "add_seats",
     "approve",
-    "approve_waiting",
     "arrive_by_link",
     "arrive_for_campaign",
     "ask_again",
@@ -83,6 +81,9 @@ __all__ = [
     "note_not_mailed",
     "note_problem",
     "note_refused_visit",
+    "open_orders",
+    "order_approvals",
+    "order_top_ups",
     "pause_campaign",
     "reconcile",
     "reject",
@@ -99,6 +100,6 @@ __all__ = [
     "settle_visit",
     "start_campaign",
     "take_in",
-    "top_up",
     "withdraw_rejection",
+    "write_payments",
 ]

@@ -49,10 +49,9 @@ def campaigns_with_due() -> list[int]:
 
 def _due_of(campaign: Campaign) -> list[Row]:
     now = database_now()
-    payments = Payment.objects.filter(pk__in=due_payments(now=now), submission__campaign=campaign)
-    grants = Grant.objects.filter(pk__in=due_grants(now=now), campaign=campaign)
-    paid: list[Row] = [(Payment, pk) for pk in payments.order_by("pk").values_list("pk", flat=True)]
-    return paid + [(Grant, pk) for pk in grants.order_by("pk").values_list("pk", flat=True)]
+    payments = due_payments(now=now).filter(submission__campaign=campaign)
+    paid: list[Row] = [(Payment, pk) for pk in payments]
+    return paid + [(Grant, pk) for pk in due_grants(now=now).filter(campaign=campaign)]
 
 
 def _send(kind: type[Payment] | type[Grant], pk: int, marketplace: Marketplace) -> None:

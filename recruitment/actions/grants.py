@@ -87,9 +87,9 @@ def send_grant(*, grant_id: int, marketplace: Marketplace, now: datetime) -> Gra
     return _settle(wanted, State.LEFT if leaves else State.DONE, "", now=now)
 
 
-def due_grants(*, now: datetime) -> list[int]:
-    """The grants that are to be sent, the oldest first."""
-    return list(_due(now).order_by("pk").values_list("pk", flat=True))
+def due_grants(*, now: datetime) -> QuerySet[Grant, int]:
+    """The ids of grants that are to be sent, the oldest first."""
+    return _due(now).order_by("pk").values_list("pk", flat=True)
 
 
 @transaction.atomic

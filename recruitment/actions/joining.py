@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
+from typing import Any, Unpack
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -14,7 +14,7 @@ from annotation import actions as annotation_actions
 from annotation.models import Enrollment, Event, Study
 from recruitment import queries
 from recruitment.errors import CannotJoin
-from recruitment.joining import InvalidJoinLink, check_settings, own_source, person_of
+from recruitment.joining import InvalidJoinLink, JoinSettings, check_settings, own_source, person_of
 from recruitment.models import JoinLink, Visit
 
 
@@ -42,8 +42,9 @@ def join(*, link: JoinLink, participant: str, now: datetime) -> Enrollment:
     """The place of a platform's participant in the study, made if they have none.
 
     The same id from the same source is the same person, with the same place, also when it arrives twice
-    at once. Raises :class:`CannotJoin` for somebody new to a study that is not open, and
-    ``accounts.actions.AskedToBeForgotten`` for somebody who has been forgotten.
+    at once. Raises :class:`CannotJoin` for somebody new to a study that is not open or by a link that is
+    closed or has let in as many people as it may, and ``accounts.actions.AskedToBeForgotten`` for somebody
+    who has been forgotten.
     """
     annotator = recognise(
         platform=PlatformIdentity.Platform.LINK,
@@ -56,62 +57,66 @@ def join(*, link: JoinLink, participant: str, now: datetime) -> Enrollment:
         return known
     if link.study.state != Study.State.OPEN:
         raise CannotJoin(_("The study is not open."))
+    if _is_over(link, now=now):
+        raise CannotJoin(_("The link lets nobody new in."))
     return annotation_actions.enroll(study=link.study, annotator=annotator, now=now)
+
+
+def _is_over(link: JoinLink, *, now: datetime) -> bool:
+    """Whether nobody new comes in by the link. It is locked while people are counted."""
+    if link.most_people is not None:
+        link = JoinLink.objects.select_for_update(of=("self",), no_key=True).get(pk=link.pk)
+    return (link.closes_at is not None and link.closes_at <= now) or (
+        link.most_people is not None and queries.came_by(link).count() >= link.most_people
+    )
 
 
 @transaction.atomic
 def set_join_link(
-    *,
-    study: Study,
-    parameter: str | None = None,
-    source: str | None = None,
-    return_url: str | None = None,
-    return_hosts: Sequence[str] | None = None,
-    by: User | None,
-    now: datetime,
+    *, study: Study, by: User | None, now: datetime, **changes: Unpack[JoinSettings]
 ) -> JoinLink:
-    """Give the study its join link, or change it; what is None stays as it is.
+    """Give the study its join link, or change it; what ``changes`` do not name stays as it is.
 
-    With no source, or an empty one, ids are this study's own. Raises
-    ``recruitment.joining.InvalidJoinLink``, also for another source once people have come by the old one:
-    each of them would be somebody new.
+    Without a source, ids are this study's own. Raises ``recruitment.joining.InvalidJoinLink``, also for
+    another source once people have come by the old one: each of them would be somebody new.
     """
     had = JoinLink.objects.select_for_update(of=("self",)).filter(study=study).first()
-    now_so = had or JoinLink(parameter="participant", source=own_source(study.pk))
-    parameter = now_so.parameter if parameter is None else parameter
-    source = now_so.source if source is None else source or own_source(study.pk)
-    return_url = now_so.return_url if return_url is None else return_url
-    return_hosts = now_so.return_hosts if return_hosts is None else return_hosts
-    check_settings(
-        parameter=parameter,
-        source=source,
-        return_url=return_url,
-        return_hosts=return_hosts,
-        own=own_source(study.pk),
-    )
-    if had and had.source != source and queries.came_by(had).exists():
+    own = own_source(study.pk)
+    settings: Any = {
+        name: getattr(had or JoinLink(), name) for name in JoinSettings.__annotations__
+    } | changes
+    settings["source"] = settings["source"] or own
+    check_settings(settings, own=own)
+    if had and had.source != settings["source"] and queries.came_by(had).exists():
         raise InvalidJoinLink(
+            "source",
             _(
-                "source: people have come with ids of “%(old)s”. With ids of “%(new)s” each of them would be "
+                "People have come with ids of “%(old)s”. With ids of “%(new)s” each of them would be "
                 "somebody new, and could vote twice. Leave the source as it is."
             )
-            % {"old": had.source, "new": source}
+            % {"old": had.source, "new": settings["source"]},
         )
-    link, _made = JoinLink.objects.update_or_create(
-        study=study,
-        defaults={
-            "parameter": parameter,
-            "source": source,
-            "return_url": return_url,
-            "return_hosts": list(return_hosts),
-            "set_at": now,
-        },
-    )
-    note = f"parameter {parameter}, source {source}, return {return_url or 'nowhere'}"
-    annotation_actions.record_event(
-        study=study, type=Event.Type.JOIN_LINK_SET, by=by, now=now, subject=f"join link {link.pk}", note=note
-    )
+    link, _made = JoinLink.objects.update_or_create(study=study, defaults=settings | {"set_at": now})
+    _record(link, by=by, now=now)
     return link
+
+
+def _record(link: JoinLink, *, by: User | None, now: datetime) -> None:
+    said = [(name, getattr(link, name)) for name in JoinSettings.__annotations__]
+    annotation_actions.record_event(
+        study=link.study,
+        type=Event.Type.JOIN_LINK_SET,
+        by=by,
+        now=now,
+        subject=f"join link {link.pk}",
+        note=", ".join(f"{name} {_in_log(value)}" for name, value in said if value),
+    )
+
+
+def _in_log(value: object) -> str:
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M} UTC"
+    return " ".join(value) if isinstance(value, list) else str(value)
 
 
 @transaction.atomic

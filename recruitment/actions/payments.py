@@ -21,7 +21,6 @@ from recruitment.marketplace import Status
 from recruitment.models import Campaign, Payment, Submission, Visit
 from recruitment.models.payments import NEVER_APPROVED
 from recruitment.queueing import gathered, soon
-from recruitment.reconciliation.queries import hourly_pay_of, to_approve, to_top_up
 
 Kind = Payment.Kind
 State = Payment.State
@@ -101,34 +100,6 @@ def give_bonus(
     if top_up and submission.payments.filter(kind=kind).exclude(state=State.FAILED).exists():
         raise CannotPay(_("This work has been topped up already."))
     return _request(submission, kind, amount, reason.strip(), by=by, now=now)
-
-
-@gathered()
-def approve_waiting(*, campaign: Campaign, by: User | None, now: datetime) -> list[Payment]:
-    """Approve all work of a campaign whose visit is confirmed and that nobody has decided yet."""
-    return [approve(submission=work, by=by, now=now) for work in to_approve(campaign)]
-
-
-@gathered()
-def top_up(*, campaign: Campaign, by: User | None, now: datetime) -> list[Payment]:
-    """Pay everybody whose work was approved what is missing to the study's hourly rate, once for each.
-
-    What is missing follows from the median time of the campaign's own work. Raises :class:`CannotPay` when
-    nothing is, or when too little work has been done to say.
-    """
-    found = hourly_pay_of(campaign)
-    if found is None:
-        raise CannotPay(_("Too little work has been confirmed to say how long it takes."))
-    if not found.top_up:
-        raise CannotPay(_("Nothing is missing: the work paid at least the study’s hourly rate."))
-    reason = _("The work took longer than we had thought. This makes it %(rate)s %(currency)s per hour.") % {
-        "rate": found.target,
-        "currency": campaign.currency,
-    }
-    return [
-        give_bonus(submission=work, amount=found.top_up, reason=reason, top_up=True, by=by, now=now)
-        for work in to_top_up(campaign)
-    ]
 
 
 @transaction.atomic

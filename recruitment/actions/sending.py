@@ -7,6 +7,7 @@ too little money) leaves the payment waiting; only what the platform refuses abo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import takewhile
@@ -113,9 +114,9 @@ def next_try(requested_at: datetime, *, now: datetime) -> datetime:
     return now + min(max(now - requested_at, FIRST_PAUSE), LONGEST_PAUSE)
 
 
-def due_payments(*, now: datetime) -> list[int]:
-    """The payments that are to be sent, or whose sending was cut off; the oldest first."""
-    return list(_due(now).order_by("pk").values_list("pk", flat=True))
+def due_payments(*, now: datetime) -> QuerySet[Payment, int]:
+    """The ids of payments that are to be sent, or whose sending was cut off; the oldest first."""
+    return _due(now).order_by("pk").values_list("pk", flat=True)
 
 
 @transaction.atomic
@@ -244,16 +245,30 @@ def record_payment(
     *, payment: Payment, type: Event.Type, by: User | None, now: datetime, note: str = ""
 ) -> None:
     """Write what became of a payment into the study's log."""
-    submission = payment.submission
-    enrollment = Enrollment.objects.filter(
-        study=submission.campaign.study_id, annotator=submission.annotator_id
-    ).first()
-    annotation_actions.record_event(
-        study=submission.campaign.study,
+    record_payments(payments=[payment], type=type, by=by, now=now, note=note)
+
+
+def record_payments(
+    *, payments: Sequence[Payment], type: Event.Type, by: User | None, now: datetime, note: str = ""
+) -> None:
+    """The same of many of one campaign, all with the same note."""
+    if not payments:
+        return
+    study = payments[0].submission.campaign.study
+    annotators = [payment.submission.annotator_id for payment in payments]
+    places = Enrollment.objects.filter(study=study, annotator__in=annotators)
+    by_annotator = {place.annotator_id: place for place in places}
+    annotation_actions.record_events(
+        study=study,
         type=type,
         by=by,
-        enrollment=enrollment,
         now=now,
-        subject=f"{payment.kind} {payment.pk} of {payment.amount} {payment.currency}",
-        note=note,
+        rows=[
+            (
+                by_annotator.get(payment.submission.annotator_id),
+                f"{payment.kind} {payment.pk} of {payment.amount} {payment.currency}",
+                note,
+            )
+            for payment in payments
+        ],
     )

@@ -13,11 +13,22 @@ from recruitment.models.campaigns import Campaign, Posting
 
 
 class JoinLink(models.Model):
-    """One address of a study for everybody: a platform adds the participant's id to it."""
+    """One address of a study for everybody: a platform adds the participant's id to it.
+
+    The rules of what each setting may be are in ``recruitment.joining``.
+    """
 
     study = models.OneToOneField(Study, on_delete=models.PROTECT, related_name="join_link")
     parameter = models.CharField(
-        max_length=40, help_text=_("The name under which the platform gives the participant's id.")
+        max_length=40,
+        default="participant",
+        help_text=_("The name under which the platform gives the participant's id."),
+    )
+    placeholder = models.CharField(
+        max_length=60, blank=True, help_text=_("What the platform replaces by the participant’s id.")
+    )
+    adds_parameter = models.BooleanField(
+        default=False, help_text=_("The platform adds name and id to the address by itself.")
     )
     source = models.CharField(
         max_length=60,
@@ -30,11 +41,23 @@ class JoinLink(models.Model):
         blank=True,
         help_text=_("Where people go at the end; {code} and {participant} are filled in."),
     )
+    screen_out_url = models.CharField(
+        max_length=500, blank=True, help_text=_("The same for who has only done the test.")
+    )
+    leave_url = models.CharField(
+        max_length=500, blank=True, help_text=_("The same for who has done nothing, and so has no code.")
+    )
     return_hosts = ArrayField(
         models.CharField(max_length=253),
         default=list,
         blank=True,
         help_text=_("Hosts to which people may be sent."),
+    )
+    closes_at = models.DateTimeField(
+        null=True, blank=True, help_text=_("From when on nobody new comes in by it.")
+    )
+    most_people = models.PositiveIntegerField(
+        null=True, blank=True, help_text=_("How many people may come in by it; empty: any number.")
     )
     set_at = models.DateTimeField()
 
@@ -47,6 +70,14 @@ class JoinLink(models.Model):
             models.CheckConstraint(
                 condition=Q(return_url="") | Q(return_url__startswith="https://"),
                 name="join_link_leads_back_by_https",
+            ),
+            models.CheckConstraint(
+                condition=(Q(screen_out_url="") | Q(screen_out_url__startswith="https://"))
+                & (Q(leave_url="") | Q(leave_url__startswith="https://")),
+                name="join_link_leads_out_by_https",
+            ),
+            models.CheckConstraint(
+                condition=~Q(leave_url__contains="{code}"), name="no_code_for_who_did_nothing"
             ),
         ]
 

@@ -1,6 +1,6 @@
 """What platforms say about people's work, and what is owed, granted and paid for it.
 
-What a platform charges on top of a reward or bonus is its own rule: ``Marketplace.fee`` says it.
+What a platform charges on top of a reward or bonus is its own rule, and in no row here.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from recruitment.models.joining import Visit
 
 class Submission(models.Model):
     """What the platform says about one piece of work of one person, as of when it was last asked.
+
+    Work that was paid outside, and that the platform does not list, stands here as unknown.
 
     A piece of work is known by platform, environment, its id there and the person: Mechanical Turk gave
     the same id to the next worker after somebody had returned a HIT.
@@ -132,6 +134,7 @@ class Payment(models.Model):
 
     It is written before the platform is asked, with the token under which the platform (or, where it has
     no tokens, a look at what it has done) knows a repetition. Amounts never change; a failed one stays.
+    What a researcher paid somebody in another way, because the platform could not, is written and not sent.
     """
 
     class Kind(models.TextChoices):
@@ -139,6 +142,7 @@ class Payment(models.Model):
         REJECTION = "rejection", _("rejection")
         BONUS = "bonus", _("bonus")
         TOP_UP = "top_up", _("top-up to the hourly rate")
+        OUTSIDE = "outside", _("paid outside the platform")
 
     class State(models.TextChoices):
         REQUESTED = "requested", _("to be sent")
@@ -192,8 +196,12 @@ class Payment(models.Model):
             models.CheckConstraint(
                 condition=Q(kind="rejection", amount=0) & ~Q(reason="")
                 | Q(kind="approval", amount__gte=0)
-                | Q(kind__in=["bonus", "top_up"], amount__gt=0) & ~Q(reason=""),
+                | Q(kind__in=["bonus", "top_up", "outside"], amount__gt=0) & ~Q(reason=""),
                 name="payment_has_an_amount_and_a_reason",
+            ),
+            models.CheckConstraint(
+                condition=~Q(kind="outside") | Q(state="done", tries=0, requested_by__isnull=False),
+                name="payment_outside_is_somebodys_word_and_never_sent",
             ),
             models.CheckConstraint(
                 condition=Q(state__in=["requested", "sending"], settled_at=None)

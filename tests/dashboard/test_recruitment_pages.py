@@ -23,7 +23,7 @@ from annotation.models import Study
 from dashboard.recruiting import figures
 from recruitment import actions, tasks
 from recruitment.marketplace import NotConfigured
-from recruitment.models import Campaign, Difference, Grant, Payment, Submission
+from recruitment.models import Campaign, Difference, Grant, Payment, PaymentOrder, Submission
 from tests import builders
 from tests.doubles.mturk.server import KEY_ID, SECRET, MTurkDouble
 from tests.recruitment.campaigns import make_campaign, stranger_on_a_platform
@@ -211,12 +211,25 @@ def test_work_is_approved_rejected_and_given_a_bonus(
     for wrong in ({"way": "burn"}, {"way": "bonus", "amount": "lots", "reason": "x"}, {"way": "reject"}):
         post("decide_work", works[2].pk, **wrong)
     assert Payment.objects.count() == 3
-    assert "4 pieces of work are approved" in post("move_campaign", 1, "approve")
+    for _press in range(2):
+        assert "4 pieces of work are being approved" in post("move_campaign", 1, "approve")
+    assert "Waiting for a worker to take it" in post("move_campaign", 1, "approve")
+    (asked,) = PaymentOrder.objects.all()
+    assert queued[-1] == ("recruitment.tasks.write_payments", [asked.pk])
+    moving = {"HTTP_HX_REQUEST": "true"}
+    shown = " ".join(boss.get(page("campaign", 1), **moving).content.decode().split())
+    assert "0 of 4 pieces of work" in shown
+    assert "<h1" not in shown
+    PaymentOrder.objects.update(worked_at=timezone.now() - timedelta(minutes=1))
+    assert "No worker has been at it since" in boss.get(page("campaign", 1)).content.decode()
+    tasks.write_payments(asked.pk)
+    assert boss.get(page("campaign", 1), **moving).headers["HX-Refresh"] == "true"
     desk.send_all()
     for work in works:
         desk.look(work)
     assert "Top up 5 pieces of work" in " ".join(boss.get(page("campaign", 1)).content.decode().split())
-    assert "5 pieces of work are topped up" in post("move_campaign", 1, "top_up")
+    assert "5 pieces of work are being topped up" in post("move_campaign", 1, "top_up")
+    tasks.write_payments(PaymentOrder.objects.latest("pk").pk)
     double.world.deposit = Decimal(1)
     desk.send_all()
     shown = " ".join(boss.get(page("payments")).content.decode().split())

@@ -15,7 +15,7 @@ from accounts.models import PlatformIdentity
 from annotation import actions as annotation_actions
 from annotation.models import Assignment, Event, Story, WorkSession
 from recruitment import actions
-from recruitment.errors import CannotSettle
+from recruitment.errors import CannotPay, CannotSettle
 from recruitment.links import visit_path
 from recruitment.marketplace import Status, Unreachable, Work
 from recruitment.models import Campaign, Difference, Grant, Payment, Submission, Visit
@@ -114,7 +114,8 @@ def test_whoever_leaves_before_the_work_is_done_counts_and_is_paid_by_a_research
             desk.sweep()
         difference = only_difference(Kind.PARTIAL)
         assert (votes(visit), desk.charges()) == ([State.SUBMITTED], [])
-        assert actions.approve_waiting(campaign=desk.campaign, by=None, now=timezone.now()) == []
+        with pytest.raises(CannotPay, match="No confirmed work"):
+            actions.order_approvals(campaign=desk.campaign, by=None, now=timezone.now())
         assert difference.submission is not None
         actions.approve(submission=difference.submission, by=None, now=timezone.now())
         desk.send_all()
@@ -143,9 +144,9 @@ def test_where_a_researcher_approves_confirming_by_hand_pays_nobody() -> None:
         work_in(desk)
         desk.sweep()
         assert (votes(visit), Payment.objects.count()) == ([State.SUBMITTED], 0)
-        paid = actions.approve_waiting(campaign=desk.campaign, by=None, now=timezone.now())
-        assert len(paid) == 2
-        assert actions.approve_waiting(campaign=desk.campaign, by=None, now=timezone.now()) == []
+        order = actions.order_approvals(campaign=desk.campaign, by=None, now=timezone.now())
+        actions.write_payments(order_id=order.pk)
+        assert Payment.objects.filter(kind="approval").count() == 2
 
 
 def test_who_never_hands_in_is_doubted_after_two_looks_and_their_slot_is_free(desk: Desk) -> None:

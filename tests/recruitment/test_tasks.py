@@ -95,7 +95,7 @@ def test_a_payment_of_an_account_that_is_gone_waits(double: MTurkDouble, setting
         tasks.send_due(desk.campaign.pk)
     payment.refresh_from_db()
     assert payment.state == Payment.State.REQUESTED
-    assert actions.due_payments(now=timezone.now()) == [payment.pk]
+    assert list(actions.due_payments(now=timezone.now())) == [payment.pk]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from datetime import datetime
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -8,21 +9,33 @@ from django.utils import timezone
 
 from annotation.management.studies import find_study
 from recruitment.actions import remove_join_link, set_join_link
-from recruitment.joining import InvalidJoinLink
+from recruitment.join_platforms import PLATFORMS
+from recruitment.joining import InvalidJoinLink, JoinSettings
 from recruitment.links import join_address
+
+TEXTS = {
+    "parameter": ("NAME", "under which name the id comes (default participant)"),
+    "placeholder": ("TEXT", "what the platform replaces by the id, such as %%SURVEY_CODE%%"),
+    "source": ("NAME", "whose ids they are; not to be changed once people have come"),
+    "return_url": ("URL", "the way back, with {code}, {participant}"),
+    "screen_out_url": ("URL", "the way back of who has only done the test"),
+    "leave_url": ("URL", "the way back of who has done nothing, and has no code"),
+}
 
 
 class Command(BaseCommand):
     help = """Give a study one link for everybody who comes from a platform or a list, and print it.
 
-The platform puts the participant's id at the end of the link. The same id is the same person. At the
-end people see a completion code of their own, and with --return-url a button that leads back.
+The platform puts the participant's id into the link. The same id is the same person. At the end people
+see a completion code of their own, and with --return-url a button that leads back.
 
 Running it again changes the settings that are named, and no others. Ids of one --source are the same
-people in every study that names it; without one, ids belong to this study alone.
+people in every study that names it; without one, ids belong to this study alone. --platform fills in
+what is known of a platform; what else is named counts more.
 
 examples:
   manage.py join_link my-study
+  manage.py join_link my-study --platform connect
   manage.py join_link my-study --parameter PROLIFIC_PID --source prolific \\
       --return-url "https://app.example.org/done?cc={code}" --return-host app.example.org
   manage.py join_link my-study --remove
@@ -32,27 +45,19 @@ exit codes: 0 done · 1 no such study, or a setting that cannot be used · 2 wro
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.formatter_class = RawDescriptionHelpFormatter
         parser.add_argument("slug", metavar="SLUG", help="the study")
-        parser.add_argument(
-            "--parameter",
-            metavar="NAME",
-            help="under which name the id comes (default participant)",
-        )
-        parser.add_argument(
-            "--source",
-            metavar="NAME",
-            help="whose ids they are; not to be changed once people have come",
-        )
-        parser.add_argument(
-            "--return-url",
-            metavar="URL",
-            help="the way back, with {code}, {participant}",
-        )
+        parser.add_argument("--platform", choices=PLATFORMS, help="fill in what is known of this one")
+        for name, (metavar, words) in TEXTS.items():
+            parser.add_argument(f"--{name.replace('_', '-')}", metavar=metavar, help=words)
         parser.add_argument(
             "--return-host",
             action="append",
+            dest="return_hosts",
             metavar="HOST",
             help="a host to which people may be sent; repeatable",
         )
+        parser.add_argument("--most-people", type=int, metavar="N", help="let in no more people than these")
+        parser.add_argument("--close", action="store_true", help="let nobody new in; codes go on being shown")
+        parser.add_argument("--reopen", action="store_true", help="let people in again, any number of them")
         parser.add_argument("--remove", action="store_true", help="let nobody in by it any more")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -63,15 +68,19 @@ exit codes: 0 done · 1 no such study, or a setting that cannot be used · 2 wro
             self.stdout.write("The join link is gone." if removed else "There is no join link.")
             return
         try:
-            link = set_join_link(
-                study=study,
-                parameter=options["parameter"],
-                source=options["source"],
-                return_url=options["return_url"],
-                return_hosts=options["return_host"],
-                by=None,
-                now=now,
-            )
+            link = set_join_link(study=study, by=None, now=now, **_settings(options, now=now))
         except InvalidJoinLink as error:
             raise CommandError(str(error)) from error
         self.stdout.write(join_address(link))
+
+
+def _settings(options: dict[str, Any], *, now: datetime) -> JoinSettings:
+    """What was named, over what is known of the platform that was named."""
+    said: Any = dict(PLATFORMS[options["platform"]].settings) if options["platform"] else {}
+    if options["reopen"]:
+        said |= {"closes_at": None, "most_people": None}
+    if options["close"]:
+        said |= {"closes_at": now}
+    named = (*TEXTS, "return_hosts", "most_people")
+    settings: JoinSettings = said | {name: options[name] for name in named if options[name] is not None}
+    return settings
