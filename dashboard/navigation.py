@@ -25,36 +25,54 @@ class Entry:
     right: Right = Right.LOOK
     suits: Callable[[Study], bool] = lambda study: True
     """Whether there is such a page for this study."""
+    below: tuple[str, ...] = ()
+    """The pages that one comes to from it and that have no line of their own."""
 
 
 ENTRIES = (
     Entry("study", _("Overview")),
-    Entry("set_up", _("Set-up")),
-    Entry("qualification", _("Qualification")),
-    Entry("stories", _("Stories")),
+    Entry("set_up", _("Set-up"), below=("preview", "clone")),
+    Entry("stories", _("Stories"), below=("story", "import_stories", "import_report")),
+    Entry(
+        "qualification",
+        _("Qualification"),
+        below=("new_round", "round", "answer_key", "expert", "expert_story"),
+    ),
+    Entry("checks", _("Hidden checks"), below=("check",)),
     Entry("members", _("Members")),
-    Entry("quality", _("Quality")),
-    Entry("checks", _("Hidden checks")),
-    Entry("review", _("Review")),
+    Entry(
+        "recruitment",
+        _("Recruitment"),
+        below=("new_campaign", "campaign", "change_campaign", "work", "payments", "differences"),
+    ),
+    Entry("joining", _("Join link and codes"), below=("join_link",)),
+    Entry("quality", _("Quality"), below=("person", "exclude")),
+    Entry("review", _("Review"), below=("review_sample", "review_item")),
     Entry("filters", _("Filters"), suits=lambda study: not has_accuracy(study)),
-    Entry("releases", _("Releases")),
     Entry("statement", _("Data statement")),
+    Entry(
+        "releases",
+        _("Releases"),
+        below=("publish", "compare_releases", "withdraw_release", "draw_baseline"),
+    ),
     Entry("accuracy", _("Accuracy"), suits=has_accuracy),
-    Entry("recruitment", _("Recruitment")),
-    Entry("joining", _("Join link and codes")),
     Entry("log", _("Log"), Right.AUDIT),
 )
 
 
 def menu(request: HttpRequest, study: Study) -> list[dict[str, Any]]:
-    """The entries that the reader may open; ``current`` marks the page they are on."""
+    """The entries that the reader may open.
+
+    ``current`` is ``page`` for the one they are on, ``true`` for the one that page lies below, else empty.
+    """
     rights = rights_in(request.user, study)
-    here = request.resolver_match.view_name if request.resolver_match else ""
+    match = request.resolver_match
+    here = match.url_name if match and match.namespace == "dashboard" else None
     return [
         {
             "label": entry.label,
             "url": reverse(f"dashboard:{entry.page}", args=[study.slug]),
-            "current": here == f"dashboard:{entry.page}",
+            "current": "page" if here == entry.page else "true" if here in entry.below else "",
         }
         for entry in ENTRIES
         if entry.right in rights and entry.suits(study)

@@ -15,4 +15,6 @@ register = template.Library()
 @register.inclusion_tag("dashboard/_menu.html", takes_context=True)
 def study_menu(context: RequestContext) -> dict[str, Any]:
     """The menu for ``study`` as the reader of ``request`` sees it."""
-    return {"entries": menu(context["request"], context["study"])}
+    entries = menu(context["request"], context["study"])
+    here = next((entry["label"] for entry in entries if entry["current"]), None)
+    return {"entries": entries, "here": here}
