@@ -123,6 +123,11 @@ urlpatterns = [
     path("studies/<slug:slug>/work/<int:number>/decide/", work.decide, name="decide_work"),
     path("studies/<slug:slug>/payments/<int:number>/again/", work.send_again, name="send_again"),
     path("studies/<slug:slug>/payments/<int:number>/back/", work.take_back, name="take_back"),
+    path(
+        "studies/<slug:slug>/payments/<int:number>/outside/",
+        differences.paid_outside,
+        name="paid_outside",
+    ),
     path("studies/<slug:slug>/payments/of/<int:number>/again/", work.send_all_again, name="send_all_again"),
     path("studies/<slug:slug>/payments/", differences.payments, name="payments"),
     path("studies/<slug:slug>/payments.csv", differences.payments_file, name="payments_file"),

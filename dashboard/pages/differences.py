@@ -17,29 +17,33 @@ from accounts.models import User
 from annotation.models import Study
 from annotation.rights import Right, rights_in, signed_in, study_page
 from annotation.rules import pseudonym
-from dashboard.pages.work import decide_about, rejection_form
+from dashboard.pages.work import decide_about, rejection_form, valid
 from dashboard.recruiting import figures
-from dashboard.recruiting.forms import DecisionForm
+from dashboard.recruiting.forms import DecisionForm, RemedyForm
 from dashboard.spreadsheets import csv_stream
 from recruitment import actions
 from recruitment.actions.payments import can_be_asked_again
-from recruitment.errors import RecruitmentError
-from recruitment.models import Difference, Payment, Submission
+from recruitment.errors import CannotPay, CannotSettle, RecruitmentError
+from recruitment.marketplace import Status
+from recruitment.models import Difference, Payment
+from recruitment.platforms import abilities_of
+from recruitment.reconciliation.cases import cases_of, person_of_difference, visit_of_difference
+from recruitment.reconciliation.remedies import PAYING, Case, Way, ways_of
 
 ON_A_PAGE = 50
-WAYS = ("settle", "confirm", "approve", "reject")
 
 
 @never_cache
 @require_safe
 @study_page()
 def differences(request: HttpRequest, study: Study) -> HttpResponse:
-    """Every difference that nobody has dealt with."""
+    """Every difference that nobody has dealt with, with what can be done about it."""
     page = Paginator(figures.open_differences(study), ON_A_PAGE).get_page(request.GET.get("page"))
+    cases = cases_of(list(page))
     context = {
         "study": study,
         "page": page,
-        "rows": [_row(study, difference) for difference in page],
+        "rows": [_row(study, difference, cases[difference.pk]) for difference in page],
         "may_change": Right.CHANGE in rights_in(request.user, study),
     }
     return render(request, "dashboard/differences.html", context)
@@ -48,20 +52,17 @@ def differences(request: HttpRequest, study: Study) -> HttpResponse:
 @require_POST
 @study_page(post=Right.CHANGE)
 def settle(request: HttpRequest, study: Study, number: int) -> HttpResponse:
-    """Deal with one: let its votes count, approve or reject the work, or note what was done elsewhere."""
+    """Deal with one: let its votes count, approve, reject or pay the work, or note what was done."""
+    needed = ("campaign__study", "submission__annotator", "submission__visit__session")
     difference = get_object_or_404(
-        Difference.objects.select_related("campaign__study", "submission", "visit__session"),
+        Difference.objects.select_related(*needed, "visit__session", "visit__enrollment__annotator"),
         pk=number,
         campaign__study=study,
     )
     way = request.POST.get("way", "")
-    form = DecisionForm(request.POST)
     try:
-        if way not in WAYS or not form.is_valid():
-            messages.error(request, _("Say in a few words how this was dealt with. Nothing was changed."))
-        else:
-            _settle(difference, way, form.cleaned_data["how"], request, by=signed_in(request))
-            messages.success(request, _("Dealt with, and written in the log."))
+        _settle(difference, way, request, by=signed_in(request))
+        messages.success(request, _("Dealt with, and written in the log."))
     except RecruitmentError as error:
         messages.error(request, str(error))
     return redirect("dashboard:differences", slug=study.slug)
@@ -74,7 +75,7 @@ def payments(request: HttpRequest, study: Study) -> HttpResponse:
     """Every payment with its state, the newest first."""
     found = (
         Payment.objects.filter(submission__campaign__study=study)
-        .select_related("submission__campaign", "requested_by")
+        .select_related("submission__campaign", "submission__annotator", "requested_by")
         .order_by("-pk")
     )
     page = Paginator(found, ON_A_PAGE).get_page(request.GET.get("page"))
@@ -87,9 +88,11 @@ def payments(request: HttpRequest, study: Study) -> HttpResponse:
                 "payment": payment,
                 "pseudonym": pseudonym(study.pseudonym_key, payment.submission.annotator_id),
                 "can_be_sent_again": may_change and can_be_asked_again(payment),
+                "is_forgotten": payment.submission.annotator.erased_at is not None,
             }
             for payment in page
         ],
+        "forgotten": figures.unpaid_and_forgotten(study),
         "sums": [
             (campaign, figures.money_of(campaign), figures.to_send_again(campaign))
             for campaign in study.campaigns.order_by("number")
@@ -99,6 +102,23 @@ def payments(request: HttpRequest, study: Study) -> HttpResponse:
     return render(request, "dashboard/payments.html", context)
 
 
+@require_POST
+@study_page(post=Right.CHANGE)
+def paid_outside(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """Note that what the platform refused to pay was paid in another way."""
+    payment = get_object_or_404(
+        Payment.objects.select_related("submission"), pk=number, submission__campaign__study=study
+    )
+    try:
+        actions.note_paid_outside(
+            payment=payment, reason=request.POST.get("reason", ""), by=signed_in(request), now=timezone.now()
+        )
+        messages.success(request, _("Noted: it counts among what was paid."))
+    except RecruitmentError as error:
+        messages.error(request, str(error))
+    return redirect("dashboard:payments", slug=study.slug)
+
+
 @require_safe
 @study_page()
 def payments_file(request: HttpRequest, study: Study) -> HttpResponseBase:
@@ -106,32 +126,38 @@ def payments_file(request: HttpRequest, study: Study) -> HttpResponseBase:
     return csv_stream(f"{study.slug}-payments", figures.PAYMENT_COLUMNS, figures.payment_rows(study))
 
 
-def _settle(difference: Difference, way: str, how: str, request: HttpRequest, *, by: User | None) -> None:
+def _settle(difference: Difference, way: str, request: HttpRequest, *, by: User) -> None:
     now = timezone.now()
-    if way == "confirm":
+    if way in PAYING:
+        said = valid(RemedyForm(request.POST))
+        actions.pay_for_difference(difference=difference, way=Way(way), by=by, now=now, **said)
+        return
+    form = DecisionForm(request.POST)
+    if way not in [*Way] or not form.is_valid():
+        raise CannotSettle(_("Say in a few words how this was dealt with. Nothing was changed."))
+    how = form.cleaned_data["how"]
+    if way == Way.CONFIRM:
         actions.confirm_by_hand(difference=difference, how=how, by=by, now=now)
         return
-    if way in ("approve", "reject"):
+    if way in (Way.APPROVE, Way.REJECT):
         submission = difference.submission
         if submission is None:
-            raise RecruitmentError(_("The platform does not list this work, so it cannot be decided there."))
+            raise CannotPay(_("The platform does not list this work, so it cannot be decided there."))
         decide_about(submission, way, request, by=by)
     actions.settle_difference(difference=difference, how=how, by=by, now=now)
 
 
-def _row(study: Study, difference: Difference) -> dict[str, Any]:
-    submission, visit = difference.submission, difference.visit
-    visit = visit or (submission.visit if submission else None)
-    annotator_id = submission.annotator_id if submission else visit.enrollment.annotator_id if visit else None
-    is_undecided = bool(submission and submission.status == Submission.Status.SUBMITTED)
+def _row(study: Study, difference: Difference, case: Case) -> dict[str, Any]:
+    visit = visit_of_difference(difference)
+    campaign = difference.campaign
     return {
         "difference": difference,
-        "pseudonym": pseudonym(study.pseudonym_key, annotator_id) if annotator_id else "",
-        "has_work_here": bool(visit and visit.session),
+        "pseudonym": pseudonym(study.pseudonym_key, person_of_difference(difference).pk),
         "session": visit.session if visit else None,
-        "submission": submission,
-        "is_undecided": is_undecided,
-        "pays_too": is_undecided and difference.campaign.approves_by_itself,
-        "rejection": rejection_form(difference.campaign),
-        "decision": DecisionForm(),
+        "submission": difference.submission,
+        "ways": ways_of(case),
+        "is_forgotten": case.is_forgotten,
+        "pays_too": case.status == Status.SUBMITTED and campaign.approves_by_itself,
+        "abilities": abilities_of(campaign.platform, campaign.environment),
+        "rejection": rejection_form(campaign),
     }

@@ -112,12 +112,12 @@ def decide_about(submission: Submission, way: str, request: HttpRequest, *, by: 
     if way == "approve":
         actions.approve(submission=submission, by=by, now=now)
     elif way == "bonus":
-        said = _valid(BonusForm(request.POST))
+        said = valid(BonusForm(request.POST))
         actions.give_bonus(
             submission=submission, amount=said["amount"], reason=said["reason"], by=by, now=now
         )
     elif way == "reject":
-        said = _valid(rejection_form(submission.campaign, request.POST))
+        said = valid(rejection_form(submission.campaign, request.POST))
         actions.reject(
             submission=submission,
             reason=said["reason"],
@@ -137,7 +137,8 @@ def rejection_form(campaign: Campaign, data: Any = None) -> RejectionForm:
     )
 
 
-def _valid(form: BonusForm | RejectionForm) -> dict[str, Any]:
+def valid(form: BonusForm | RejectionForm) -> dict[str, Any]:
+    """What a form says. Raises :class:`CannotPay` with everything that is wrong in it."""
     if not form.is_valid():
         raise CannotPay(" ".join(str(error) for errors in form.errors.values() for error in errors))
     return form.cleaned_data

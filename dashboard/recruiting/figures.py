@@ -14,6 +14,7 @@ from django.db.models.functions import Coalesce
 from accounts.models import PlatformIdentity
 from annotation.models import Assignment, Study, WorkSession
 from annotation.rules import pseudonym
+from recruitment.actions.payments import can_be_asked_again
 from recruitment.models import Campaign, Difference, Grant, Payment, PaymentOrder, Submission, Visit
 from recruitment.models.payments import NEVER_APPROVED
 from recruitment.pay import HourlyPay
@@ -30,6 +31,8 @@ class Money:
     """Sums in a campaign's currency, without what the platform charges on top."""
 
     paid: Decimal
+    """In all; ``outside`` of it in another way than by the platform."""
+    outside: Decimal
     underway: Decimal
     refused: int
     """Payments that the platform refused."""
@@ -87,10 +90,12 @@ def money_of(campaign: Campaign) -> Money:
     State = Payment.State
     sums = Payment.objects.filter(submission__campaign=campaign).aggregate(
         paid=Sum("amount", filter=Q(state=State.DONE)),
+        outside=Sum("amount", filter=Q(kind=Payment.Kind.OUTSIDE)),
         underway=Sum("amount", filter=Q(state__in=[State.REQUESTED, State.SENDING])),
         refused=Count("pk", filter=Q(state=State.FAILED)),
     )
-    return Money(sums["paid"] or NOTHING, sums["underway"] or NOTHING, sums["refused"])
+    paid, outside = sums["paid"] or NOTHING, sums["outside"] or NOTHING
+    return Money(paid, outside, sums["underway"] or NOTHING, sums["refused"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +116,15 @@ def orders_underway(campaign: Campaign, *, now: datetime) -> list[Underway]:
         sign = order.worked_at or order.requested_at
         found.append(Underway(order, order.worked_at is None, now - sign > NO_SIGN_FOR, sign))
     return found
+
+
+def unpaid_and_forgotten(study: Study) -> int:
+    """Payments that cannot arrive, because the person was forgotten before: due still, or refused."""
+    theirs = Payment.objects.filter(
+        submission__campaign__study=study, submission__annotator__erased_at__isnull=False
+    ).exclude(kind=Payment.Kind.REJECTION)
+    open_ones = theirs.exclude(state=Payment.State.DONE)
+    return sum(payment.state != Payment.State.FAILED or can_be_asked_again(payment) for payment in open_ones)
 
 
 def low_pay(campaign: Campaign, hourly: HourlyPay | None) -> str:
@@ -176,7 +190,7 @@ def open_differences(study: Study) -> QuerySet[Difference]:
         .select_related(
             "campaign",
             "visit__session",
-            "visit__enrollment__study",
+            "visit__enrollment__annotator",
             "submission__visit__session",
             "submission__annotator",
         )

@@ -196,6 +196,12 @@ class BonusForm(StudyForm):
     reason = forms.CharField(label=_("Reason"), max_length=2000)
 
 
+class RemedyForm(BonusForm):
+    """How somebody is paid whose work cannot be approved."""
+
+    votes_count = forms.BooleanField(required=False)
+
+
 class DecisionForm(StudyForm):
     """What a researcher does about a difference, in words."""
 

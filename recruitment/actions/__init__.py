@@ -46,6 +46,7 @@ from recruitment.actions.reconciling import (
     settle_visit,
     take_in,
 )
+from recruitment.actions.remedies import note_paid_outside, pay_for_difference
 from recruitment.actions.seats import add_seats
 from recruitment.actions.sending import due_payments, send_payment
 from recruitment.actions.visits import arrive_for_campaign, note_refused_visit, send_to_hand_in
@@ -79,12 +80,14 @@ __all__ = [
     "mail_invitation",
     "mail_links",
     "note_not_mailed",
+    "note_paid_outside",
     "note_problem",
     "note_refused_visit",
     "open_orders",
     "order_approvals",
     "order_top_ups",
     "pause_campaign",
+    "pay_for_difference",
     "reconcile",
     "reject",
     "remove_join_link",

@@ -9,6 +9,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from django.db import IntegrityError, transaction
+from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from accounts.models import User
@@ -130,9 +131,11 @@ def can_be_asked_again(payment: Payment) -> bool:
     """Whether the platform refused it, and nothing newer stands in its place."""
     if payment.state != State.FAILED:
         return False
-    kinds = DECISIONS if payment.kind in DECISIONS else (payment.kind,)
-    newer = Payment.objects.filter(submission=payment.submission_id, kind__in=kinds, pk__gt=payment.pk)
-    return not (newer.filter(amount=payment.amount) if payment.kind == Kind.BONUS else newer).exists()
+    newer = Payment.objects.filter(submission=payment.submission_id, pk__gt=payment.pk)
+    same = Q(kind__in=DECISIONS) if payment.kind in DECISIONS else Q(kind=payment.kind)
+    if payment.kind == Kind.BONUS:
+        same &= Q(amount=payment.amount)
+    return not newer.filter(same | Q(kind=Kind.OUTSIDE, amount=payment.amount)).exists()
 
 
 @transaction.atomic

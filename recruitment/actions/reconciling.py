@@ -366,11 +366,14 @@ def _there(submission: Submission | None) -> There | None:
 
 
 def _decision(submission: Submission | None) -> str | None:
-    """Our own newest decision, also one that the platform refused: no sweep asks for the same again."""
+    """Our own newest decision, also one that the platform refused: no sweep asks for the same again.
+
+    That somebody was paid in another way stands for a decision where there is none.
+    """
     if submission is None:
         return None
-    kinds = [Payment.Kind.APPROVAL, Payment.Kind.REJECTION]
-    made = submission.payments.filter(kind__in=kinds).last()
+    made = submission.payments.filter(kind__in=queries.DECISIONS).last()
+    made = made or submission.payments.filter(kind=Payment.Kind.OUTSIDE).first()
     return made.kind if made else None
 
 

@@ -77,7 +77,7 @@ class Migration(migrations.Migration):
                     ("rejection", "rejection"),
                     ("bonus", "bonus"),
                     ("top_up", "top-up to the hourly rate"),
-                    ("outside", "paid outside the platform"),
+                    ("outside", "paid in another way"),
                 ],
                 max_length=10,
             ),

@@ -142,7 +142,7 @@ class Payment(models.Model):
         REJECTION = "rejection", _("rejection")
         BONUS = "bonus", _("bonus")
         TOP_UP = "top_up", _("top-up to the hourly rate")
-        OUTSIDE = "outside", _("paid outside the platform")
+        OUTSIDE = "outside", _("paid in another way")
 
     class State(models.TextChoices):
         REQUESTED = "requested", _("to be sent")

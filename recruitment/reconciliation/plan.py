@@ -84,6 +84,8 @@ def plan(
 ) -> list[Step]:
     """The steps for one piece of work. ``decision``: our own ``approval`` or ``rejection``, if there is one.
 
+    ``outside``, where there is neither and somebody was paid in another way: nothing is paid by itself then.
+
     Either side may be missing: nobody came here with that piece of work, or the platform does not list it.
     """
     if there is None:

@@ -29,6 +29,7 @@ GIVEN_UP = (
     Submission.Status.TIMED_OUT,
     Submission.Status.SCREENED_OUT,
 )
+DECISIONS = (Payment.Kind.APPROVAL, Payment.Kind.REJECTION)
 TESTED = (Enrollment.State.QUALIFIED, Enrollment.State.FAILED)
 
 
@@ -131,9 +132,7 @@ def campaigns_to_carry_out() -> list[int]:
 
 def _decisions(submission: OuterRef) -> QuerySet[Payment]:
     """Also what the platform refused: that is for a researcher to ask for again, not for every sweep."""
-    return Payment.objects.filter(
-        submission=submission, kind__in=[Payment.Kind.APPROVAL, Payment.Kind.REJECTION]
-    )
+    return Payment.objects.filter(submission=submission, kind__in=DECISIONS)
 
 
 def hourly_pay_of(campaign: Campaign) -> HourlyPay | None:
@@ -158,7 +157,8 @@ def to_top_up(campaign: Campaign) -> QuerySet[Submission]:
 
 
 def to_approve(campaign: Campaign) -> QuerySet[Submission]:
-    """Work of confirmed visits that was handed in in full and that nobody has decided."""
+    """Work of confirmed visits that was handed in in full and that nobody has decided, or paid otherwise."""
     confirmed = Q(visit__session__state=WorkSession.State.CONFIRMED, status=Submission.Status.SUBMITTED)
     work = Submission.objects.filter(confirmed, campaign=campaign, visit__is_partial=False)
-    return work.filter(~Exists(_decisions(OuterRef("pk")))).order_by("pk")
+    decided = Payment.objects.filter(submission=OuterRef("pk"), kind__in=[*DECISIONS, Payment.Kind.OUTSIDE])
+    return work.filter(~Exists(decided)).order_by("pk")

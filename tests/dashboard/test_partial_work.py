@@ -74,7 +74,13 @@ def test_letting_votes_of_work_count_that_was_never_handed_in_pays_nobody(desk: 
     said = shown(boss, "differences")
     assert "Letting the votes count pays nobody" in said
     assert "Let its votes count, which pays nothing" in said
-    way = {"way": "confirm", "how": "Paid by a bonus for other work."}
-    boss.post(reverse("dashboard:settle_difference", args=["study", Difference.objects.get().pk]), way)
+    assert "Pay a bonus" not in said, "the platform takes none for work that it does not list"
+    place = reverse("dashboard:settle_difference", args=["study", Difference.objects.get().pk])
+    way = {"way": "outside", "amount": "0.25", "reason": "By bank, since the HIT had run out."}
+    assert "2 decimal places" in boss.post(place, way | {"amount": "0.255"}, follow=True).content.decode()
+    boss.post(place, way | {"votes_count": "on"})
     assert WorkSession.objects.get().state == WorkSession.State.CONFIRMED
     assert desk.charges() == []
+    said = shown(boss, "payments")
+    assert "Of what was paid, 0.25 USD were paid in another way" in said
+    assert "By bank, since the HIT had run out." in said

@@ -216,14 +216,14 @@ def test_work_is_approved_rejected_and_given_a_bonus(
     assert "Waiting for a worker to take it" in post("move_campaign", 1, "approve")
     (asked,) = PaymentOrder.objects.all()
     assert queued[-1] == ("recruitment.tasks.write_payments", [asked.pk])
-    moving = {"HTTP_HX_REQUEST": "true"}
-    shown = " ".join(boss.get(page("campaign", 1), **moving).content.decode().split())
+    moving = {"HX-Request": "true"}
+    shown = " ".join(boss.get(page("campaign", 1), headers=moving).content.decode().split())
     assert "0 of 4 pieces of work" in shown
     assert "<h1" not in shown
     PaymentOrder.objects.update(worked_at=timezone.now() - timedelta(minutes=1))
     assert "No worker has been at it since" in boss.get(page("campaign", 1)).content.decode()
     tasks.write_payments(asked.pk)
-    assert boss.get(page("campaign", 1), **moving).headers["HX-Refresh"] == "true"
+    assert boss.get(page("campaign", 1), headers=moving).headers["HX-Refresh"] == "true"
     desk.send_all()
     for work in works:
         desk.look(work)

@@ -85,6 +85,7 @@ PAGES: dict[str, tuple[Right | None, Right | None, tuple[str, ...]]] = {
     "decide_work": (None, Right.CHANGE, (WORK,)),
     "send_again": (None, Right.CHANGE, (PAYMENT,)),
     "take_back": (None, Right.CHANGE, (PAYMENT,)),
+    "paid_outside": (None, Right.CHANGE, (PAYMENT,)),
     "send_all_again": (None, Right.CHANGE, ("1",)),
     "move_campaign": (None, Right.CHANGE, ("1", "ask")),
     "differences": (Right.LOOK, None, ()),

@@ -39,14 +39,21 @@ class Desk:
 
     def come(self) -> Visit:
         """Somebody new takes a seat, agrees, and opens our page in the frame."""
-        worker = self.double.crowd.hire().worker_id
+        return self._come(self.double.crowd.hire().worker_id)
+
+    def come_again(self, visit: Visit) -> Visit:
+        """The same person takes another seat."""
+        return self._come(self.worker_of_visit(visit))
+
+    def _come(self, worker: str) -> Visit:
         hit = self.double.crowd.available(worker)[0]
         seat = self.double.crowd.accept(hit, worker)
         arrival = Arrival(seat.assignment_id, hit, worker, SITE)
         visit = actions.arrive_for_campaign(
             campaign=self.campaign, arrival=arrival, is_proven=False, now=timezone.now()
         )
-        builders.consent(visit.enrollment)
+        if visit.enrollment.state == Enrollment.State.INVITED:
+            builders.consent(visit.enrollment)
         return Visit.objects.select_related("session", "enrollment", "campaign__study").get(pk=visit.pk)
 
     def answer(self, visit: Visit) -> None:

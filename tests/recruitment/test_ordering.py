@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from annotation.models import Event
 from recruitment import actions, tasks
-from recruitment.actions import ordering
+from recruitment.actions import ordering, sending
 from recruitment.errors import CannotPay
 from recruitment.models import Payment, PaymentOrder, Submission
 from tests import builders
@@ -115,10 +115,10 @@ def test_after_a_worker_that_died_another_goes_on_behind_its_last_batch(
 ) -> None:
     works = [desk.hand_in() for _person in range(WORKS)]
     asked = order(desk)
-    record, told = ordering.record_payments, []
+    told: list[tuple[str, list[int]]] = []
 
     def dying(**named: object) -> None:
-        record(**named)  # type: ignore[arg-type]  # as it was called
+        sending.record_payments(**named)  # type: ignore[arg-type]  # as it was called
         if len(decisions()) == 4:
             with connection.cursor() as cursor:
                 cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")

@@ -1,0 +1,68 @@
+"""Differences with a platform as what can be done about each follows. Reads only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.db.models import QuerySet
+
+from accounts.models import Annotator
+from recruitment.marketplace import Status
+from recruitment.models import Difference, Payment, Submission, Visit
+from recruitment.reconciliation.queries import DECISIONS
+from recruitment.reconciliation.remedies import Case
+
+
+def visit_of_difference(difference: Difference) -> Visit | None:
+    """The visit that it is about; None for work of which nothing is here."""
+    return difference.visit or (difference.submission.visit if difference.submission else None)
+
+
+def other_approved_work(difference: Difference) -> Submission | None:
+    """The newest work of the same person in the study that the platform has approved."""
+    return _approved_beside([difference]).order_by("-pk").first()
+
+
+def cases_of(differences: Sequence[Difference]) -> dict[int, Case]:
+    """Differences as what can be done about them follows, by their ids.
+
+    They must carry their submissions, visits, sessions and people.
+    """
+    works = [found.submission_id for found in differences if found.submission_id]
+    decided = Payment.objects.filter(submission__in=works, kind__in=DECISIONS).exclude(
+        state=Payment.State.FAILED
+    )
+    by_us = set(decided.values_list("submission", flat=True))
+    others = set(_approved_beside(differences).values_list("campaign__study", "annotator"))
+    return {found.pk: _case(found, by_us, others) for found in differences}
+
+
+def _case(difference: Difference, decided: set[int], others: set[tuple[int, int]]) -> Case:
+    submission, visit = difference.submission, visit_of_difference(difference)
+    person = person_of_difference(difference)
+    return Case(
+        kind=difference.kind,
+        status=Status(submission.status) if submission else None,
+        session=visit.session.state if visit and visit.session else "",
+        is_decided=difference.submission_id in decided,
+        is_forgotten=person.erased_at is not None,
+        has_other_approved_work=(difference.campaign.study_id, person.pk) in others,
+    )
+
+
+def person_of_difference(difference: Difference) -> Annotator:
+    """Whose work it is about."""
+    if difference.submission:
+        return difference.submission.annotator
+    assert difference.visit is not None  # the database asks for one of the two
+    return difference.visit.enrollment.annotator
+
+
+def _approved_beside(differences: Sequence[Difference]) -> QuerySet[Submission]:
+    """Approved work of the people and in the studies that differences are about."""
+    return Submission.objects.filter(
+        campaign__study__in={found.campaign.study_id for found in differences},
+        platform__in={found.campaign.platform for found in differences},
+        annotator__in={person_of_difference(found).pk for found in differences},
+        status=Submission.Status.APPROVED,
+    )

@@ -1,0 +1,155 @@
+"""People whose work cannot be approved: what can be done, and what is written down when they are paid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.actions import ensure_researcher
+from accounts.models import User
+from annotation import actions as annotation_actions
+from annotation.models import WorkSession
+from recruitment import actions
+from recruitment.errors import CannotPay, CannotSettle
+from recruitment.marketplace import Status, Work
+from recruitment.models import Difference, Payment, Submission, Visit
+from recruitment.reconciliation.cases import cases_of
+from recruitment.reconciliation.remedies import Case, Way, ways_of
+from tests import builders
+from tests.doubles.mturk.server import MTurkDouble
+from tests.recruitment.handed_in import Desk
+
+pytestmark = pytest.mark.django_db
+DONE_HERE = Case("not_handed_in", None, "doubted", False, False, False)
+
+
+@pytest.fixture
+def desk() -> Iterator[Desk]:
+    with MTurkDouble() as double:
+        yield Desk(double, builders.make_study(stories=6))
+
+
+@pytest.fixture
+def boss() -> User:
+    return ensure_researcher(username="boss", password="a long enough password")
+
+
+def never_handed_in(desk: Desk, *, visit: Visit | None = None) -> Difference:
+    """Work that was done here, and that the platform has not listed in time."""
+    visit = visit or desk.come()
+    desk.answer(visit)
+    late = timezone.now() + desk.campaign.time_allowed + timedelta(hours=1)
+    desk.later(hours=2)
+    for minutes in (0, 5):
+        desk.sweep(now=late + timedelta(minutes=minutes))
+    return Difference.objects.select_related("campaign", "visit__enrollment__annotator").get(visit=visit)
+
+
+def pay(difference: Difference, way: Way, by: User) -> Payment:
+    return actions.pay_for_difference(
+        difference=difference,
+        way=way,
+        amount=Decimal("0.25"),
+        reason="The page of the platform had closed.",
+        votes_count=True,
+        by=by,
+        now=timezone.now(),
+    )
+
+
+def ways(difference: Difference) -> list[Way]:
+    return ways_of(cases_of([difference])[difference.pk])
+
+
+@pytest.mark.parametrize(
+    ("case", "open_ways"),
+    [
+        (DONE_HERE, "settle confirm outside"),
+        (Case("not_handed_in", None, "doubted", False, False, True), "settle confirm other_bonus outside"),
+        (Case("not_handed_in", None, "doubted", False, True, True), "settle confirm outside"),
+        (Case("not_handed_in", Status.TIMED_OUT, "doubted", False, False, True), "settle confirm bonus"),
+        (Case("not_handed_in", Status.TIMED_OUT, "doubted", False, True, True), "settle confirm outside"),
+        (Case("no_data", Status.SUBMITTED, "", False, False, False), "settle approve reject"),
+        (Case("no_data", Status.SUBMITTED, "", False, True, False), "settle"),
+        (
+            Case("wrong_receipt", Status.SUBMITTED, "open", False, False, False),
+            "settle confirm approve reject",
+        ),
+        (Case("wrong_receipt", Status.SUBMITTED, "confirmed", True, False, False), "settle"),
+        (Case("partial", Status.SUBMITTED, "confirmed", False, False, False), "settle approve reject"),
+        (Case("partial", Status.RETURNED, "doubted", False, False, False), "settle bonus"),
+        (Case("decided_there", Status.REJECTED, "confirmed", False, False, True), "settle"),
+        (Case("doubted_but_there", Status.APPROVED, "confirmed", True, False, False), "settle"),
+    ],
+)
+def test_what_can_be_done_follows_from_both_sides(case: Case, open_ways: str) -> None:
+    assert " ".join(ways_of(case)) == open_ways
+
+
+def test_whom_the_platform_cannot_pay_is_noted_as_paid_in_another_way(desk: Desk, boss: User) -> None:
+    difference = never_handed_in(desk)
+    for closed in (Way.OTHER_BONUS, Way.BONUS, Way.APPROVE):
+        with pytest.raises(CannotPay, match="like that"):
+            pay(difference, closed, boss)
+    payment = pay(difference, Way.OUTSIDE, boss)
+    assert (payment.state, payment.requested_by, str(payment.submission.status)) == ("done", boss, "unknown")
+    with pytest.raises(CannotSettle, match="just dealt with"):
+        pay(difference, Way.OUTSIDE, boss)
+    assert Payment.objects.count() == 1
+    assert WorkSession.objects.get().state == WorkSession.State.CONFIRMED
+    desk.send_all()
+    assert (desk.charges(), desk.charges("bonus")) == ([], [])
+
+    listed = Work(payment.submission.hit_assignment, desk.worker_of(payment.submission), Status.SUBMITTED)
+    actions.take_in(campaign=desk.campaign, work=listed, now=timezone.now())
+    visit = payment.submission.visit
+    assert visit is not None
+    Submission.objects.update(receipt=visit.receipt)
+    actions.settle_visit(visit_id=visit.pk, returns_receipt=True, polls=[], now=timezone.now())
+    assert Payment.objects.count() == 1, "found after all, it is not paid a second time by itself"
+    with pytest.raises(CannotPay, match="No confirmed work"):
+        actions.order_approvals(campaign=desk.campaign, by=boss, now=timezone.now())
+
+
+def test_other_work_of_the_person_carries_the_bonus(desk: Desk, boss: User) -> None:
+    done = desk.hand_in()
+    desk.send(actions.approve(submission=done, by=None, now=timezone.now()))
+    assert done.visit is not None
+    difference = never_handed_in(desk, visit=desk.come_again(done.visit))
+    assert ways(difference) == [Way.SETTLE, Way.CONFIRM, Way.OTHER_BONUS, Way.OUTSIDE]
+    assert pay(difference, Way.OTHER_BONUS, boss).submission == done
+    desk.send_all()
+    assert desk.charges("bonus") == [("0.25", "0.05")]
+
+
+def test_a_bonus_for_somebody_who_is_forgotten_meanwhile_is_shown_as_that(desk: Desk, boss: User) -> None:
+    work = desk.hand_in()
+    desk.send(actions.approve(submission=work, by=None, now=timezone.now()))
+    bonus = actions.give_bonus(
+        submission=work, amount=Decimal("0.40"), reason="Thank you.", by=boss, now=timezone.now()
+    )
+    annotation_actions.forget(annotator=work.annotator, now=timezone.now())
+    client = Client()
+    client.force_login(boss)
+    page = reverse("dashboard:payments", args=["study"])
+    assert "1 payment is for somebody who has asked to be forgotten" in client.get(page).content.decode()
+    desk.send_all()
+    bonus.refresh_from_db()
+    assert bonus.state == Payment.State.FAILED
+    shown = client.get(page).content.decode()
+    assert "1 payment is for somebody who has asked to be forgotten" in shown
+    assert "Send it again" not in shown, "nobody knows to whom"
+    noted = reverse("dashboard:paid_outside", args=["study", bonus.pk])
+    for _time in range(2):
+        client.post(noted, {"reason": "On the platform’s own page."})
+    outside = Payment.objects.get(kind=Payment.Kind.OUTSIDE)
+    assert (outside.amount, outside.requested_by) == (Decimal("0.40"), boss)
+    shown = client.get(page).content.decode()
+    assert "asked to be forgotten before" not in shown
+    assert "0.40 USD were paid in another way" in shown
