@@ -82,6 +82,12 @@ def module_transaction(django_db_setup: None, django_db_blocker: DjangoDbBlocker
         transaction.set_rollback(True)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def cheap_passwords() -> None:
+    """What makes guessing dear costs a third of a second for each password that a test sets or tries."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
 @pytest.fixture(autouse=True)
 def own_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """What one test tries too often is not held against the next one."""

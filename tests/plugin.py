@@ -7,6 +7,7 @@ database and a Redis database of its own, and so does each worker of a run on se
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import tempfile
@@ -24,6 +25,7 @@ OWN_DATABASE, OWN_REDIS = "TOMANNOT_TEST_DATABASES", "TOMANNOT_TEST_REDIS"
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    gc.disable()  # until everything is imported, see pytest_collection_finish
     scratch = tempfile.TemporaryDirectory(prefix="tomannot-tests-")
     early_config.add_cleanup(scratch.cleanup)
     for name in ("RELEASES_ROOT", "MEDIA_ROOT", "STATIC_ROOT"):
@@ -37,6 +39,15 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     if embedded.are_needed():
         _provide_servers()
     _take_what_is_ours(early_config)
+
+
+def pytest_collection_finish() -> None:
+    """Nothing that is imported and collected goes away before the end: no search for garbage looks there.
+
+    It is a million objects, which each full search would go through, and most while they are being made.
+    """
+    gc.freeze()
+    gc.enable()
 
 
 def _say(line: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -16,8 +17,7 @@ PASSWORD = "correct horse battery staple"
 
 
 @pytest.fixture
-def ada(settings: Any) -> User:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+def ada() -> User:
     return User.objects.create_user("ada", password=PASSWORD)
 
 
@@ -30,6 +30,13 @@ def test_the_right_password_opens_the_studies(ada: User) -> None:
     response = client.post("/sign-in/", {"username": "ada", "password": PASSWORD})
     assert response["Location"] == reverse("dashboard:studies")
     assert client.get("/studies/").status_code == 200
+
+
+def test_passwords_are_kept_as_argon2(settings: Any) -> None:
+    settings.PASSWORD_HASHERS = import_module(settings.SETTINGS_MODULE).PASSWORD_HASHERS
+    ada = User.objects.create_user("ada", password=PASSWORD)
+    assert ada.password.startswith("argon2$argon2id$")
+    assert sign_in(Client()) == 302
 
 
 def test_somebody_without_a_place_in_the_back_office_signs_in_too(ada: User) -> None:

@@ -62,8 +62,7 @@ def release(releases_root: Path) -> Release:
 
 
 @pytest.fixture
-def boss(settings: Any) -> Client:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+def boss() -> Client:
     client = Client()
     client.force_login(ensure_researcher(username="boss", password="a long enough password"))
     return client

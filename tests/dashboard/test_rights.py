@@ -38,9 +38,8 @@ PASSWORD = "a long enough password"
 
 
 @pytest.fixture
-def world(settings: Any) -> Study:
+def world() -> Study:
     """A study with something to do for every action: a complete story, people in and out of work."""
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     study = builders.make_study("main", votes_per_story=1)
     working, suspended = builders.qualified(study, 2)
     builders.vote(working)
