@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -65,7 +65,7 @@ def create_study(*, slug: str, config: StudyConfiguration, by: User | None, now:
     if config.statement != Statement():
         describe_data(study=study, statement=config.statement, by=by, now=now)
     if config.join_link:
-        set_join_link(study=study, **asdict(config.join_link), by=by, now=now)
+        set_join_link(study=study, by=by, now=now, **config.join_link)
     study.refresh_from_db()
     return study
 

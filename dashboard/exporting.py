@@ -11,6 +11,7 @@ from annotation.models import CheckKey, Story, Study
 from annotation.protocols.base import field_name
 from dashboard.baseline import newest_consent
 from dashboard.checks import accepted_by
+from dashboard.configuration.study import JOIN_LINK_FIELDS
 from publishing.queries import statement_of
 from qualification.models import AcceptableOption, AnswerKey, Round
 from recruitment.joining import own_source
@@ -98,14 +99,10 @@ def _key(key: AnswerKey) -> dict[str, Any]:
 
 
 def _join_link(study: Study) -> dict[str, Any] | None:
-    """The settings of the join link; a source that is the study's own is left to the study made of it."""
+    """The settings of the join link that another study can have, too; its own source is its own alone."""
     link = JoinLink.objects.filter(study=study).first()
     if link is None:
         return None
     own = link.source == own_source(study.pk)
-    return {
-        "parameter": link.parameter,
-        **({} if own else {"source": link.source}),
-        "return_url": link.return_url,
-        "return_hosts": link.return_hosts,
-    }
+    said = {name: getattr(link, name) for name in sorted(JOIN_LINK_FIELDS) if not (own and name == "source")}
+    return {name: value for name, value in said.items() if value}

@@ -10,11 +10,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from annotation.access import annotator_page, page_url
+from annotation.access import annotator_page, page_url, work_session
 from annotation.forms import error_summary, instructions_context, question_fields
 from annotation.grading import IncompleteAttempt
 from annotation.models import Enrollment
 from annotation.protocols.base import IncompleteForm, field_name
+from annotation.queries import work_so_far
 from annotation.refusals import refusal_page
 from annotation.rules import REASON_OF_CLOSED_DOOR, Refusal
 from annotation.views.common import page
@@ -122,6 +123,7 @@ def result(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     context = {
         "passed": attempt.passed,
         "pays_on_fail": _pays_on_fail(enrollment, attempt.round),
+        "work": None if work_session(request) else work_so_far(enrollment),
         "continue_url": page_url(request, "annotation:home") if attempt.passed or may_retry else "",
         "continue_label": _("Try again") if may_retry else _("Continue"),
     }

@@ -75,6 +75,11 @@ def participant_of(person: str) -> str:
     return person.partition("/")[2]
 
 
+def source_of(person: str) -> str:
+    """The list that a stored participant's id is from."""
+    return person.partition("/")[0]
+
+
 def hint_of(address: str) -> str:
     """Enough of an e-mail address for its owner to know it, like ``a…@example.org``.
 

@@ -10,7 +10,6 @@ from dashboard.configuration.study import StudyReader
 from dashboard.configuration.values import (
     CheckConfiguration,
     InvalidConfiguration,
-    JoinLinkConfiguration,
     RoundConfiguration,
     StudyConfiguration,
 )
@@ -18,7 +17,6 @@ from dashboard.configuration.values import (
 __all__ = [
     "CheckConfiguration",
     "InvalidConfiguration",
-    "JoinLinkConfiguration",
     "RoundConfiguration",
     "StudyConfiguration",
     "parse_configuration",

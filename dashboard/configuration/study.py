@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,10 @@ from django.core.validators import validate_email
 
 from annotation.actions import StudySettings
 from dashboard.configuration.checks import CheckReader
-from dashboard.configuration.values import InvalidConfiguration, JoinLinkConfiguration, StudyConfiguration
+from dashboard.configuration.values import InvalidConfiguration, StudyConfiguration
 from publishing.facts import Statement
 from publishing.statement.rules import problems as statement_problems
-from recruitment.joining import InvalidJoinLink, check_settings
+from recruitment.joining import InvalidJoinLink, JoinSettings, check_settings
 
 STUDY_FIELDS = {
     "slug", "title", "description", "protocol", "votes_per_story", "story_cap", "lease_minutes",
@@ -23,7 +23,9 @@ STUDY_FIELDS = {
     "qualification", "qualification_required", "qualified_through", "join_link", "statement", "rehearsal",
     "truth", "checks",
 }  # fmt: skip
-JOIN_LINK_FIELDS = {item.name for item in fields(JoinLinkConfiguration)}
+JOIN_LINK_TEXTS = ("parameter", "placeholder", "source", "return_url", "screen_out_url", "leave_url")
+JOIN_LINK_FIELDS = {*JOIN_LINK_TEXTS, "adds_parameter", "return_hosts"}
+"""Not when it closes: that is of one study alone."""
 STATEMENT_FIELDS = {item.name for item in fields(Statement)}
 
 
@@ -105,24 +107,26 @@ class StudyReader(CheckReader):
         found = [self._path("stories", name) for name in names]
         return [path for path in found if path]
 
-    def _join_link(self, data: Any) -> JoinLinkConfiguration | None:
+    def _join_link(self, data: Any) -> JoinSettings | None:
         if data is None:
             return None
         if not isinstance(data, dict):
             self._problems.append("join_link: must be an object.")
             return None
         self._unknown(data, JOIN_LINK_FIELDS, "join_link.")
-        said = {
-            name: self._text(data, name, where="join_link.") for name in ("parameter", "source", "return_url")
-        }
-        link = JoinLinkConfiguration(
-            parameter=said["parameter"] or "participant",
-            source=said["source"],
-            return_url=said["return_url"],
-            return_hosts=tuple(self._texts(data, "return_hosts", "join_link.", "hosts")),
+        texts = {name: self._text(data, name, where="join_link.") for name in JOIN_LINK_TEXTS}
+        link = JoinSettings(
+            parameter=texts["parameter"] or "participant",
+            placeholder=texts["placeholder"],
+            adds_parameter=self._flag(data, "adds_parameter", False, where="join_link."),
+            source=texts["source"],
+            return_url=texts["return_url"],
+            screen_out_url=texts["screen_out_url"],
+            leave_url=texts["leave_url"],
+            return_hosts=self._texts(data, "return_hosts", "join_link.", "hosts"),
         )
         try:
-            check_settings(**asdict(link) | {"source": link.source or "own"})
+            check_settings(link)
         except InvalidJoinLink as error:
             self._problems.append(f"join_link.{error}")
         return link

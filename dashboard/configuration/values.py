@@ -10,6 +10,7 @@ from typing import Any
 from annotation.actions import StudySettings
 from annotation.checks import CheckRules
 from publishing.facts import Statement
+from recruitment.joining import JoinSettings
 
 
 class InvalidConfiguration(Exception):
@@ -45,16 +46,6 @@ class CheckConfiguration:
 
 
 @dataclass(frozen=True, slots=True)
-class JoinLinkConfiguration:
-    """The settings of a study's join link. Without a ``source``, ids are the study's own."""
-
-    parameter: str = "participant"
-    source: str = ""
-    return_url: str = ""
-    return_hosts: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class StudyConfiguration:
     """Everything that a configuration file says about a study.
 
@@ -67,7 +58,7 @@ class StudyConfiguration:
     rounds: tuple[RoundConfiguration, ...] = ()
     stories: list[Path] = field(default_factory=list)
     statement: Statement = field(default_factory=Statement)
-    join_link: JoinLinkConfiguration | None = None
+    join_link: JoinSettings | None = None
     qualified_through: str = ""
     rehearsal: bool = False
     checks: CheckConfiguration | None = None

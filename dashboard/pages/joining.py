@@ -1,25 +1,43 @@
-"""The study's join link, and whose completion code something is."""
+"""The study's join link, whose completion code something is, and who is owed what."""
 
 from __future__ import annotations
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import render
-from django.views.decorators.http import require_http_methods, require_safe
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.models import Study
-from annotation.rights import Right, rights_in, study_page
-from dashboard.recruiting.owed import COLUMNS, owed_rows
+from annotation.rights import Right, rights_in, signed_in, study_page
+from dashboard.recruiting.join_form import JoinLinkForm, addresses
+from dashboard.recruiting.owed import CameBy, columns_of, owed_rows, owed_to
 from dashboard.spreadsheets import csv_stream
-from recruitment.links import join_address
+from recruitment import actions
+from recruitment.join_platforms import PLATFORMS
+from recruitment.joining import InvalidJoinLink
+from recruitment.links import join_address_of
 from recruitment.models import JoinLink
-from recruitment.queries import check_code
+from recruitment.queries import came_by, check_code
 
 
-@require_safe
+@require_http_methods(["GET", "HEAD", "POST"])
 @study_page(Right.CHANGE)
 def owed_file(request: HttpRequest, study: Study) -> HttpResponseBase:
-    """What each completion code is owed, as a table."""
-    return csv_stream(f"{study.slug}-owed", COLUMNS, owed_rows(study))
+    """What each completion code is owed, as a table; of everybody, or of those who came one way.
+
+    A POST names participants of the platform, so that no log has their ids, and is told about them alone.
+    """
+    if request.method == "POST":
+        participants = request.POST.get("participants", "").split()
+        return csv_stream(
+            f"{study.slug}-owed", ("participant", *columns_of(study)), owed_to(study, participants)
+        )
+    asked = request.GET.get("came_by", "")
+    way = CameBy(asked) if asked in CameBy.values else None
+    name = f"{study.slug}-owed{f'-{way}' if way else ''}"
+    return csv_stream(name, columns_of(study), owed_rows(study, way))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -31,11 +49,59 @@ def joining(request: HttpRequest, study: Study) -> HttpResponse:
     context = {
         "study": study,
         "link": link,
-        "address": join_address(link) if link else "",
-        "may_check": Right.CHANGE in rights_in(request.user, study),
+        "addresses": addresses(link) if link else None,
+        "try_address": join_address_of(link, "try-1") if link else "",
+        "people": came_by(link).count() if link else 0,
+        "is_over": link is not None and link.closes_at is not None and link.closes_at <= timezone.now(),
+        "ways": CameBy.choices,
+        "may_change": Right.CHANGE in rights_in(request.user, study),
         "asked": request.method == "POST",
         "code": code,
         "participant": participant,
         "found": check_code(study, code, participant=participant) if code else None,
     }
     return render(request, "dashboard/joining.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@study_page(Right.CHANGE)
+def join_link(request: HttpRequest, study: Study) -> HttpResponse:
+    """The form of the join link. A POST saves it, or with ``look`` only shows what it comes to."""
+    link = JoinLink.objects.filter(study=study).first()
+    platform = PLATFORMS.get(request.GET.get("platform", ""))
+    form = JoinLinkForm.of(study, link, platform, request.POST if request.method == "POST" else None)
+    looks = "look" in request.POST
+    if not looks and form.is_valid() and _save(request, study, form):
+        return redirect("dashboard:joining", slug=study.slug)
+    context = {
+        "study": study,
+        "link": link,
+        "form": form,
+        "platforms": PLATFORMS.items(),
+        "platform": platform,
+        "addresses": form.shown(),
+    }
+    return render(request, "dashboard/join_link.html", context, status=422 if form.errors else 200)
+
+
+@require_POST
+@study_page(Right.CHANGE)
+def close_join_link(request: HttpRequest, study: Study) -> HttpResponse:
+    """Nobody new comes in by the join link any more; who has a place keeps it, and their code."""
+    if JoinLink.objects.filter(study=study).exists():
+        now = timezone.now()
+        actions.set_join_link(study=study, by=signed_in(request), now=now, closes_at=now)
+        messages.success(request, _("The join link is closed. Who has a place goes on."))
+    return redirect("dashboard:joining", slug=study.slug)
+
+
+def _save(request: HttpRequest, study: Study, form: JoinLinkForm) -> bool:
+    """Save what the form says; whether it was possible. What was wrong stands at its field else."""
+    by = signed_in(request)
+    try:
+        actions.set_join_link(study=study, by=by, now=timezone.now(), **form.settings())
+    except InvalidJoinLink as error:
+        form.refuse_setting(error)
+        return False
+    messages.success(request, _("The join link is saved. Give the platform the address below."))
+    return True

@@ -6,59 +6,117 @@ a platform has to leave the one table that holds them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Any
 
-from django.db import connection
+from django.db.models import CharField, Exists, OuterRef, Q, QuerySet, Subquery, TextChoices
+from django.utils.translation import gettext_lazy as _
 
-from annotation.models import Study
+from accounts.models import PlatformIdentity
+from annotation.models import Enrollment, Study
+from annotation.queries import paces_of
 from annotation.rules import estimated_pay, pseudonym
+from qualification.models import Attempt
+from qualification.pay import Earnings, TimeAtTest, times_at_tests
 from recruitment.codes import completion_code, outcome_of
+from recruitment.joining import person_of, source_of
+from recruitment.models import JoinLink, Visit
 
-COLUMNS = (
+NOTHING = Decimal("0.00")
+_WORK = (
     "completion_code",
     "annotator",
+    "came_by",
+    "source",
     "outcome",
+    "test",
+    "test_seconds",
     "stories",
     "median_seconds",
-    "owed_for_stories",
-    "currency",
 )
-_WORK = """
-    SELECT e.id, e.annotator_id, count(v.id),
-           percentile_cont(0.5) WITHIN GROUP (
-               ORDER BY extract(epoch FROM v.first_submitted_at - v.served_at))
-    FROM annotation_enrollment e
-    LEFT JOIN annotation_assignment a ON a.enrollment_id = e.id AND a.session_id IS NULL
-    LEFT JOIN annotation_vote v ON v.assignment_id = a.id AND v.revision = 1
-    WHERE e.study_id = %(study)s AND e.environment = %(environment)s
-      AND NOT EXISTS (SELECT FROM recruitment_visit came
-                      WHERE came.enrollment_id = e.id AND came.campaign_id IS NOT NULL)
-    GROUP BY e.id
-    HAVING count(v.id) > 0 OR e.state IN ('qualified', 'failed')
-    ORDER BY e.id
-"""
+_PAY = ("owed_for_stories", "owed_for_test", "owed", "currency")
 
 
-def owed_rows(study: Study) -> Iterator[dict[str, Any]]:
-    """Everybody who has worked and came by no campaign: their code, what they did, what it comes to.
+class CameBy(TextChoices):
+    """How somebody came who came by no campaign."""
 
-    The sum is the one that they read on their own pages: stories times their median time at the hourly
-    rate. It is empty where the study pays nothing. What a study pays for the test comes on top.
+    JOIN_LINK = "join_link", _("who came by a join link")
+    PERSONAL_LINK = "personal_link", _("who came by a personal link or mail")
+
+
+def columns_of(study: Study) -> tuple[str, ...]:
+    """The columns of the table; in a study without pay, none about money."""
+    return _WORK if study.pay_rate is None else _WORK + _PAY
+
+
+def owed_rows(study: Study, way: CameBy | None = None) -> Iterator[dict[str, Any]]:
+    """Everybody who has worked and came by no campaign, or those who came one way, with what it comes to.
+
+    Who has worked has answered a story, or handed a test in. The sums are those that they read on their own
+    pages: stories times their pace, and the time of the test, passed or not, both at the hourly rate.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(_WORK, {"study": study.pk, "environment": study.environment})
-        work = cursor.fetchall()
-    for enrollment_id, annotator_id, stories, median in work:
-        outcome = outcome_of(stories)
-        owed: Decimal | None = estimated_pay(stories, median, study.pay_rate)
-        yield {
-            "completion_code": completion_code(study.pseudonym_key, enrollment_id, outcome),
-            "annotator": pseudonym(study.pseudonym_key, annotator_id),
-            "outcome": outcome.value,
-            "stories": stories,
-            "median_seconds": "" if median is None else round(median, 1),
-            "owed_for_stories": "" if owed is None else str(owed),
-            "currency": study.currency,
-        }
+    paces, tests = paces_of(study), times_at_tests(study)
+    for person in _who_worked(study, way):
+        yield _row(study, person, paces.get(person.pk), tests.get(person.pk))
+
+
+def owed_to(study: Study, participants: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """The same of these participants of a platform, in their order, each once, named in ``participant``.
+
+    So that who pays by a platform's ids can, and no id leaves us that we were not given. One that has
+    not worked here, or is not known, has the outcome ``no work`` and nothing else.
+    """
+    link = JoinLink.objects.filter(study=study).first()
+    asked = {person_of(link.source, one): one for one in participants} if link else {}
+    paces, tests = paces_of(study), times_at_tests(study)
+    found = {
+        person.identity: _row(study, person, paces.get(person.pk), tests.get(person.pk))
+        for person in _who_worked(study, CameBy.JOIN_LINK).filter(identity__in=asked)
+    }
+    nothing = dict.fromkeys(columns_of(study), "") | {"outcome": "no work"}
+    for identity, participant in asked.items():
+        yield {"participant": participant} | found.get(identity, nothing)
+
+
+def _row(study: Study, person: Any, pace: float | None, test: TimeAtTest | None) -> dict[str, Any]:
+    outcome = outcome_of(person.stories_submitted)
+    owed = Earnings(
+        estimated_pay(person.stories_submitted, pace, study.pay_rate) or NOTHING,
+        test.pay if test and test.pay else NOTHING,
+    )
+    return {
+        "completion_code": completion_code(study.pseudonym_key, person.pk, outcome),
+        "annotator": pseudonym(study.pseudonym_key, person.annotator_id),
+        "came_by": (CameBy.JOIN_LINK if person.identity else CameBy.PERSONAL_LINK).value,
+        "source": source_of(person.identity or ""),
+        "outcome": outcome.value,
+        "test": "" if test is None else "passed" if test.passed else "failed",
+        "test_seconds": "" if test is None else round(test.seconds, 1),
+        "stories": person.stories_submitted,
+        "median_seconds": "" if pace is None else round(pace, 1),
+        "owed_for_stories": str(owed.stories),
+        "owed_for_test": str(owed.test),
+        "owed": str(owed.total),
+        "currency": study.currency,
+    }
+
+
+def _who_worked(study: Study, way: CameBy | None) -> QuerySet[Enrollment, Any]:
+    """The people of the table, with the platform's ``identity`` by which a join link knows them, if any."""
+    link = JoinLink.objects.filter(study=study).first()
+    identities = PlatformIdentity.objects.filter(
+        annotator=OuterRef("annotator"),
+        environment=OuterRef("environment"),
+        platform=PlatformIdentity.Platform.LINK,
+        person__startswith=person_of(link.source, "") if link else "",
+    ).order_by("pk")
+    tested = Attempt.objects.filter(enrollment=OuterRef("pk"), state=Attempt.State.SUBMITTED)
+    by_campaign = Visit.objects.filter(enrollment=OuterRef("pk"), campaign__isnull=False)
+    people = (
+        Enrollment.objects.filter(~Exists(by_campaign), study=study, environment=study.environment)
+        .filter(Q(stories_submitted__gt=0) | Exists(tested))
+        .annotate(identity=Subquery(identities.values("person")[:1], output_field=CharField(null=True)))
+        .order_by("pk")
+    )
+    return people if way is None else people.filter(identity__isnull=way is CameBy.PERSONAL_LINK)

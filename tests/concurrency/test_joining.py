@@ -13,6 +13,7 @@ from annotation.actions import forget
 from annotation.models import Enrollment, Event
 from dashboard.integrity import CHECKS, run
 from recruitment import actions
+from recruitment.errors import CannotJoin
 from recruitment.models import JoinLink
 from tests import builders
 from tests.concurrency.racing import errors, race, together, without_constraint
@@ -79,3 +80,15 @@ def test_arriving_while_being_forgotten_leaves_no_identity_behind(link: JoinLink
     assert not broken()
     assert Annotator.objects.get() == person.annotator, "nobody gets a second place meanwhile"
     assert not PlatformIdentity.objects.exists()
+
+
+def test_no_more_people_come_in_than_the_link_may_let_in(
+    link: JoinLink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    actions.set_join_link(study=link.study, by=None, now=timezone.now(), most_people=2)
+    together(monkeypatch, Annotator.objects, "create", ARRIVALS)
+
+    outcomes = race(*[coming(link, f"participant-{number}") for number in range(ARRIVALS)])
+
+    assert {type(error) for error in errors(outcomes)} == {CannotJoin}
+    assert Enrollment.objects.count() == Annotator.objects.count() == 2

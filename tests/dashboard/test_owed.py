@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from datetime import timedelta
+import re
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -15,41 +16,118 @@ from django.utils import timezone
 
 from accounts.actions import ensure_researcher
 from annotation import actions
+from annotation.models import Enrollment, Study
+from qualification import actions as qualification_actions
+from qualification.models import RoundStory
 from recruitment import actions as recruitment_actions
 from recruitment.queries import completion_of
 from tests import builders
+from tests.annotation.pages import at
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
 
+BEGUN = timezone.now() - timedelta(days=1)
 
-def test_each_code_is_owed_what_its_owner_was_told() -> None:
-    study = builders.make_study(stories=4, pay_rate=Decimal("15.00"))
-    link = recruitment_actions.set_join_link(study=study, by=None, now=timezone.now())
-    person = builders.consent(
-        recruitment_actions.join(link=link, participant="participant-4711", now=timezone.now())
+
+@pytest.fixture
+def boss() -> Client:
+    client = Client()
+    client.force_login(ensure_researcher(username="researcher", password="unguessable-1"))
+    return client
+
+
+@pytest.fixture
+def study() -> Study:
+    found = builders.make_study(stories=40, votes_per_story=2, qualification=2, pay_rate=Decimal("14.37"))
+    recruitment_actions.set_join_link(study=found, by=None, now=BEGUN, source="pool")
+    return found
+
+
+def came(study: Study, participant: str) -> Enrollment:
+    return builders.consent(
+        recruitment_actions.join(link=study.join_link, participant=participant, now=timezone.now())
     )
-    begun = timezone.now()
-    for number, seconds in enumerate((40, 60, 80)):
-        at = begun + timedelta(minutes=5 * number)
-        assignment = builders.claim(person, now=at)
+
+
+def take_test(person: Enrollment, *, takes: timedelta, q3: str = "yes") -> Enrollment:
+    """At a known pace, which ``builders.take_test`` has not."""
+    attempt = qualification_actions.start_attempt(enrollment=person, now=BEGUN)
+    for entry in RoundStory.objects.filter(round=attempt.round):
+        submitted = builders.answers(q3=q3)
+        qualification_actions.save_answers(attempt=attempt, round_story=entry, submitted=submitted)
+    qualification_actions.submit_attempt(attempt=attempt, now=BEGUN + takes)
+    person.refresh_from_db()
+    return person
+
+
+def answer(person: Enrollment, seconds: list[float]) -> None:
+    for number, each in enumerate(seconds):
+        shown: datetime = BEGUN + timedelta(minutes=10 * (number + 6))
+        assignment = builders.claim(person, now=shown)
         actions.record_vote(
             assignment_id=assignment.pk,
             enrollment=person,
             submitted=builders.ALL_YES,
-            now=at + timedelta(seconds=seconds),
+            now=shown + timedelta(seconds=each),
         )
-    builders.qualified(study)  # has agreed, and answered nothing: is owed nothing, and not listed as work
     person.refresh_from_db()
-    code = completion_of(person)
-    assert code is not None
 
-    client = Client()
-    client.force_login(ensure_researcher(username="researcher", password="unguessable-1"))
-    response: Any = client.get(reverse("dashboard:owed_file", args=[study.slug]))
-    text = b"".join(response.streaming_content).decode()
-    rows = [row for row in csv.DictReader(io.StringIO(text)) if row["stories"] != "0"]
-    assert [(row["completion_code"], row["stories"], row["median_seconds"]) for row in rows] == [
-        (code.code, "3", "60.0")
+
+def rows_of(response: Any) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(b"".join(response.streaming_content).decode())))
+
+
+def own_sum(person: Enrollment) -> str:
+    """What the person reads on “Your place” that they have earned in all."""
+    facts = at(person, "you/").document.xpath("//dl[@class='facts']/div")
+    read = {one.find("dt").text_content(): one.find("dd").text_content() for one in facts}
+    said = read.get("Together") or read["Your pay for the test"]
+    (amount,) = re.findall(r"[0-9.]+", said)
+    return str(amount)
+
+
+def test_each_code_is_owed_to_the_cent_what_its_owner_reads(study: Study, boss: Client) -> None:
+    worked = take_test(came(study, "participant-4711"), takes=timedelta(minutes=7, seconds=41))
+    answer(worked, [300.3] * 3 + [20.123457, 40.7, 61.000001, 33.3] * 8)  # the first are not of the pace
+    failed = take_test(came(study, "another"), takes=timedelta(hours=9), q3="no")
+    by_mail = builders.consent(builders.invite(study)[0])
+    take_test(by_mail, takes=timedelta(minutes=3))
+    came(study, "idle")
+
+    url = reverse("dashboard:owed_file", args=[study.slug])
+    rows = rows_of(boss.get(url))
+
+    people = [worked, failed, by_mail]
+    assert [row["owed"] for row in rows] == [own_sum(person) for person in people]
+    assert [(row["owed_for_test"], row["test"]) for row in rows] == [
+        ("1.84", "passed"),  # 461 seconds at 14.37 an hour
+        ("7.18", "failed"),  # as much as two stories can take, and not nine hours
+        ("0.72", "passed"),
     ]
-    assert rows[0]["owed_for_stories"] == "0.75"  # three minutes at 15 an hour
-    assert "participant-4711" not in text
+    assert (rows[0]["median_seconds"], rows[0]["owed_for_stories"]) == ("37.0", "5.17")
+    assert [(row["came_by"], row["source"]) for row in rows] == [
+        ("join_link", "pool"), ("join_link", "pool"), ("personal_link", ""),
+    ]  # fmt: skip
+    codes = [completion_of(person) for person in people]
+    assert [row["completion_code"] for row in rows] == [code.code for code in codes if code]
+    assert not any("participant" in row or "4711" in str(row) for row in rows)
+
+    def only(way: str) -> list[dict[str, str]]:
+        return rows_of(boss.get(url, {"came_by": way}))
+
+    assert (only("join_link"), only("personal_link")) == (rows[:2], rows[2:])
+    asked = rows_of(boss.post(url, {"participants": "another\nidle\nnobody\nanother participant-4711"}))
+    assert [(row.pop("participant"), row["owed"], row["outcome"]) for row in asked] == [
+        ("another", "7.18", "screened out"), ("idle", "", "no work"), ("nobody", "", "no work"),
+        ("participant-4711", rows[0]["owed"], "completed"),
+    ]  # fmt: skip
+
+
+def test_a_study_without_pay_says_so_and_has_no_columns_for_it(boss: Client) -> None:
+    study = builders.make_study(stories=2)
+    builders.vote(builders.qualified(study)[0])
+    page = boss.get(reverse("dashboard:joining", args=[study.slug])).content.decode()
+    assert "This study pays nothing, so nobody is owed anything." in page
+    (row,) = rows_of(boss.get(reverse("dashboard:owed_file", args=[study.slug])))
+    assert (row["outcome"], row["stories"]) == ("completed", "1")
+    assert not {"owed", "currency"} & set(row)

@@ -101,7 +101,9 @@ PAGES: dict[str, tuple[Right | None, Right | None, tuple[str, ...]]] = {
     "compare_file": (Right.LOOK, None, ()),
     "statement": (Right.LOOK, Right.CHANGE, ()),
     "joining": (Right.LOOK, Right.CHANGE, ()),
-    "owed_file": (Right.CHANGE, None, ()),
+    "join_link": (Right.CHANGE, Right.CHANGE, ()),
+    "close_join_link": (None, Right.CHANGE, ()),
+    "owed_file": (Right.CHANGE, Right.CHANGE, ()),
 }
 """Per address: the right that reading it needs and that posting to it needs (None: it has no such method),
 and what follows the study's slug in its arguments."""

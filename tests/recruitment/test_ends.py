@@ -132,16 +132,28 @@ WITHOUT_WORK: dict[str, Callable[[Study], Browser]] = {
 
 
 @pytest.mark.parametrize("end", WITHOUT_WORK.values(), ids=WITHOUT_WORK)
-@pytest.mark.parametrize("address", [BACK, NEEDS_CODE, ""], ids=["plain", "needs a code", "none"])
-def test_whoever_has_no_code_is_told_the_way_back(end: Callable[[Study], Browser], address: str) -> None:
+@pytest.mark.parametrize("way", ["leave_url", "return_url"])
+def test_whoever_did_nothing_is_told_the_way_back_and_never_the_one_of_who_did(
+    end: Callable[[Study], Browser], way: str
+) -> None:
     study = builders.make_study(opened=end is not _not_for_them)
-    make_join_link(study, return_url=address, return_hosts=["app.example.org"] if address else [])
+    make_join_link(study, return_hosts=["app.example.org"], **{way: BACK})
 
     browser = end(study)
 
     assert code_on(browser) == []
-    assert ways_back(browser) == ([BACK] if address == BACK else [])
-    assert (RETURN_IT in browser.document.text_content()) is (address != BACK)
+    assert ways_back(browser) == ([BACK] if way == "leave_url" else [])
+    assert (RETURN_IT in browser.document.text_content()) is (way != "leave_url")
+
+
+def test_who_has_only_done_the_test_has_a_way_back_of_their_own() -> None:
+    study = builders.make_study(qualification=1)
+    make_join_link(study, return_url=f"{BACK}?done", return_hosts=["app.example.org"])
+    person = builders.take_test(builders.consent(builders.invite(study)[0]), builders.answers(q3="no"))
+    assert ways_back(at(person, "you/")) == [], "it would say that they are done"
+    make_join_link(study, screen_out_url=f"{BACK}?tested={{code}}")
+    code = completion_code(study.pseudonym_key, person.pk, Outcome.SCREENED_OUT)
+    assert ways_back(at(person, "you/")) == [f"{BACK}?tested={code}"]
 
 
 def test_in_a_study_without_a_join_link_nobody_is_sent_to_a_platform() -> None:

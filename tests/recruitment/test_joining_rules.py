@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recruitment.join_platforms import PLATFORMS
 from recruitment.joining import (
     InvalidJoinLink,
     check_settings,
@@ -16,6 +17,7 @@ from recruitment.joining import (
     person_of,
     read_participant,
     way_back,
+    way_of_screened_out,
 )
 
 HOSTS = ["app.example.org"]
@@ -50,7 +52,7 @@ def test_an_id_comes_out_as_it_went_in(id: str, source: str) -> None:
     assert len(person_of(source, id)) <= 200
 
 
-def settings(**changes: Any) -> dict[str, Any]:
+def settings(**changes: Any) -> Any:
     return {"parameter": "PROLIFIC_PID", "source": "prolific", "return_url": "", "return_hosts": []} | changes
 
 
@@ -58,13 +60,14 @@ def settings(**changes: Any) -> dict[str, Any]:
     "changes",
     [
         {},
+        *[platform.settings for platform in PLATFORMS.values()],
         {"return_url": "https://app.example.org/done?cc={code}&p={participant}", "return_hosts": HOSTS},
         {"return_url": "https://app.example.org:8443/{code}", "return_hosts": ["app.example.org:8443"]},
         {"return_hosts": HOSTS},
     ],
 )
 def test_settings_that_can_be_used(changes: dict[str, Any]) -> None:
-    check_settings(**settings(**changes))
+    check_settings(settings(**changes))
 
 
 @pytest.mark.parametrize(
@@ -73,7 +76,7 @@ def test_settings_that_can_be_used(changes: dict[str, Any]) -> None:
         ({"parameter": "a b"}, "parameter: “a b”"),
         ({"parameter": ""}, "parameter"),
         ({"source": "A/B"}, "source"),
-        ({"return_hosts": ["https://app.example.org"]}, "return host"),
+        ({"return_hosts": ["https://app.example.org"]}, "return_hosts"),
         ({"return_url": "https://app.example.org/"}, "is not among the allowed ones"),
         ({"return_url": "https://evil.example/{code}", "return_hosts": HOSTS}, "evil.example"),
         ({"return_url": "http://app.example.org/", "return_hosts": HOSTS}, "must begin with https://"),
@@ -85,13 +88,16 @@ def test_settings_that_can_be_used(changes: dict[str, Any]) -> None:
         ({"return_url": "https://app.example.org/{code!r}", "return_hosts": HOSTS}, "{code!r}"),
         ({"return_url": "https://app.example.org/{}", "return_hosts": HOSTS}, "{}"),
         ({"source": "study-7"}, "one study alone"),
-        ({"source": "study-7", "own": "study-8"}, "one study alone"),
+        ({"placeholder": "%ID%&more=1"}, "placeholder"),
+        ({"leave_url": "https://app.example.org/{code}", "return_hosts": HOSTS}, "has no code"),
+        ({"screen_out_url": "https://evil.example/", "return_hosts": HOSTS}, "screen_out_url: The host evil"),
+        ({"most_people": 0}, "most_people"),
         ({"return_url": "https://[app/", "return_hosts": HOSTS}, "bracket"),
     ],
 )
 def test_settings_that_cannot_say_what_is_wrong(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidJoinLink) as error:
-        check_settings(**settings(**changes))
+        check_settings(settings(**changes), own="study-8")
     assert message in str(error.value)
 
 
@@ -101,6 +107,14 @@ def test_the_way_back_is_filled_in_and_quoted() -> None:
     assert way_back(address, HOSTS, code="AB-C", participant="a@b&c=d") == (
         "https://app.example.org/done?cc=AB-C&p=a%40b%26c%3Dd"
     )
+
+
+def test_an_address_that_says_completed_is_not_for_who_was_screened_out() -> None:
+    assert way_of_screened_out("https://app.example.org/complete", "") == ""
+    assert (
+        way_of_screened_out("https://app.example.org/?cc={code}", "") == "https://app.example.org/?cc={code}"
+    )
+    assert way_of_screened_out("https://app.example.org/complete", "https://x.org/") == "https://x.org/"
 
 
 def test_there_is_no_way_back_without_what_it_needs() -> None:
