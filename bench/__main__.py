@@ -43,6 +43,9 @@ def arguments() -> argparse.Namespace:
         metavar="STORIES",
         help="measure the researchers' pages on a study of so many stories, and nothing else",
     )
+    parser.add_argument(
+        "--page-requests", type=int, default=30, metavar="REQUESTS", help="timed per page (default 30)"
+    )
     parser.add_argument("--port", type=int, default=8900, help="the first of the two ports to use")
     parser.add_argument(
         "--server", default="", metavar="OPTIONS", help="more options for granian, to try them out"
@@ -57,8 +60,10 @@ def arguments() -> argparse.Namespace:
     chosen = parser.parse_args()
     if chosen.screen and not 1 <= chosen.screen <= 500:
         parser.error("--screen must be between 1 and 500.")
-    if chosen.pages and not 100 <= chosen.pages <= 2_000_000:
-        parser.error("--pages must be between 100 and 2000000.")
+    if chosen.pages and not 300 <= chosen.pages <= 2_000_000:
+        parser.error("--pages must be between 300 and 2000000.")
+    if not 1 <= chosen.page_requests <= 1000:
+        parser.error("--page-requests must be between 1 and 1000.")
     if chosen.release and not 100 <= chosen.release <= 2_000_000:
         parser.error("--release must be between 100 and 2000000.")
     if not 0 < chosen.seconds <= 120:

@@ -1,29 +1,37 @@
-"""The process that makes the figures of the big study and asks for its pages."""
+"""The process that makes the figures of a full study and asks for its pages."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
+from django.core.cache import caches
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from accounts.models import User
 from annotation.models import Story, Study
+from bench.filled.filling import lengthen_comparison
+from bench.machine import cpu_seconds, postmaster
 from bench.measure import Times
+from bench.visited import Page, pages_of
 from dashboard.figures import kept, work
+from publishing.models import Release
 
-REQUESTS = 30
-HTMX = {"HX-Request": "true"}
+DIFFERING = 20
+"""One story in so many differs between two releases, in each of the ways there are."""
 
 
 def main() -> None:
     """Make the figures of the only study, ask for each page, say on standard output how it went."""
+    requests = int(sys.argv[1])
     study = Study.objects.get()
+    caches["shared"].clear()  # the studies of both sizes go by the same names there
     begun, used = time.perf_counter(), time.process_time()
     made = work.make(study.pk, now=timezone.now())
     seconds, worker_cpu = time.perf_counter() - begun, time.process_time() - used
@@ -31,57 +39,51 @@ def main() -> None:
         sys.exit(f"bench: there are no figures: {made.failure}")
     status = Path("/proc/self/status").read_text(encoding="utf-8")
     peak = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:"))
-    root = f"/studies/{study.slug}/"
-    person = kept.people(study)[0]["pseudonym"]
-    pages = {
-        "overview": (root, {}),
-        "moving part": (root, HTMX),
-        "quality": (f"{root}quality/", {}),
-        "a person": (f"{root}people/{person}/", {}),
-        "studies": ("/studies/", {}),
-        "filters": (f"{root}filters/", {}),
-        "stories": (f"{root}stories/", {}),
-        "stories of no scenario": (f"{root}stories/?scenario=none", {}),
-        "stories with findings": (f"{root}stories/?lint=any", {}),
-        "incomplete stories": (f"{root}stories/?verdict=incomplete", {}),
-        "a story": (f"{root}stories/{Story.objects.order_by('-pk')[0].story_id}/", {}),
-        "excluding somebody": (f"{root}people/{person}/exclude/", {}),
-        "review": (f"{root}review/", {}),
-        "set-up": (f"{root}set-up/", {}),
-        "qualification": (f"{root}qualification/", {}),
-        "checks": (f"{root}checks/", {}),
-        "members": (f"{root}members/", {}),
-        "releases": (f"{root}releases/", {}),
-        "recruitment": (f"{root}recruitment/", {}),
-        "differences": (f"{root}differences/", {}),
-        "payments": (f"{root}payments/", {}),
-        "joining": (f"{root}joining/", {}),
-        "the log": (f"{root}log/", {}),
-        "a chart's table": (f"{root}charts/people.csv", {}),
-    }
+    stories = Story.objects.filter(study=study).main().count()
+    releases = Release.objects.filter(study=study).order_by("number")
+    lengthen_comparison(releases[0], releases[1], rows=stories // DIFFERING)
     found = {
+        "stories": stories,
         "votes": made.document["votes"]["counted"],
         "seconds": seconds,
         "worker_cpu": worker_cpu,
         "peak_mib": round(peak / 1024),
-        "pages": {name: _page(*page) for name, page in pages.items()},
+        "people": kept.people_count(study),
+        "pages": {name: _measured(page, requests) for name, page in pages_of(study).items()},
     }
     sys.stdout.write(json.dumps(found))
 
 
-def _page(address: str, headers: dict[str, str]) -> dict[str, float]:
+def _measured(page: Page, requests: int) -> dict[str, Any]:
     """How long one page takes in this process, without a web server, and how many queries it makes."""
-    client = Client(SERVER_NAME="127.0.0.1", headers=headers)
-    client.force_login(User.objects.get_or_create(username="bench", is_superuser=True, is_staff=True)[0])
-    took = []
-    for _ in range(REQUESTS + 1):
-        begun = time.perf_counter()
-        response = client.get(address)
-        _ = b"".join(response)
-        took.append(time.perf_counter() - begun)
-        if response.status_code != 200:
-            sys.exit(f"bench: {address} answered {response.status_code}.")
+    client = Client(SERVER_NAME="127.0.0.1", headers=page.headers)
+    if page.user:
+        client.force_login(page.user)
+    first = _seconds(client, page)
+    used = _cpu()
+    times = Times.of([_seconds(client, page) for _ in range(requests)])
+    used = _cpu() - used
     with CaptureQueriesContext(connection) as queries:
-        client.get(address)
-    times = Times.of(took[1:])
-    return {"p50_ms": times.p50_ms, "p95_ms": times.p95_ms, "queries": len(queries)}
+        _seconds(client, page)
+    return {
+        "first_ms": 1000 * first,
+        "p50_ms": times.p50_ms,
+        "p95_ms": times.p95_ms,
+        "cpu_ms": 1000 * used / requests,
+        "queries": len(queries),
+    }
+
+
+def _cpu() -> float:
+    """CPU seconds of this process and of PostgreSQL: what a page costs, however busy the machine is."""
+    return time.process_time() + cpu_seconds([postmaster(Path(os.environ["TOMANNOT_VAR"]))])
+
+
+def _seconds(client: Client, page: Page) -> float:
+    """The time of one request, to the last byte of what is answered."""
+    begun = time.perf_counter()
+    response = client.post(page.address, page.sent) if page.sent else client.get(page.address)
+    body = b"".join(response)
+    if response.status_code != 200 or not body:
+        sys.exit(f"bench: {page.address} answered {response.status_code}.")
+    return time.perf_counter() - begun

@@ -86,6 +86,7 @@ def describe() -> dict[str, str | int]:
     }
 
 
-def django_process(module: str) -> list[str]:
+def django_process(module: str, *arguments: str) -> list[str]:
     """The command of a process that runs ``main()`` of a module once Django is set up."""
-    return [sys.executable, "-c", f"import django; django.setup(); from {module} import main; main()"]
+    code = f"import django; django.setup(); from {module} import main; main()"
+    return [sys.executable, "-c", code, *arguments]

@@ -1,4 +1,4 @@
-"""The researchers' pages on a big study, and the figures that a worker makes for them."""
+"""The researchers' pages of a full study at two sizes, and the figures that a worker makes for them."""
 
 from __future__ import annotations
 
@@ -10,21 +10,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.machine import cpu_seconds, django_process, load, postmaster
-from bench.release import TIME_LIMIT, vote
-from bench.world import World, copy_world, fill_up
+from django.utils import timezone
 
-DATABASE = "bench_pages"
-VOTES_EACH = 500
-"""Votes of one person at most, as the usual cap has it; so many people there are."""
+from bench.filled.filling import fill
+from bench.machine import cpu_seconds, django_process, load, postmaster
+from bench.world import World, copy_world, drop_database
+
+SMALL = 3_600
+"""Stories of the study with which the number of queries is compared: the size of the published one."""
+MOST_MS = 500
+"""The budget of a page at p95."""
+TIME_LIMIT = 3600.0
+"""Seconds after which a process that asks for pages is given up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """One run over all votes, and every page 30 times with nothing else going on."""
+    """One run over all votes, and every page with nothing else going on."""
 
     stories: int
     votes: int
+    """That count."""
+    people: int
+    rows: dict[str, int]
+    """Of the tables with most of them."""
     seconds: float
     worker_cpu: float
     """Seconds of user and system time of the worker; with those of PostgreSQL, what the figures cost."""
@@ -34,25 +43,40 @@ class Pages:
     """Resident memory of the worker at its highest, before it asked for any page."""
     load_before: float
     pages: dict[str, dict[str, Any]]
-    """Per page ``p50_ms``, ``p95_ms`` and ``queries``."""
+    """Per page ``first_ms``, ``p50_ms``, ``p95_ms``, ``cpu_ms`` (with PostgreSQL) and ``queries``."""
 
 
-def pages(world: World, *, stories: int, say: Callable[[str], None]) -> Pages:
-    """Fill a copy of the world up to so many stories with all their votes, and look at its pages."""
-    url = copy_world(world, DATABASE)
-    say(f"filling the study up to {stories:,} stories with three votes each")
-    fill_up(url, stories=stories)
-    vote(url, world)
+def pages(world: World, *, stories: int, requests: int, say: Callable[[str], None]) -> Pages:
+    """Fill a copy of the beginning up to a full study of so many stories, and look at its pages."""
+    name = f"bench_pages_{stories}"
+    url = copy_world(world, name)
+    say(f"filling a study up to {stories:,} stories with all that came of them")
+    rows = fill(url, stories=stories, now=timezone.now())
     before = load()
     server = postmaster(Path(os.environ["TOMANNOT_VAR"]))
     postgres = cpu_seconds([server])
     say("the figures, then the pages")
     done = subprocess.run(
-        django_process("bench.figurer"),
+        django_process("bench.figurer", str(requests)),
         env={**os.environ, "DATABASE_URL": url},
         stdout=subprocess.PIPE,
         timeout=TIME_LIMIT,
         check=True,
     )
-    found = json.loads(done.stdout)
-    return Pages(stories=stories, postgres_cpu=cpu_seconds([server]) - postgres, load_before=before, **found)
+    spent = cpu_seconds([server]) - postgres
+    drop_database(name)
+    return Pages(rows=rows, postgres_cpu=spent, load_before=before, **json.loads(done.stdout))
+
+
+def faults(small: Pages, big: Pages) -> dict[str, list[str]]:
+    """What is wrong with pages, by their names: over the budget, or more queries than of the small study."""
+    found = {}
+    for name, page in big.pages.items():
+        wrong = []
+        if page["p95_ms"] > MOST_MS:
+            wrong.append(f"over {MOST_MS} ms")
+        if page["queries"] > small.pages[name]["queries"]:
+            wrong.append("more queries")
+        if wrong:
+            found[name] = wrong
+    return found

@@ -15,9 +15,10 @@ import psycopg
 from django.utils import timezone
 
 from bench import measure
+from bench.filled.beginning import make_beginning
 from bench.http import WARM_UP_REQUESTS
 from bench.machine import describe
-from bench.pages import DATABASE, VOTES_EACH, pages
+from bench.pages import SMALL, faults, pages
 from bench.release import publishing
 from bench.screen import WARM_UP, screen
 from bench.table import pages_table, release_table, screen_table, table
@@ -113,22 +114,29 @@ def run_release(chosen: argparse.Namespace, *, results: Path, say: Callable[[str
 
 
 def run_pages(chosen: argparse.Namespace, *, results: Path, say: Callable[[str], None]) -> tuple[str, bool]:
-    """Measure the researchers' pages alone; the table as text. Writes a JSON file beside it."""
+    """Measure the researchers' pages alone; the table as text, and whether all of them are in the budget.
+
+    Writes a JSON file beside it.
+    """
     empty_database("tomannot")
-    people = max(RELEASE_PEOPLE, -(-3 * chosen.pages // VOTES_EACH))
-    world = make_world(stories=RELEASE_SAMPLE, people=people)
-    found = pages(world, stories=chosen.pages, say=say)
+    say("making the beginning of a study")
+    world = make_beginning()
+    sizes = (min(SMALL, chosen.pages), chosen.pages)
+    small, big = (pages(world, stories=size, requests=chosen.page_requests, say=say) for size in sizes)
     now = timezone.now()
     facts = {
         "date": now.isoformat(timespec="seconds"),
         "code": code_version(),
         "machine": describe(),
-        "postgres": settings_of(server_url(DATABASE)),
-        "pages": dataclasses.asdict(found),
+        "postgres": settings_of(server_url(world.database)),
+        "requests": chosen.page_requests,
+        "small": dataclasses.asdict(small),
+        "pages": dataclasses.asdict(big),
+        "faults": faults(small, big),
     }
     file = results / f"{now:%Y-%m-%d-%H%M%S}-pages.json"
     file.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
-    return pages_table(facts) + f"\n{file}\n", True
+    return pages_table(facts) + f"\n{file}\n", not facts["faults"]
 
 
 def run_screen(chosen: argparse.Namespace, *, results: Path, say: Callable[[str], None]) -> tuple[str, bool]:

@@ -25,22 +25,32 @@ def screen_table(facts: Facts) -> str:
 
 def pages_table(facts: Facts) -> str:
     """What the researchers' pages take, as Markdown."""
-    return "\n".join([*_machine(facts), "", *_pages(facts["pages"])]) + "\n"
+    return "\n".join([*_machine(facts), "", *_pages(facts)]) + "\n"
 
 
-def _pages(found: Facts) -> Iterator[str]:
-    yield f"| {found['stories']:,} stories, {found['votes']:,} votes | |"
+def _pages(facts: Facts) -> Iterator[str]:
+    small, big, faults = facts["small"], facts["pages"], facts["faults"]
+    yield f"| {big['stories']:,} stories, {big['rows']['annotation_vote']:,} votes | |"
     yield "|---|---:|"
-    yield f"| the figures, seconds | {found['seconds']:.1f} |"
-    cpu = f"{found['worker_cpu']:.1f} worker + {found['postgres_cpu']:.1f} PostgreSQL"
+    yield f"| the figures, seconds | {big['seconds']:.1f} |"
+    cpu = f"{big['worker_cpu']:.1f} worker + {big['postgres_cpu']:.1f} PostgreSQL"
     yield f"| CPU seconds | {cpu} |"
-    yield f"| peak memory of the worker, MiB | {found['peak_mib']:,} |"
-    yield f"| load average before | {found['load_before']} |"
+    yield f"| peak memory of the worker, MiB | {big['peak_mib']:,} |"
+    yield f"| load average before | {big['load_before']} |"
     yield ""
-    yield "| page | p50 ms | p95 ms | queries |"
-    yield "|---|---:|---:|---:|"
-    for name, page in found["pages"].items():
-        yield f"| {name} | {page['p50_ms']:.1f} | {page['p95_ms']:.1f} | {page['queries']} |"
+    rows = sorted(big["rows"].items(), key=lambda row: -row[1])
+    yield "Rows: " + ", ".join(f"{count:,} {table}" for table, count in rows) + "."
+    yield ""
+    yield (
+        f"| {facts['requests']} requests each | p50 ms | p95 ms | CPU ms | queries "
+        f"| at {small['stories']:,} stories | |"
+    )
+    yield "|---|---:|---:|---:|---:|---:|---|"
+    for name, page in big["pages"].items():
+        times = " | ".join(f"{page[key]:.0f}" for key in ("p50_ms", "p95_ms", "cpu_ms", "queries"))
+        yield f"| {name} | {times} | {small['pages'][name]['queries']} | {', '.join(faults.get(name, []))} |"
+    yield ""
+    yield f"Pages over the budget or with more queries: {len(faults)} of {len(big['pages'])}."
 
 
 def _screen(found: Facts) -> Iterator[str]:

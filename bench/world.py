@@ -113,16 +113,22 @@ def maintenance() -> Iterator[psycopg.Connection[Any]]:
 
 def empty_database(name: str) -> None:
     """The database without anything in it, whatever an interrupted run has left."""
+    drop_database(name)
+    with maintenance() as connection:
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+
+
+def drop_database(name: str) -> None:
+    """Let go of the space that it takes."""
     with maintenance() as connection:
         connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
-        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
 
 
 def copy_world(world: World, name: str) -> str:
     """A copy of the world in a database of this name; returns its address."""
+    drop_database(name)
     copy, original = sql.Identifier(name), sql.Identifier(world.database)
     with maintenance() as connection:
-        connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(copy))
         connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(copy, original))
     url = server_url(name)
     settle(url)
@@ -148,8 +154,8 @@ def settle(url: str) -> None:
 # -- the big study
 
 
-def fill_up(url: str, *, stories: int) -> None:
-    """Add main stories to the study by COPY until it has so many.
+def fill_up(url: str, *, stories: int, free: bool = True) -> None:
+    """Add main stories to the study by COPY until it has so many, each with a free slot or none.
 
     The rows are those of the study's first stories under new ids, with the places in the serving order
     that an import would give them; only the content hash is a stand-in. Checks of foreign keys are off
@@ -159,9 +165,9 @@ def fill_up(url: str, *, stories: int) -> None:
     columns = sql.SQL(", ").join(map(sql.Identifier, names))
     with psycopg.connect(url) as connection:
         connection.execute("SET LOCAL session_replication_role = replica")
-        there = connection.execute("SELECT count(*) FROM annotation_story").fetchone()
+        there = connection.execute("SELECT count(*) FROM annotation_story WHERE role = 'main'").fetchone()
         assert there is not None
-        lines = _templates(connection, names)
+        lines = _templates(connection, names, free=free)
         story_id = names.index("story_id")
         statement = sql.SQL("COPY annotation_story ({}) FROM STDIN").format(columns)
         with connection.cursor().copy(statement) as copy:
@@ -173,16 +179,19 @@ def fill_up(url: str, *, stories: int) -> None:
     settle(url)
 
 
-def _templates(connection: psycopg.Connection[Any], names: list[str]) -> list[str]:
+def _templates(connection: psycopg.Connection[Any], names: list[str], *, free: bool) -> list[str]:
     """Lines of COPY made from the study's first stories, with stand-ins where stories differ."""
     stand_ins = {
         "story_id": sql.SQL("regexp_replace(story_id, {}, {})").format(NUMBERED, NUMBER),
         "core_id": sql.SQL("regexp_replace(core_id, {}, {})").format(NUMBERED, NUMBER),
         "order_key": sql.Literal(ORDER_KEY),
         "content_hash": sql.Literal(HASH),
+        "has_free_slot": sql.Literal(free),
     }
     values = sql.SQL(", ").join(stand_ins.get(name, sql.Identifier(name)) for name in names)
-    query = sql.SQL("COPY (SELECT {} FROM annotation_story ORDER BY source_line LIMIT {}) TO STDOUT")
+    query = sql.SQL(
+        "COPY (SELECT {} FROM annotation_story WHERE role = 'main' ORDER BY source_line LIMIT {}) TO STDOUT"
+    )
     with connection.cursor().copy(query.format(values, TEMPLATES)) as copy:
         text = b"".join(bytes(block) for block in copy).decode()
     return text.splitlines(keepends=True)

@@ -1,0 +1,226 @@
+"""Every researchers' page of a full study, with the dearest filters of its lists and pages far into them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from django.utils import timezone
+
+from accounts.models import User
+from annotation.actions import make_api_token
+from annotation.models import (
+    ApiToken,
+    Assignment,
+    Enrollment,
+    Event,
+    ReviewItem,
+    ReviewSample,
+    Story,
+    StoryImport,
+    Study,
+)
+from annotation.rules import pseudonym
+from dashboard.figures import kept
+from qualification.models import ExpertReview
+from recruitment.models import Campaign
+from recruitment.queries import completion_of
+
+HTMX = {"HX-Request": "true"}
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One request: who asks (None: nobody in particular), for what, and what is sent if it is a POST."""
+
+    address: str
+    user: User | None
+    headers: dict[str, str] = field(default_factory=dict)
+    sent: dict[str, str] | None = None
+
+
+def pages_of(study: Study) -> dict[str, Page]:
+    """What is measured, by the name under which the report shows it."""
+    reader = User.objects.get_or_create(username="bench", is_superuser=True, is_staff=True)[0]
+    root = f"/studies/{study.slug}/"
+    addresses = {
+        "studies": "/studies/",
+        "new study": "/studies/new/",
+        "API tokens": "/api-tokens/",
+        "overview": root,
+        **_set_up(study, root),
+        **_stories(study, root),
+        **_people(study, root),
+        **_reviewed(study, root),
+        **_recruited(study, root),
+        **_log(study, root),
+        **_published(study, root),
+    }
+    pages = {name: Page(address, reader) for name, address in addresses.items()}
+    moving = {"moving part of the overview": Page(root, reader, HTMX)}
+    return pages | moving | _looking_up(study, root, reader) | _experts(root) | _api(study, reader)
+
+
+def _set_up(study: Study, root: str) -> dict[str, str]:
+    refused = StoryImport.objects.filter(study=study, state=StoryImport.State.REFUSED).latest("pk")
+    return {
+        "set-up": f"{root}set-up/",
+        "preview": f"{root}preview/",
+        "clone": f"{root}clone/",
+        "configuration": f"{root}configuration.json",
+        "import": f"{root}stories/import/",
+        "import report": f"{root}stories/import/{refused.pk}/",
+        "members": f"{root}members/",
+        "data statement": f"{root}statement/",
+    }
+
+
+def _stories(study: Study, root: str) -> dict[str, str]:
+    main = Story.objects.filter(study=study).main().order_by("story_id")
+    last, middle = main.latest("pk"), main[main.count() // 2]
+    voted = Assignment.objects.filter(story__study=study, state="submitted", slot=2).latest("pk").story
+    return {
+        "stories": f"{root}stories/",
+        "stories, half way": f"{root}stories/?after={middle.story_id}",
+        "stories of no scenario": f"{root}stories/?scenario=none",
+        "stories with findings": f"{root}stories/?lint=any",
+        "stories with a rare finding": f"{root}stories/?lint=near_duplicate&after={middle.story_id}",
+        "kept stories": f"{root}stories/?verdict=kept",
+        "dropped stories": f"{root}stories/?verdict=dropped&after={middle.story_id}",
+        "incomplete stories": f"{root}stories/?verdict=incomplete",
+        "a story": f"{root}stories/{voted.story_id}/",
+        "a story without votes": f"{root}stories/{last.story_id}/",
+    }
+
+
+def _people(study: Study, root: str) -> dict[str, str]:
+    last_page = -(-kept.people_count(study) // kept.PEOPLE_AT_ONCE)
+    busy = pseudonym(study.pseudonym_key, _busiest(study).annotator_id)
+    out = Enrollment.objects.filter(study=study, state=Enrollment.State.SUSPENDED).first()
+    excluded = pseudonym(study.pseudonym_key, out.annotator_id) if out else busy
+    return {
+        "quality": f"{root}quality/",
+        "quality, last page of people": f"{root}quality/?page={last_page}",
+        "people as CSV": f"{root}quality/people.csv",
+        "a chart's table": f"{root}charts/people.csv",
+        "a person": f"{root}people/{busy}/",
+        "a person, page 5": f"{root}people/{busy}/?page=5",
+        "excluding somebody": f"{root}people/{busy}/exclude/",
+        "readmitting somebody": f"{root}people/{excluded}/exclude/",
+        "qualification": f"{root}qualification/",
+        "a new round": f"{root}qualification/new/",
+        "a round": f"{root}qualification/1/",
+        "key comparison": f"{root}qualification/1/key/",
+    }
+
+
+def _busiest(study: Study) -> Enrollment:
+    return Enrollment.objects.filter(study=study).order_by("-stories_submitted", "pk")[0]
+
+
+def _reviewed(study: Study, root: str) -> dict[str, str]:
+    check = Story.objects.filter(study=study, role=Story.Role.CHECK).earliest("pk")
+    sample = ReviewSample.objects.filter(study=study).earliest("pk")
+    judged = ReviewItem.objects.filter(sample=sample, spot_checks__isnull=False).earliest("pk")
+    return {
+        "checks": f"{root}checks/",
+        "a check": f"{root}checks/{check.pk}/",
+        "review": f"{root}review/",
+        "a sample": f"{root}review/{sample.pk}/?list",
+        "a judged answer": f"{root}review/{sample.pk}/{judged.position}/",
+    }
+
+
+def _recruited(study: Study, root: str) -> dict[str, str]:
+    up = Campaign.objects.filter(study=study, state=Campaign.State.LIVE, purpose="stories")
+    prolific, mturk = (up.filter(platform=platform).latest("number") for platform in ("prolific", "mturk"))
+    draft = Campaign.objects.filter(study=study, state=Campaign.State.DRAFT).latest("number")
+    own = f"{root}recruitment/"
+    return {
+        "recruitment": own,
+        "a campaign on Prolific": f"{own}{prolific.number}/",
+        "a campaign on Mechanical Turk": f"{own}{mturk.number}/",
+        "a campaign for the test": f"{own}1/",
+        "a draft of a campaign": f"{own}{draft.number}/",
+        "changing a draft": f"{own}{draft.number}/change/",
+        "a new campaign": f"{own}new/mturk/stories/",
+        "work": f"{own}{prolific.number}/work/",
+        "work, page 100": f"{own}{prolific.number}/work/?page=100",
+        "differences": f"{root}differences/",
+        "differences, page 10": f"{root}differences/?page=10",
+        "payments": f"{root}payments/",
+        "payments, page 1000": f"{root}payments/?page=1000",
+        "joining": f"{root}joining/",
+    }
+
+
+def _log(study: Study, root: str) -> dict[str, str]:
+    busy = pseudonym(study.pseudonym_key, _busiest(study).annotator_id)
+    events = Event.objects.filter(study=study)
+    middle = events.filter(at__lte=timezone.now() - timedelta(days=60)).order_by("-at", "-pk")[0]
+    day = f"{middle.at:%Y-%m-%d}"
+    return {
+        "the log": f"{root}log/",
+        "the log, half way": f"{root}log/?before={middle.pk}",
+        "the log of a kind": f"{root}log/?kind=vote_changed&until={day}",
+        "the log of a person": f"{root}log/?person={busy}&until={day}",
+        "the log of a colleague": f"{root}log/?who=researcher0&since={day}",
+        "the log of a person and a kind": f"{root}log/?person={busy}&kind=check_failed&who=researcher0",
+    }
+
+
+def _published(study: Study, root: str) -> dict[str, str]:
+    return {
+        "filters": f"{root}filters/",
+        "publishing": f"{root}publish/",
+        "releases": f"{root}releases/",
+        "withdrawing": f"{root}releases/2/withdraw/",
+        "questions for people": f"{root}releases/2/baseline/",
+        "two releases": f"{root}releases/compare/?first=1&second=2",
+        "two releases, page 10": f"{root}releases/compare/?first=1&second=2&page=10",
+        "public list of releases": "/releases/",
+        "a release": f"/releases/{study.slug}/2/",
+    }
+
+
+def _looking_up(study: Study, root: str, reader: User) -> dict[str, Page]:
+    last = Enrollment.objects.filter(study=study, stories_submitted__gt=0).latest("pk")
+    code = completion_of(last)
+    assert code is not None
+    return {"looking a code up": Page(f"{root}joining/", reader, sent={"code": code.code})}
+
+
+def _experts(root: str) -> dict[str, Page]:
+    asked = ExpertReview.objects.filter(handed_in_at=None).select_related("round", "expert").latest("pk")
+    own = f"{root}qualification/{asked.round.number}/expert/"
+    return {
+        "an expert's stories": Page(own, asked.expert),
+        "an expert's story": Page(f"{own}1/", asked.expert),
+    }
+
+
+def _api(study: Study, reader: User) -> dict[str, Page]:
+    now = timezone.now()
+    _token, secret = make_api_token(
+        owner=reader,
+        name="Pages",
+        scopes=list(ApiToken.Scope),
+        expires_at=now + timedelta(days=1),
+        study=None,
+        by=reader,
+        now=now,
+    )
+    root = f"/api/v1/studies/{study.slug}/"
+    addresses = {
+        "API: studies": "/api/v1/studies/",
+        "API: a study": root,
+        "API: progress": f"{root}progress/",
+        "API: statistics": f"{root}statistics/",
+        "API: stories": f"{root}stories/?limit=200",
+        "API: incomplete stories": f"{root}stories/?verdict=incomplete&limit=200",
+        "API: imports": f"{root}imports/",
+        "API: releases": f"{root}releases/",
+        "API: a release": f"{root}releases/2/",
+    }
+    headers = {"Authorization": f"Bearer {secret}"}
+    return {name: Page(address, None, headers) for name, address in addresses.items()}
