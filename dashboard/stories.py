@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from annotation import rules
 from annotation.models import (
@@ -29,7 +30,7 @@ from annotation.models import (
 )
 from annotation.protocols.base import Choice
 from annotation.queries import choices_in_words
-from publishing.filters import DEFAULT_FILTER, FILTERS, StoryFilter, Verdict
+from publishing.filters import DEFAULT_FILTER, FILTERS, Outcome, StoryFilter, Verdict
 
 PAGE = 50
 """Stories on one page of the list."""
@@ -39,6 +40,8 @@ LOOKED_AT = 20_000
 """Stories that one page looks through for a scenario or a lint finding."""
 JUDGED = 300
 """Stories that one page judges when it looks for a verdict."""
+COUNTED = 2_000
+"""Stories of which one page counts the votes when it looks for those that lack some."""
 ANY = "any"
 
 Ballots = dict[int, dict[int, list[tuple[Choice, bool]]]]
@@ -91,16 +94,23 @@ def story_page(study: Study, search: Search, *, size: int = PAGE) -> StoryPage:
     stories = stories.filter(story_id__gt=search.after) if search.after else stories
     stories = stories.filter(story_id__gte=search.start) if search.start else stories
     stories = stories.defer("harmfulness_predicted", "unethicality_predicted", "content")
-    window = (JUDGED if search.verdict else LOOKED_AT) if search.filters else 0
+    window = _window(search)
     end = _end_of(stories, window) if window else ""
-    fitting = _fitting(stories.filter(story_id__lte=end) if end else stories, search)
-    found = list(fitting if search.verdict else fitting[: size + 1])
+    fitting = _fitting(study, stories.filter(story_id__lte=end) if end else stories, search)
+    found = list(fitting if window == JUDGED else fitting[: size + 1])
     rows = _listed(study, found)
-    if search.verdict:
+    if window == JUDGED:
         rows = [row for row in rows if row.verdict.outcome == search.verdict]
     if len(rows) > size:
         return StoryPage(rows[:size], rows[size - 1].story.story_id)
     return StoryPage(rows, end, window if end else 0)
+
+
+def _window(search: Search) -> int:
+    """How many stories a page looks through; 0: none is passed over."""
+    if search.verdict:
+        return COUNTED if search.verdict == Outcome.INCOMPLETE else JUDGED
+    return LOOKED_AT if search.filters else 0
 
 
 def _end_of(stories: QuerySet[Story], window: int) -> str:
@@ -109,7 +119,12 @@ def _end_of(stories: QuerySet[Story], window: int) -> str:
     return next(iter(ids[window - 1 : window]), "") if ids[window : window + 1] else ""
 
 
-def _fitting(stories: QuerySet[Story], search: Search) -> QuerySet[Story]:
+def _fitting(study: Study, stories: QuerySet[Story], search: Search) -> QuerySet[Story]:
+    """Those that are looked for; whether a complete story is kept or dropped is for whoever judges it."""
+    if search.verdict == Outcome.INCOMPLETE:
+        votes = Vote.objects.counted().filter(assignment__story=OuterRef("pk")).order_by()
+        counted = votes.values("assignment__story").annotate(number=Count("pk")).values("number")
+        stories = stories.alias(votes=Coalesce(Subquery(counted), 0)).filter(votes__lt=study.votes_per_story)
     if search.scenario:
         stories = stories.filter(scenario_name=search.scenario)
     if search.lint:
