@@ -8,7 +8,6 @@ address) is stored as a keyed hash only, for as long as the window lasts.
 from __future__ import annotations
 
 import ipaddress
-import logging
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -17,9 +16,7 @@ from django.conf import settings
 from django.core.cache import caches
 from django.http import HttpRequest
 from django.utils.crypto import salted_hmac
-from redis.exceptions import RedisError
 
-logger = logging.getLogger(__name__)
 NAMESPACE = "limits"
 """With what the names of all counters begin."""
 IPV6_PREFIX = 64
@@ -76,10 +73,7 @@ def retry_at(limit: Limit, whom: str, *, now: datetime) -> datetime | None:
     try:
         cache.add(key, 0, timeout=seconds)
         tries = cache.incr(key)
-    except ValueError:  # the window ended between the two
-        return None
-    except RedisError:
-        logger.warning("Redis does not answer, so tries of %s are not limited.", limit.name)
+    except ValueError:  # the window ended between the two, or Redis is away
         return None
     return datetime.fromtimestamp((window + 1) * seconds, tz=UTC) if tries > limit.most else None
 

@@ -6,7 +6,6 @@ as its holder lives, also while that waits for a slow client, and a killed proce
 
 from __future__ import annotations
 
-import logging
 import secrets
 import threading
 from collections.abc import Sequence
@@ -14,11 +13,9 @@ from dataclasses import dataclass
 
 from django.core.cache import caches
 from django.utils.crypto import salted_hmac
-from redis.exceptions import RedisError
 
 from accounts import limits
 
-logger = logging.getLogger(__name__)
 LEASE_SECONDS = 60
 RENEWED_EVERY_SECONDS = 20.0
 
@@ -49,11 +46,8 @@ class Held:
 
     def _renew(self) -> None:
         while not self._over.wait(RENEWED_EVERY_SECONDS):
-            try:
-                for key in self._keys:
-                    caches["shared"].touch(key, LEASE_SECONDS)
-            except RedisError as error:
-                logger.warning("A place could not be renewed: %s", error)
+            for key in self._keys:
+                caches["shared"].touch(key, LEASE_SECONDS)
 
 
 def take(*wanted: Slots) -> Held | None:
@@ -62,16 +56,12 @@ def take(*wanted: Slots) -> Held | None:
     Without Redis nothing is limited, as in :mod:`accounts.limits`.
     """
     mark, taken = secrets.token_hex(8), list[str]()
-    try:
-        for slots in wanted:
-            key = next((key for key in _keys(slots) if caches["shared"].add(key, mark, LEASE_SECONDS)), None)
-            if key is None:
-                _free(taken, mark)
-                return None
-            taken.append(key)
-    except RedisError:
-        logger.warning("Redis does not answer, so how many are open at a time is not limited.")
-        return Held((), mark)
+    for slots in wanted:
+        key = next((key for key in _keys(slots) if caches["shared"].add(key, mark, LEASE_SECONDS)), None)
+        if key is None:
+            _free(taken, mark)
+            return None
+        taken.append(key)
     return Held(taken, mark)
 
 
@@ -83,9 +73,6 @@ def _keys(slots: Slots) -> list[str]:
 def _free(keys: Sequence[str], mark: str) -> None:
     """Only what is still ours: a lease that ran out may be another's by now."""
     cache = caches["shared"]
-    try:
-        for key in keys:
-            if cache.get(key) == mark:
-                cache.delete(key)
-    except RedisError as error:
-        logger.warning("A place could not be freed, and is free in a minute: %s", error)
+    for key in keys:
+        if cache.get(key) == mark:
+            cache.delete(key)

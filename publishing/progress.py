@@ -8,7 +8,6 @@ lock (``publishing.locks``), which the database takes from a dead process at onc
 from __future__ import annotations
 
 import enum
-import logging
 import time
 from collections import deque
 from collections.abc import Callable
@@ -17,14 +16,10 @@ from datetime import datetime, timedelta
 
 from django.core.cache import caches
 from django.utils import timezone
-from redis.exceptions import RedisError
 
 from publishing import locks
 from publishing.models import Release
 from publishing.steps import Stage
-
-logger = logging.getLogger(__name__)
-
 
 EVERY_SECONDS = 1.0
 """Between two reports that are kept."""
@@ -63,10 +58,7 @@ class Standing(enum.StrEnum):
 
 
 class Reporter:
-    """Keeps the reports of one build, at most one a second and each beginning of a step.
-
-    A cache that cannot be reached is logged and does not touch the build.
-    """
+    """Keeps the reports of one build, at most one a second and each beginning of a step."""
 
     def __init__(
         self,
@@ -83,7 +75,6 @@ class Reporter:
         self._kept_at = 0.0
         self._seen: deque[tuple[float, int]] = deque(maxlen=RECENT)
         self._first = (0.0, 0)
-        self._failed = False
 
     def __call__(self, stage: Stage, done: int, total: int | None) -> None:
         tick = self._clock()
@@ -95,15 +86,8 @@ class Reporter:
         self._seen.append((tick, done))
         self._kept_at = tick
         remaining = remaining_seconds(self._first, [*self._seen], self._total)
-        self._keep(Progress(stage, done, self._total, self._now(), remaining))
-
-    def _keep(self, progress: Progress) -> None:
-        try:
-            caches["shared"].set(self._key, progress, KEPT_FOR.total_seconds())
-        except RedisError as error:
-            if not self._failed:
-                logger.warning("The progress of a build cannot be shown: %s", error)
-            self._failed = True
+        progress = Progress(stage, done, self._total, self._now(), remaining)
+        caches["shared"].set(self._key, progress, KEPT_FOR.total_seconds())
 
 
 def remaining_seconds(
@@ -128,11 +112,7 @@ def remaining_seconds(
 
 def latest(release: Release) -> Progress | None:
     """The last report of the release's build; None when there is none, or it cannot be read."""
-    try:
-        found: Progress | None = caches["shared"].get(_key(release))
-    except RedisError as error:
-        logger.warning("The progress of a build cannot be read: %s", error)
-        return None
+    found: Progress | None = caches["shared"].get(_key(release))
     return found
 
 

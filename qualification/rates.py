@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections import defaultdict
 from dataclasses import dataclass
@@ -11,7 +10,6 @@ from typing import Any
 from django.core.cache import caches
 from django.db import connection
 from django.db.models import Count, Q
-from redis.exceptions import RedisError
 
 from annotation.models import Study
 from qualification.drift import Halves, Pace, look_at
@@ -76,7 +74,6 @@ _PACES = f"""
     WHERE h.late IS NOT NULL
     GROUP BY h.round_id, h.late
 """  # noqa: S608 - a constant of this module
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,20 +176,13 @@ def _figures(study: Study, handed_in: dict[int, int]) -> Figures:
     now. Without the cache it is worked out every time.
     """
     key = f"round-figures:{SHAPE}:{study.pk}:{study.created_at:%Y%m%d%H%M%S%f}:{study.environment}"
-    try:
-        kept: _Kept | None = caches["shared"].get(key)
-    except RedisError as error:
-        logger.warning("The kept rates of study %s cannot be read: %s", study.pk, error)
-        return _worked_out(study, handed_in)
+    kept: _Kept | None = caches["shared"].get(key)
     begun = time.time()
     if kept and (kept.of == handed_in or begun < kept.made_at + REST * kept.took):
         return kept.figures
     figures = _worked_out(study, handed_in)
     made_at = time.time()
-    try:
-        caches["shared"].set(key, _Kept(handed_in, made_at, made_at - begun, figures), KEPT_SECONDS)
-    except RedisError as error:
-        logger.warning("The rates of study %s cannot be kept: %s", study.pk, error)
+    caches["shared"].set(key, _Kept(handed_in, made_at, made_at - begun, figures), KEPT_SECONDS)
     return figures
 
 

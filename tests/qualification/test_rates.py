@@ -5,9 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from django.core.cache import caches
 from django.utils import timezone
-from redis.exceptions import ConnectionError as RedisConnectionError
 
 from annotation.models import Study
 from qualification import actions, drift, rates
@@ -78,9 +76,7 @@ def test_a_second_try_is_not_another_person(monkeypatch: pytest.MonkeyPatch) -> 
     assert (rated.questions[0].attempts, rated.questions[0].accepted) == (4, 0)
 
 
-def test_rates_are_kept_for_this_study_alone_and_can_be_shown_without_a_cache(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_rates_are_kept_for_this_study_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     study = builders.make_study(qualification=1)
     attempt(study, 0, {"q1": "no"})
     assert rates_of(study)[0].questions[0].accepted == 0
@@ -92,14 +88,6 @@ def test_rates_are_kept_for_this_study_alone_and_can_be_shown_without_a_cache(
     with monkeypatch.context() as unkept:
         unkept.setattr(rates, "_worked_out", lambda *_args: ({}, {}, {}))
         assert rates_of(anew)[0].questions == [], "an id may be another study's in a database made anew"
-
-    def away(*_args: object, **_named: object) -> None:
-        raise RedisConnectionError("no Redis here")
-
-    monkeypatch.setattr(type(caches["shared"]), "get", away)
-    monkeypatch.setattr(type(caches["shared"]), "set", away)
-    assert rates_of(study)[0].questions[0].attempts == 1
-    assert "cannot be read" in caplog.text
 
 
 def test_rounds_are_counted_apart_and_those_nobody_took_are_there() -> None:

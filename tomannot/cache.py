@@ -1,0 +1,58 @@
+"""The cache that all processes share, in Redis: figures, progress, counters. No page fails for want of it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from django.core.cache.backends.redis import RedisCache
+from redis.exceptions import RedisError
+
+logger = logging.getLogger(__name__)
+
+
+class ForgivingRedisCache(RedisCache):
+    """Django's, but a Redis that does not answer is an empty cache that keeps nothing, with a warning.
+
+    Nothing that must not be lost stands in it. Then whatever can be added is new and nothing is found, so
+    figures are worked out or missing, and nothing is limited (:mod:`accounts.limits`).
+    """
+
+    def add(self, *args: Any, **named: Any) -> bool:
+        return bool(_answer(super().add, True, *args, **named))
+
+    def get(self, key: Any, default: Any = None, version: int | None = None) -> Any:
+        return _answer(super().get, default, key, default, version)
+
+    def set(self, *args: Any, **named: Any) -> None:
+        _answer(super().set, None, *args, **named)
+
+    def touch(self, *args: Any, **named: Any) -> bool:
+        return bool(_answer(super().touch, False, *args, **named))
+
+    def delete(self, *args: Any, **named: Any) -> bool:
+        return bool(_answer(super().delete, False, *args, **named))
+
+    def get_many(self, *args: Any, **named: Any) -> dict[Any, Any]:
+        found: dict[Any, Any] = _answer(super().get_many, {}, *args, **named)
+        return found
+
+    def set_many(self, data: dict[Any, Any], *args: Any, **named: Any) -> list[Any]:
+        failed: list[Any] = _answer(super().set_many, [*data], data, *args, **named)
+        return failed
+
+    def incr(self, key: Any, *args: Any, **named: Any) -> int:
+        """Raises ValueError when there is nothing under this key to count up, as everywhere in Django."""
+        counted: int | None = _answer(super().incr, None, key, *args, **named)
+        if counted is None:
+            raise ValueError(f"There is no number under {key!r}: Redis does not answer.")
+        return counted
+
+
+def _answer(operation: Callable[..., Any], otherwise: Any, *args: Any, **named: Any) -> Any:
+    try:
+        return operation(*args, **named)
+    except RedisError as error:
+        logger.warning("Redis does not answer, so the cache is empty for now: %s", error)
+        return otherwise
