@@ -47,8 +47,10 @@
     if (goal >= 0 && goal <= rows.length) goTo(rows[goal]);
   };
 
-  // The instructions open in place, at the examples of the question at hand, and lead back to it.
+  // The instructions open above the story, or beside it where there is room (tomannot.css), at the examples
+  // of the question at hand, and lead back to it.
   const panel = one(".panel");
+  const beside = matchMedia("(min-width: 70rem)");
   let before;
   const openInstructions = (target) => {
     const focus = document.activeElement;
@@ -57,7 +59,8 @@
     if (examples) examples.open = true;
     panel.open = true;
     one("summary", examples ?? panel).focus({ preventScroll: true });
-    (examples ?? panel).scrollIntoView();
+    if (beside.matches) panel.scrollTo(0, examples?.offsetTop ?? 0);
+    else (examples ?? panel).scrollIntoView();
   };
   const closeInstructions = () => {
     const inside = panel.contains(document.activeElement);
@@ -142,7 +145,7 @@
     hide(one("[data-not-saved]"), detail.shouldSwap);
   });
   document.addEventListener("htmx:afterSwap", () => {
-    if (panel) panel.open = false;
+    if (panel && !beside.matches) panel.open = false;
     before = null;
     const heading = one("#work h1");
     document.title = document.title.replace(/^.*?(?= · )/s, () => heading.textContent.trim());

@@ -14,7 +14,7 @@ from tests import builders
 from tests.browser.conftest import OpenWindow
 from tests.browser.pages import OWN, start_test
 from tests.browser.test_submitting import at_first_story
-from tests.browser.windows import DESKTOP, Window, stories_path
+from tests.browser.windows import DESKTOP, PHONE, Window, stories_path
 
 pytestmark = pytest.mark.browser
 
@@ -209,11 +209,19 @@ def test_a_place_that_was_left_by_mouse_is_not_gone_back_to(at_work: Window) -> 
     expect(summary).to_be_focused()
 
 
-def test_the_next_story_has_its_instructions_closed(at_work: Window) -> None:
-    press(at_work, "1", "1", "1", "1", "?")
-    at_work.button("Save and continue").click()
-    expect(at_work.heading).to_have_text("Story 2")
-    expect(at_work.page.locator(INSTRUCTIONS)).not_to_have_attribute("open", "")
+def test_the_next_story_closes_instructions_above_it_and_keeps_those_beside_it(at_work: Window) -> None:
+    panel, form = at_work.page.locator(INSTRUCTIONS), at_work.page.locator("[data-answers]")
+    place = "form => [form.getBoundingClientRect().y, form.clientWidth, form.clientHeight]"
+    before = form.evaluate(place)
+    press(at_work, "?")
+    assert form.evaluate(place) == pytest.approx(before, abs=1)
+    for story, size in ((2, DESKTOP), (3, PHONE)):
+        at_work.page.set_viewport_size(size)
+        at_work.choose(**builders.ALL_YES)
+        at_work.button("Save and continue").click()
+        expect(at_work.heading).to_have_text(f"Story {story}")
+        expect(panel.locator(":scope > summary")).to_be_visible()
+        assert panel.evaluate("panel => panel.open") == (size == DESKTOP)
     press(at_work, "?", "Escape")
     expect(at_work.heading).to_be_focused()
 
