@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,6 +13,8 @@ WIDTH = 640
 """CSS pixels of a chart that stands alone; on a page it is as wide as there is room."""
 TITLE_LETTERS, CAPTION_LETTERS, LABEL_LETTERS = 72, 100, 20
 """Where lines are broken: Vega breaks none by itself."""
+LINE = 14
+"""Pixels between the lines of a label: two more than its letters are high, as Vega has it."""
 
 Kind = Literal["text", "count", "share", "number", "time"]
 Row = Mapping[str, Any]
@@ -71,10 +73,26 @@ def in_lines(name: str) -> str:
     return "\n".join([*(line.removesuffix(" ") for line in lines[:-1]), lines[-1]])
 
 
+def row_height(labels: Iterable[str]) -> int:
+    """Pixels of a row in which the longest of the labels (of :func:`in_lines`) fits, with room around it."""
+    lines = max((label.count("\n") + 1 for label in labels), default=1)
+    return max(34, lines * LINE + 10)
+
+
 def named(field: str, *, title: str | None = None, sort: Sequence[str] | None = None) -> dict[str, Any]:
-    """The encoding of names, one per line of the chart, in the order of the rows."""
-    broken = {"labelExpr": "split(datum.label, '\\n')", "ticks": False, "domain": False, "labelPadding": 10}
-    return {"field": field, "type": "nominal", "sort": sort, "title": title, "axis": broken}
+    """The encoding of names, one per line of the chart, in the order of the rows.
+
+    Vega puts the first line of a label beside its mark: labels are moved up by half of the others.
+    """
+    up = f"{-LINE / 2:g} * (length(split(datum.label, '\\n')) - 1)"
+    axis = {
+        "labelExpr": "split(datum.label, '\\n')",
+        "labelOffset": {"condition": {"test": "true", "expr": up}, "value": 0},
+        "ticks": False,
+        "domain": False,
+        "labelPadding": 10,
+    }
+    return {"field": field, "type": "nominal", "sort": sort, "title": title, "axis": axis}
 
 
 def share_axis(title: str, *, lowest: float = 0.0) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dashboard.charts.base import Column, Row, in_lines, named, share_axis, tooltips
+from dashboard.charts.base import Column, Row, in_lines, named, row_height, share_axis, tooltips
 from publishing.baseline.accuracy import wilson
 
 INTERVAL_MARK = {"type": "rule", "strokeWidth": 2, "strokeCap": "round"}
@@ -30,15 +30,20 @@ def without_interval(row: Row) -> dict[str, Any]:
     return {**row, "low": None, "high": None}
 
 
-def one_each(axis: str, columns: Sequence[Column], *, whole: float | None) -> dict[str, Any]:
-    """A dot per row of :func:`with_share`, with its interval if any; ``whole`` is a line through all."""
+def one_each(
+    axis: str, columns: Sequence[Column], *, rows: Sequence[Row], whole: float | None
+) -> dict[str, Any]:
+    """A dot for each of ``rows`` (of :func:`with_share`), with its interval if any.
+
+    ``whole`` is a line through all.
+    """
     x = {"field": "share", **share_axis(axis)}
     y = named("label")
     line = {"type": "rule", "strokeDash": [4, 4], "style": "reference"}
     reference = {"mark": line, "encoding": {"x": {**share_axis(axis), "datum": whole}}}
     interval = {"y": y, "x": {**x, "field": "low"}, "x2": {"field": "high"}}
     return {
-        "height": {"step": 34},
+        "height": {"step": row_height(row["label"] for row in rows)},
         "transform": [{"filter": "isValid(datum.share)"}],
         "layer": [
             *([reference] if whole is not None else []),

@@ -95,7 +95,7 @@ def retention(name: str, title: str, what: str, rows: Iterable[Mapping[str, Any]
         ),
         columns=columns,
         rows=found,
-        drawing=one_each(_("Kept"), columns, whole=kept / complete if complete else None),
+        drawing=one_each(_("Kept"), columns, rows=found, whole=kept / complete if complete else None),
     )
 
 
@@ -132,7 +132,7 @@ def kept_by_filter(filters: Sequence[Mapping[str, Any]], *, stories: int) -> Cha
         ),
         columns=columns,
         rows=rows,
-        drawing=one_each(_("Kept"), columns, whole=None),
+        drawing=one_each(_("Kept"), columns, rows=rows, whole=None),
     )
 
 
