@@ -112,6 +112,11 @@ urlpatterns = [
         recruitment.change_campaign,
         name="change_campaign",
     ),
+    path(
+        "studies/<slug:slug>/recruitment/<int:number>/discard/",
+        recruitment.discard_campaign,
+        name="discard_campaign",
+    ),
     path("studies/<slug:slug>/recruitment/<int:number>/work/", work.work, name="work"),
     path(
         "studies/<slug:slug>/recruitment/<int:number>/<str:move>/",

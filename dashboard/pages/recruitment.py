@@ -185,6 +185,19 @@ def _offered(found: Campaign) -> tuple[str, ...]:
 
 @require_POST
 @study_page(post=Right.CHANGE)
+def discard_campaign(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """Delete a draft."""
+    try:
+        actions.discard_campaign(campaign=_campaign(study, number), by=signed_in(request), now=timezone.now())
+    except RecruitmentError as error:
+        messages.error(request, str(error))
+        return redirect("dashboard:campaign", slug=study.slug, number=number)
+    messages.success(request, _("The draft of campaign %(number)s is discarded.") % {"number": number})
+    return redirect("dashboard:recruitment", slug=study.slug)
+
+
+@require_POST
+@study_page(post=Right.CHANGE)
 def move_campaign(request: HttpRequest, study: Study, number: int, move: str) -> HttpResponse:
     """Start, pause, resume or end a campaign, go on with putting it up, or ask the platform now."""
     found = _campaign(study, number)

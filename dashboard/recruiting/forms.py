@@ -28,6 +28,19 @@ MINUTES_OF_A_STORY = Decimal(1)
 STORIES_PER_VISIT = {"mturk": 1, "prolific": 20}
 SEATS_PER_HIT = 3
 """As the published procedure has it; from 10 on Mechanical Turk charged twice the fee."""
+ONLY_MTURK = ("masters_only", "keywords", "days_open", "days_to_review")
+"""Prolific offers a study until its places are taken, and approves after a time of its own."""
+OF_A_TEST = {
+    "seats": (
+        _("People"),
+        _("How many may take the test. Filled in: as many as in the published procedure."),
+    ),
+    "approves_by_itself": (
+        _("Approve confirmed tests without asking me"),
+        _("Everybody who hands the test in is paid, whether they pass or not."),
+    ),
+}
+"""What the form says in other words where people take a test."""
 
 
 class CampaignForm(StudyForm):
@@ -121,15 +134,20 @@ class CampaignForm(StudyForm):
         self.platform, self.purpose = platform, purpose
         for name in self._not_asked():
             del self.fields[name]
+        if purpose == Campaign.Purpose.TEST:
+            for name, (label, help_text) in OF_A_TEST.items():
+                self.fields[name].label, self.fields[name].help_text = label, help_text
         for field in self.fields.values():
             if isinstance(field, forms.BooleanField):
                 field.widget.attrs.pop("class", None)
 
     def _not_asked(self) -> list[str]:
-        names = [] if self.purpose == Campaign.Purpose.STORIES else ["stories_per_visit"]
+        """Fields that mean nothing to this platform, or for this purpose."""
+        is_test = self.purpose == Campaign.Purpose.TEST
+        names = ["stories_per_visit", "counts_at_once"] if is_test else []
         if has_one_posting(self.platform, self.purpose):
             names.append("seats_per_posting")
-        return names if self.platform == MTURK else [*names, "masters_only", "keywords"]
+        return names if self.platform == MTURK else [*names, *ONLY_MTURK]
 
     @classmethod
     def of(cls, study: Study, *, platform: str, purpose: str, data: Any = None) -> CampaignForm:

@@ -4,6 +4,7 @@ from recruitment.actions.campaigns import (
     CampaignSettings,
     change_campaign,
     create_campaign,
+    discard_campaign,
     start_campaign,
 )
 from recruitment.actions.draining import campaigns_with_due, send_due
@@ -66,6 +67,7 @@ __all__ = [
     "confirm_address",
     "confirm_by_hand",
     "create_campaign",
+    "discard_campaign",
     "due_grants",
     "due_payments",
     "end_campaign",

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import Max, ProtectedError
 from django.utils.translation import gettext as _
 
 from accounts.models import PlatformIdentity, User
@@ -93,6 +93,26 @@ def change_campaign(
     campaign.save()
     record_change(campaign=campaign, type=Event.Type.CAMPAIGN_CHANGED, by=by, now=now, note="settings")
     return campaign
+
+
+@transaction.atomic
+def discard_campaign(*, campaign: Campaign, by: User | None, now: datetime) -> None:
+    """Delete a draft, of which nothing is on the platform; the log keeps that there was one.
+
+    Raises :class:`CannotRecruit` for a campaign that has been started: what of it may be there is ended.
+    """
+    campaign = lock_campaign(campaign)
+    started = CannotRecruit(
+        _("This campaign has been started, so part of it may be on the platform: end it instead.")
+    )
+    if campaign.state != State.DRAFT:
+        raise started
+    note = f"draft discarded: {campaign.title}"
+    record_change(campaign=campaign, type=Event.Type.CAMPAIGN_CHANGED, by=by, now=now, note=note)
+    try:
+        campaign.delete()
+    except ProtectedError as error:  # something is known of it after all
+        raise started from error
 
 
 def _values(settings: CampaignSettings) -> dict[str, Any]:

@@ -312,12 +312,19 @@ def check_state(campaign: Campaign, *states: Campaign.State) -> None:
 
 
 def lock_campaign(campaign: Campaign) -> Campaign:
-    """The campaign as it is, which nobody else changes before the transaction ends."""
-    return (
+    """The campaign as it is, which nobody else changes before the transaction ends.
+
+    Raises :class:`CannotRecruit` for a draft that somebody has discarded meanwhile.
+    """
+    found = (
         Campaign.objects.select_for_update(of=("self",), no_key=True)
         .select_related("study")
-        .get(pk=campaign.pk)
+        .filter(pk=campaign.pk)
+        .first()
     )
+    if found is None:
+        raise CannotRecruit(_("Somebody has just discarded this draft. Nothing was changed."))
+    return found
 
 
 def record_change(

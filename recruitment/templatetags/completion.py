@@ -13,6 +13,7 @@ from annotation.models import Enrollment, Study
 from recruitment.links import personal_link
 from recruitment.models import JoinLink
 from recruitment.queries import completion_of, visit_of, way_out_of
+from recruitment.unpaid import unpaid_of
 from recruitment.ways_back import ending_of
 
 register = template.Library()
@@ -52,6 +53,12 @@ def own_link(context: Context, enrollment: Enrollment) -> dict[str, Any]:
         return {"by_platform": True}
     joins = JoinLink.objects.filter(study=enrollment.study_id).exists()
     return {"link": personal_link(enrollment), "joins": joins}
+
+
+@register.inclusion_tag("recruitment/_unpaid.html")
+def unpaid(enrollment: Enrollment) -> dict[str, Any]:
+    """What a platform has still to pay the person, which nobody could have paid once they are forgotten."""
+    return {"unpaid": unpaid_of(enrollment.annotator)}
 
 
 def _offer(context: Context) -> dict[str, Any] | None:

@@ -19,8 +19,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.actions import ensure_researcher
-from annotation.models import Study
+from annotation.models import Event, Study
 from dashboard.recruiting import figures
+from dashboard.recruiting.forms import ONLY_MTURK
 from recruitment import actions, tasks
 from recruitment.marketplace import NotConfigured
 from recruitment.models import Campaign, Difference, Grant, Payment, PaymentOrder, Submission
@@ -132,6 +133,50 @@ def test_from_the_form_to_a_campaign_that_people_see(
     tasks.carry_out(campaign.pk)
     assert "1 · Mechanical Turk · stories ended 9 pieces of work offered" in words(boss, "recruitment")
     assert boss.post(address("move_campaign", 1, "burn")).status_code == 404
+
+
+def test_a_draft_is_discarded_and_what_was_started_is_not(
+    study: Study, boss: Client, double: MTurkDouble, queued: list[tuple[str, list[Any]]]
+) -> None:
+    make_campaign(study)
+    assert "campaign 1 is discarded" in said(boss, "discard_campaign", 1)
+    assert "There is no campaign yet" in words(boss, "recruitment")
+    logged = Event.objects.filter(subject="main-1").order_by("pk").values_list("type", "note")
+    assert list(logged) == [
+        ("campaign_created", "mturk"),
+        ("campaign_changed", "draft discarded: Judge short stories"),
+    ]
+    draft = make_campaign(study)
+    said(boss, "move_campaign", 1, "start")
+    assert "end it instead" in said(boss, "discard_campaign", 1)
+    draft.refresh_from_db()
+    assert "Discard the draft" not in words(boss, "campaign", 1)
+
+
+def test_the_form_asks_for_nothing_that_does_nothing(study: Study, boss: Client) -> None:
+    everywhere = {
+        "title",
+        "description",
+        "seats",
+        "reward",
+        "currency",
+        "minutes_expected",
+        "minutes_allowed",
+    }
+    everywhere |= {"approved_percent", "approved_work", "countries", "approves_by_itself"}
+    of_stories, of_mturk = {"stories_per_visit", "counts_at_once"}, {*ONLY_MTURK}
+    for platform, purpose, more in (
+        ("prolific", "test", set()),
+        ("prolific", "stories", of_stories),
+        ("mturk", "test", of_mturk),
+        ("mturk", "stories", of_stories | of_mturk | {"seats_per_posting"}),
+    ):
+        form = boss.get(address("new_campaign", platform, purpose)).context["form"]
+        assert set(form.fields) == everywhere | more
+    assert "whether they pass or not" in words(boss, "new_campaign", "prolific", "test")
+    assert "Enter it in the set-up first" not in words(boss, "new_campaign", "prolific", "test")
+    Study.objects.update(pay_rate=None)
+    assert "Enter it in the set-up first" in words(boss, "new_campaign", "prolific", "test")
 
 
 def test_a_campaign_whose_days_are_over_says_so(

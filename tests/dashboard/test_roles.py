@@ -81,6 +81,7 @@ PAGES: dict[str, tuple[Right | None, Right | None, tuple[str, ...]]] = {
     "new_campaign": (Right.CHANGE, Right.CHANGE, ("prolific", "stories")),
     "campaign": (Right.LOOK, None, ("1",)),
     "change_campaign": (Right.CHANGE, Right.CHANGE, ("1",)),
+    "discard_campaign": (None, Right.CHANGE, ("1",)),
     "work": (Right.LOOK, None, ("1",)),
     "decide_work": (None, Right.CHANGE, (WORK,)),
     "send_again": (None, Right.CHANGE, (PAYMENT,)),

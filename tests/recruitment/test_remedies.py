@@ -22,6 +22,7 @@ from recruitment.models import Difference, Payment, Submission, Visit
 from recruitment.reconciliation.cases import cases_of
 from recruitment.reconciliation.remedies import Case, Way, ways_of
 from tests import builders
+from tests.annotation.pages import token_of
 from tests.doubles.mturk.server import MTurkDouble
 from tests.recruitment.handed_in import Desk
 
@@ -128,12 +129,20 @@ def test_other_work_of_the_person_carries_the_bonus(desk: Desk, boss: User) -> N
     assert desk.charges("bonus") == [("0.25", "0.05")]
 
 
-def test_a_bonus_for_somebody_who_is_forgotten_meanwhile_is_shown_as_that(desk: Desk, boss: User) -> None:
-    work = desk.hand_in()
+@pytest.mark.usefixtures("client")
+def test_a_bonus_for_somebody_who_is_forgotten_meanwhile_is_shown_to_both(desk: Desk, boss: User) -> None:
+    unheard, work = desk.come(), desk.hand_in()
+    actions.send_to_hand_in(visit=unheard, now=timezone.now())
+    assert work.visit is not None
+    leaving = [f"/work/{token_of(visit.enrollment)}/forget/" for visit in (unheard, work.visit)]
+    for page in leaving:
+        assert "1 payment, 0.25 USD" in Client().get(page).content.decode()
     desk.send(actions.approve(submission=work, by=None, now=timezone.now()))
+    assert "not been paid" not in Client().get(leaving[1]).content.decode()
     bonus = actions.give_bonus(
         submission=work, amount=Decimal("0.40"), reason="Thank you.", by=boss, now=timezone.now()
     )
+    assert "1 payment, 0.40 USD" in Client().get(leaving[1]).content.decode()
     annotation_actions.forget(annotator=work.annotator, now=timezone.now())
     client = Client()
     client.force_login(boss)
