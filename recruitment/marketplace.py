@@ -226,9 +226,6 @@ class Marketplace(Protocol):
     def estimate(self, offer: Offer) -> Estimate:
         """The cost of the offer by the platform's own rules. Creates nothing."""
 
-    def fee(self, offer: Offer, amount: Decimal, *, is_bonus: bool) -> Decimal:
-        """What the platform charges on top of one reward or bonus of this amount, in whole cents."""
-
     def balance(self) -> Decimal | None:
         """What the account can spend; None where the platform does not say."""
 
@@ -290,6 +287,3 @@ class Marketplace(Protocol):
 
     def remove_from_group(self, group: str, person: str) -> None:
         """Take a person out of it."""
-
-    def members(self, group: str) -> set[str]:
-        """The platform's ids of everybody in it."""

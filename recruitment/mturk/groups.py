@@ -68,10 +68,3 @@ class Groups:
         except Refused as error:
             if error.code not in (errors.NO_QUALIFICATION, errors.WRONG_QUALIFICATION_STATE):
                 raise
-
-    def members(self, group: str) -> set[str]:
-        """The worker ids of all who have it."""
-        rows = self._api.everything(
-            "ListWorkersWithQualificationType", "Qualifications", QualificationTypeId=group, Status="Granted"
-        )
-        return {str(row["WorkerId"]) for row in rows}

@@ -81,11 +81,6 @@ class MechanicalTurk:
         self._check(offer)
         return fees.estimate(offer)
 
-    def fee(self, offer: Offer, amount: Decimal, *, is_bonus: bool) -> Decimal:
-        if is_bonus:
-            return fees.bonus_fee(amount)
-        return fees.reward_fee(amount, seats=offer.seats_per_posting, masters=offer.masters_only)
-
     def balance(self) -> Decimal | None:
         return Decimal(self._api.call("GetAccountBalance")["AvailableBalance"])
 
@@ -142,9 +137,6 @@ class MechanicalTurk:
 
     def remove_from_group(self, group: str, person: str) -> None:
         self._groups.remove(group, person)
-
-    def members(self, group: str) -> set[str]:
-        return self._groups.members(group)
 
     def _check(self, offer: Offer) -> None:
         """Refuse, before anything is made, what Mechanical Turk would refuse later or take otherwise."""

@@ -110,12 +110,6 @@ class Prolific:
             available=amount_of(balance["available_balance"]),
         )
 
-    def fee(self, offer: Offer, amount: Decimal, *, is_bonus: bool) -> Decimal:
-        """Prolific takes the same share of rewards and bonuses, which depends on the account: it is asked."""
-        asked = {"reward": cents(amount), "total_available_places": 1}
-        said = self.client.post("/study-cost-calculator/", asked, repeatable=True)
-        return amount_of(said["total_cost"]) - amount
-
     def balance(self) -> Decimal | None:
         """What the workspace has, without what studies that are out may still cost."""
         said = self.client.get(f"/workspaces/{self.workspace}/balance/")
@@ -149,10 +143,6 @@ class Prolific:
 
     def remove_from_group(self, group: str, person: str) -> None:
         self.client.delete(f"/participant-groups/{group}/participants/", {"participant_ids": [person]})
-
-    def members(self, group: str) -> set[str]:
-        found = self.client.get(f"/participant-groups/{group}/participants/")
-        return {row["participant_id"] for row in found["results"]}
 
     # -- the study
 

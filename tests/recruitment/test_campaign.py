@@ -24,10 +24,12 @@ from recruitment.campaigns import offer_of
 from recruitment.marketplace import Group, Marketplace, Unreachable
 from recruitment.models import Campaign, Difference, Grant, Payment, Submission, Visit
 from recruitment.mturk.actions import take_hint
+from recruitment.mturk.fees import reward_fee
 from recruitment.mturk.notifications import read_notification
 from recruitment.reconciliation.queries import unsettled_visits
 from tests import builders
 from tests.doubles.mturk.client import marketplace_for
+from tests.doubles.mturk.qualifications import members
 from tests.doubles.mturk.server import KEY_ID, SECRET, MTurkDouble
 from tests.recruitment.campaigns import STORIES, TEST, make_campaign
 from tests.recruitment.crowd import Workers
@@ -116,9 +118,8 @@ def test_a_campaign_is_paid_and_counted_to_the_last_cent_and_vote(double: MTurkD
             break
     actions.end_campaign(campaign=test, by=None, now=world.now())
     until_done(actions.carry_out, campaign=test, marketplace=marketplace, now=world.now())
-    double.faults.rate = 0.0
-    assert marketplace.members(Campaign.objects.get(pk=test.pk).qualified_group) == crowd.tally.passed
-    double.faults.rate = FAULTS
+    qualified = Campaign.objects.get(pk=test.pk).qualified_group
+    assert members(double.world, qualified) == crowd.tally.passed
     assert workers_of(Group.QUALIFIED) == crowd.tally.passed
     assert len(crowd.tally.passed) >= 3
 
@@ -198,8 +199,8 @@ def check_money(double: MTurkDouble, campaigns: list[Campaign], crowd: Workers, 
     expected = Decimal(0)
     for payment in Payment.objects.select_related("submission__campaign__study"):
         campaign = payment.submission.campaign
-        is_bonus = payment.kind != Payment.Kind.APPROVAL
-        expected += payment.amount + marketplace.fee(offer_of(campaign), payment.amount, is_bonus=is_bonus)
+        seats = campaign.seats_per_posting if payment.kind == Payment.Kind.APPROVAL else 1
+        expected += payment.amount + reward_fee(payment.amount, seats=seats, masters=False)
     assert spent == expected
     for campaign in campaigns:
         estimate = marketplace.estimate(offer_of(campaign))

@@ -135,6 +135,12 @@ def list_workers_with_qualification_type(world: World, params: Params) -> dict[s
     return page("Qualifications", rows, params)
 
 
+def members(world: World, kind: str) -> set[str]:
+    """The ids of the workers who have a qualification: for tests, who ask the double and not its protocol."""
+    rows = world.grants.values()
+    return {row.worker_id for row in rows if row.qualification_type_id == kind and row.status == "Granted"}
+
+
 @operation
 def notify_workers(world: World, params: Params) -> dict[str, Any]:
     """Only workers whose work was approved or rejected can be written to; the others come back by name."""

@@ -27,6 +27,7 @@ from tests.doubles.mturk import account
 from tests.doubles.mturk.client import marketplace_for
 from tests.doubles.mturk.crowd import Refused as WorkerRefused
 from tests.doubles.mturk.faults import Fault
+from tests.doubles.mturk.qualifications import members
 from tests.doubles.mturk.rows import Assignment, Worker
 from tests.doubles.mturk.server import MTurkDouble
 from tests.recruitment.mturk.offers import offer
@@ -135,7 +136,7 @@ def test_only_those_who_may_see_the_hits_and_groups_are_given_once(
         turk.add_to_group(qualified, person)
     turk.add_to_group(incomplete, left)
 
-    assert turk.members(qualified) == {passed, left, poor}
+    assert members(double.world, qualified) == {passed, left, poor}
     assert [double.crowd.available(one) for one in (passed, left, stranger, poor)] == [[hit], [], [], []]
     for _ in range(2):
         turk.remove_from_group(incomplete, left)
@@ -328,9 +329,9 @@ def test_a_campaign_comes_out_even_though_every_fifth_call_goes_wrong(seed: int)
         assert len(set(hits)) == len(hits) == len(double.world.hits.values()) == 20
         assert set(charges) == {(kind, work.assignment_id) for work in works for kind in ("reward", "bonus")}
         assert set(charges.values()) == {1}
-        bonuses = len(works) * (Decimal("0.40") + turk.fee(wanted, Decimal("0.40"), is_bonus=True))
+        bonuses = len(works) * Decimal("0.48")
         assert account.spent(double.world) == turk.estimate(wanted).total + bonuses
-        assert turk.members(qualified) == {work.worker_id for work in works}
+        assert members(double.world, qualified) == {work.worker_id for work in works}
         assert {work.status for work in turk.work(kind, hits)} == {Status.APPROVED}
         assert {fault for _, fault in double.faults.struck} == set(Fault)
     assert double.defects == []

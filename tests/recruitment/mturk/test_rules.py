@@ -85,9 +85,6 @@ def test_the_estimate_is_the_price_pages_to_the_cent(
 
     assert estimate.total == Decimal(total)
     assert sum(line.amount for line in estimate.lines) == estimate.total
-    assert [fees.bonus_fee(Decimal(amount)) for amount in ("0.01", "0.13", "1.00")] == [
-        Decimal(fee) for fee in ("0.01", "0.03", "0.20")
-    ]
 
 
 def response(code: str, message: str, turk: str = "", status: int = 400) -> dict[str, Any]:
