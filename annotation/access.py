@@ -50,7 +50,7 @@ def annotator_page(view: AnnotatorView[P]) -> Callable[..., HttpResponse]:
         enrollment, session = get_person(claim.enrollment_id), _session_of(claim)
         if enrollment.link_version != claim.link_version:
             return _dead_link(request, _revoked(enrollment), session)
-        request.work_session = session  # type: ignore[attr-defined]
+        _set_session(request, session)
         response = view(request, enrollment, *args, **kwargs)
         return may_be_framed(response) if session and session.framed else response
 
@@ -82,6 +82,11 @@ def work_session(request: HttpRequest) -> WorkSession | None:
     return session
 
 
+def _set_session(request: HttpRequest, session: WorkSession | None) -> None:
+    """Say of which visit a request is: the one place that does, for :func:`work_session` to read."""
+    request.work_session = session  # type: ignore[attr-defined]
+
+
 def session_id(request: HttpRequest) -> int | None:
     """The number of :func:`work_session`."""
     session = work_session(request)
@@ -91,7 +96,7 @@ def session_id(request: HttpRequest) -> int | None:
 def keep_session(request: HttpRequest, newer: WorkSession | None) -> None:
     """From here on the page shows the work session as it is after an answer, if that was given in it."""
     if newer and newer.pk == session_id(request):
-        request.work_session = newer  # type: ignore[attr-defined]
+        _set_session(request, newer)
 
 
 def may_be_framed(response: HttpResponse) -> HttpResponse:
@@ -198,7 +203,7 @@ def _dead_link(request: HttpRequest, problem: LinkProblem, session: WorkSession 
     """The page for a visit's address that is over: also in its frame, where the browser shows no other."""
     if session is None or not session.framed:
         return link_problem(request, problem)
-    request.work_session = session  # type: ignore[attr-defined]
+    _set_session(request, session)
     status, heading, text = problem.value
     text = text if problem is LinkProblem.FORGOTTEN else _OPEN_AGAIN
     lost = gettext("What you have just sent was not saved.") if request.POST else ""
