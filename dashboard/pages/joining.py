@@ -16,7 +16,7 @@ from dashboard.recruiting.owed import CameBy, columns_of, owed_rows, owed_to
 from dashboard.spreadsheets import csv_stream
 from recruitment import actions
 from recruitment.join_platforms import PLATFORMS
-from recruitment.joining import InvalidJoinLink
+from recruitment.joining import InvalidJoinLink, own_source
 from recruitment.links import join_address_of
 from recruitment.models import JoinLink
 from recruitment.queries import came_by, check_code
@@ -51,6 +51,7 @@ def joining(request: HttpRequest, study: Study) -> HttpResponse:
         "link": link,
         "addresses": addresses(link) if link else None,
         "try_address": join_address_of(link, "try-1") if link else "",
+        "is_own": link is not None and link.source == own_source(study.pk),
         "people": came_by(link).count() if link else 0,
         "is_over": link is not None and link.closes_at is not None and link.closes_at <= timezone.now(),
         "ways": CameBy.choices,
