@@ -51,7 +51,10 @@ class TokenForm(forms.Form):
     )
     scopes = forms.MultipleChoiceField(
         label=gettext_lazy("What it is for"),
-        choices=[(scope.value, format_lazy("{} ({})", scope.label, scope.value)) for scope in ApiToken.Scope],
+        choices=[
+            (scope.value, format_lazy(gettext_lazy("{words} ({name})"), words=scope.label, name=scope.value))
+            for scope in ApiToken.Scope
+        ],
         help_text=gettext_lazy("It never opens more than you may do yourself at that moment."),
         widget=forms.CheckboxSelectMultiple,
     )

@@ -403,7 +403,7 @@ def test_how_many_stories_are_needed_is_counted_rarely_and_right_after_a_while(
     study = builders.make_study(stories=3, votes_per_story=1)
     (person,) = builders.qualified(study)
     monkeypatch.setattr(common, "COUNT_SECONDS", 0.3)
-    name = "Stories the study still needs answers to"
+    name = "Stories that are free for an answer now"
     assert fact(at(person, "you/"), name) == "3"
     builders.vote(person)
     with CaptureQueriesContext(connection) as captured:
@@ -417,7 +417,7 @@ def test_how_many_stories_are_needed_is_counted_rarely_and_right_after_a_while(
 
 def test_studies_do_not_share_the_number_of_stories_needed(study: Study) -> None:
     other = builders.make_study("other", stories=7)
-    name = "Stories the study still needs answers to"
+    name = "Stories that are free for an answer now"
     assert fact(at(builders.qualified(study)[0], "you/"), name) == "3"
     assert fact(at(builders.qualified(other)[0], "you/"), name) == "7"
 
@@ -448,4 +448,4 @@ def test_no_more_stories_are_promised_than_the_study_has() -> None:
     (person,) = builders.qualified(builders.make_study(stories=3, pay_rate=Decimal("15.00"), qualification=1))
     assert "0 saved · up to 3 more for you" in at(person, "stories/").document.text_content()
     answer(person, after=ago(1), seconds=20)
-    assert "Pay for the test comes on top." in at(person, "you/").document.text_content()
+    assert "Your pay for the test" in at(person, "you/").document.text_content()

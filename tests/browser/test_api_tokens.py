@@ -24,6 +24,7 @@ def test_a_token_is_made_copied_used_and_revoked(
     window.page.get_by_role("link", name="API tokens").click()
     expect(window.heading).to_have_text("API tokens")
     window.page.get_by_label("Name", exact=True).fill("nightly export")
+    window.page.get_by_label("Your password", exact=True).fill(researcher[1])
     window.button("Make the token").click()
     expect(window.page.get_by_role("alert")).to_be_visible()
     assert_good(window)

@@ -179,17 +179,26 @@ def test_a_suspended_person_reads_why(window: Window, person: Enrollment) -> Non
 
 
 @by_size
-def test_checking_a_code(
+def test_making_a_join_link_and_checking_a_code(
     open_window: OpenWindow, researcher: tuple[str, str], person: Enrollment, size: ViewportSize
 ) -> None:
-    study = with_join_link(person.study)
+    study = person.study
     window = open_window(viewport=size)
     sign_in(window, researcher)
     window.page.goto(reverse("dashboard:joining", args=[study.slug]))
     expect(window.heading).to_have_text("Join link and codes")
+    window.link("Make a join link").click()
+    window.link("SONA").click()
+    window.page.get_by_label("The way back for who has answered stories").fill(
+        "https://school.sona-systems.com/credit?survey_code={participant}"
+    )
+    expect(window.page.get_by_text("credit?survey_code=participant-1")).to_be_visible()
+    assert_good(window)
+    window.button("Save the join link").click()
+    expect(window.page.locator("#join-address")).to_contain_text("?survey_code=%SURVEY_CODE%")
     window.page.get_by_label("Code", exact=True).fill(
         completion_code(study.pseudonym_key, person.pk, Outcome.SCREENED_OUT).lower()
     )
     window.button("Check it").click()
-    expect(window.page.get_by_role("status")).to_contain_text("screened out")
+    expect(window.page.get_by_text("screened out")).to_be_visible()
     assert_good(window)

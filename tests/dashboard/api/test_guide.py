@@ -1,4 +1,4 @@
-"""The example in docs/api.md, run as it stands by a Python of its own against a real server."""
+"""The examples in docs/api.md, run as they stand by a Python and a curl of their own against a real server."""
 
 from __future__ import annotations
 
@@ -54,25 +54,35 @@ def worker(transactional_db: None) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("worker")
-def test_the_example_runs_as_it_stands(live_server: LiveServer, settings: Any, tmp_path: Path) -> None:
+def test_the_examples_run_as_they_stand_with_the_scopes_they_name(
+    live_server: LiveServer, settings: Any, tmp_path: Path
+) -> None:
     settings.MEDIA_ROOT = tmp_path / "media"
     study = builders.make_study("main", stories=2, votes_per_story=1)
     builders.answer_everything(builders.qualified(study))
     (tmp_path / "stories.jsonl").write_text(json.dumps(builders.story_row(7)) + "\n")
-    (example,) = blocks(page("docs/api.md"), "python")
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", example],
-        env={
-            **os.environ,
-            "TOMANNOT_URL": live_server.url,
-            "TOMANNOT_TOKEN": Program(member(study)).secret,
-            "TOMANNOT_STUDY": "main",
-        },
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.stderr == ""
-    assert done.stdout.splitlines() == ["imported 1", "2 kept so far", "2 votes count"]
+    guide = page("docs/api.md")
+    (example,), (line,) = blocks(guide, "python"), blocks(guide, "sh")
+    owner, runs = member(study), {}
+    for command, scopes in (
+        ((sys.executable, "-I", "-c", example), ("stories:write", "votes:read")),
+        (("sh", "-c", line.replace("curl ", "curl -sS ")), ("votes:read",)),
+    ):
+        runs[command[0]] = subprocess.run(
+            command,
+            env={
+                **os.environ,
+                "TOMANNOT_URL": live_server.url,
+                "TOMANNOT_TOKEN": Program(owner, scopes).secret,
+                "TOMANNOT_STUDY": "main",
+            },
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert [done.stderr for done in runs.values()] == ["", ""]
+    said = runs[sys.executable].stdout.splitlines()
+    assert said == ["imported 1", "2 kept so far", "2 votes count"]
+    assert (tmp_path / "votes.csv").read_text().count("\n") == 3
