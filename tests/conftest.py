@@ -29,8 +29,14 @@ BROWSER_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome
 PAGE_MILLISECONDS = 10_000
 SHOWS_PAGES = {"client", "admin_client", "live_server", "child_environment"}
 """Fixtures of tests for which ``collectstatic`` must have run."""
-STARTS_PROCESSES = ("tests/bench/", "tests/integration/", "tests/test_demo.py")
-"""Where a test starts the whole of tomannot, or measures it."""
+WORK = {
+    "tests/recruitment/test_campaign.py": 100,
+    "tests/test_demo": 60,
+    "tests/bench/": 30,
+    "tests/integration/": 30,
+    "tests/concurrency/test_storm.py": 30,
+}
+"""Where one test is as much work as many, and as how many: mostly it starts the whole of tomannot."""
 _without_browser: list[str] = []
 
 
@@ -188,8 +194,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if hasattr(config, "workerinput"):
         work = Counter[Path]()
         for item in items:
-            whole_processes = item.nodeid.startswith(STARTS_PROCESSES)
-            work[item.path] += 30 if whole_processes else 6 if item.get_closest_marker("browser") else 1
+            usual = 6 if item.get_closest_marker("browser") else 1
+            work[item.path] += next((much for at, much in WORK.items() if item.nodeid.startswith(at)), usual)
         items.sort(key=lambda item: (-work[item.path], item.path))
 
 
