@@ -65,7 +65,8 @@ def release(request: HttpRequest, slug: str, number: int) -> HttpResponse:
         "unpacked": f"{slug}-{number}",
         "archive_name": f"{download_prefix(found)}.tar",
         "load_snippet": load_snippet(layout_for(found.study.protocol_name), directory=f"{slug}-{number}"),
-        "newer": _newer(found) if found.withdrawn else None,
+        "newer": _standing(found, number__gt=number) if found.withdrawn else None,
+        "older": _standing(found, number__lt=number) if found.withdrawn else None,
     }
     return render(request, "publishing/release.html", context)
 
@@ -134,10 +135,10 @@ def _shown(release: Release) -> dict[str, Any]:
     }
 
 
-def _newer(release: Release) -> dict[str, Any] | None:
-    """The newest release after this one that stands, as pages show it."""
-    later = Release.objects.standing().filter(study=release.study_id, number__gt=release.number)
-    newest = later.select_related("study", "withdrawal").order_by("-number").first()
+def _standing(release: Release, **numbered: int) -> dict[str, Any] | None:
+    """The newest release of the study that stands and is so numbered, as pages show it."""
+    found = Release.objects.standing().filter(study=release.study_id, **numbered)
+    newest = found.select_related("study", "withdrawal").order_by("-number").first()
     return _shown(newest) if newest else None
 
 
