@@ -7,7 +7,7 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from decimal import Decimal
 from urllib.parse import urlencode
 
@@ -34,6 +34,8 @@ from tomannot.processes import Supervisor
 RESEARCHER = "researcher"
 TEST_SEATS = 150
 STORIES_EACH = 5
+LEFT_FOR_YOU = 2
+"""HITs that the simulated workers leave for whoever tries it out."""
 SWEEP_SECONDS = 3.0
 PATIENCE = 300.0
 """Seconds within which the workers' queue must come to rest."""
@@ -67,7 +69,8 @@ def run(chosen: argparse.Namespace, double: MTurkDouble, *, say: Callable[[str],
                 fine = _sum_up(double, study, say=say)
                 if chosen.until_done:
                     return 0 if fine else 1
-                say("Take HITs yourself; what you hand in is paid within seconds. Ctrl-C stops everything.")
+                say("Pass the test and take the HITs that are left; what you hand in is paid within seconds.")
+                say("Ctrl-C stops everything.")
                 while True:
                     supervisor.check()
                     app.send_task(SWEEP)
@@ -127,6 +130,8 @@ def _announce(
     study = test.study.slug
     say(f"Campaigns:        {origin}{reverse('dashboard:recruitment', args=[study])}")
     say(f"  sign in as      {RESEARCHER}, password {password}")
+    answers = reverse("dashboard:round", args=[study, 1])
+    say(f"Answers of the test: {origin}{answers}   (Qualification, Round 1)")
     say(f"Worker site:      {double.url}/?{you}   (you are a worker who may take the test)")
     say(f"The frame:        {double.url}/projects/{hit}/tasks?{you}   (preview of the test)")
 
@@ -142,18 +147,19 @@ def _work(
     _rounds(workers)
     _settle(double, study)
     say(f"{_passed(study)} of them passed")
-    _put_up(study, _stories(study))
-    say("who passed judges stories, five for each HIT")
-    while _rounds(workers):
+    stories = _put_up(study, _stories(study))
+    left = stories.postings.order_by("-number").values_list("remote_id", flat=True)[:LEFT_FOR_YOU]
+    say(f"who passed judges stories, five for each HIT; {LEFT_FOR_YOU} HITs are left for you")
+    while _rounds(workers, set(left)):
         _settle(double, study)
         say(f"{workers.tally.handed_in} HITs handed in, {workers.tally.given_back} given back")
     for problem in workers.tally.problems:
         say(f"problem: {problem}")
 
 
-def _rounds(workers: Workers) -> int:
-    """One round of everybody; how many HITs were taken."""
-    return sum(1 for _worker in workers.round())
+def _rounds(workers: Workers, left: Collection[str] = ()) -> int:
+    """One round of everybody; how many HITs were taken, of which none is among those to be left."""
+    return sum(1 for _worker in workers.round(left))
 
 
 def _settle(double: MTurkDouble, study: Study) -> None:

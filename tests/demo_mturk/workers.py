@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from dashboard.crowd.browser import Browser, Server
@@ -41,10 +41,14 @@ class Workers:
         }
         self.tally = Tally()
 
-    def round(self) -> Iterator[str]:
-        """Everybody in turn takes a few of the HITs they are shown; yields who did, after each."""
+    def round(self, left: Collection[str] = ()) -> Iterator[str]:
+        """Everybody in turn takes a few of the HITs they are shown; yields who did, after each.
+
+        ``left``: HITs that none of them takes.
+        """
         for worker, person in self._people.items():
-            for hit in self._double.crowd.available(worker)[:HITS_IN_A_ROW]:
+            shown = [hit for hit in self._double.crowd.available(worker) if hit not in left]
+            for hit in shown[:HITS_IN_A_ROW]:
                 self._do(hit, worker, person)
                 yield worker
 
