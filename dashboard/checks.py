@@ -10,10 +10,12 @@ from typing import Any
 
 from django.core.cache import caches
 from django.db.models import Count, Exists, OuterRef, Q
+from django.utils.translation import gettext as _
 
 from annotation import checks
 from annotation.models import CheckKey, CheckOption, CheckResult, Event, Story, Study, Vote
 from annotation.protocols.base import field_name
+from annotation.queries import usable_checks
 
 MANY = 20_000
 """Answers to checks; counting more takes long beside a page."""
@@ -94,6 +96,24 @@ def consequences_of(study: Study) -> dict[str, int]:
         warned=Count("enrollment", filter=Q(type=warned), distinct=True),
         suspended=Count("enrollment", filter=Q(type=suspended, note__regex=checks.NOTED), distinct=True),
     )
+
+
+def too_few_checks(study: Study) -> str:
+    """What is missing where a busy person meets more checks than there are; empty where nothing is.
+
+    A person meets one in so many stories, up to the limit or the end of the study's stories.
+    """
+    if not study.check_every:
+        return ""
+    stories = Story.objects.main().filter(study=study).count()
+    met = min(stories, study.story_cap) // study.check_every
+    usable = usable_checks(study)
+    if usable >= met:
+        return ""
+    return _("Somebody who answers all they may would meet %(met)s checks; only %(usable)s can be given.") % {
+        "met": met,
+        "usable": usable,
+    }
 
 
 def accepted_by(key: CheckKey) -> dict[str, list[str]]:

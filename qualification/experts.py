@@ -80,7 +80,8 @@ def who_knows(round: Round, people: Iterable[User]) -> list[User]:
     """Of these people, who can or could read what is accepted for a story of the round, or laid-open answers.
 
     That is who may change a study with such a round, or might while it had its key, and who has been an
-    expert of it until it was laid open.
+    expert of it until it was laid open. Not who could read rates: a rate says how many answered acceptably,
+    never what is acceptable, and every member may read them, so that nobody would be left to ask.
     """
     hashes = set(round.round_stories.values_list("story__content_hash", flat=True))
     rounds = Round.objects.filter(pk__in=_rounds_with(hashes)).select_related("study")

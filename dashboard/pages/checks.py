@@ -18,7 +18,7 @@ from annotation.models import CheckKey, Study
 from annotation.rights import Right, rights_in, signed_in, study_page
 from dashboard.acceptable import AcceptableForm
 from dashboard.check_forms import CheckRulesForm
-from dashboard.checks import ShownCheck, accepted_by, checks_of, consequences_of
+from dashboard.checks import ShownCheck, accepted_by, checks_of, consequences_of, too_few_checks
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -31,6 +31,8 @@ def checks(request: HttpRequest, study: Study) -> HttpResponse:
             by, now = signed_in(request), timezone.now()
             actions.change_check_rules(study=study, rules=form.rules(), by=by, now=now)
             messages.success(request, _("Saved. It holds from the next story that somebody is given."))
+            if few := too_few_checks(study):
+                messages.warning(request, few)
             return redirect("dashboard:checks", slug=study.slug)
         except InvalidStudy as error:
             form.refuse(error.problems)

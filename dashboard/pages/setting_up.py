@@ -21,6 +21,7 @@ from annotation.models import Story, Study
 from annotation.rights import CREATE, Right, rights_in, signed_in, study_page
 from dashboard import actions
 from dashboard.baseline import newest_consent
+from dashboard.checks import too_few_checks
 from dashboard.preview import preview_of
 from dashboard.samples import SAMPLE_PROTOCOL
 from dashboard.study_forms import NO_TEST, OWN_TEST, SAMPLE_TEST, ConsentForm, SettingsForm
@@ -145,6 +146,8 @@ def _checks(study: Study) -> list[Step]:
     if not study.check_every:
         return []
     text = _("Hidden checks with known answers, one in each %(every)s stories") % {"every": study.check_every}
+    few = too_few_checks(study)
+    text += f". {few}" if few else ""
     own = reverse("dashboard:checks", args=[study.slug])
     return [Step(not lacks_checks(study), text, own, _("Give them known answers"))]
 

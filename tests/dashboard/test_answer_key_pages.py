@@ -194,6 +194,11 @@ def test_a_key_without_experts_and_what_is_frozen(rosa: Client, study: Study, ro
     assert "No newcomer takes the round" in text(rosa, f"{HERE}1/", {"do": "retire"})
     assert "only active round" in text(rosa, f"{HERE}2/", {"do": "retire"})
     assert "Newcomers take the round" in text(rosa, f"{HERE}1/", {"do": "activate"})
+    assert "no member of the study could be asked now" in text(rosa, f"{HERE}2/"), "rosa can read both keys"
+    text(rosa, f"{HERE}new/", {"attempts_allowed": 1, "stories": copied})
+    instead = text(rosa, f"{HERE}3/key/", key_form(beside="alone"))
+    assert "No newcomer takes round 1 any more." in instead
+    assert "No newcomer takes round 2 any more." in instead
 
 
 def test_somebody_who_does_not_answer_is_not_waited_for(rosa: Client, study: Study, round: Round) -> None:

@@ -80,6 +80,7 @@ def test_a_check_is_given_known_answers_and_used(boss: Client, study: Study) -> 
     study.refresh_from_db()
     assert study.check_rules == CheckRules(10, 2, None, 60)
     assert row_of(saved, check)[0] == "in use"
+    assert "would meet" not in shown(saved), "as many as anybody meets in this study"
     kinds = [event.type for event in Event.objects.filter(type=Event.Type.CHECKS_CHANGED)]
     assert len(kinds) == 2
 
@@ -96,6 +97,10 @@ def test_rules_that_cannot_be_are_refused_at_their_field(boss: Client, study: St
     assert study.check_rules == CheckRules()
     empty = boss.post(ADDRESS, {"every": "20", "minimum": "3"}, follow=True)
     assert "there is none that they can be given" in shown(empty)
+    builders.import_rows(study, [builders.story_row(number) for number in range(100, 140)])
+    assert "would meet 2 checks; only 0 can be given" in shown(
+        boss.get(reverse("dashboard:set_up", args=["study"]))
+    )
 
 
 def test_a_check_that_most_people_fail_is_pointed_out_and_left_out(boss: Client, study: Study) -> None:
