@@ -106,7 +106,7 @@ def closed() -> str:
 def _save(request: HttpRequest, round: Round, key: KeyForms) -> str | None:
     """Save what the forms say; what is wrong, where it cannot be."""
     newcomers = Round.objects.filter(study=round.study_id, state=Round.State.ACTIVE)
-    before = list(newcomers)
+    before = set(newcomers)
     try:
         made = actions.set_answer_key(round=round, by=signed_in(request), now=timezone.now(), **key.said())
     except InvalidKey as error:
@@ -114,12 +114,8 @@ def _save(request: HttpRequest, round: Round, key: KeyForms) -> str | None:
     except QualificationError as error:
         return str(error)
     messages.success(request, _("Version %(version)s of the key is saved.") % {"version": made.version})
-    active = set(newcomers)
-    for retired in before:
-        if retired not in active:
-            messages.info(
-                request, _("No newcomer takes round %(number)s any more.") % {"number": retired.number}
-            )
+    for retired in before - set(newcomers.all()):  # asked anew
+        messages.info(request, _("No newcomer takes round %(number)s any more.") % {"number": retired.number})
     return None
 
 
