@@ -94,8 +94,11 @@ def test_it_serves_what_it_announces_and_stops_on_ctrl_c(demo: subprocess.Popen[
     front_page = re.search(r"Front page: +(\S+)", said)
     links = re.findall(r"^ +(http\S+/join/\S+)$", said, re.MULTILINE)
     assert front_page is not None
+    answers = re.search(r"Test's answers: +(\S+)", said)
+    assert answers is not None
     assert len(links) == 3
     assert [get(url) for url in (front_page[1], *links)] == [200] * 4
+    assert get(answers[1]) == 302, "to the sign-in"
     assert re.search(r"serving after [0-9.]+ seconds", said)
     demo.send_signal(signal.SIGINT)
     rest, _ = demo.communicate(timeout=SECONDS)

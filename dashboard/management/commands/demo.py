@@ -38,6 +38,7 @@ FIRST_PORT = 8000
 PORTS_TRIED = 100
 RESEARCHER = "researcher"
 LINKS = 3
+FIRST_ROUND = 1
 ANSWER_SECONDS = 60.0
 LAST_LINES = 15
 
@@ -134,6 +135,7 @@ exit codes: 0 stopped by Ctrl-C or SIGTERM · 1 could not start, or one of its p
         lines = [
             f"Front page:      {address}/",
             f"Researchers:     {address}{reverse('dashboard:study', args=[study.slug])}",
+            f"Test's answers:  {address}{reverse('dashboard:answer_key', args=[study.slug, FIRST_ROUND])}",
             f"Back office:     {address}{reverse('admin:index')}",
             f"  sign in as     {RESEARCHER}",
             f"  password       {password}   (new at every start)",
