@@ -14,10 +14,13 @@ from django.utils import timezone
 
 from bench.filled.filling import fill
 from bench.machine import cpu_seconds, django_process, load, postmaster
+from bench.measure import integrity_broken
 from bench.world import World, copy_world, drop_database
 
 SMALL = 3_600
 """Stories of the study with which the number of queries is compared: the size of the published one."""
+STAND_IN = "story_is_as_imported"
+"""The check that stories fill_up has made do not pass: they repeat others under new ids."""
 MOST_MS = 500
 """The budget of a page at p95."""
 TIME_LIMIT = 3600.0
@@ -42,8 +45,13 @@ class Pages:
     peak_mib: int
     """Resident memory of the worker at its highest, before it asked for any page."""
     load_before: float
+    integrity_broken: list[str]
+    """Names of the checks of ``check_integrity`` that found something; looked at in the small study alone."""
     pages: dict[str, dict[str, Any]]
-    """Per page ``first_ms``, ``p50_ms``, ``p95_ms``, ``cpu_ms`` (with PostgreSQL) and ``queries``."""
+    """Per page ``route``, ``queries``, and of one request ``first_ms``, ``p50_ms``, ``p95_ms``, ``cpu_ms``.
+
+    The last is the mean CPU time of this process and PostgreSQL together.
+    """
 
 
 def pages(world: World, *, stories: int, requests: int, say: Callable[[str], None]) -> Pages:
@@ -52,6 +60,7 @@ def pages(world: World, *, stories: int, requests: int, say: Callable[[str], Non
     url = copy_world(world, name)
     say(f"filling a study up to {stories:,} stories with all that came of them")
     rows = fill(url, stories=stories, now=timezone.now())
+    broken = [name for name in integrity_broken(url) if name != STAND_IN] if stories <= SMALL else []
     before = load()
     server = postmaster(Path(os.environ["TOMANNOT_VAR"]))
     postgres = cpu_seconds([server])
@@ -65,7 +74,8 @@ def pages(world: World, *, stories: int, requests: int, say: Callable[[str], Non
     )
     spent = cpu_seconds([server]) - postgres
     drop_database(name)
-    return Pages(rows=rows, postgres_cpu=spent, load_before=before, **json.loads(done.stdout))
+    found = json.loads(done.stdout)
+    return Pages(rows=rows, postgres_cpu=spent, load_before=before, integrity_broken=broken, **found)
 
 
 def faults(small: Pages, big: Pages) -> dict[str, list[str]]:

@@ -136,7 +136,7 @@ def run_pages(chosen: argparse.Namespace, *, results: Path, say: Callable[[str],
     }
     file = results / f"{now:%Y-%m-%d-%H%M%S}-pages.json"
     file.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
-    return pages_table(facts) + f"\n{file}\n", not facts["faults"]
+    return pages_table(facts) + f"\n{file}\n", not (facts["faults"] or small.integrity_broken)
 
 
 def run_screen(chosen: argparse.Namespace, *, results: Path, say: Callable[[str], None]) -> tuple[str, bool]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Any
 
+from django.db.models import Max, Min
 from django.utils import timezone
 
 from accounts.models import User
@@ -23,10 +25,21 @@ from annotation.models import (
 from annotation.rules import pseudonym
 from dashboard.figures import kept
 from qualification.models import ExpertReview
-from recruitment.models import Campaign
+from recruitment.models import Campaign, Payment
 from recruitment.queries import completion_of
 
 HTMX = {"HX-Request": "true"}
+ONLY_SENT = (
+    "preview_new", "new_consent", "choose_test", "revoke_all_api_tokens", "revoke_api_token", "release_lease",
+    "member", "revoke_members_token", "revoke_invitation", "discard_campaign", "move_campaign",
+    "settle_difference", "decide_work", "send_again", "take_back", "paid_outside", "send_all_again",
+    "close_join_link", "change_state",
+)  # fmt: skip
+"""Addresses of the dashboard to which forms are sent: no pages."""
+STREAMS = ("import_problems", "payments_file", "log_file", "owed_file", "compare_file")
+"""Whole tables as files, which begin at once and end when they end."""
+OTHER_STUDIES = ("invited", "accuracy", "accuracy_file")
+"""For a study of another form, and for somebody who is no member yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +58,9 @@ def pages_of(study: Study) -> dict[str, Page]:
     root = f"/studies/{study.slug}/"
     addresses = {
         "studies": "/studies/",
+        "front page": "/",
         "new study": "/studies/new/",
+        "study from a file": "/studies/new/from-file/",
         "API tokens": "/api-tokens/",
         "overview": root,
         **_set_up(study, root),
@@ -145,13 +160,20 @@ def _recruited(study: Study, root: str) -> dict[str, str]:
         "changing a draft": f"{own}{draft.number}/change/",
         "a new campaign": f"{own}new/mturk/stories/",
         "work": f"{own}{prolific.number}/work/",
-        "work, page 100": f"{own}{prolific.number}/work/?page=100",
+        "work, half way": f"{own}{prolific.number}/work/?after=o{_middle(prolific.submissions)}",
         "differences": f"{root}differences/",
         "differences, page 10": f"{root}differences/?page=10",
         "payments": f"{root}payments/",
-        "payments, page 1000": f"{root}payments/?page=1000",
+        "payments, half way": f"{root}payments/?before={_middle(Payment.objects)}",
         "joining": f"{root}joining/",
+        "the join link": f"{root}joining/link/",
     }
+
+
+def _middle(rows: Any) -> int:
+    """The id half way between the first and the last."""
+    ends = rows.aggregate(first=Min("pk"), last=Max("pk"))
+    return int((ends["first"] + ends["last"]) // 2)
 
 
 def _log(study: Study, root: str) -> dict[str, str]:

@@ -158,7 +158,7 @@ def fill_up(url: str, *, stories: int, free: bool = True) -> None:
     """Add main stories to the study by COPY until it has so many, each with a free slot or none.
 
     The rows are those of the study's first stories under new ids, with the places in the serving order
-    that an import would give them; only the content hash is a stand-in. Checks of foreign keys are off
+    that an import would give them; only the hashes are stand-ins. Checks of foreign keys are off
     meanwhile (``session_replication_role``): the study and the import they point at are there.
     """
     names = [str(field.column) for field in Story._meta.local_concrete_fields if field.column != "id"]
@@ -186,6 +186,7 @@ def _templates(connection: psycopg.Connection[Any], names: list[str], *, free: b
         "core_id": sql.SQL("regexp_replace(core_id, {}, {})").format(NUMBERED, NUMBER),
         "order_key": sql.Literal(ORDER_KEY),
         "content_hash": sql.Literal(HASH),
+        "text_hash": sql.Literal(HASH),
         "has_free_slot": sql.Literal(free),
     }
     values = sql.SQL(", ").join(stand_ins.get(name, sql.Identifier(name)) for name in names)

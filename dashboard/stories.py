@@ -97,9 +97,10 @@ def story_page(study: Study, search: Search, *, size: int = PAGE) -> StoryPage:
     window = _window(search)
     end = _end_of(stories, window) if window else ""
     fitting = _fitting(study, stories.filter(story_id__lte=end) if end else stories, search)
-    found = list(fitting if window == JUDGED else fitting[: size + 1])
+    is_judged = search.verdict in (Outcome.KEPT, Outcome.DROPPED)
+    found = list(fitting if is_judged else fitting[: size + 1])
     rows = _listed(study, found)
-    if window == JUDGED:
+    if is_judged:
         rows = [row for row in rows if row.verdict.outcome == search.verdict]
     if len(rows) > size:
         return StoryPage(rows[:size], rows[size - 1].story.story_id)
@@ -116,7 +117,8 @@ def _window(search: Search) -> int:
 def _end_of(stories: QuerySet[Story], window: int) -> str:
     """The id at which a window over the stories ends; empty when there are no more than that."""
     ids = stories.values_list("story_id", flat=True)
-    return next(iter(ids[window - 1 : window]), "") if ids[window : window + 1] else ""
+    found = list(ids[window - 1 : window + 1])
+    return found[0] if len(found) > 1 else ""
 
 
 def _fitting(study: Study, stories: QuerySet[Story], search: Search) -> QuerySet[Story]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_UP, Decimal
 
@@ -30,16 +28,13 @@ class HourlyPay:
         return self.median_seconds / 60
 
 
-def hourly_pay(reward: Decimal, seconds: Sequence[float], target: Decimal | None) -> HourlyPay | None:
-    """The pay per hour of work that took so many ``seconds`` each; None for too few or too short to say.
+def hourly_pay(reward: Decimal, median: float, target: Decimal | None, *, pieces: int) -> HourlyPay | None:
+    """The pay per hour of so many pieces of work that took ``median`` seconds; None for too few or too short.
 
     The median is what platforms judge by as well (Prolific: by the median of the real times). What is
     missing is rounded up to the next cent, so that nobody is left below the target.
     """
-    if len(seconds) < FEWEST:
-        return None
-    median = statistics.median(seconds)
-    if median < SHORTEST:
+    if pieces < FEWEST or median < SHORTEST:
         return None
     hours = Decimal(str(median)) / HOUR
     missing = (target * hours - reward).quantize(CENT, ROUND_UP) if target is not None else Decimal(0)

@@ -123,6 +123,7 @@ class Story(models.Model):
                 fields=["study", "order_key"], name="story_with_free_slot", condition=Q(has_free_slot=True)
             ),
             models.Index(fields=["study"], name="checks_of_study", condition=Q(role="check")),
+            models.Index(fields=["study"], name="main_stories_of_study", condition=Q(role="main")),
         ]
         triggers = [
             pgtrigger.ReadOnly(

@@ -112,6 +112,7 @@ class Assignment(models.Model):
             models.Index(
                 fields=["session"], name="assignments_of_session", condition=Q(session__isnull=False)
             ),
+            models.Index(fields=["enrollment"], name="answers_waiting", condition=Q(state="pending")),
         ]
 
     def __str__(self) -> str:

@@ -65,8 +65,9 @@ def fill(url: str, *, stories: int, now: datetime) -> dict[str, int]:
             text = Path(__file__).with_name(f"{part}.sql").read_text(encoding="utf-8")
             connection.execute(text.encode(), values)
         for table in (*ROWS.values(), "publishing_release"):
-            statement = "SELECT setval(pg_get_serial_sequence('{0}', 'id'), (SELECT coalesce(max(id), 1) FROM {0}))"
-            connection.execute(sql.SQL(statement.format(table)))  # type: ignore[arg-type]
+            last = sql.SQL("SELECT coalesce(max(id), 1) FROM {}").format(sql.Identifier(table))
+            sequence = sql.SQL("pg_get_serial_sequence({}, 'id')").format(sql.Literal(table))
+            connection.execute(sql.SQL("SELECT setval({}, ({}))").format(sequence, last))
     settle(url)
     return _largest(url)
 
@@ -85,7 +86,7 @@ def _values(connection: psycopg.Connection[Any], *, stories: int, now: datetime)
     """What the SQL files ask for: numbers, moments, and the ids of what is there."""
 
     def one(query: str) -> Any:
-        row = connection.execute(query).fetchone()  # type: ignore[arg-type]
+        row = connection.execute(query).fetchone()
         assert row is not None
         return row[0]
 

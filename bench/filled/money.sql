@@ -3,17 +3,17 @@ CREATE TEMP TABLE payment AS
 SELECT %(payments)s + row_number() OVER (ORDER BY ended, submission, kind) AS id, *
 FROM (
     SELECT id AS submission, enrollment, ended, CASE status WHEN 'rejected' THEN 'rejection' ELSE 'approval' END AS kind,
-           CASE WHEN status IN ('approved', 'rejected') THEN 'done' WHEN mod(v, 200) = 3 THEN 'failed' ELSE 'requested' END AS state,
+           CASE WHEN status IN ('approved', 'rejected') THEN 'done' WHEN mod(luck, 200) = 3 THEN 'failed' ELSE 'requested' END AS state,
            CASE status WHEN 'rejected' THEN 0 ELSE reward END AS amount,
            CASE status WHEN 'rejected' THEN 'Nothing of this was read.' ELSE '' END AS reason
     FROM handed_in
-    WHERE status = 'rejected' OR status = 'approved' AND mod(v, 400) <> 19
-       OR status = 'submitted' AND mod(v, 50) <> 21 AND (mod(v, 200) = 3 OR mod(v, 300) = 17)
+    WHERE status = 'rejected' OR status = 'approved' AND mod(luck, 400) <> 19
+       OR status = 'submitted' AND mod(luck, 50) <> 21 AND (mod(luck, 200) = 3 OR mod(luck, 300) = 17)
     UNION ALL
     SELECT id, enrollment, ended, kind, 'done', 0.35, 'The work took longer than we had thought.'
     FROM handed_in, unnest(ARRAY['bonus', 'top_up']) AS kind
-    WHERE status = 'approved' AND mod(v, 400) <> 19 AND wanted > 0
-      AND (kind = 'bonus' AND mod(v, 50) = 11 OR kind = 'top_up' AND mod(v, 2) = 0 AND platform = 'prolific')
+    WHERE status = 'approved' AND mod(luck, 400) <> 19 AND wanted > 0
+      AND (kind = 'bonus' AND mod(luck, 50) = 11 OR kind = 'top_up' AND mod(luck, 2) = 0 AND platform = 'prolific')
 ) AS wanted;
 
 INSERT INTO recruitment_payment
@@ -41,7 +41,7 @@ FROM (
                           ELSE 'decided_there' END AS kind,
            %(visit_rows)s + v AS visit, id AS submission, ended AS at
     FROM handed_in
-    WHERE status = 'timed_out' OR state = 'confirmed' AND answers < wanted OR status = 'approved' AND mod(v, 400) = 19
+    WHERE status = 'timed_out' OR state = 'confirmed' AND answers < wanted OR status = 'approved' AND mod(luck, 400) = 19
     UNION ALL
     SELECT campaign_id, 'no_data', NULL, id, submitted_at FROM recruitment_submission WHERE visit_id IS NULL
 ) AS noticed;

@@ -1,12 +1,12 @@
 -- The visits' campaigns: of each platform one for the test, one with a quarter and one with the rest of the
 -- stories' visits. Campaigns are given as an array: test, few, most, of Prolific and then of Mechanical Turk.
 CREATE TEMP TABLE piece AS
-SELECT v, annotator, enrollment, platform, state, answers, 10 AS wanted, arrived, ended,
+SELECT v, luck, annotator, enrollment, platform, state, answers, 10 AS wanted, arrived, ended,
        CASE WHEN platform <> 'link' THEN (%(campaigns)s::bigint[])
             [CASE platform WHEN 'mturk' THEN 4 ELSE 1 END + CASE WHEN mod(j, 4) = 0 THEN 1 ELSE 2 END] END AS campaign
 FROM visit
 UNION ALL
-SELECT %(visits)s * %(people)s + %(people)s + n, annotator, enrollment, platform,
+SELECT %(visits)s * %(people)s + %(people)s + n, hashint8(n)::bigint & 2147483647, annotator, enrollment, platform,
        CASE platform WHEN 'link' THEN 'none' ELSE 'confirmed' END, 0, 0, came, came + interval '10 minutes',
        CASE WHEN platform <> 'link' THEN (%(campaigns)s::bigint[])[CASE platform WHEN 'mturk' THEN 4 ELSE 1 END] END
 FROM person WHERE n <= %(tried)s;
@@ -41,7 +41,7 @@ SELECT %(visit_rows)s + v, enrollment, platform, 'live', arrived, campaign, p.id
        CASE WHEN campaign IS NULL THEN '' ELSE 'work-' || v END,
        CASE WHEN campaign IS NOT NULL THEN %(sessions)s + v END, '',
        CASE WHEN campaign IS NULL THEN '' ELSE 'receipt-' || v END,
-       CASE WHEN piece.state = 'confirmed' OR piece.state = 'doubted' AND mod(v, 2) = 0 THEN ended END,
+       CASE WHEN piece.state = 'confirmed' OR piece.state = 'doubted' AND mod(luck, 200) = 13 THEN ended END,
        piece.state = 'confirmed' AND answers < wanted
 FROM piece LEFT JOIN recruitment_posting AS p ON p.campaign_id = campaign AND p.number = posting
 ORDER BY v;
@@ -57,8 +57,8 @@ FROM piece WHERE state IN ('confirmed', 'doubted') ORDER BY ended;
 CREATE TEMP TABLE handed_in AS
 SELECT piece.*, %(submissions)s + row_number() OVER (ORDER BY v) AS id, campaign.reward,
        CASE WHEN piece.state = 'open' THEN 'active'
-            WHEN piece.state = 'doubted' THEN CASE WHEN mod(v, 500) = 31 THEN 'rejected' WHEN mod(v, 2) = 0 THEN 'timed_out' ELSE 'returned' END
-            WHEN mod(v, 50) = 21 OR mod(v, 200) = 3 OR mod(v, 300) = 17 OR answers < wanted AND mod(v, 4) = 0 THEN 'submitted'
+            WHEN piece.state = 'doubted' THEN CASE WHEN mod(luck, 500) = 31 THEN 'rejected' WHEN mod(luck, 200) = 13 THEN 'timed_out' ELSE 'returned' END
+            WHEN mod(luck, 50) = 21 OR mod(luck, 200) = 3 OR mod(luck, 300) = 17 OR answers < wanted AND mod(luck, 4) = 0 THEN 'submitted'
             ELSE 'approved' END AS status
 FROM piece JOIN recruitment_campaign AS campaign ON campaign.id = campaign
 WHERE piece.state <> 'open' OR piece.platform = 'prolific';
@@ -78,11 +78,11 @@ INSERT INTO recruitment_submission
 SELECT (SELECT max(id) FROM handed_in) + row_number() OVER (ORDER BY h.id), campaign, p.id, platform, 'live', 'stranger-' || v,
        annotator, 'submitted', '', ended, %(now)s
 FROM handed_in AS h JOIN recruitment_posting AS p ON p.campaign_id = campaign AND p.number = posting
-WHERE mod(v, 1000) = 77 ORDER BY h.id;
+WHERE mod(luck, 1000) = 77 ORDER BY h.id;
 
 INSERT INTO recruitment_grant
     (study_id, campaign_id, platform, environment, annotator_id, kind, state, tries, problem, requested_at, settled_at)
 SELECT %(study)s, campaign, platform, 'live', annotator, 'qualified',
-       CASE WHEN mod(v, 100) = 5 THEN 'failed' ELSE 'done' END, 1,
-       CASE WHEN mod(v, 100) = 5 THEN 'The platform knows no such person.' ELSE '' END, ended, ended
+       CASE WHEN mod(luck, 100) = 5 THEN 'failed' ELSE 'done' END, 1,
+       CASE WHEN mod(luck, 100) = 5 THEN 'The platform knows no such person.' ELSE '' END, ended, ended
 FROM piece JOIN attempt USING (enrollment) WHERE wanted = 0 AND campaign IS NOT NULL AND passed ORDER BY v;

@@ -21,15 +21,18 @@ SELECT n + (SELECT max(n) FROM work), p, j, m, (%(checks)s::bigint[])[1 + place]
 FROM work, LATERAL (SELECT mod(j + p, cardinality(%(checks)s::bigint[])) AS place) AS c
 WHERE mod(position, 10) = 9;
 
--- Visits, with what their platforms said of them. Who came by the study's link has no work session.
+-- Visits, with what their platforms said of them. Who came by the study's link has no work session. `luck`
+-- decides what becomes of each.
 CREATE TEMP TABLE visit AS
-SELECT j * %(people)s + p AS v, p, j, person.annotator, person.enrollment, platform, count(*) AS answers,
+SELECT j * %(people)s + p AS v, luck, p, j, person.annotator, person.enrollment, platform, count(*) AS answers,
        min(served) - interval '20 seconds' AS arrived, max(served) + interval '50 seconds' AS ended,
        CASE WHEN platform = 'link' THEN 'none'
             WHEN min(served) > %(now)s::timestamptz - interval '3 hours' THEN 'open'
-            WHEN mod(j * %(people)s + p, 100) = 13 OR mod(j * %(people)s + p, 500) = 31 THEN 'doubted'
+            WHEN mod(luck, 100) = 13 OR mod(luck, 500) = 31 THEN 'doubted'
             ELSE 'confirmed' END AS state
-FROM work JOIN person ON person.n = p GROUP BY p, j, person.annotator, person.enrollment, platform, person.n;
+FROM work JOIN person ON person.n = p,
+     LATERAL (SELECT hashint8(j * %(people)s + p)::bigint & 2147483647 AS luck) AS drawn
+GROUP BY p, j, luck, person.annotator, person.enrollment, platform, person.n;
 CREATE UNIQUE INDEX ON visit (v);
 ANALYZE visit;
 

@@ -17,6 +17,7 @@ from accounts.models import User
 from annotation.models import Study
 from annotation.rights import Right, rights_in, signed_in, study_page
 from annotation.rules import pseudonym
+from dashboard.pages.comparing import number_in
 from dashboard.pages.work import decide_about, rejection_form, valid
 from dashboard.recruiting import figures
 from dashboard.recruiting.forms import DecisionForm, RemedyForm
@@ -78,23 +79,29 @@ def payments(request: HttpRequest, study: Study) -> HttpResponse:
         .select_related("submission__campaign", "submission__annotator", "requested_by")
         .order_by("-pk")
     )
-    page = Paginator(found, ON_A_PAGE).get_page(request.GET.get("page"))
+    before = number_in(request.GET.get("before"))
+    listed = list((found.filter(pk__lt=before) if before else found)[: ON_A_PAGE + 1])
+    shown = listed[:ON_A_PAGE]
+    again = can_be_asked_again(shown)
+    money = figures.kept(study, "money", figures.money_by_campaign, size=figures.size_of(study))
+    to_send_again = figures.to_send_again(study)
     may_change = Right.CHANGE in rights_in(request.user, study)
     context = {
         "study": study,
-        "page": page,
+        "next": f"before={shown[-1].pk}" if len(listed) > ON_A_PAGE else "",
+        "is_first": not before,
         "rows": [
             {
                 "payment": payment,
                 "pseudonym": pseudonym(study.pseudonym_key, payment.submission.annotator_id),
-                "can_be_sent_again": may_change and can_be_asked_again(payment),
+                "can_be_sent_again": may_change and payment.pk in again,
                 "is_forgotten": payment.submission.annotator.erased_at is not None,
             }
-            for payment in page
+            for payment in shown
         ],
         "forgotten": figures.unpaid_and_forgotten(study),
         "sums": [
-            (campaign, figures.money_of(campaign), figures.to_send_again(campaign))
+            (campaign, money.get(campaign.pk, figures.NO_MONEY), to_send_again[campaign.pk])
             for campaign in study.campaigns.order_by("number")
         ],
         "may_change": may_change,

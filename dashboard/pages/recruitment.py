@@ -148,20 +148,22 @@ def campaign(request: HttpRequest, study: Study, number: int) -> HttpResponse:
                 headers={"HX-Refresh": "true"}
             )  # they are written: the sums have changed, too
         return render(request, "dashboard/_payment_orders.html", {"orders": orders, "campaign": found})
+    numbers = figures.numbers_by_status(found)
+    size = sum(numbers.values())
     context = {
         "study": study,
         "campaign": found,
         "address": campaign_address(found),
         "abilities": abilities_of(found.platform, found.environment),
-        "visits": figures.visits_by_state(found),
-        "submissions": figures.submissions_by_status(found),
-        "money": figures.money_of(found),
+        "visits": figures.kept(found, "visits", figures.visits_by_state, size=size),
+        "submissions": figures.in_words(numbers),
+        "money": figures.kept(found, "money", figures.money_of, size=size),
         "postings": found.postings.count(),
         "made": found.postings.exclude(remote_id="").count(),
-        "hourly": (hourly := hourly_pay_of(found)),
+        "hourly": (hourly := figures.kept(found, "hourly", hourly_pay_of, size=size)),
         "low_pay": figures.low_pay(found, hourly),
         "orders": orders,
-        "to_top_up": to_top_up(found).count(),
+        "to_top_up": figures.kept(found, "to_top_up", _number_to_top_up, size=size),
         "to_approve": to_approve(found).count(),
         "refused_grants": figures.refused_grants(found),
         "differences": found.differences.filter(settled_at=None).count(),
@@ -174,6 +176,10 @@ def campaign(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     if found.state == Campaign.State.DRAFT and context["may_change"]:
         context |= _cost(found)
     return render(request, "dashboard/campaign.html", context)
+
+
+def _number_to_top_up(found: Campaign) -> int:
+    return to_top_up(found).count()
 
 
 def _offered(found: Campaign) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -36,12 +35,14 @@ SEND_AGAIN_TASK = "recruitment.tasks.send_again"
 def work(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """Every piece of work that the platform lists as handed in; what waits for a decision first."""
     campaign = get_object_or_404(Campaign.objects.select_related("study"), study=study, number=number)
-    page = Paginator(figures.work_of(campaign), ON_A_PAGE).get_page(request.GET.get("page"))
+    after = request.GET.get("after", "")
+    page = figures.work_page(campaign, after=after, size=ON_A_PAGE)
     context = {
         "study": study,
         "campaign": campaign,
-        "page": page,
-        "rows": [_row(study, submission) for submission in page],
+        "next": f"after={page.next}" if page.next else "",
+        "is_first": not after,
+        "rows": [_row(study, submission) for submission in page.rows],
         "abilities": abilities_of(campaign.platform, campaign.environment),
         "may_change": Right.CHANGE in rights_in(request.user, study),
     }
@@ -157,7 +158,7 @@ def _row(study: Study, submission: Submission) -> dict[str, Any]:
         "session": visit.session if visit else None,
         "minutes": minutes,
         "payments": payments,
-        "waits": submission.waits,  # type: ignore[attr-defined]  # annotated by work_of
+        "waits": submission.waits,  # type: ignore[attr-defined]  # annotated by work_page
         "may_have_bonus": submission.status in (Submission.Status.APPROVED, *NEVER_APPROVED)
         or any(payment.state != Payment.State.FAILED for payment in decided),
         "rejection": rejection_form(submission.campaign),

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar
 
-from django.db.models import Count, Exists, IntegerField, Model, OuterRef, Q, QuerySet, Subquery, Sum, Value
+from django.core.cache import caches
+from django.db.models import (
+    Count,
+    Exists,
+    IntegerField,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Sum,
+    Value,
+    prefetch_related_objects,
+)
 from django.db.models.functions import Coalesce
 
 from accounts.models import PlatformIdentity
@@ -19,7 +32,6 @@ from recruitment.models import Campaign, Difference, Grant, Payment, PaymentOrde
 from recruitment.models.payments import NEVER_APPROVED
 from recruitment.pay import HourlyPay
 from recruitment.prolific.money import pay_warning
-from recruitment.reconciliation.queries import HANDED_IN
 
 NOTHING = Decimal("0.00")
 NO_SIGN_FOR = timedelta(seconds=30)
@@ -38,44 +50,78 @@ class Money:
     """Payments that the platform refused."""
 
 
-def campaigns_of(study: Study, *, now: datetime) -> QuerySet[Campaign]:
-    """The study's campaigns with what came of them, the newest first.
+NO_MONEY = Money(NOTHING, NOTHING, NOTHING, 0)
 
-    Each count is a query of its own over its own rows: joined, the rows of one would multiply the others'.
+
+T = TypeVar("T")
+MANY = 20_000
+"""Pieces of work of a campaign; to sum up more takes long beside a page."""
+KEPT_FOR = timedelta(minutes=1)
+
+
+def kept(of: Study | Campaign, what: str, work: Callable[[Any], T], *, size: int) -> T:
+    """What ``work`` finds out about a study or a campaign of so many pieces of work.
+
+    Of one with more than :data:`MANY`, as it was at most a minute ago.
     """
-    visits = Visit.objects.filter(campaign=OuterRef("pk"))
-    confirmed = visits.filter(session__state=WorkSession.State.CONFIRMED)
-    differences = Difference.objects.filter(campaign=OuterRef("pk"), settled_at=None)
-    is_over = Q(state=Campaign.State.LIVE, offered_until__lte=now)
-    return (
+    if size <= MANY:
+        return work(of)
+    key = f"recruiting:{of._meta.model_name}:{of.pk}:{of.created_at:%Y%m%d%H%M%S%f}:{what}"
+    found: tuple[T] | None = caches["shared"].get(key)
+    if found is None:
+        found = (work(of),)
+        caches["shared"].set(key, found, KEPT_FOR.total_seconds())
+    return found[0]
+
+
+def campaigns_of(study: Study, *, now: datetime) -> list[Campaign]:
+    """The study's campaigns with what came of them, the newest first."""
+    differences = Difference.objects.filter(campaign=OuterRef("pk"), settled_at=None).order_by()
+    number = differences.values("campaign").annotate(number=Count("pk")).values("number")
+    campaigns: list[Campaign] = list(
         Campaign.objects.filter(study=study)
         .annotate(
-            arrived=_number_of(visits),
-            confirmed=_number_of(confirmed),
-            open_differences=_number_of(differences),
-            offer_is_over=is_over,
+            open_differences=Coalesce(Subquery(number, output_field=IntegerField()), Value(0)),
+            offer_is_over=Q(state=Campaign.State.LIVE, offered_until__lte=now),
         )
         .order_by("-number")
     )
+    visits = kept(study, "visits", _visits_of, size=size_of(study))
+    for campaign in campaigns:
+        states = visits.get(campaign.pk, Counter())
+        campaign.arrived, campaign.confirmed = sum(states.values()), states["confirmed"]  # type: ignore[attr-defined]
+    return campaigns
 
 
-def _number_of(rows: QuerySet[Model]) -> Coalesce:
-    """How many rows there are of a campaign, as a column of it."""
-    counted = rows.order_by().values("campaign").annotate(number=Count("pk")).values("number")
-    return Coalesce(Subquery(counted, output_field=IntegerField()), Value(0))
+def size_of(study: Study) -> int:
+    """How many pieces of work its campaigns have on their platforms."""
+    return Submission.objects.filter(campaign__study=study).count()
+
+
+def _visits_of(study: Study) -> dict[int, Counter[str]]:
+    """How many visits of each of its campaigns are open, confirmed and doubted."""
+    rows = Visit.objects.filter(campaign__study=study).order_by().values_list("campaign", "session__state")
+    found: defaultdict[int, Counter[str]] = defaultdict(Counter)
+    for campaign, state, number in rows.annotate(number=Count("pk")):
+        found[campaign][state] = number
+    return dict(found)
 
 
 def visits_by_state(campaign: Campaign) -> dict[str, int]:
     """How many of its visits are open, confirmed and doubted."""
-    rows = campaign.visits.values_list("session__state").annotate(count=Count("pk"))
+    rows = campaign.visits.order_by().values_list("session__state").annotate(count=Count("pk"))
     found = dict(rows)
     return {state: found.get(state, 0) for state in WorkSession.State.values}
 
 
-def submissions_by_status(campaign: Campaign) -> list[tuple[str, int]]:
-    """What the platform says, as (words, count), in the order of the statuses."""
-    found = dict(campaign.submissions.values_list("status").annotate(count=Count("pk")))
-    return [(str(label), found[value]) for value, label in Submission.Status.choices if value in found]
+def numbers_by_status(campaign: Campaign) -> dict[str, int]:
+    """How many pieces of work the platform lists, by their status."""
+    return dict(campaign.submissions.values_list("status").annotate(count=Count("pk")))
+
+
+def in_words(numbers: Mapping[str, int]) -> list[tuple[str, int]]:
+    """The same as (words, count), in the order of the statuses."""
+    return [(str(label), numbers[value]) for value, label in Submission.Status.choices if value in numbers]
 
 
 def votes_waiting(study: Study) -> int:
@@ -87,15 +133,27 @@ def votes_waiting(study: Study) -> int:
 
 def money_of(campaign: Campaign) -> Money:
     """What was paid in a campaign and what is on its way."""
+    return _sums(Payment.objects.filter(submission__campaign=campaign)).get(campaign.pk, NO_MONEY)
+
+
+def money_by_campaign(study: Study) -> dict[int, Money]:
+    """The same of each campaign of a study in which anything was paid or asked for, by their ids."""
+    return _sums(Payment.objects.filter(submission__campaign__study=study))
+
+
+def _sums(payments: QuerySet[Payment]) -> dict[int, Money]:
     State = Payment.State
-    sums = Payment.objects.filter(submission__campaign=campaign).aggregate(
-        paid=Sum("amount", filter=Q(state=State.DONE)),
-        outside=Sum("amount", filter=Q(kind=Payment.Kind.OUTSIDE)),
-        underway=Sum("amount", filter=Q(state__in=[State.REQUESTED, State.SENDING])),
-        refused=Count("pk", filter=Q(state=State.FAILED)),
+    sums = (
+        payments.order_by()
+        .values_list("submission__campaign")
+        .annotate(
+            paid=Sum("amount", filter=Q(state=State.DONE), default=NOTHING),
+            outside=Sum("amount", filter=Q(kind=Payment.Kind.OUTSIDE), default=NOTHING),
+            underway=Sum("amount", filter=Q(state__in=[State.REQUESTED, State.SENDING]), default=NOTHING),
+            refused=Count("pk", filter=Q(state=State.FAILED)),
+        )
     )
-    paid, outside = sums["paid"] or NOTHING, sums["outside"] or NOTHING
-    return Money(paid, outside, sums["underway"] or NOTHING, sums["refused"])
+    return {campaign: Money(*found) for campaign, *found in sums}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +181,9 @@ def unpaid_and_forgotten(study: Study) -> int:
     theirs = Payment.objects.filter(
         submission__campaign__study=study, submission__annotator__erased_at__isnull=False
     ).exclude(kind=Payment.Kind.REJECTION)
-    open_ones = theirs.exclude(state=Payment.State.DONE)
-    return sum(payment.state != Payment.State.FAILED or can_be_asked_again(payment) for payment in open_ones)
+    open_ones = list(theirs.exclude(state=Payment.State.DONE))
+    due = [payment for payment in open_ones if payment.state != Payment.State.FAILED]
+    return len(due) + len(can_be_asked_again(open_ones))
 
 
 def low_pay(campaign: Campaign, hourly: HourlyPay | None) -> str:
@@ -149,38 +208,85 @@ def refused_grants(campaign: Campaign) -> Refused:
     return Refused(failed.count(), newest.problem if newest else "")
 
 
-def to_send_again(campaign: Campaign) -> int:
-    """What waits for credentials or money, and the approvals and qualifications that were refused."""
-    payments = Payment.objects.filter(submission__campaign=campaign)
+def to_send_again(study: Study) -> Counter[int]:
+    """By campaign: what waits for credentials or money, and refused approvals and qualifications."""
+    payments = Payment.objects.filter(submission__campaign__study=study)
     newer = Payment.objects.filter(
         submission=OuterRef("submission"), kind__in=["approval", "rejection"], pk__gt=OuterRef("pk")
     )
     refused = payments.filter(~Exists(newer), kind="approval", state="failed")
     waiting = payments.filter(state__in=["requested", "sending"], next_try_at__isnull=False)
     unsent = Q(state__in=["requested", "leaving"], next_try_at__isnull=False)
-    grants = campaign.grants.filter(unsent | Q(state="failed", kind="qualified"))
-    return refused.count() + waiting.count() + grants.count()
+    grants = study.grants.filter(unsent | Q(state="failed", kind="qualified"))
+    found: Counter[int] = Counter()
+    for rows in (
+        refused.values_list("submission__campaign"),
+        waiting.values_list("submission__campaign"),
+        grants.values_list("campaign"),
+    ):
+        found.update(dict(rows.order_by().annotate(number=Count("pk"))))
+    return found
 
 
-def work_of(campaign: Campaign) -> QuerySet[Submission]:
+@dataclass(frozen=True, slots=True)
+class WorkPage:
+    """A page of the work of a campaign; ``next`` is the place after which the next one begins, if any."""
+
+    rows: list[Submission]
+    next: str
+
+
+def work_page(campaign: Campaign, *, after: str = "", size: int) -> WorkPage:
     """What was handed in on the platform, or answered here and then returned there or left to run out.
 
-    Each with its visit and payments; what waits for a decision first.
+    What waits for a decision comes first (``waits``), then the rest, each the newest first; with visits and
+    payments. ``after`` is a place as the page before gave it; what is none is the beginning.
     """
-    decided = Payment.objects.filter(submission=OuterRef("pk"), kind__in=["approval", "rejection"]).exclude(
-        kind="rejection",
-        state="failed",  # taken back, or refused: it waits again
-    )
-    return (
-        Submission.objects.filter(
-            Q(status__in=HANDED_IN) | Q(status__in=NEVER_APPROVED, visit__session__stories_submitted__gt=0),
-            campaign=campaign,
-        )
-        .annotate(waits=Q(status=Submission.Status.SUBMITTED) & ~Exists(decided))
-        .select_related("campaign", "visit__session")
-        .prefetch_related("payments")
-        .order_by("-waits", "-pk")
-    )
+    waits, last = _place(after)
+    rows = _beyond(_waiting(campaign), last if waits else None, size) if waits else []
+    if len(rows) <= size:
+        rows += _beyond(_others(campaign), None if waits else last, size - len(rows))
+    for row in rows:
+        row.campaign = campaign
+    prefetch_related_objects(rows, "payments")
+    shown = rows[:size]
+    return WorkPage(shown, _place_of(shown[-1]) if len(rows) > size else "")
+
+
+def _waiting(campaign: Campaign) -> QuerySet[Submission]:
+    submitted = Submission.objects.filter(campaign=campaign, status=Submission.Status.SUBMITTED)
+    return submitted.filter(~Exists(_decided())).annotate(waits=Value(True))
+
+
+def _others(campaign: Campaign) -> QuerySet[Submission]:
+    decided = Q(status=Submission.Status.SUBMITTED) & Exists(_decided())
+    over = Q(status__in=[Submission.Status.APPROVED, Submission.Status.REJECTED])
+    answered = Q(status__in=NEVER_APPROVED, visit__session__stories_submitted__gt=0)
+    found = Submission.objects.filter(decided | over | answered, campaign=campaign)
+    return found.annotate(waits=Value(False))
+
+
+def _decided() -> QuerySet[Payment]:
+    decisions = Payment.objects.filter(submission=OuterRef("pk"), kind__in=["approval", "rejection"])
+    return decisions.exclude(kind="rejection", state="failed")  # taken back, or refused: it waits again
+
+
+def _beyond(found: QuerySet[Submission], last: int | None, size: int) -> list[Submission]:
+    """One more than so many, the newest first, from the one after ``last`` on."""
+    older = found if last is None else found.filter(pk__lt=last)
+    return list(older.select_related("visit__session").order_by("-pk")[: size + 1])
+
+
+def _place(after: str) -> tuple[bool, int | None]:
+    """Whether it is among what waits, and after which id."""
+    number = after[1:]
+    if after[:1] in ("w", "o") and number.isascii() and number.isdigit() and len(number) < 18:
+        return after[0] == "w", int(number)
+    return True, None
+
+
+def _place_of(row: Submission) -> str:
+    return f"{'w' if row.waits else 'o'}{row.pk}"  # type: ignore[attr-defined]  # annotated above
 
 
 def open_differences(study: Study) -> QuerySet[Difference]:

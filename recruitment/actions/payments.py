@@ -5,11 +5,11 @@ A payment is a row before the platform hears of it; ``recruitment.actions.sendin
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 from decimal import Decimal
 
 from django.db import IntegrityError, transaction
-from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from accounts.models import User
@@ -111,7 +111,7 @@ def ask_again(*, payment: Payment, by: User | None, now: datetime) -> Payment:
     """
     submission = lock_submission(payment.submission)
     payment = Payment.objects.get(pk=payment.pk)
-    if not can_be_asked_again(payment):
+    if not can_be_asked_again([payment]):
         raise CannotPay(_("Only what the platform refused can be asked for again, and each only once."))
     if payment.kind == Kind.APPROVAL:
         return approve(submission=submission, by=by, now=now)
@@ -127,15 +127,24 @@ def ask_again(*, payment: Payment, by: User | None, now: datetime) -> Payment:
     )
 
 
-def can_be_asked_again(payment: Payment) -> bool:
-    """Whether the platform refused it, and nothing newer stands in its place."""
-    if payment.state != State.FAILED:
+def can_be_asked_again(payments: Collection[Payment]) -> set[int]:
+    """Those that the platform refused and in whose place nothing newer stands, by their ids. One query."""
+    refused = [payment for payment in payments if payment.state == State.FAILED]
+    works = {payment.submission_id for payment in refused}
+    others = list(Payment.objects.filter(submission__in=works)) if works else []
+    return {
+        payment.pk for payment in refused if not any(_stands_in_place_of(other, payment) for other in others)
+    }
+
+
+def _stands_in_place_of(newer: Payment, refused: Payment) -> bool:
+    if newer.submission_id != refused.submission_id or newer.pk <= refused.pk:
         return False
-    newer = Payment.objects.filter(submission=payment.submission_id, pk__gt=payment.pk)
-    same = Q(kind__in=DECISIONS) if payment.kind in DECISIONS else Q(kind=payment.kind)
-    if payment.kind == Kind.BONUS:
-        same &= Q(amount=payment.amount)
-    return not newer.filter(same | Q(kind=Kind.OUTSIDE, amount=payment.amount)).exists()
+    if newer.kind == Kind.OUTSIDE or refused.kind == Kind.BONUS:
+        return newer.kind in (Kind.OUTSIDE, refused.kind) and newer.amount == refused.amount
+    if refused.kind in DECISIONS:
+        return newer.kind in DECISIONS
+    return newer.kind == refused.kind
 
 
 @transaction.atomic
@@ -172,7 +181,7 @@ def ask_again_for_all(*, campaign: Campaign, by: User | None, now: datetime) -> 
         submission__campaign=campaign, kind=Kind.APPROVAL, state=State.FAILED
     ).select_related("submission")
     for payment in refused:
-        if can_be_asked_again(payment):
+        if can_be_asked_again([payment]):
             ask_again(payment=payment, by=by, now=now)
             number += 1
     return number

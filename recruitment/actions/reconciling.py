@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 
 from django.db import transaction
@@ -24,6 +24,7 @@ from recruitment.errors import CannotSettle
 from recruitment.marketplace import Marketplace, Status, Work
 from recruitment.models import Campaign, Difference, Grant, Payment, Posting, Submission, Visit
 from recruitment.reconciliation import queries
+from recruitment.reconciliation.news import batches, news, not_noted_lately
 from recruitment.reconciliation.outcome import Failures, Outcome
 from recruitment.reconciliation.plan import Rules, Step, There, plan
 
@@ -62,10 +63,10 @@ def reconcile(
             break
     else:
         _ask_the_others(campaign, marketplace, outcome, failures, end=end, now=now)
-    for submission in queries.unsettled_strangers(campaign):
-        with failures.of(f"submission {submission.pk}"):
-            receipts = marketplace.abilities.returns_receipt
-            outcome.add(settle_stranger(submission_id=submission.pk, returns_receipt=receipts, now=now))
+    receipts = marketplace.abilities.returns_receipt
+    for submission_id in list(queries.unsettled_strangers(campaign).values_list("pk", flat=True)):
+        with failures.of(f"submission {submission_id}"):
+            outcome.add(settle_stranger(submission_id=submission_id, returns_receipt=receipts, now=now))
     _note_synced(campaign, outcome, now=now)
     failures.raise_first()
     return outcome
@@ -81,15 +82,17 @@ def _compare(
     now: datetime,
 ) -> None:
     """Ask about one posting, and settle the visits in it by what is known then."""
-    for work in marketplace.work(campaign.remote_id, [posting.remote_id]):
-        with failures.of(f"work in posting {posting.pk}"):
-            take_in(campaign=campaign, work=work, now=now)
+    for batch in batches(marketplace.work(campaign.remote_id, [posting.remote_id])):
+        for work in news(campaign, batch):
+            with failures.of(f"work in posting {posting.pk}"):
+                take_in(campaign=campaign, work=work, now=now)
+        _note_seen(campaign, batch, now=now)
     polls = [moment for moment in (posting.synced_at, now) if moment]
     _note_asked(posting, now=now)
     receipts = marketplace.abilities.returns_receipt
-    for visit in queries.unsettled_visits(campaign).filter(posting=posting):
-        with failures.of(f"visit {visit.pk}"):
-            outcome.add(settle_visit(visit_id=visit.pk, returns_receipt=receipts, polls=polls, now=now))
+    for visit_id in queries.visits_to_settle(campaign, posting):
+        with failures.of(f"visit {visit_id}"):
+            outcome.add(settle_visit(visit_id=visit_id, returns_receipt=receipts, polls=polls, now=now))
 
 
 def _ask_the_others(
@@ -122,6 +125,11 @@ def _ask_the_others(
 @transaction.atomic
 def _note_asked(posting: Posting, *, now: datetime) -> None:
     Posting.objects.filter(pk=posting.pk).update(synced_at=now)
+
+
+@transaction.atomic
+def _note_seen(campaign: Campaign, works: Collection[Work], *, now: datetime) -> None:
+    not_noted_lately(campaign, works, now=now).update(seen_at=now)
 
 
 @transaction.atomic

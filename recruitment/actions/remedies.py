@@ -67,7 +67,7 @@ def note_paid_outside(*, payment: Payment, reason: str, by: User, now: datetime)
     """
     submission = lock_submission(payment.submission)
     payment = Payment.objects.get(pk=payment.pk)
-    if payment.kind == Payment.Kind.REJECTION or not can_be_asked_again(payment):
+    if payment.kind == Payment.Kind.REJECTION or not can_be_asked_again([payment]):
         raise CannotPay(_("Only what the platform refused to pay can be paid in another way, and only once."))
     return _note_outside(submission, payment.amount, reason, by=by, now=now)
 

@@ -38,7 +38,9 @@ class Submission(models.Model):
         SCREENED_OUT = "screened_out", _("screened out")
         UNKNOWN = "unknown", _("unknown")
 
-    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="submissions")
+    campaign = models.ForeignKey(  # work_of_campaign is its index
+        Campaign, on_delete=models.PROTECT, related_name="submissions", db_index=False
+    )
     posting = models.ForeignKey(
         Posting, on_delete=models.PROTECT, null=True, blank=True, related_name="submissions"
     )
@@ -63,6 +65,10 @@ class Submission(models.Model):
                 name="one_submission_per_piece_of_work_and_person",
             ),
             models.CheckConstraint(condition=~Q(hit_assignment=""), name="submission_is_named"),
+        ]
+        indexes = [
+            models.Index(fields=["campaign", "status", "id"], name="work_by_status"),
+            models.Index(fields=["campaign", "id"], name="work_of_campaign"),
         ]
 
     def __str__(self) -> str:
@@ -210,11 +216,8 @@ class Payment(models.Model):
             ),
         ]
         indexes = [
-            models.Index(
-                fields=["state", "id"],
-                condition=Q(state__in=["requested", "sending"]),
-                name="payments_to_send",
-            )
+            # Few of many: what is to be sent, and what was refused.
+            models.Index(fields=["state", "id"], condition=~Q(state="done"), name="payments_not_done")
         ]
         triggers = [
             pgtrigger.Protect(name="payment_stays", operation=pgtrigger.Delete),

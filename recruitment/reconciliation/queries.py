@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from django.db.models import (
+    Aggregate,
     Count,
     DateTimeField,
     DurationField,
@@ -67,6 +68,21 @@ def unsettled_visits(campaign: Campaign) -> QuerySet[Visit]:
         .filter(is_open | is_confirmed & Exists(taken_back) | Exists(undecided) & ~Exists(not_ours))
         .order_by("pk")
     )
+
+
+def visits_to_settle(campaign: Campaign, posting: Posting) -> list[int]:
+    """Those in a posting of which something may follow, by their ids.
+
+    Not those whose confirmed, whole work only waits for a researcher: there can be very many of them.
+    """
+    visits = unsettled_visits(campaign).filter(posting=posting)
+    if not campaign.approves_by_itself:
+        waits = Submission.objects.filter(
+            visit=OuterRef("pk"), status=Submission.Status.SUBMITTED, payments=None, differences=None
+        )
+        is_whole = Q(session__story_limit__gt=0, is_partial=False)
+        visits = visits.exclude(is_whole & Q(session__state=WorkSession.State.CONFIRMED) & Exists(waits))
+    return list(visits.values_list("pk", flat=True))
 
 
 def unsettled_strangers(campaign: Campaign) -> QuerySet[Submission]:
@@ -135,16 +151,21 @@ def _decisions(submission: OuterRef) -> QuerySet[Payment]:
     return Payment.objects.filter(submission=submission, kind__in=DECISIONS)
 
 
+class Median(Aggregate):
+    """The middle of some values, halfway between the two where their number is even."""
+
+    function = "PERCENTILE_CONT"
+    template = "%(function)s(0.5) WITHIN GROUP (ORDER BY %(expressions)s)"
+
+
 def hourly_pay_of(campaign: Campaign) -> HourlyPay | None:
     """What the campaign has paid by the hour: from coming to handing in, of confirmed work done in full."""
     confirmed = campaign.visits.filter(session__state=WorkSession.State.CONFIRMED, is_partial=False)
     times = confirmed.filter(handed_in_at__isnull=False)
-    seconds = [
-        (handed_in - arrived).total_seconds()
-        for arrived, handed_in in times.values_list("arrived_at", "handed_in_at")
-        if handed_in
-    ]
-    return hourly_pay(campaign.reward, seconds, campaign.study.pay_rate)
+    took = times.annotate(took=F("handed_in_at") - F("arrived_at"))
+    found = took.aggregate(number=Count("pk"), median=Median("took", output_field=DurationField()))
+    median = found["median"].total_seconds() if found["median"] else 0.0
+    return hourly_pay(campaign.reward, median, campaign.study.pay_rate, pieces=found["number"])
 
 
 def to_top_up(campaign: Campaign) -> QuerySet[Submission]:

@@ -76,6 +76,7 @@ def test_every_story_is_on_one_page_whatever_is_looked_for(
     monkeypatch.setattr(stories, "PAGE", page)
     monkeypatch.setattr(stories, "LOOKED_AT", window)
     monkeypatch.setattr(stories, "JUDGED", window)
+    monkeypatch.setattr(stories, "COUNTED", window)
     known = list(Story.objects.order_by("story_id"))
     assert everything(study) == [story.story_id for story in known]
     assert everything(study, scenario=ODD) == [s.story_id for s in known if s.scenario_name == ODD]

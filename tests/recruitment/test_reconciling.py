@@ -8,7 +8,9 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.models import PlatformIdentity
@@ -82,6 +84,24 @@ def test_votes_count_once_the_platform_has_confirmed_the_visit(desk: Desk) -> No
     assert (outcome.looked_at, sum(desk.double.calls.values()) - calls) == (0, 0), (
         "what is settled costs no call"
     )
+
+
+def test_what_only_waits_for_a_researcher_costs_a_sweep_the_same_however_much_it_is() -> None:
+    with MTurkDouble() as double:
+        patient = replace(STORIES, seats=3, approves_by_itself=False)
+        desk = Desk(double, builders.make_study(stories=3), patient)
+        queries = []
+        for people in (1, 2):
+            for _person in range(people):
+                work_in(desk)
+            desk.sweep()
+            campaign = Campaign.objects.select_related("study").get()
+            later = timezone.now() + timedelta(hours=2 * people)
+            with CaptureQueriesContext(connection) as asked:
+                actions.reconcile(campaign=campaign, marketplace=desk.marketplace, now=later)
+            queries.append(len(asked))
+        assert Submission.objects.filter(status="submitted", visit__session__state="confirmed").count() == 3
+        assert queries[0] == queries[1]
 
 
 def test_work_without_our_receipt_waits_for_somebody(desk: Desk) -> None:

@@ -69,7 +69,7 @@ def test_the_pay_is_measured_against_the_time_that_people_took() -> None:
     assert "7.20 USD" in pay_warning(Decimal("2.00"), "USD", 1000)
     assert pay_warning(Decimal("0.01"), "GBP", None) == ""
     campaign = Campaign(platform="prolific", reward=Decimal("2.00"), currency="GBP")
-    hourly = hourly_pay(campaign.reward, [900.0, 1201.0, 1201.0, 1201.0, 2000.0], None)
+    hourly = hourly_pay(campaign.reward, 1201.0, None, pieces=5)
     assert "5.99 GBP" in figures.low_pay(campaign, hourly)
     assert figures.low_pay(Campaign(platform="mturk", reward=Decimal("0.01"), currency="GBP"), hourly) == ""
     assert cents(Decimal("19.99")) == 1999
