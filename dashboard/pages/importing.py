@@ -32,7 +32,8 @@ COLUMNS = ("line", "column", "field", "message", "remedy")
 @study_page(post=Right.CHANGE)
 def import_stories(request: HttpRequest, study: Study) -> HttpResponse:
     """Take a file to be checked, and list what was brought in before."""
-    form = UploadForm(request.POST, request.FILES) if request.method == "POST" else UploadForm()
+    wanted = {"role": request.GET.get("role", Story.Role.MAIN)}  # a page that lacks stories says which
+    form = UploadForm(request.POST, request.FILES) if request.method == "POST" else UploadForm(initial=wanted)
     if form.is_valid():
         job = actions.queue_import(
             study=study,

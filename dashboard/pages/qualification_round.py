@@ -114,7 +114,8 @@ def _save(request: HttpRequest, round: Round, key: KeyForms) -> str | None:
     except QualificationError as error:
         return str(error)
     messages.success(request, _("Version %(version)s of the key is saved.") % {"version": made.version})
-    for retired in before - set(newcomers.all()):  # asked anew
+    still = set(newcomers.all())  # asked anew
+    for retired in sorted(before - still, key=lambda one: one.number):
         messages.info(request, _("No newcomer takes round %(number)s any more.") % {"number": retired.number})
     return None
 
