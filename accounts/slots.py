@@ -1,15 +1,18 @@
 """How many of a kind may be open at the same time, counted for all processes together in Redis.
 
 Each of the places is a key that its holder renews from a thread of its own, so a place is held for as long
-as its holder lives, also while that waits for a slow client, and a killed process frees it within a minute.
+as its holder lives, also while that waits for a slow client, at most an hour; and a killed process frees it
+within a minute.
 """
 
 from __future__ import annotations
 
 import secrets
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 from django.core.cache import caches
 from django.utils.crypto import salted_hmac
@@ -18,6 +21,8 @@ from accounts import limits
 
 LEASE_SECONDS = 60
 RENEWED_EVERY_SECONDS = 20.0
+LONGEST = timedelta(hours=1)
+"""All votes on a million stories take minutes; a client for which this is too short reads too slowly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +35,7 @@ class Slots:
 
 
 class Held:
-    """Places that are held until :meth:`release`."""
+    """Places that are held until :meth:`release`, or for :data:`LONGEST`."""
 
     def __init__(self, keys: Sequence[str], mark: str) -> None:
         self._keys, self._mark = tuple(keys), mark
@@ -45,7 +50,8 @@ class Held:
             _free(self._keys, self._mark)
 
     def _renew(self) -> None:
-        while not self._over.wait(RENEWED_EVERY_SECONDS):
+        until = time.monotonic() + LONGEST.total_seconds()
+        while not self._over.wait(RENEWED_EVERY_SECONDS) and time.monotonic() < until:
             for key in self._keys:
                 caches["shared"].touch(key, LEASE_SECONDS)
 

@@ -7,11 +7,15 @@ import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+
+from annotation.downloads import EXPORTS, download
 
 ROWS_AT_ONCE = 500
 """Of a stream: rows that are sent together."""
-_BEGINS_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+_BEGINS_FORMULA = (*"=+-@\t\r\n", *"＝＋－＠")
+_UNSEEN = " \ufeff"
+"""What spreadsheets drop before they look whether a cell begins with one."""
 
 
 def csv_file(name: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> HttpResponse:
@@ -27,11 +31,12 @@ def csv_file(name: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]
     return response
 
 
-def csv_stream(name: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> StreamingHttpResponse:
+def csv_stream(
+    request: HttpRequest, name: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]
+) -> HttpResponseBase:
     """The same as :func:`csv_file`, sent while ``rows`` are still being read; memory stays bounded."""
-    response = StreamingHttpResponse(csv_pieces(columns, rows), content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{name}.csv"'
-    return response
+    pieces = csv_pieces(columns, rows)
+    return download(request, pieces, kind=EXPORTS, name=f"{name}.csv", media_type="text/csv; charset=utf-8")
 
 
 def csv_pieces(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
@@ -53,4 +58,6 @@ def guarded(value: Any) -> Any:
 
     This is the guard that OWASP describes ("CSV Injection"); quoting alone does not stop spreadsheets.
     """
-    return f"'{value}" if isinstance(value, str) and value.startswith(_BEGINS_FORMULA) else value
+    return (
+        f"'{value}" if isinstance(value, str) and value.lstrip(_UNSEEN).startswith(_BEGINS_FORMULA) else value
+    )

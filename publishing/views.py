@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
-from django.http import (
-    FileResponse,
-    Http404,
-    HttpRequest,
-    HttpResponse,
-    HttpResponseBase,
-    StreamingHttpResponse,
-)
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import condition, require_safe
 
+from annotation.downloads import RELEASES, download
 from annotation.models import Study
 from publishing import pages
 from publishing.access import download_prefix, published_file, published_files, published_release
@@ -32,6 +28,8 @@ from publishing.models import Deposit, Release, ReleaseFile
 
 ARCHIVES = {"tar": (tar_of, "application/x-tar"), "zip": (zip_of, "application/zip")}
 CROISSANT_PATH = "croissant.json"
+AT_ONCE = 1 << 20
+"""Bytes; a smaller file is with the proxy, or in the network's buffers, at once."""
 
 
 def release_list(study: Study | None = None) -> list[dict[str, Any]]:
@@ -82,14 +80,30 @@ def file(request: HttpRequest, slug: str, number: int, path: str) -> HttpRespons
     found = published_file(slug, number, path)
     if not found.is_there:
         return _away(request, found.release)
-    response = FileResponse(
-        open(found.place, "rb"),  # noqa: SIM115 (the response closes it)
+    size = found.place.stat().st_size
+    if size > AT_ONCE:
+        response = download(
+            request,
+            _pieces(found.place),
+            kind=RELEASES,
+            name=found.download_name,
+            media_type=found.content_type,
+        )
+        if response.status_code == 200:
+            response["Content-Length"] = str(size)
+        return response
+    return FileResponse(
+        open(found.place, "rb"),
         as_attachment=True,
         filename=found.download_name,
         content_type=found.content_type,
     )
-    response["X-Content-Type-Options"] = "nosniff"
-    return response
+
+
+def _pieces(place: Path) -> Iterator[bytes]:
+    with open(place, "rb") as file:
+        while piece := file.read(AT_ONCE):
+            yield piece
 
 
 @require_safe
@@ -104,10 +118,9 @@ def archive(request: HttpRequest, slug: str, number: int, kind: str) -> HttpResp
     name = f"{slug}-{number}"
     pieces, content_type = ARCHIVES[kind]
     paths = [file.path for file in files]
-    response = StreamingHttpResponse(pieces(found.directory, paths, name), content_type=content_type)
-    response["Content-Disposition"] = f'attachment; filename="{download_prefix(found)}.{kind}"'
-    response["X-Content-Type-Options"] = "nosniff"
-    return response
+    archive_name = f"{download_prefix(found)}.{kind}"
+    sent = pieces(found.directory, paths, name)
+    return download(request, sent, kind=RELEASES, name=archive_name, media_type=content_type)
 
 
 def _away(request: HttpRequest, release: Release) -> HttpResponse:

@@ -8,12 +8,13 @@ from itertools import islice
 from typing import Any, ClassVar
 
 from django.http import StreamingHttpResponse
+from rest_framework.exceptions import Throttled
 from rest_framework.response import Response
 
+from accounts import streams
 from dashboard.api import inputs
 from dashboard.api.base import Scope, StudyView
 from dashboard.api.described import described
-from dashboard.api.streams import limited
 from dashboard.spreadsheets import ROWS_AT_ONCE, csv_pieces
 from dashboard.votes import csv_columns, csv_rows, json_rows, questions_of, votes_of
 from publishing.files import jsonl
@@ -26,10 +27,20 @@ class Export(StudyView):
 
     def answer(self, pieces: Iterator[bytes], suffix: str, media_type: str) -> StreamingHttpResponse:
         """The file; for HEAD only what is said about it. Raises ``Throttled``."""
-        sent = iter(()) if self.request.method == "HEAD" else limited(pieces, self.token)
+        sent = iter(()) if self.request.method == "HEAD" else self._limited(pieces)
         response = StreamingHttpResponse(sent, content_type=f"{media_type}; charset=utf-8")
         response["Content-Disposition"] = f'attachment; filename="{self.study.slug}-votes.{suffix}"'
         return response
+
+    def _limited(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        sent = streams.limited(pieces, "exports", f"token {self.token.pk}")
+        if sent is None:
+            raise Throttled(
+                streams.TRY_AGAIN_SECONDS,
+                f"Too many exports are being read: {streams.PER_READER} at a time with one token, and "
+                f"{streams.PER_INSTALLATION} of all. Read one to its end, then ask for the next.",
+            )
+        return sent
 
 
 class JsonLinesView(Export):

@@ -61,7 +61,7 @@ def compare_file(request: HttpRequest, study: Study) -> HttpResponseBase:
         page = reverse("dashboard:compare_releases", args=[study.slug])
         return redirect(f"{page}?{request.GET.urlencode()}")
     name = f"{study.slug}-{pair[0].number}-and-{pair[1].number}"
-    return csv_stream(name, tables.CSV_COLUMNS, _all_rows(found))
+    return csv_stream(request, name, tables.CSV_COLUMNS, _all_rows(found))
 
 
 def _all_rows(found: Comparison) -> Iterator[dict[str, Any]]:

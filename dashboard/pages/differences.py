@@ -18,13 +18,13 @@ from annotation.models import Study
 from annotation.rights import Right, rights_in, signed_in, study_page
 from annotation.rules import pseudonym
 from dashboard.pages.comparing import number_in
-from dashboard.pages.work import decide_about, rejection_form, valid
+from dashboard.pages.work import rejection_form, valid
 from dashboard.recruiting import figures
 from dashboard.recruiting.forms import DecisionForm, RemedyForm
 from dashboard.spreadsheets import csv_stream
 from recruitment import actions
 from recruitment.actions.payments import can_be_asked_again
-from recruitment.errors import CannotPay, CannotSettle, RecruitmentError
+from recruitment.errors import CannotSettle, RecruitmentError
 from recruitment.marketplace import Status
 from recruitment.models import Difference, Payment
 from recruitment.platforms import abilities_of
@@ -130,7 +130,8 @@ def paid_outside(request: HttpRequest, study: Study, number: int) -> HttpRespons
 @study_page()
 def payments_file(request: HttpRequest, study: Study) -> HttpResponseBase:
     """The payments as a table, under pseudonyms."""
-    return csv_stream(f"{study.slug}-payments", figures.PAYMENT_COLUMNS, figures.payment_rows(study))
+    rows = figures.payment_rows(study)
+    return csv_stream(request, f"{study.slug}-payments", figures.PAYMENT_COLUMNS, rows)
 
 
 def _settle(difference: Difference, way: str, request: HttpRequest, *, by: User) -> None:
@@ -146,12 +147,20 @@ def _settle(difference: Difference, way: str, request: HttpRequest, *, by: User)
     if way == Way.CONFIRM:
         actions.confirm_by_hand(difference=difference, how=how, by=by, now=now)
         return
-    if way in (Way.APPROVE, Way.REJECT):
-        submission = difference.submission
-        if submission is None:
-            raise CannotPay(_("The platform does not list this work, so it cannot be decided there."))
-        decide_about(submission, way, request, by=by)
-    actions.settle_difference(difference=difference, how=how, by=by, now=now)
+    if way == Way.APPROVE:
+        actions.approve_for_difference(difference=difference, how=how, by=by, now=now)
+    elif way == Way.REJECT:
+        said = valid(rejection_form(difference.campaign, request.POST))
+        actions.reject_for_difference(
+            difference=difference,
+            how=how,
+            reason=said["reason"],
+            category=said.get("category", ""),
+            by=by,
+            now=now,
+        )
+    else:
+        actions.settle_difference(difference=difference, how=how, by=by, now=now)
 
 
 def _row(study: Study, difference: Difference, case: Case) -> dict[str, Any]:
@@ -164,7 +173,9 @@ def _row(study: Study, difference: Difference, case: Case) -> dict[str, Any]:
         "submission": difference.submission,
         "ways": ways_of(case),
         "is_forgotten": case.is_forgotten,
-        "pays_too": case.status == Status.SUBMITTED and campaign.approves_by_itself,
+        "pays_too": case.status == Status.SUBMITTED
+        and case.decision is None
+        and campaign.approves_by_itself,
         "abilities": abilities_of(campaign.platform, campaign.environment),
         "rejection": rejection_form(campaign),
     }

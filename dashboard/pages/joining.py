@@ -31,13 +31,12 @@ def owed_file(request: HttpRequest, study: Study) -> HttpResponseBase:
     """
     if request.method == "POST":
         participants = request.POST.get("participants", "").split()
-        return csv_stream(
-            f"{study.slug}-owed", ("participant", *columns_of(study)), owed_to(study, participants)
-        )
+        columns = ("participant", *columns_of(study))
+        return csv_stream(request, f"{study.slug}-owed", columns, owed_to(study, participants))
     asked = request.GET.get("came_by", "")
     way = CameBy(asked) if asked in CameBy.values else None
     name = f"{study.slug}-owed{f'-{way}' if way else ''}"
-    return csv_stream(name, columns_of(study), owed_rows(study, way))
+    return csv_stream(request, name, columns_of(study), owed_rows(study, way))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -10,7 +10,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import BadRequest
 from django.core.validators import MaxValueValidator
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from accounts.models import User
+from annotation.downloads import EXPORTS, download
 from annotation.models import Enrollment, Event, Study
 from annotation.rights import Right, study_page
 from dashboard.log import COLUMNS, LogFilter, events_of, researchers_in, row_of, stream_of
@@ -114,11 +115,10 @@ def log_file(request: HttpRequest, study: Study, kind: str) -> HttpResponseBase:
     rows = (row_of(study, event) for event in stream_of(study, form.chosen()))
     name = f"{study.slug}-log"
     if kind == "csv":
-        return csv_stream(name, COLUMNS, rows)
+        return csv_stream(request, name, COLUMNS, rows)
     if kind == "jsonl":
-        response = StreamingHttpResponse(_lines(rows), content_type="application/jsonl; charset=utf-8")
-        response["Content-Disposition"] = f'attachment; filename="{name}.jsonl"'
-        return response
+        media_type = "application/jsonl; charset=utf-8"
+        return download(request, _lines(rows), kind=EXPORTS, name=f"{name}.jsonl", media_type=media_type)
     raise Http404("The log is there as csv and as jsonl.")
 
 

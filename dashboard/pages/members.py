@@ -116,11 +116,17 @@ def revoke_invitation(request: HttpRequest, study: Study, number: int) -> HttpRe
 @require_POST
 @study_page(post=Right.MANAGE)
 def revoke_token(request: HttpRequest, study: Study, number: int) -> HttpResponse:
-    """Revoke somebody's API token that opens this study; it opens no other either."""
+    """Revoke somebody's API token that opens this study alone.
+
+    One that opens others, too, is not the owner's of one of them to revoke: who is removed from the study
+    loses it here, and the rest is for its owner and administrators.
+    """
     now = timezone.now()
     found = tokens_of(study, now=now).filter(pk=number).first()
     if found is None:
         messages.info(request, _("This token does not open the study any more."))
+    elif found.study_id is None:
+        messages.error(request, _("This token opens other studies, too, so only its owner can revoke it."))
     else:
         actions.revoke_api_token(token=found, by=signed_in(request), now=now)
         messages.success(request, _("The token is revoked. It opens nothing any more."))

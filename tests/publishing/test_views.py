@@ -17,7 +17,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from annotation import actions as annotation_actions
 from annotation.models import Study
-from publishing import actions
+from publishing import actions, views
 from publishing.facts import Statement
 from publishing.files.directory import MANIFEST, file_facts, verify
 from publishing.statement.actions import describe_data
@@ -157,6 +157,27 @@ def test_the_archives_unpack_to_a_directory_that_verifies(
         assert manifest_sha256 == release.manifest_sha256
         assert {file.path for file in files} == set(release.files.values_list("path", flat=True))
     assert client.get("/releases/small/1/archive.rar").status_code == 404
+
+
+def test_few_may_read_what_takes_long(client: Client, small: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each holds a thread of the web server while it is being read; small files are not counted."""
+    published(small)
+    monkeypatch.setattr(views, "AT_ONCE", 100)
+    archive, large = "/releases/small/1/archive.tar", "/releases/small/1/files/README.md"
+    first, second = client.get(archive), client.get(large)
+    assert (first.status_code, second.status_code) == (200, 200)
+    assert int(second["Content-Length"]) == len(b"".join(second))
+    second = client.get(archive)
+    for address in (archive, large):
+        refused = client.get(address)
+        assert (refused.status_code, refused["Retry-After"]) == (429, "30")
+        assert client.head(address).status_code == 200
+    assert client.get(archive, REMOTE_ADDR="192.0.2.7").status_code == 200
+    assert client.get(archive, REMOTE_ADDR="192.0.2.8").status_code == 429, "three in all"
+    first.close()
+    assert b"".join(client.get(large, REMOTE_ADDR="192.0.2.8"))
+    monkeypatch.undo()
+    assert content(client, large)[0] == 200
 
 
 def test_the_page_shows_the_card_and_its_charts(client: Client, small: Study) -> None:

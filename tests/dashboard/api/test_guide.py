@@ -1,4 +1,4 @@
-"""The examples in docs/api.md, run as they stand by a Python and a curl of their own against a real server."""
+"""The examples in docs/api.md, run as they stand by a Python and a curl of their own, on a real server."""
 
 from __future__ import annotations
 

@@ -143,14 +143,18 @@ def test_owners_see_the_tokens_that_open_their_study_and_cut_them_off() -> None:
     client = Client()
     client.force_login(owner)
     members = reverse("dashboard:members", args=["mine"])
-    assert "boss: script" in client.get(members).content.decode()
+    assert client.get(members).content.decode().count("Revoke script") == 3, "those for this alone"
     revoke = reverse("dashboard:revoke_members_token", args=["mine", strongest.pk])
+    assert "only its owner can revoke it" in client.post(revoke, follow=True).content.decode()
+    assert made[3].get("studies/other/").status_code == 200, "an owner of one study ends nothing in another"
+    bound = made[4].token
+    revoke = reverse("dashboard:revoke_members_token", args=["mine", bound.pk])
     assert "It opens nothing any more" in client.post(revoke, follow=True).content.decode()
-    strongest.refresh_from_db()
-    assert strongest.revoked_by == owner
+    bound.refresh_from_db()
+    assert bound.revoked_by == owner
     elsewhere = reverse("dashboard:revoke_members_token", args=["mine", made[5].token.pk])
     assert "does not open the study" in client.post(elsewhere, follow=True).content.decode()
-    problem(made[3].get("studies/mine/"), 401)
+    problem(made[4].get("studies/mine/"), 401)
     assert made[5].get("studies/other/").status_code == 200
 
 

@@ -16,11 +16,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from accounts import slots as places
+from accounts import streams
 from accounts.slots import Slots, take
 from annotation import actions, rules
 from annotation.models import Assignment, Enrollment, Study, Vote
 from dashboard import votes
-from dashboard.api import streams
 from tests import builders
 from tests.dashboard.api.asking import Program, member, problem
 from tests.publishing.support import published
@@ -228,4 +229,17 @@ def test_a_place_is_held_while_its_holder_lives_and_no_longer(monkeypatch: pytes
     assert take(slots) is None, "renewed, whatever its holder waits for"
     held._over.set()  # as if its process had been killed
     time.sleep(1.3)
+    assert take(slots) is not None
+
+
+def test_who_takes_nothing_more_gives_the_place_to_others_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sending blocks then, and nothing of ours is called that could end it."""
+    monkeypatch.setattr(places, "LEASE_SECONDS", 1)
+    monkeypatch.setattr(places, "RENEWED_EVERY_SECONDS", 0.1)
+    monkeypatch.setattr(places, "LONGEST", timedelta(seconds=0.5))
+    slots = Slots("test", 1, "a stalled one")
+    held = take(slots)
+    assert held is not None
+    assert take(slots) is None
+    time.sleep(2)
     assert take(slots) is not None
