@@ -134,18 +134,23 @@ _NEXT_STORY_NOW = Select({"story": Story}, f"{_NEXT_STORY} SKIP LOCKED")
 _NEXT_STORY_WAITING = Select({"story": Story}, _NEXT_STORY)
 
 # A check is answered by everybody once, so it is neither locked nor does it run out; it comes only while
-# the study still wants answers of this person. The same text under another id would tell which story is a
-# check, so it is the text that counts; what the person has met is looked up once, not for each check.
+# the study still wants answers of this person. A text that somebody meets twice would tell which story is a
+# check, so it is the text that counts, of whatever role the other story was. Test stories are no assignments:
+# a text of theirs is known to everybody. OFFSET 0 as above: for each check the few stories of its text are
+# looked up among the person's own, however many these are.
 _NEXT_CHECK = Select(
     {"story": Story},
     """FROM annotation_story story
        WHERE story.study_id = %(study)s AND story.role = 'check'
          AND EXISTS (SELECT FROM annotation_checkkey key
                      WHERE key.story_id = story.id AND key.state = 'in_use')
-         AND story.content NOT IN (
-             SELECT met.content FROM annotation_assignment had
-             JOIN annotation_story met ON met.id = had.story_id AND met.role = 'check'
-             WHERE had.enrollment_id = %(person)s AND had.state <> 'expired')
+         AND NOT EXISTS (
+             SELECT FROM annotation_story met
+             WHERE met.text_hash = story.text_hash AND met.study_id = %(study)s
+               AND (met.role = 'qualification' OR EXISTS (
+                   SELECT FROM annotation_assignment had
+                   WHERE had.enrollment_id = %(person)s AND had.story_id = met.id AND had.state <> 'expired'))
+             OFFSET 0)
          AND EXISTS (SELECT FROM annotation_story wanting
                      WHERE wanting.study_id = %(study)s AND wanting.has_free_slot AND NOT EXISTS (
                          SELECT FROM annotation_assignment had WHERE had.enrollment_id = %(person)s

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict
 from datetime import datetime
 
@@ -51,11 +51,12 @@ def set_check_key(
 
     From then on it is given to people. Another key replaces the first as long as nobody has answered.
     Raises :class:`WrongState` for a story that is no check, :class:`InvalidCheckKey` with everything that
-    is missing or unknown, and :class:`CheckKeyIsFinal`.
+    is missing or unknown, or where people meet the same text as another story, and
+    :class:`CheckKeyIsFinal`.
     """
     story, standing = _lock_check(story)
     everything = list(asked(story.study.protocol, story.item))
-    problems = list(key_problems(story.story_id, everything, accepted))
+    problems = [*key_problems(story.story_id, everything, accepted), *_given_away_by(story)]
     if problems:
         raise InvalidCheckKey(problems)
     if standing and standing.results.exists():
@@ -127,6 +128,17 @@ def _lock_check(story: Story) -> tuple[Story, CheckKey | None]:
         raise WrongState(_("Only stories that were imported as hidden checks have known answers."))
     standing = CheckKey.objects.exclude(state=CheckKey.State.REPLACED).filter(story=story)
     return story, standing.select_for_update(no_key=True).first()
+
+
+def _given_away_by(story: Story) -> Iterator[str]:
+    """The stories of the study with the text of this check that are none; files that have them are refused,
+    unless two come in at once.
+    """
+    same = Story.objects.filter(study=story.study_id, text_hash=story.text_hash)
+    for other in same.exclude(role=Story.Role.CHECK).values_list("story_id", flat=True)[:1]:
+        yield _(
+            "The study has this text as “%(story)s” too. Who met it twice would know which story is a check."
+        ) % {"story": other}
 
 
 def _record(study: Study, *, by: User | None, now: datetime, subject: str = "", note: str = "") -> None:

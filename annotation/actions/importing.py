@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
+from django.db.models import Q
 from django.utils import timezone
 
 from annotation import rules
@@ -124,6 +125,7 @@ def _store_batch(job: StoryImport, study: Study, rows: list[StoryRow], lint: _Li
             harmfulness_predicted=list(row.harmfulness_predicted),
             unethicality_predicted=list(row.unethicality_predicted),
             content_hash=row.content_hash,
+            text_hash=row.text_hash,
             story_import=job,
             source_line=row.line,
             order_key=rules.order_key(study.serving_seed, row.story_id),
@@ -233,10 +235,14 @@ def _new_rows(
             study=study, story_id__in=[row.story_id for row in batch]
         ).values_list("story_id", "content_hash", "role")
     }
+    fresh = [row for row in batch if row.story_id not in stored]
+    given_away = _given_away(study, role, fresh)
     new = []
     unchanged = 0
     for row in batch:
-        if row.story_id not in stored:
+        if row.story_id not in stored and row.text_hash in given_away:
+            problems.add(_gives_a_check_away(row, given_away[row.text_hash]))
+        elif row.story_id not in stored:
             new.append(row)
         elif stored[row.story_id] == (row.content_hash, role):
             unchanged += 1
@@ -252,6 +258,22 @@ def _new_rows(
                 )
             )
     return new, unchanged
+
+
+def _given_away(study: Study, role: str, rows: list[StoryRow]) -> dict[str, str]:
+    """Of these texts, those that the study has as a check and these rows are none, or the other way round:
+    per hash the id of the story that has it. Who met a text twice would know that one of them is a check.
+    """
+    same = Story.objects.filter(study=study, text_hash__in=[row.text_hash for row in rows])
+    is_check = Q(role=Story.Role.CHECK)
+    found = same.filter(~is_check if role == Story.Role.CHECK else is_check)
+    return dict(found.values_list("text_hash", "story_id"))
+
+
+def _gives_a_check_away(row: StoryRow, other: str) -> Problem:
+    message = f"The study has this text as “{other}”, and one of the two is a hidden check."
+    remedy = "Take other stories as checks: who met a text twice would know which story is one."
+    return Problem(row.file, row.line, "story_id", message, remedy)
 
 
 def _batches(rows: Iterable[StoryRow]) -> Iterator[list[StoryRow]]:

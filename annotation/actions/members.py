@@ -32,9 +32,7 @@ def set_role(*, study: Study, user: User, role: str, by: User | None, now: datet
         found.save(update_fields=["role"])
     else:
         found = Membership.objects.create(study=study, user=user, role=role, added_by=by, added_at=now)
-    record_event(
-        study=study, type=Event.Type.ROLE_GIVEN, by=by, now=now, subject=user.get_username(), note=role.value
-    )
+    _record(Event.Type.ROLE_GIVEN, study, user, role.value, by=by, now=now)
     return found
 
 
@@ -54,9 +52,7 @@ def remove_member(*, study: Study, user: User, by: User | None, now: datetime) -
     _revoke_what_they_offered(found, by=by, now=now)
     note = found.role
     found.delete()
-    record_event(
-        study=study, type=Event.Type.ROLE_TAKEN, by=by, now=now, subject=user.get_username(), note=note
-    )
+    _record(Event.Type.ROLE_TAKEN, study, user, note, by=by, now=now)
 
 
 @transaction.atomic
@@ -92,6 +88,11 @@ def _revoke_what_they_offered(membership: Membership, *, by: User | None, now: d
         offered = Invitation.objects.open().filter(study=membership.study_id, invited_by=membership.user_id)
         for invitation in offered.select_related("study"):
             revoke_invitation(invitation=invitation, by=by, now=now)
+
+
+def _record(type: Event.Type, study: Study, user: User, role: str, *, by: User | None, now: datetime) -> None:
+    subject = user.get_username()
+    record_event(study=study, type=type, by=by, now=now, member=user, subject=subject, note=role)
 
 
 def _leave_an_owner(membership: Membership) -> None:

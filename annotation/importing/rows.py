@@ -57,7 +57,16 @@ class StoryRow:
             "harmfulness_predicted": list(self.harmfulness_predicted),
             "unethicality_predicted": list(self.unethicality_predicted),
         }
-        return hashlib.sha256(_CANONICAL.encode(facts).encode()).hexdigest()
+        return _hashed(facts)
+
+    @cached_property
+    def text_hash(self) -> str:
+        """SHA-256 (hex) over the content alone: equal for stories that read the same, whatever their ids."""
+        return _hashed(self.content)
+
+
+def _hashed(facts: Mapping[str, Any]) -> str:
+    return hashlib.sha256(_CANONICAL.encode(dict(facts)).encode()).hexdigest()
 
 
 _CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))

@@ -24,6 +24,14 @@ _OF_ITS_STORY = """
 """
 
 
+_NOBODY_GRADED = """
+    IF EXISTS (SELECT FROM annotation_checkresult r WHERE r.key_id = NEW.key_id) THEN
+        RAISE EXCEPTION 'pgtrigger: Cannot add to a key by which somebody has been graded';
+    END IF;
+    RETURN NEW;
+"""
+
+
 class CheckKey(models.Model):
     """What is accepted about one check. Never leaves the server; a new one is a new version.
 
@@ -93,6 +101,12 @@ class CheckOption(models.Model):
         ]
         triggers = [
             pgtrigger.Protect(name="check_option_is_final", operation=pgtrigger.Update | pgtrigger.Delete),
+            pgtrigger.Trigger(
+                name="graded_check_key_does_not_grow",
+                operation=pgtrigger.Insert,
+                when=pgtrigger.Before,
+                func=_NOBODY_GRADED,
+            ),
         ]
 
     def __str__(self) -> str:

@@ -108,6 +108,15 @@ class Event(models.Model):
     enrollment = models.ForeignKey(
         Enrollment, on_delete=models.PROTECT, null=True, blank=True, related_name="events", db_index=False
     )
+    member = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        db_index=False,
+        help_text=_("Whose role it is about; a name can change."),
+    )
     subject = models.CharField(max_length=100, blank=True)
     note = models.TextField(blank=True)
     at = models.DateTimeField()
@@ -124,6 +133,11 @@ class Event(models.Model):
                 fields=["actor", "study", "at", "id"],
                 condition=models.Q(actor__isnull=False),
                 name="events_of_actor",
+            ),
+            models.Index(
+                fields=["member", "study", "id"],
+                condition=models.Q(member__isnull=False),
+                name="events_of_member",
             ),
         ]
         triggers = [

@@ -101,6 +101,9 @@ class Story(models.Model):
     harmfulness_predicted = models.JSONField(default=list, blank=True)
     unethicality_predicted = models.JSONField(default=list, blank=True)
     content_hash = models.CharField(max_length=64)
+    text_hash = models.CharField(
+        max_length=64, help_text=_("Of the item alone: stories that read the same have the same.")
+    )
     story_import = models.ForeignKey(StoryImport, on_delete=models.PROTECT, related_name="stories")
     source_line = models.PositiveIntegerField()
     order_key = models.BigIntegerField(help_text=_("Place in the study's seeded serving order."))
@@ -124,6 +127,7 @@ class Story(models.Model):
             ),
             models.Index(fields=["study"], name="checks_of_study", condition=Q(role="check")),
             models.Index(fields=["study"], name="main_stories_of_study", condition=Q(role="main")),
+            models.Index(fields=["text_hash"], name="stories_by_text"),
         ]
         triggers = [
             pgtrigger.ReadOnly(
@@ -141,6 +145,7 @@ class Story(models.Model):
                     "harmfulness_predicted",
                     "unethicality_predicted",
                     "content_hash",
+                    "text_hash",
                 ],
             ),
         ]

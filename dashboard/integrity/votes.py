@@ -130,7 +130,8 @@ def _counts_against(protocol: Protocol, question: str, option: str) -> bool | st
 def _stories_not_as_imported(study_id: int | None) -> Iterator[int]:
     stories = Story.objects.filter(study=study_id) if study_id else Story.objects.all()
     for story in stories.order_by("pk").iterator(chunk_size=CHUNK):
-        if story.as_row().content_hash != story.content_hash:
+        row = story.as_row()
+        if (row.content_hash, row.text_hash) != (story.content_hash, story.text_hash):
             yield story.pk
 
 

@@ -11,7 +11,14 @@ from django.utils import timezone
 
 from annotation import actions, checks
 from annotation.checks import CheckRules
-from annotation.errors import CheckKeyIsFinal, InvalidCheckKey, InvalidStudy, ReasonMissing, WrongState
+from annotation.errors import (
+    CheckKeyIsFinal,
+    ImportRefused,
+    InvalidCheckKey,
+    InvalidStudy,
+    ReasonMissing,
+    WrongState,
+)
 from annotation.models import (
     Assignment,
     CheckKey,
@@ -140,6 +147,34 @@ def test_nobody_meets_the_text_of_a_check_twice_under_whatever_id(study: Study) 
     assert again not in builders.work_through(person, 10)
     (newcomer,) = builders.qualified(study)
     assert again in builders.work_through(newcomer, 20)
+
+
+def test_no_text_of_a_study_is_both_a_check_and_another_story(study: Study) -> None:
+    Role = Story.Role
+    for number, role, there in ((3, Role.CHECK, "story_00003_sev1"), (500, Role.MAIN, "known_00500_sev1")):
+        with pytest.raises(ImportRefused) as refusal:
+            builders.import_rows(study, [builders.story_row(number, prefix="again")], role=role)
+        assert f"has this text as “{there}”" in refusal.value.problems[0].message
+
+
+@pytest.mark.parametrize("role", [Story.Role.MAIN, Story.Role.QUALIFICATION])
+def test_nobody_is_given_a_check_whose_text_they_met_as_another_story(
+    role: Story.Role, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two files that come in at once can bring it."""
+    monkeypatch.setattr(checks, "is_due", lambda *, position, **_: position == 2)
+    study = builders.make_study(stories=12, votes_per_story=2, qualification=1)
+    builders.add_checks(study, 1)
+    check = Story.objects.get(role=Story.Role.CHECK)
+    (before,) = builders.qualified(study)
+    twin = Story.objects.filter(role=role).order_by("order_key")[0]
+    twin.pk, twin.story_id, twin.content, twin.text_hash = None, "twin", check.content, check.text_hash
+    twin.order_key = -(2**63)  # it comes first
+    twin.save(force_insert=True)
+    with pytest.raises(InvalidCheckKey, match="this text as “twin” too"):
+        actions.set_check_key(story=check, accepted=builders.ACCEPTED, by=None, now=NOW)
+
+    assert check not in builders.work_through(before, 3)
 
 
 def test_no_check_is_given_to_somebody_who_has_answered_every_story() -> None:
