@@ -53,6 +53,13 @@ NEW_PLACES = Limit("new-places", 500, timedelta(hours=1))
 REFUSED_VISITS = Limit("refused-visits", 60, timedelta(minutes=10))
 """Per client: arrivals from a platform that were not let in, each of which is logged."""
 
+QUESTIONS = Limit("questions-about-arrivals", 300, timedelta(minutes=1))
+"""Per account on a platform: people of whom it is asked who they are, while they wait. Beyond, they are let
+in on their word: the platform counts our calls, and its answers are wanted for other things."""
+
+LOGGED_ADDRESSES = Limit("logged-addresses", 30, timedelta(hours=1))
+"""Per study: addresses that open nothing and are noted in its log."""
+
 WRONG_API_TOKENS = Limit("wrong-api-tokens", 30, timedelta(minutes=10))
 """Per client: requests to the API whose token opens nothing. Right ones are not counted."""
 
@@ -65,17 +72,32 @@ def retry_at(limit: Limit, whom: str, *, now: datetime) -> datetime | None:
 
     Without Redis nothing is limited: the limits keep noise away, what they guard is signed.
     """
-    seconds = int(limit.window.total_seconds())
-    window = int(now.timestamp()) // seconds
-    digest = salted_hmac("tomannot.limits", whom, algorithm="sha256").hexdigest()
-    key = f"{NAMESPACE}:{limit.name}:{window}:{digest}"
+    window, key = _counter(limit, whom, now)
     cache = caches["shared"]
     try:
-        cache.add(key, 0, timeout=seconds)
+        cache.add(key, 0, timeout=int(limit.window.total_seconds()))
         tries = cache.incr(key)
     except ValueError:  # the window ended between the two, or Redis is away
         return None
-    return datetime.fromtimestamp((window + 1) * seconds, tz=UTC) if tries > limit.most else None
+    return _end_of(limit, window) if tries > limit.most else None
+
+
+def used_up(limit: Limit, whom: str, *, now: datetime) -> datetime | None:
+    """The same for the next try, which is not counted."""
+    window, key = _counter(limit, whom, now)
+    tries: int = caches["shared"].get(key) or 0
+    return _end_of(limit, window) if tries >= limit.most else None
+
+
+def _counter(limit: Limit, whom: str, now: datetime) -> tuple[int, str]:
+    """The number of the window, and the name of the count in it."""
+    window = int(now.timestamp()) // int(limit.window.total_seconds())
+    digest = salted_hmac("tomannot.limits", whom, algorithm="sha256").hexdigest()
+    return window, f"{NAMESPACE}:{limit.name}:{window}:{digest}"
+
+
+def _end_of(limit: Limit, window: int) -> datetime:
+    return datetime.fromtimestamp((window + 1) * int(limit.window.total_seconds()), tz=UTC)
 
 
 def client_of(request: HttpRequest) -> str:

@@ -20,10 +20,11 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 
-from accounts.limits import WRONG_LINKS, client_of, retry_at
-from annotation.models import Enrollment, WorkSession
+from accounts.limits import LOGGED_ADDRESSES, WRONG_LINKS, client_of, retry_at
+from annotation import actions
+from annotation.models import Enrollment, Study, WorkSession
 from annotation.sql import get_person
-from annotation.tokens import ExpiredToken, InvalidToken, VisitClaim, read_visit_token
+from annotation.tokens import ExpiredToken, InvalidToken, VisitClaim, meant_by, read_visit_token
 
 P = ParamSpec("P")
 Text = str | Promise
@@ -43,14 +44,17 @@ def annotator_page(view: AnnotatorView[P]) -> Callable[..., HttpResponse]:
         try:
             claim = read_visit_token(token)
         except ExpiredToken:
-            session = _session_of(read_visit_token(token, however_old=True))
-            return _dead_link(request, LinkProblem.EXPIRED, session)
+            claim = read_visit_token(token, however_old=True)
+            return _dead_link(
+                request, LinkProblem.EXPIRED, get_person(claim.enrollment_id), _session_of(claim)
+            )
         except InvalidToken:
-            return wrong_link(request)
+            return wrong_link(request, token)
         enrollment, session = get_person(claim.enrollment_id), _session_of(claim)
         if enrollment.link_version != claim.link_version:
-            return _dead_link(request, _revoked(enrollment), session)
+            return _dead_link(request, _revoked(enrollment), enrollment, session)
         _set_session(request, session)
+        request.is_claimed = claim.is_claimed  # type: ignore[attr-defined]  # for is_claimed to read
         response = view(request, enrollment, *args, **kwargs)
         return may_be_framed(response) if session and session.framed else response
 
@@ -60,20 +64,26 @@ def annotator_page(view: AnnotatorView[P]) -> Callable[..., HttpResponse]:
 def known_person_page(view: AnnotatorView[P]) -> Callable[..., HttpResponse]:
     """An :func:`annotator_page` for those who are known to be who they are.
 
-    An address with somebody's id on a platform can be typed by anybody. Until the platform has confirmed
-    the visit, it therefore opens nothing but that visit's own work.
+    An address with somebody's id on a platform can be typed by anybody. Who came by it therefore gets a token
+    that opens nothing but that visit's own work, also when the platform has confirmed this work since: it
+    has not said who typed the address.
     """
 
     @functools.wraps(view)
     def known(
         request: HttpRequest, enrollment: Enrollment, *args: P.args, **kwargs: P.kwargs
     ) -> HttpResponse:
-        session = work_session(request)
-        if session and session.identity_claimed:
-            return _only_claimed(request, enrollment)
+        if is_claimed(request):
+            return only_claimed(request, enrollment)
         return view(request, enrollment, *args, **kwargs)
 
     return annotator_page(known)
+
+
+def is_claimed(request: HttpRequest) -> bool:
+    """Whether whoever asks came by an address that anybody could have typed."""
+    claimed: bool = getattr(request, "is_claimed", False)
+    return claimed
 
 
 def work_session(request: HttpRequest) -> WorkSession | None:
@@ -117,7 +127,8 @@ def _session_of(claim: VisitClaim) -> WorkSession | None:
     return WorkSession.objects.get(pk=claim.session_id, enrollment=claim.enrollment_id)
 
 
-def _only_claimed(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
+def only_claimed(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
+    """The page for who came by an address that anybody could have typed, and asks for more than the work."""
     text = gettext(
         "Anybody could have typed the address by which you came here, so this page shows only the work you "
         "were sent for. To see, change or erase what is kept about you, write to %(contact)s."
@@ -179,19 +190,31 @@ class LinkProblem(enum.Enum):
     )
 
 
-def wrong_link(request: HttpRequest) -> HttpResponse:
+def wrong_link(request: HttpRequest, token: str = "") -> HttpResponse:
     """The page for an address that we never made; after too many of them, one that asks to wait.
 
     Only wrong addresses are counted, so that people with a right one are let in whoever shares their
-    network address.
+    network address. ``token``: the forged one of a person's page or link, of which its study's log is told.
     """
     later = retry_at(WRONG_LINKS, client_of(request), now=timezone.now())
-    return too_many(request, later) if later else link_problem(request, LinkProblem.WRONG)
+    if later:
+        return too_many(request, later)
+    _note(LinkProblem.WRONG, Study.objects.filter(enrollments=meant_by(token)).first())
+    return link_problem(request, LinkProblem.WRONG)
 
 
 def revoked_link(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """The page for an address that was the person's own once."""
-    return link_problem(request, _revoked(enrollment))
+    problem = _revoked(enrollment)
+    _note(problem, enrollment.study)
+    return link_problem(request, problem)
+
+
+def _note(problem: LinkProblem, study: Study | None) -> None:
+    """Have the study's log say that an address was refused and why; not more often than anybody reads."""
+    now = timezone.now()
+    if study and retry_at(LOGGED_ADDRESSES, str(study.pk), now=now) is None:
+        actions.note_refused_address(study=study, why=problem.name.lower(), now=now)
 
 
 def _revoked(enrollment: Enrollment) -> LinkProblem:
@@ -199,8 +222,11 @@ def _revoked(enrollment: Enrollment) -> LinkProblem:
     return LinkProblem.FORGOTTEN if erased else LinkProblem.REVOKED
 
 
-def _dead_link(request: HttpRequest, problem: LinkProblem, session: WorkSession | None) -> HttpResponse:
+def _dead_link(
+    request: HttpRequest, problem: LinkProblem, enrollment: Enrollment, session: WorkSession | None
+) -> HttpResponse:
     """The page for a visit's address that is over: also in its frame, where the browser shows no other."""
+    _note(problem, enrollment.study)
     if session is None or not session.framed:
         return link_problem(request, problem)
     _set_session(request, session)

@@ -54,6 +54,7 @@ class Reason(enum.StrEnum):
     EXCLUDED = "excluded"
     SESSION_DONE = "session_done"
     SESSION_OVER = "session_over"
+    SESSION_SETTLED = "session_settled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +125,16 @@ def may_be_served(standing: Standing) -> Reason | None:
 
 
 def may_go_on(
-    *, story_limit: int, stories_submitted: int, expires_at: datetime, now: datetime
+    *, state: str, story_limit: int, stories_submitted: int, expires_at: datetime, now: datetime
 ) -> Reason | None:
-    """None when another story may be given out in this work session, else the one reason why not."""
+    """None when another story may be given out in this work session, else the one reason why not.
+
+    Once it is settled, confirmed or doubted, no answer in it could be paid any more.
+    """
     if stories_submitted >= story_limit:
         return Reason.SESSION_DONE
+    if state != "open":
+        return Reason.SESSION_SETTLED
     return Reason.SESSION_OVER if now >= expires_at else None
 
 

@@ -18,6 +18,8 @@ from django.core import signing
 
 ADDRESS_TOKEN_LIFE = timedelta(days=7)
 """How long the address in a mail that asks for a confirmation works."""
+CLAIMED = "c"
+"""Ends what a visit token says when its bearer is only claimed to be that person."""
 
 
 class InvalidToken(Exception):
@@ -41,12 +43,15 @@ class VisitClaim:
     """What a visit token says: which enrollment, which arrival of it, by which of its links, for what work.
 
     ``session_id`` is the work session of a visit from a platform that pays by the piece; others have none.
+    ``is_claimed``: whoever was given this token had only said who they are, in an address that anybody could
+    have typed. It stays so, whatever becomes known about the session's work: that says nothing of who typed.
     """
 
     enrollment_id: int
     visit_id: int
     link_version: int = 1
     session_id: int | None = None
+    is_claimed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +78,7 @@ def read_personal_token(token: str) -> LinkClaim:
 
 def visit_token(claim: VisitClaim) -> str:
     """The token in the path of every page of one visit."""
-    session = "" if claim.session_id is None else f"-{claim.session_id}"
+    session = "" if claim.session_id is None else f"-{claim.session_id}{CLAIMED * claim.is_claimed}"
     return _visit().sign(f"{claim.enrollment_id}-{claim.visit_id}-{claim.link_version}{session}")
 
 
@@ -83,12 +88,20 @@ def read_visit_token(token: str, *, however_old: bool = False) -> VisitClaim:
         life = None if however_old else timedelta(days=settings.VISIT_TOKEN_DAYS)
         value = _visit().unsign(token, max_age=life)
         enrollment_id, visit_id, link_version, *session = value.split("-")
-        session_id = int(session[0]) if session else None
-        return VisitClaim(int(enrollment_id), int(visit_id), int(link_version), session_id)
+        said = session[0] if session else ""
+        session_id = int(said.removesuffix(CLAIMED)) if said else None
+        is_claimed = said.endswith(CLAIMED)
+        return VisitClaim(int(enrollment_id), int(visit_id), int(link_version), session_id, is_claimed)
     except signing.SignatureExpired as error:
         raise ExpiredToken from error
     except (signing.BadSignature, ValueError) as error:
         raise InvalidToken from error
+
+
+def meant_by(token: str) -> int:
+    """The enrollment that a token names which we did not make, to be believed by nobody; 0 for none."""
+    number = token.partition("-")[0]
+    return int(number) if number.isascii() and number.isdigit() and len(number) < 18 else 0
 
 
 def address_token(identity_id: int) -> str:

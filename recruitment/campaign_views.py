@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from accounts.limits import NEW_PLACES, REFUSED_VISITS, client_of, retry_at
+from accounts.limits import NEW_PLACES, REFUSED_VISITS, client_of, retry_at, used_up
 from accounts.models import PlatformIdentity
 from annotation.access import annotator_page, may_be_framed, page_url, too_many, work_session, wrong_link
 from annotation.models import Enrollment
@@ -41,7 +41,9 @@ def campaign(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     if found is None:
         return wrong_link(request)
     is_framed = found.platform == MTURK
-    if is_framed and is_preview(dict(request.GET.lists())):
+    if found.state == Campaign.State.DRAFT:  # what it will say and pay is not decided yet
+        response = _refused(request, found, Problem.NOT_OPEN)
+    elif is_framed and is_preview(dict(request.GET.lists())):
         response = render(request, "recruitment/preview.html", preview_context(found))
     else:
         response = _come_in(request, found)
@@ -59,6 +61,10 @@ def hand_in(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     visit = queries.visit_of(session) if session else None
     if visit is None:
         return redirect(page_url(request, "annotation:home"))
+    outcome = ways_back.outcome_of(visit)
+    if outcome:
+        over = {"visit": visit, "session": session, "outcome": outcome.value}
+        return page(request, enrollment, "recruitment/over.html", over)
     ending = ways_back.ending_of(visit, now=now)
     if ending == Ending.GO_ON:
         return redirect(page_url(request, "annotation:home"))
@@ -75,6 +81,10 @@ def hand_in(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 
 def _come_in(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     now = timezone.now()
+    if campaign.platform != MTURK:  # the platform will be asked who they are
+        later = used_up(REFUSED_VISITS, client_of(request), now=now)
+        if later:
+            return too_many(request, later)
     try:
         arrival, is_proven = READERS[campaign.platform](request, campaign)
         is_new = not queries.is_known_visit(campaign, arrival)
@@ -83,7 +93,7 @@ def _come_in(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         visit = actions.arrive_for_campaign(campaign=campaign, arrival=arrival, is_proven=is_proven, now=now)
     except CannotArrive as error:
         return _refused(request, campaign, error.problem)
-    return redirect(visit_path(visit))
+    return redirect(visit_path(visit, is_claimed=not is_proven))
 
 
 def _from_mturk(request: HttpRequest, campaign: Campaign) -> tuple[Arrival, bool]:
@@ -118,7 +128,7 @@ def _refused(request: HttpRequest, campaign: Campaign, problem: Problem) -> Http
         "campaign": campaign,
         "heading": refusal.heading,
         "text": refusal.text,
-        "way": ways_back.way_of_refused(campaign, problem),
+        "way": ways_back.way_of_refused(campaign),
     }
     return render(request, "recruitment/refused.html", context, status=refusal.status)
 

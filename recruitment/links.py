@@ -24,15 +24,11 @@ def personal_link(enrollment: Enrollment) -> str:
     return absolute(personal_path(enrollment))
 
 
-def visit_path(visit: Visit) -> str:
-    """Where a visit begins, as a path on this site."""
-    return reverse("annotation:home", kwargs={"token": token_of(visit)})
-
-
-def token_of(visit: Visit) -> str:
-    """The token in the addresses of a visit's pages."""
+def visit_path(visit: Visit, *, is_claimed: bool = False) -> str:
+    """Where a visit begins, as a path on this site. ``is_claimed``: for who only says to be its person."""
     version = visit.enrollment.link_version
-    return visit_token(VisitClaim(visit.enrollment_id, visit.pk, version, visit.session_id))
+    claim = VisitClaim(visit.enrollment_id, visit.pk, version, visit.session_id, is_claimed)
+    return reverse("annotation:home", kwargs={"token": visit_token(claim)})
 
 
 def campaign_address(campaign: Campaign) -> str:

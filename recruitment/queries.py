@@ -183,5 +183,5 @@ def is_known_visit(campaign: Campaign, arrival: Arrival) -> bool:
 
 def visit_of(session: WorkSession) -> Visit | None:
     """The visit whose work session this is, with all that its pages need."""
-    needed = ("campaign__study", "session", "enrollment__study", "enrollment__consent")
+    needed = ("campaign__study", "session", "enrollment__study", "enrollment__consent", "submission")
     return Visit.objects.select_related(*needed).filter(session=session).first()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
+from threading import BoundedSemaphore
 
-from recruitment import queries
+from accounts.limits import QUESTIONS, retry_at
 from recruitment.arriving.arrival import Arrival, CannotArrive, Problem
 from recruitment.links import campaign_address
 from recruitment.marketplace import MarketplaceError
@@ -17,6 +19,10 @@ from recruitment.prolific.marketplace import Prolific
 from recruitment.prolific.signed import ExpiredSignature, InvalidSignature
 
 logger = logging.getLogger(__name__)
+AT_ONCE = 2
+"""Requests of a process that wait for Prolific at a time, of the few that it works on: the site must go on
+while Prolific is slow."""
+_asking = BoundedSemaphore(AT_ONCE)
 
 
 def who_comes(campaign: Campaign, parameters: Mapping[str, str], *, now: datetime) -> tuple[Arrival, bool]:
@@ -26,16 +32,18 @@ def who_comes(campaign: Campaign, parameters: Mapping[str, str], *, now: datetim
     ``CannotArrive`` for an address that no participant is given, or that is not theirs.
     """
     platform = _platform(campaign)
+    signed, is_new = None, False
     if TOKEN in parameters and platform:
-        signed = _signed(platform, campaign, parameters, now=now)
-        if signed:
-            return signed, True
+        signed, is_new = _signed(platform, campaign, parameters, now=now)
     elif platform and platform.signs_addresses:
         raise CannotArrive(Problem.NOT_PROVEN)
-    arrival = _arrival(_claim(parameters))
-    if queries.is_known_visit(campaign, arrival):
-        return arrival, False  # what was proven stays proven
-    return arrival, _is_theirs(platform, arrival)
+    if signed and is_new:
+        return _arrival(signed), True
+    arrival = _arrival(signed or _claim(parameters))
+    is_theirs = platform is not None and _is_theirs(platform, campaign, arrival, now=now)
+    # Where addresses are signed, one whose signature could not be read proves nothing by itself.
+    lacks_signature = platform is not None and platform.signs_addresses and signed is None
+    return arrival, is_theirs and not lacks_signature
 
 
 def _platform(campaign: Campaign) -> Prolific | None:
@@ -48,22 +56,27 @@ def _platform(campaign: Campaign) -> Prolific | None:
 
 def _signed(
     platform: Prolific, campaign: Campaign, parameters: Mapping[str, str], *, now: datetime
-) -> Arrival | None:
-    """The arrival that Prolific has signed; None when it is to be asked instead."""
+) -> tuple[Claim | None, bool]:
+    """What Prolific has signed, and whether it did so just now; None while its keys cannot be had.
+
+    A signature is one of this address only: it must not open somebody else's, also when it is old.
+    """
+    is_new = True
     try:
         claim = platform.signed_arrival(parameters[TOKEN], entry_url=campaign_address(campaign), now=now)
     except ExpiredSignature as error:  # somebody has loaded the page again
         if SESSION not in parameters:
             raise CannotArrive(Problem.OUT_OF_DATE) from error
-        return None
+        claim, is_new = error.claim, False
     except InvalidSignature as error:
         raise CannotArrive(Problem.NOT_PROVEN) from error
     except MarketplaceError:
         logger.warning("Prolific's keys cannot be had, so that a signed address could not be read.")
-        return None
-    if any(parameters.get(name, said) != said for name, said in zip(_NAMES, _values(claim), strict=True)):
+        return None, False
+    said = {name: parameters[name].strip().lower() for name in _NAMES if name in parameters}
+    if said.items() - zip(_NAMES, _values(claim), strict=True):
         raise CannotArrive(Problem.NOT_PROVEN)
-    return _arrival(claim)
+    return claim, is_new
 
 
 _NAMES = (PERSON, STUDY, SESSION)
@@ -86,18 +99,32 @@ def _arrival(claim: Claim) -> Arrival:
     return Arrival(claim.submission, claim.study, claim.person)
 
 
-def _is_theirs(platform: Prolific | None, arrival: Arrival) -> bool:
+def _is_theirs(platform: Prolific, campaign: Campaign, arrival: Arrival, *, now: datetime) -> bool:
     """Whether Prolific says that the submission is this person's; False while it does not say.
 
     Raises ``CannotArrive`` when it says otherwise.
     """
-    if platform is None:
-        return False
-    try:
-        work = platform.one_work(arrival.hit_assignment)
-    except MarketplaceError:
-        logger.warning("Prolific could not be asked about a visit; it is let in until it can be.")
-        return False
+    with _turn(campaign, now=now) as may_ask:
+        if not may_ask:
+            return False
+        try:
+            work = platform.one_work(arrival.hit_assignment)
+        except MarketplaceError:
+            logger.warning("Prolific could not be asked about a visit; it is let in until it can be.")
+            return False
     if work is None or (work.person, work.posting) != (arrival.person, arrival.posting):
         raise CannotArrive(Problem.NOT_PROVEN)
     return True
+
+
+@contextmanager
+def _turn(campaign: Campaign, *, now: datetime) -> Iterator[bool]:
+    """Whether Prolific may be asked now: few at a time, and so many in a minute."""
+    if not _asking.acquire(blocking=False):
+        logger.warning("Too many visits wait for Prolific's word; one is let in until it can be asked.")
+        yield False
+        return
+    try:
+        yield retry_at(QUESTIONS, f"{campaign.platform} {campaign.environment}", now=now) is None
+    finally:
+        _asking.release()

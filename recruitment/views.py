@@ -58,7 +58,7 @@ def arrive(request: HttpRequest, token: str) -> HttpResponse:
     try:
         claim = read_personal_token(token)
     except InvalidToken:
-        return wrong_link(request)
+        return wrong_link(request, token)
     enrollment = Enrollment.objects.select_related("study").get(pk=claim.enrollment_id)
     if enrollment.link_version != claim.link_version:
         return revoked_link(request, enrollment)

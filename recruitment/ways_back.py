@@ -13,10 +13,9 @@ from annotation import queries as annotation_queries
 from annotation import rules
 from annotation.models import Assignment, Enrollment, Event, Story, WorkSession
 from annotation.rules import Reason
-from recruitment.arriving.arrival import Problem
-from recruitment.arriving.ending import Ending, ending
+from recruitment.arriving.ending import Ending, Outcome, ending, outcome
 from recruitment.arriving.mturk import ASSIGNMENT, submit_address
-from recruitment.models import Campaign, Visit
+from recruitment.models import Campaign, Submission, Visit
 from recruitment.prolific.arrivals import completion_url, participants_site
 from recruitment.prolific.client import API
 
@@ -49,11 +48,16 @@ def ending_of(visit: Visit, *, now: datetime) -> Ending:
         stories_submitted=session.stories_submitted,
         passed=_passed(person) if session.story_limit == 0 else None,
         left=person.state in (State.DECLINED, State.WITHDRAWN),
-        suspended=person.state == State.SUSPENDED,
         may_go_on=_may_go_on(person, session, now=now),
         handed_in=visit.handed_in_at is not None,
-        was_partial=visit.is_partial,
     )
+
+
+def outcome_of(visit: Visit) -> Outcome | None:
+    """What became of the visit, as far as it is settled. It must carry its session and submission."""
+    assert visit.session is not None
+    work: Submission | None = getattr(visit, "submission", None)
+    return outcome(session=visit.session.state, status=work.status if work else None)
 
 
 def way_to_hand_in(visit: Visit, ending: Ending) -> WayBack | None:
@@ -67,18 +71,12 @@ def way_to_hand_in(visit: Visit, ending: Ending) -> WayBack | None:
         return _with_code(campaign, campaign.completion_code)
     if ending == Ending.SCREENED_OUT:
         return _with_code(campaign, campaign.screen_out_code or campaign.completion_code)
-    if ending == Ending.NOTHING_DONE and campaign.screen_out_code:
-        return _with_code(campaign, campaign.screen_out_code)
     return _without_work(campaign)
 
 
-def way_of_refused(campaign: Campaign, problem: Problem) -> WayBack | None:
-    """The way back of somebody who was not let in, where an address leads there."""
-    if campaign.platform == PlatformIdentity.Platform.MTURK:
-        return None
-    if problem == Problem.NOT_QUALIFIED and campaign.screen_out_code:
-        return _with_code(campaign, campaign.screen_out_code)
-    return _without_work(campaign)
+def way_of_refused(campaign: Campaign) -> WayBack | None:
+    """The way back of somebody who was not let in, where an address leads there: never one that hands in."""
+    return None if campaign.platform == PlatformIdentity.Platform.MTURK else _without_work(campaign)
 
 
 def _with_code(campaign: Campaign, code: str) -> WayBack:
@@ -110,6 +108,7 @@ def _may_go_on(person: Enrollment, session: WorkSession, *, now: datetime) -> bo
         reason = rules.may_be_served(annotation_actions.standing(person))
         return reason in STEPS and annotation_queries.kept_out(person) is None
     reason = rules.may_be_served(annotation_actions.standing(person)) or rules.may_go_on(
+        state=session.state,
         story_limit=session.story_limit,
         stories_submitted=session.stories_submitted,
         expires_at=session.expires_at,

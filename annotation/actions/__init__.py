@@ -15,7 +15,7 @@ from annotation.actions.enrollments import (
     suspend,
     withdraw,
 )
-from annotation.actions.events import record_event, record_events
+from annotation.actions.events import note_refused_address, record_event, record_events
 from annotation.actions.exclusions import (
     Readmission,
     exclude_annotator,
@@ -105,6 +105,7 @@ __all__ = [
     "leave_out_check",
     "make_api_token",
     "make_rehearsal",
+    "note_refused_address",
     "note_use",
     "open_session",
     "open_study",

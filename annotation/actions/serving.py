@@ -105,6 +105,7 @@ def _refusal(enrollment: Enrollment, session: WorkSession | None, *, now: dateti
     if refusal or session is None:
         return refusal
     return rules.may_go_on(
+        state=session.state,
         story_limit=session.story_limit,
         stories_submitted=session.stories_submitted,
         expires_at=session.expires_at,

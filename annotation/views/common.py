@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 
-from annotation.access import page_url, work_session
+from annotation.access import is_claimed, page_url
 from annotation.models import Enrollment, Story, SurplusReason, Vote, WorkSession
 
 COUNT_SECONDS = 60
@@ -99,11 +99,10 @@ def page(
     """A page of the visit; for htmx only the part of it that is swapped in."""
     if request.htmx and template.startswith("annotation/"):  # type: ignore[attr-defined]
         template += "#work"
-    session = work_session(request)
     shared = {
         "study": enrollment.study,
         "enrollment": enrollment,
-        "own_url": "" if session and session.identity_claimed else page_url(request, "annotation:own"),
+        "own_url": "" if is_claimed(request) else page_url(request, "annotation:own"),
         "stories_url": page_url(request, "annotation:stories"),
     }
     return render(request, template, context | shared, status=status)

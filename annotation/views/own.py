@@ -14,10 +14,18 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation import actions, queries
-from annotation.access import annotator_page, known_person_page, page_url, session_id, work_session
+from annotation.access import (
+    annotator_page,
+    is_claimed,
+    known_person_page,
+    only_claimed,
+    page_url,
+    session_id,
+    work_session,
+)
 from annotation.errors import CannotChange
 from annotation.forms import answered_fields, error_summary, instructions_context, question_fields
-from annotation.models import Assignment, Enrollment
+from annotation.models import Assignment, Enrollment, WorkSession
 from annotation.protocols.base import IncompleteForm
 from annotation.refusals import no_change_text
 from annotation.views.common import continue_link, message, number, page, progress, receipt_context
@@ -27,6 +35,8 @@ from annotation.views.common import continue_link, message, number, page, progre
 @annotator_page
 def answers(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """The person's answers, page by page, each with the way to change it or why that is over."""
+    if _is_over_for_claimed(request):
+        return only_claimed(request, enrollment)
     protocol = enrollment.study.protocol
     which = min(number(request.GET.get("page")) or 1, enrollment.study.story_cap)
     votes, more = queries.recent_votes(enrollment, page=which, session_id=_only_in(request))
@@ -58,6 +68,8 @@ def answers(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 @annotator_page
 def change(request: HttpRequest, enrollment: Enrollment, assignment_id: int) -> HttpResponse:
     """The form of one answered story again, with the answers as they are."""
+    if _is_over_for_claimed(request):
+        return only_claimed(request, enrollment)
     vote = queries.newest_vote(enrollment, assignment_id, session_id=_only_in(request))
     if vote is None:
         text = _("There is no such answer of yours.")
@@ -124,8 +136,13 @@ def forget(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 
 def _only_in(request: HttpRequest) -> int | None:
     """The work session to which the answers on show are limited: its own, for who is only claimed to be."""
+    return session_id(request) if is_claimed(request) else None
+
+
+def _is_over_for_claimed(request: HttpRequest) -> bool:
+    """Whether answers are closed: whoever types a finished visit's ids neither reads nor changes them."""
     session = work_session(request)
-    return session_id(request) if session and session.identity_claimed else None
+    return is_claimed(request) and session is not None and session.state != WorkSession.State.OPEN
 
 
 def _was_changed(request: HttpRequest, enrollment: Enrollment, assignment_id: int) -> bool:

@@ -32,6 +32,7 @@ PAGE_OF_REASON = {
     Reason.NOT_QUALIFIED_YET: "qualification:intro",
     Reason.FAILED: "qualification:result",
     Reason.SESSION_DONE: "link:hand_in",
+    Reason.SESSION_SETTLED: "link:hand_in",
 }
 """Refusals that are really a step the person has still to take, and the page where they take it."""
 

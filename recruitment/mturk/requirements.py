@@ -23,7 +23,8 @@ def requirements_of(offer: Offer, environment: str) -> list[dict[str, Any]]:
 
     A wanted approval rate always comes with a number of approved assignments, 100 where none is asked for:
     below that the rate says nothing. People in a group of ``excludes_groups`` must not have the qualification
-    at all, which is also true of everybody who never had anything to do with us.
+    at all, which is also true of everybody who never had anything to do with us. Who has passed a test is not
+    shown it again.
     """
     wanted: list[dict[str, Any]] = []
     approved = offer.approved_work
@@ -39,7 +40,8 @@ def requirements_of(offer: Offer, environment: str) -> list[dict[str, Any]]:
         wanted.append(_requirement(MASTERS[Environment(environment)], "Exists"))
     if offer.needs_group:
         wanted.append(_requirement(offer.needs_group, "Exists"))
-    wanted += [_requirement(group, "DoesNotExist") for group in sorted(offer.excludes_groups)]
+    excluded = {*offer.excludes_groups, offer.adds_to_group} - {""}
+    wanted += [_requirement(group, "DoesNotExist") for group in sorted(excluded)]
     return wanted
 
 

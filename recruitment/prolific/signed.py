@@ -7,16 +7,19 @@ Prolific's. It is read once, at the arrival, and our own visit token takes its p
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from threading import Lock
 from typing import Any
 
 import jwt
+from django.utils.translation import gettext as _
 
 from recruitment.marketplace import Unreachable
 from recruitment.prolific.arrivals import Claim, InvalidClaim, is_same_page, read_claim
 
+logger = logging.getLogger(__name__)
 ISSUER = "https://www.prolific.com"
 ALGORITHM = "RS256"
 CLAIMS = ["iss", "iat", "exp", "aud", "sub", "prolific"]
@@ -33,7 +36,11 @@ class InvalidSignature(Exception):
 
 
 class ExpiredSignature(InvalidSignature):
-    """Prolific signed it, too long ago."""
+    """Prolific signed it, too long ago. ``claim`` is what it signed then."""
+
+    def __init__(self, claim: Claim) -> None:
+        super().__init__()
+        self.claim = claim
 
 
 class StudyKeys:
@@ -47,24 +54,35 @@ class StudyKeys:
         self._lock = Lock()
 
     def key(self, name: str, *, now: datetime) -> jwt.PyJWK | None:
-        """The key of this name; None if Prolific has none such. Raises :class:`Unreachable`."""
-        with self._lock:
-            is_fresh = self._fetched_at is not None and now - self._fetched_at < KEYS_ARE_FRESH
-            if not (is_fresh and name in self._keys) and self._may_ask(now):
-                self._refresh(now)
-            return self._keys.get(name)
+        """The key of this name; None if Prolific has none such. Raises :class:`Unreachable`.
 
-    def _may_ask(self, now: datetime) -> bool:
-        return self._asked_at is None or now - self._asked_at >= SOONEST_AGAIN
+        One request at a time asks Prolific, and none waits for it. Whether it answers or not, the next one
+        asks a minute later at the soonest.
+        """
+        if self._wants(name, now):
+            if self._lock.acquire(blocking=False):
+                try:
+                    if self._wants(name, now):
+                        self._refresh(now)
+                finally:
+                    self._lock.release()
+            elif name not in self._keys:
+                raise Unreachable(_("Prolific’s keys are just being asked for."), maybe_done=False)
+        if self._fetched_at is None or now - self._fetched_at >= KEYS_ARE_KEPT:
+            raise Unreachable(_("Prolific’s keys cannot be had."), maybe_done=False)
+        return self._keys.get(name)
+
+    def _wants(self, name: str, now: datetime) -> bool:
+        is_fresh = self._fetched_at is not None and now - self._fetched_at < KEYS_ARE_FRESH
+        may_ask = self._asked_at is None or now - self._asked_at >= SOONEST_AGAIN
+        return may_ask and not (is_fresh and name in self._keys)
 
     def _refresh(self, now: datetime) -> None:
         self._asked_at = now
         try:
             found = self._fetch()
         except Unreachable:
-            if self._fetched_at is None or now - self._fetched_at >= KEYS_ARE_KEPT:
-                self._keys, self._fetched_at, self._asked_at = {}, None, None
-                raise
+            logger.warning("Prolific's keys could not be fetched; the old ones serve for two days.")
             return
         usable = [key for key in found["keys"] if key.get("kty") == "RSA" and key.get("alg") == ALGORITHM]
         self._keys = {key["kid"]: jwt.PyJWK(key, algorithm=ALGORITHM) for key in usable}
@@ -108,4 +126,4 @@ def _check(claims: Mapping[str, Any], claim: Claim, *, entry_url: str, workspace
     ):
         raise InvalidSignature
     if claims["exp"] < (now - CLOCKS_DIFFER).timestamp():
-        raise ExpiredSignature
+        raise ExpiredSignature(claim)

@@ -14,7 +14,7 @@ from recruitment.links import personal_link
 from recruitment.models import JoinLink
 from recruitment.queries import completion_of, visit_of, way_out_of
 from recruitment.unpaid import unpaid_of
-from recruitment.ways_back import ending_of
+from recruitment.ways_back import ending_of, outcome_of
 
 register = template.Library()
 
@@ -68,11 +68,12 @@ def _offer(context: Context) -> dict[str, Any] | None:
     visit = visit_of(session) if session else None
     if visit is None:
         return None
-    ending = ending_of(visit, now=timezone.now())
+    outcome = outcome_of(visit)
     return {
         "visit": visit,
         "session": session,
-        "ending": ending.value,
+        "outcome": outcome.value if outcome else "",
+        "ending": ending_of(visit, now=timezone.now()).value,
         "hand_in_url": page_url(request, "link:hand_in"),
     }
 

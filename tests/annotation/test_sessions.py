@@ -123,8 +123,9 @@ def test_a_session_serves_nobody_else(study: Study, person: Enrollment) -> None:
 
 
 def test_a_vote_waits_holding_its_slot_until_the_visit_is_confirmed(person: Enrollment) -> None:
-    session = session_of(person)
-    assignment = answer(session)
+    session = session_of(person, limit=3)
+    assignment, held = answer(session), ask(session)
+    assert isinstance(held, Assignment)
     assignment.story.refresh_from_db()
     assert (state(assignment), assignment.story.has_free_slot) == (State.PENDING, False)
     assert not Vote.objects.counted().exists()
@@ -134,8 +135,9 @@ def test_a_vote_waits_holding_its_slot_until_the_visit_is_confirmed(person: Enro
     assert Vote.objects.counted().get().assignment == assignment
     assert not confirm(session)
     assert Event.objects.filter(type=Event.Type.WORK_CONFIRMED).count() == 1
-    answer(session)
-    assert Vote.objects.counted().count() == 2, "what is answered after that counts at once"
+    send(held, session)
+    assert Vote.objects.counted().count() == 2, "what they held and send after that counts at once"
+    assert refused(session) == Reason.SESSION_SETTLED, "nothing more in it would be paid"
     assert broken() == []
 
 
@@ -178,6 +180,7 @@ def test_a_story_held_in_a_doubted_visit_goes_to_others_at_once(person: Enrollme
     doubt(session)
     held.story.refresh_from_db()
     assert (state(held), held.story.has_free_slot) == (State.EXPIRED, True)
+    assert refused(session) == Reason.SESSION_SETTLED
     receipt = send(held, session)
     assert receipt.vote.surplus_reason == ""
     held.story.refresh_from_db()
@@ -188,10 +191,11 @@ def test_a_story_held_in_a_doubted_visit_goes_to_others_at_once(person: Enrollme
     assert broken() == []
 
 
-def test_what_is_given_out_in_a_doubted_visit_holds_no_slot_once_answered(person: Enrollment) -> None:
+def test_what_is_sent_in_the_page_of_a_doubted_visit_holds_no_slot(person: Enrollment) -> None:
     session = session_of(person)
     doubt(session)
-    assignment = answer(session)
+    assignment = builders.claim(person)
+    send(assignment, session)
     assignment.story.refresh_from_db()
     assert (state(assignment), assignment.story.has_free_slot) == (State.DOUBTED, True)
     assert broken() == []
@@ -242,7 +246,7 @@ def test_the_page_of_a_confirmed_visit_takes_no_story_from_one_that_is_open(pers
     one, two = session_of(person, limit=2), session_of(person, limit=1)
     confirm(one)
     held = ask(two)
-    assert ask(one) == held
+    assert refused(one) == Reason.SESSION_SETTLED
     assert isinstance(held, Assignment)
     send(held, one)
     assert (counted(), state(held)) == ({one.pk: 0, two.pk: 1}, State.PENDING)
@@ -318,7 +322,6 @@ def test_failed_checks_are_held_against_nobody_who_is_only_claimed_to_have_faile
 
     assert answer_five() == Enrollment.State.QUALIFIED
     assert CheckResult.objects.filter(passed=False).exists()
-    confirm(session)
     actions.know_person(session=session)
     assert answer_five() == Enrollment.State.SUSPENDED
 

@@ -8,7 +8,7 @@ import pytest
 
 from recruitment.arriving.admission import may_begin
 from recruitment.arriving.arrival import Arrival, CannotArrive, Problem
-from recruitment.arriving.ending import Ending, ending
+from recruitment.arriving.ending import Ending, Outcome, ending, outcome
 from recruitment.arriving.mturk import is_preview, read_mturk, submit_address
 
 SITES = ["https://www.mturk.com/"]
@@ -102,19 +102,15 @@ TEST = {"story_limit": 0, "stories_submitted": 0}
     ("changes", "expected"),
     [
         ({}, Ending.GO_ON),
-        ({"handed_in": True}, Ending.COMPLETED),
-        ({"handed_in": True, "left": True}, Ending.COMPLETED),
-        ({"handed_in": True, "was_partial": True}, Ending.PARTIAL),
-        ({"handed_in": True, "was_partial": True, "stories_submitted": 3}, Ending.COMPLETED),
+        ({"handed_in": True}, Ending.PARTIAL),
+        ({"handed_in": True, "stories_submitted": 3}, Ending.COMPLETED),
         ({"stories_submitted": 3}, Ending.COMPLETED),
         ({"stories_submitted": 4, "may_go_on": False}, Ending.COMPLETED),
-        ({"may_go_on": False}, Ending.COMPLETED),
+        ({"may_go_on": False}, Ending.PARTIAL),
         ({"may_go_on": False, "left": True}, Ending.PARTIAL),
-        ({"may_go_on": False, "suspended": True}, Ending.PARTIAL),
         ({"may_go_on": False, "left": True, "stories_submitted": 3}, Ending.COMPLETED),
         ({"may_go_on": False, "stories_submitted": 0}, Ending.NOTHING_DONE),
         ({"may_go_on": False, "stories_submitted": 0, "left": True}, Ending.DECLINED),
-        ({"may_go_on": False, "stories_submitted": 0, "suspended": True}, Ending.NOTHING_DONE),
         (TEST, Ending.GO_ON),
         (TEST | {"passed": True, "may_go_on": False}, Ending.COMPLETED),
         (TEST | {"passed": False, "may_go_on": False}, Ending.SCREENED_OUT),
@@ -124,3 +120,21 @@ TEST = {"story_limit": 0, "stories_submitted": 0}
 )
 def test_how_a_visit_ends(changes: dict[str, Any], expected: Ending) -> None:
     assert ending(**HALF_DONE | changes) == expected
+
+
+@pytest.mark.parametrize(
+    ("session", "status", "expected"),
+    [
+        ("open", "submitted", None),
+        ("doubted", None, None),
+        ("doubted", "active", None),
+        ("doubted", "returned", Outcome.GIVEN_BACK),
+        ("doubted", "submitted", Outcome.UNPROVEN),
+        ("doubted", "rejected", Outcome.REJECTED),
+        ("confirmed", "submitted", Outcome.WAITS),
+        ("confirmed", "approved", Outcome.APPROVED),
+        ("confirmed", None, Outcome.COUNTS_UNPAID),
+    ],
+)
+def test_what_became_of_a_visit(session: str, status: str | None, expected: Outcome | None) -> None:
+    assert outcome(session=session, status=status) == expected

@@ -124,6 +124,12 @@ def test_a_token_opens_its_own_visit_alone(campaign: Campaign, settings: Any) ->
     settings.VISIT_TOKEN_DAYS = -1
     assert Client().get(f"{good}stories/").status_code == 410
     assert everything() == before
+    assert refusals() == ["expired", "wrong", "wrong"], "and the study's log says so, not of whom"
+    assert not Event.objects.filter(type=Event.Type.VISIT_REFUSED).exclude(enrollment=None).exists()
+    with_nobody = len(refusals())
+    for number in range(40):
+        Client().get(f"/work/{person.pk}-1-1.x.{number}/stories/", REMOTE_ADDR=f"10.0.0.{number}")
+    assert len(refusals()) == 30 > with_nobody, "within a limit"
 
 
 def test_a_piece_of_work_opened_under_another_hit_is_refused(campaign: Campaign) -> None:

@@ -16,6 +16,7 @@ from recruitment.links import personal_link, visit_path
 from recruitment.models import Campaign, Visit
 from tests import builders
 from tests.annotation.pages import Browser
+from tests.recruitment.campaigns import make_campaign
 from tests.recruitment.platform_visits import (
     ASSIGNMENT,
     SUBMIT_TO,
@@ -96,6 +97,14 @@ def test_a_preview_says_everything_and_keeps_nothing(campaign: Campaign) -> None
     assert forms(browser) == []
     assert not any(story.content["key_information"] in text for story in campaign.study.stories.all())
     assert (everything(), refusals()) == (before, [])
+
+
+def test_a_draft_is_shown_to_nobody(study: Study) -> None:
+    draft, browser = make_campaign(study), Browser()
+    for accepted in ("ASSIGNMENT_ID_NOT_AVAILABLE", ASSIGNMENT):
+        browser.open(f"/join/study/{draft.number}/?assignmentId={accepted}")
+        assert (browser.page.status_code, browser.heading) == (403, "Nobody new is let in just now")
+        assert draft.title not in said(browser)
 
 
 def test_only_pages_of_a_framed_visit_may_be_framed(campaign: Campaign) -> None:
@@ -225,38 +234,31 @@ def test_whoever_declines_is_told_to_return_the_hit(trial: Campaign) -> None:
     assert not [action for action, _fields in forms(browser) if "mturk.com" in action]
 
 
-def test_work_that_ends_early_is_handed_in_and_work_that_never_began_returned(campaign: Campaign) -> None:
-    person = qualified_worker(campaign.study)
-    qualified_worker(campaign.study, "A2")
-    browser = come(campaign)
-    answer(browser)
-    Assignment.objects.filter(state="leased").update(state="expired")  # what is held may be finished
+def test_work_that_never_began_is_returned(campaign: Campaign) -> None:
+    qualified_worker(campaign.study)
     annotation_actions.pause_study(study=campaign.study, by=None, now=timezone.now())
-    browser.open(visit_path(newest_visit()))
-    assert "hand in the one story of 2" in said(browser)
-    assert personal_link(person) not in said(browser)
-    browser.open(browser.document.xpath("//section//a[contains(@class, 'button')]/@href")[0])
-    assert forms(browser)[0][0] == f"{SUBMIT_TO}/mturk/externalSubmit"
-    assert not newest_visit().is_partial, "stopped by us"
-
-    other = come(campaign, workerId="A2", assignmentId="3OTHER")
+    other = come(campaign)
     assert "Nothing to hand in" in said(other)
     assert "“Return”" in said(other)
     other.open(visit_path(newest_visit()).removesuffix("/") + "/hand-in/")
     assert (other.heading, newest_visit().handed_in_at) == ("Nothing to hand in", None)
 
 
-@pytest.mark.parametrize("end", ["leaves", "is suspended"])
-def test_whoever_stops_before_the_work_is_done_hands_it_in_to_a_researcher(
-    campaign: Campaign, end: str
-) -> None:
+@pytest.mark.parametrize("end", ["leaves", "is suspended", "is stopped by us", "waits until time is over"])
+def test_less_than_the_whole_work_is_handed_in_to_a_researcher(campaign: Campaign, end: str) -> None:
     person, now = qualified_worker(campaign.study), timezone.now()
     browser = come(campaign)
     answer(browser)
+    Assignment.objects.filter(state="leased").update(state="expired")  # what is held may be finished
     if end == "leaves":
         annotation_actions.withdraw(enrollment=person, now=now)
-    else:
+    elif end == "is suspended":
         annotation_actions.suspend(enrollment=person, by=None, now=now, reason="too fast")
+    elif end == "is stopped by us":
+        annotation_actions.pause_study(study=campaign.study, by=None, now=now)
+    else:
+        long_ago = now - timedelta(hours=1)
+        WorkSession.objects.update(opened_at=long_ago, expires_at=long_ago)
     path = visit_path(newest_visit())
     browser.open(path)
     assert "You answered 1 of 2 stories" in said(browser)
@@ -288,8 +290,8 @@ def test_a_claimed_identity_opens_nothing_but_its_own_work(campaign: Campaign) -
     """Whoever types a worker's id gets no link, no address, no answers of that worker's."""
     person = qualified_worker(campaign.study)
     builders.vote(person)
-    first = said(come(campaign))
-    path = visit_path(newest_visit())
+    came = come(campaign)
+    first, path = said(came), came.url.removesuffix("stories/")
     for page in ("you/", "withdraw/", "forget/", "you/email/"):
         browser = Browser()
         browser.open(path + page)
@@ -307,9 +309,17 @@ def test_a_claimed_identity_opens_nothing_but_its_own_work(campaign: Campaign) -
 
     session = newest_visit().session
     assert session is not None
+    answer(came)
     annotation_actions.know_person(session=session)
+    annotation_actions.confirm_session(session=session, by=None, now=timezone.now())
+    typed = come(campaign).url.split("/")[2]  # the platform said whose work it is, not who typed its ids
+    for token in (path.split("/")[2], typed):
+        browser = Browser()
+        for page in ("you/", "forget/", "answers/", f"answers/{Vote.objects.latest('pk').assignment_id}/"):
+            browser.open(f"/work/{token}/{page}")
+            assert (browser.page.status_code, browser.heading) == (403, "This is not shown here"), page
     browser = Browser()
-    browser.open(f"{path}you/")
+    browser.open(f"{visit_path(newest_visit())}you/")  # who is proven at the arrival
     assert browser.heading == "Your place in this study"
     assert personal_link(person) not in said(browser)
 
@@ -327,18 +337,5 @@ def test_an_assignment_id_that_goes_to_the_next_worker_mixes_nobody(campaign: Ca
     assert (second.hit_assignment, second.pk != first.pk) == (first.hit_assignment, True)
     assert second.enrollment_id != first.enrollment_id
     assert second.receipt != first.receipt
-    browser.open(f"{visit_path(second)}answers/")
+    browser.open(f"/work/{browser.url.split('/')[2]}/answers/")
     assert "You have not answered any stories yet." in said(browser)
-
-
-def test_when_the_time_is_over_no_story_is_given_and_what_there_is_handed_in(campaign: Campaign) -> None:
-    qualified_worker(campaign.study)
-    browser = come(campaign)
-    answer(browser)
-    WorkSession.objects.update(
-        opened_at=timezone.now() - timedelta(hours=1), expires_at=timezone.now() - timedelta(minutes=1)
-    )
-    Assignment.objects.filter(state="leased").update(state="expired")
-    browser.open(visit_path(newest_visit()))
-    assert browser.heading == "The time for this piece of work is over"
-    assert "Hand in this piece of work" in said(browser)

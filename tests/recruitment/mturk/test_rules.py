@@ -35,9 +35,8 @@ def test_the_receipt_is_found_in_what_comes_back_whatever_else_does() -> None:
 
 
 def test_requirements_are_the_documented_ones_and_hide_the_work_from_others() -> None:
-    wanted = requirements_of(
-        offer(masters_only=True, needs_group="3Q", excludes_groups=("3B", "3A")), "rehearsal"
-    )
+    groups = {"needs_group": "3Q", "excludes_groups": ("3B",), "adds_to_group": "3A"}
+    wanted = requirements_of(offer(masters_only=True, **groups), "rehearsal")
 
     assert [(row["QualificationTypeId"], row["Comparator"]) for row in wanted] == [
         ("000000000000000000L0", "GreaterThanOrEqualTo"),

@@ -233,8 +233,11 @@ def test_a_signature_is_enough_and_where_there_are_signatures_nothing_else_is(
     assert "prolific_token" not in browser.url
 
     plain, _token, signature = theirs.url.partition("&prolific_token=")
+    mine = jwt.decode(started.url.partition("&prolific_token=")[2], options={"verify_signature": False})
+    mine_once = lab.platform.signer.token(mine | {"iat": mine["iat"] - 600, "exp": mine["exp"] - 600})
     forged = (
         plain,
+        f"{plain}&prolific_token={mine_once}",
         f"{plain}&prolific_token={started.url.partition('&prolific_token=')[2]}",
         f"{plain}&prolific_token={signature[:-8]}AAAAAAAA",
     )

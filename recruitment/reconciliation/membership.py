@@ -1,0 +1,57 @@
+"""Who belongs into the group of those who passed, which is shown the stories. Reads only.
+
+Whoever has no more stories to come must not be shown them: nobody may be turned away on Prolific.
+"""
+
+from __future__ import annotations
+
+from django.db.models import Count, F, Q, QuerySet
+
+from annotation.models import Assignment, Enrollment, Story, Study
+from recruitment.models import Campaign, Grant
+
+State = Grant.State
+OFF = (Campaign.State.DRAFT, Campaign.State.ENDED)
+
+
+def studies_with_groups() -> QuerySet[Study]:
+    """Studies with people in such a group, and with something on a platform that they could be shown."""
+    granted = Grant.objects.filter(kind=Grant.Kind.QUALIFIED).values("study")
+    on_offer = Campaign.objects.exclude(state__in=OFF).values("study")
+    return Study.objects.filter(pk__in=granted).filter(pk__in=on_offer).order_by("pk")
+
+
+def to_leave(study: Study) -> QuerySet[Grant]:
+    """Memberships of people who are given no more stories."""
+    return _by_rule(study).filter(
+        state__in=[State.REQUESTED, State.DONE], annotator__in=over(study).values("annotator")
+    )
+
+
+def to_come_back(study: Study) -> QuerySet[Grant]:
+    """Memberships that were taken back, of people who can be given stories again."""
+    away = _by_rule(study).filter(state__in=[State.LEAVING, State.LEFT])
+    return away.exclude(annotator__in=over(study).values("annotator"))
+
+
+def over(study: Study) -> QuerySet[Enrollment]:
+    """People who are given no more stories: suspended, gone, at their limit, or had every one of them."""
+    stories = Story.objects.main().filter(study=study).count()
+    had = Count(
+        "assignments",
+        filter=Q(assignments__story__role=Story.Role.MAIN) & ~Q(assignments__state=Assignment.State.EXPIRED),
+    )
+    # Hidden checks are among what was submitted, so that who is below that has stories left.
+    had_all = (
+        Enrollment.objects.filter(study=study, stories_submitted__gte=stories)
+        .annotate(had=had)
+        .filter(had__gte=stories)
+    )
+    is_over = ~Q(state=Enrollment.State.QUALIFIED) | Q(stories_submitted__gte=F("study__story_cap"))
+    return Enrollment.objects.filter(study=study).filter(is_over | Q(pk__in=had_all.values("pk")))
+
+
+def _by_rule(study: Study) -> QuerySet[Grant]:
+    """Not those that a researcher decided."""
+    grants = Grant.objects.filter(study=study, kind=Grant.Kind.QUALIFIED, by_hand=False)
+    return grants.select_related("campaign", "annotator").order_by("pk")
