@@ -82,7 +82,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name="story",
-            index=models.Index(fields=["text_hash"], name="stories_by_text"),
+            index=models.Index(fields=["text_hash", "study"], name="stories_by_text"),
         ),
         pgtrigger.migrations.AddTrigger(
             model_name="checkoption",

@@ -127,7 +127,7 @@ class Story(models.Model):
             ),
             models.Index(fields=["study"], name="checks_of_study", condition=Q(role="check")),
             models.Index(fields=["study"], name="main_stories_of_study", condition=Q(role="main")),
-            models.Index(fields=["text_hash"], name="stories_by_text"),
+            models.Index(fields=["text_hash", "study"], name="stories_by_text"),
         ]
         triggers = [
             pgtrigger.ReadOnly(
