@@ -39,6 +39,10 @@ class CannotSettle(RecruitmentError):
     """A difference with a platform that cannot be settled like this; the message says why."""
 
 
+class CannotGrant(RecruitmentError):
+    """Somebody cannot be put into a group on a platform, or taken out of it; the message says why."""
+
+
 class NotQueued(RecruitmentError):
     """A mail could not be handed to the workers. What was stored before stays stored."""
 

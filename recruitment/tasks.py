@@ -79,7 +79,7 @@ def _researcher(user_id: int | None) -> User | None:
 
 @task(time_limit=60)
 def sweep_campaigns() -> None:
-    """Have every campaign compared with its platform, and send what could not be sent before."""
+    """Have every campaign compared with its platform, and send what is due or could not be sent before."""
     now = timezone.now()
     for campaign in campaigns_to_ask(now=now):
         app.send_task("recruitment.tasks.reconcile", args=[campaign.pk])
@@ -87,6 +87,7 @@ def sweep_campaigns() -> None:
         app.send_task("recruitment.tasks.carry_out", args=[campaign_id])
     for order_id in actions.open_orders():
         app.send_task("recruitment.tasks.write_payments", args=[order_id])
+    actions.keep_groups(now=now)
     for campaign_id in actions.campaigns_with_due():
         app.send_task("recruitment.tasks.send_due", args=[campaign_id])
 
@@ -109,8 +110,13 @@ def reconcile(campaign_id: int) -> None:
     with alone(RECONCILE, campaign_id) as nobody_else:
         if nobody_else:
             campaign = Campaign.objects.select_related("study").get(pk=campaign_id)
+            try:
+                marketplace = marketplace_of(campaign)
+            except NotConfigured as error:
+                actions.note_sync_problem(campaign=campaign, problem=str(error))
+                raise
             with gathered():
-                actions.reconcile(campaign=campaign, marketplace=marketplace_of(campaign), now=timezone.now())
+                actions.reconcile(campaign=campaign, marketplace=marketplace, now=timezone.now())
 
 
 @task(time_limit=480)

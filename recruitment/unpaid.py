@@ -11,6 +11,7 @@ from django.db.models import Exists, OuterRef, Q
 from accounts.models import Annotator
 from annotation.models import WorkSession
 from recruitment.models import Campaign, Payment, Submission, Visit
+from recruitment.reconciliation.decisions import decided_about
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +43,8 @@ def _on_their_way(annotator: Annotator) -> Due:
 
 
 def _undecided(annotator: Annotator) -> Due:
-    kinds = [Payment.Kind.APPROVAL, Payment.Kind.REJECTION, Payment.Kind.OUTSIDE]
-    decided = Payment.objects.filter(submission=OuterRef("pk"), kind__in=kinds)
     waiting = Submission.objects.filter(annotator=annotator, status=Submission.Status.SUBMITTED)
-    waiting = waiting.filter(~Exists(decided.exclude(state=Payment.State.FAILED)))
+    waiting = waiting.filter(~Exists(decided_about(OuterRef("pk")).exclude(state=Payment.State.FAILED)))
     for submission in waiting.select_related("campaign__study"):
         yield submission.campaign, submission.campaign.reward
 

@@ -57,7 +57,7 @@ CHECKS = (
         by_sql(
             """
             SELECT study_id, submission_id AS row
-            FROM payments WHERE kind NOT IN ('bonus', 'outside') AND state <> 'failed'
+            FROM payments WHERE kind NOT IN ('bonus', 'outside') AND state NOT IN ('failed', 'withdrawn')
             GROUP BY study_id, submission_id, CASE WHEN kind = 'top_up' THEN 'top_up' ELSE 'decision' END
             HAVING count(*) > 1
             """,
@@ -84,7 +84,7 @@ CHECKS = (
         by_sql(
             """
             SELECT study_id, id AS row FROM payments
-            WHERE (state IN ('done', 'failed')) <> (settled_at IS NOT NULL)
+            WHERE (state IN ('done', 'failed', 'withdrawn')) <> (settled_at IS NOT NULL)
                OR state = 'done' AND kind <> 'outside' AND (tries = 0 OR first_sent_at IS NULL)
             """,
             payments=_PAYMENTS,
@@ -130,7 +130,7 @@ CHECKS = (
             WHERE NOT EXISTS (SELECT FROM said
                               WHERE said.study_id = p.study_id AND said.about = p.kind || ' ' || p.id
                                 AND said.type = 'payment_requested')
-               OR p.state IN ('done', 'failed') AND NOT EXISTS (
+               OR p.state IN ('done', 'failed', 'withdrawn') AND NOT EXISTS (
                     SELECT FROM said
                     WHERE said.study_id = p.study_id AND said.about = p.kind || ' ' || p.id
                       AND said.type = CASE p.state WHEN 'done' THEN 'payment_sent' ELSE 'payment_failed' END)

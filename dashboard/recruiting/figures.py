@@ -268,7 +268,8 @@ def _others(campaign: Campaign) -> QuerySet[Submission]:
 
 def _decided() -> QuerySet[Payment]:
     decisions = Payment.objects.filter(submission=OuterRef("pk"), kind__in=["approval", "rejection"])
-    return decisions.exclude(kind="rejection", state="failed")  # taken back, or refused: it waits again
+    # Taken back, or refused: it waits again.
+    return decisions.exclude(kind="rejection", state__in=["failed", "withdrawn"])
 
 
 def _beyond(found: QuerySet[Submission], last: int | None, size: int) -> list[Submission]:

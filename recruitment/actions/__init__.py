@@ -7,8 +7,14 @@ from recruitment.actions.campaigns import (
     discard_campaign,
     start_campaign,
 )
+from recruitment.actions.differences import (
+    approve_for_difference,
+    confirm_by_hand,
+    reject_for_difference,
+    settle_difference,
+)
 from recruitment.actions.draining import campaigns_with_due, send_due
-from recruitment.actions.grants import due_grants, grant, send_grant
+from recruitment.actions.grants import due_grants, grant, send_grant, set_membership
 from recruitment.actions.joining import arrive_by_link, join, remove_join_link, set_join_link
 from recruitment.actions.mailing import (
     ask_for_links,
@@ -22,6 +28,7 @@ from recruitment.actions.mailing import (
     note_not_mailed,
     send_link,
 )
+from recruitment.actions.membership import keep_groups
 from recruitment.actions.moving import (
     carry_out,
     end_campaign,
@@ -39,23 +46,18 @@ from recruitment.actions.payments import (
     reject,
     withdraw_rejection,
 )
-from recruitment.actions.reconciling import (
-    confirm_by_hand,
-    reconcile,
-    settle_difference,
-    settle_stranger,
-    settle_visit,
-    take_in,
-)
+from recruitment.actions.reconciling import note_sync_problem, reconcile, take_in
 from recruitment.actions.remedies import note_paid_outside, pay_for_difference
 from recruitment.actions.seats import add_seats
 from recruitment.actions.sending import due_payments, send_payment
+from recruitment.actions.settling import settle_stranger, settle_visit
 from recruitment.actions.visits import arrive_for_campaign, note_refused_visit, send_to_hand_in
 
 __all__ = [
     "CampaignSettings",
     "add_seats",
     "approve",
+    "approve_for_difference",
     "arrive_by_link",
     "arrive_for_campaign",
     "ask_again",
@@ -76,6 +78,7 @@ __all__ = [
     "grant",
     "invite_by_mail",
     "join",
+    "keep_groups",
     "look_again",
     "mail_change",
     "mail_confirmation",
@@ -85,6 +88,7 @@ __all__ = [
     "note_paid_outside",
     "note_problem",
     "note_refused_visit",
+    "note_sync_problem",
     "open_orders",
     "order_approvals",
     "order_top_ups",
@@ -92,6 +96,7 @@ __all__ = [
     "pay_for_difference",
     "reconcile",
     "reject",
+    "reject_for_difference",
     "remove_join_link",
     "resume_campaign",
     "send_due",
@@ -100,6 +105,7 @@ __all__ = [
     "send_payment",
     "send_to_hand_in",
     "set_join_link",
+    "set_membership",
     "settle_difference",
     "settle_stranger",
     "settle_visit",

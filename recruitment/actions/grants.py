@@ -6,12 +6,17 @@ from datetime import datetime
 
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
+from django.utils.translation import gettext as _
 
-from accounts.models import Annotator, PlatformIdentity
+from accounts.models import Annotator, PlatformIdentity, User
+from annotation import actions as annotation_actions
+from annotation.models import Enrollment, Event
 from recruitment.actions.sending import FOR_BETTER_TIMES, next_try
+from recruitment.errors import CannotGrant
 from recruitment.marketplace import Marketplace, MarketplaceError, Unreachable
 from recruitment.models import Campaign, Grant
 from recruitment.queueing import soon
+from recruitment.reconciliation.membership import over
 
 SEND_TASK = "recruitment.tasks.send_due"
 """Sends everything of a campaign that is due."""
@@ -24,7 +29,8 @@ WAITING = (State.REQUESTED, State.LEAVING)
 def grant(*, campaign: Campaign, annotator: Annotator, kind: Grant.Kind, now: datetime) -> Grant | None:
     """Have the person put into the study's group of this kind; None where the campaign has no such group.
 
-    Asked again, gives the grant that there is; one that was taken back is given anew.
+    Asked again, gives the grant that there is; one that was taken back is given anew, unless a researcher took
+    it or the person has no more stories to come.
     """
     if not _group(campaign, kind):
         return None
@@ -36,7 +42,9 @@ def grant(*, campaign: Campaign, annotator: Annotator, kind: Grant.Kind, now: da
         kind=kind,
         defaults={"campaign": campaign, "requested_at": now},
     )
-    back = Grant.objects.filter(pk=known.pk, state__in=[State.LEAVING, State.LEFT])
+    back = Grant.objects.filter(pk=known.pk, state__in=[State.LEAVING, State.LEFT], by_hand=False)
+    if kind == Kind.QUALIFIED and known.state in (State.LEAVING, State.LEFT):
+        back = back.exclude(annotator__in=over(campaign.study).values("annotator"))
     again = back.update(
         state=State.REQUESTED, campaign=campaign, requested_at=now, settled_at=None, next_try_at=None
     )
@@ -56,6 +64,46 @@ def take_back(*, wanted: Grant, now: datetime) -> bool:
     if taken:
         soon(SEND_TASK, wanted.campaign_id)
     return bool(taken)
+
+
+@transaction.atomic
+def set_membership(
+    *, campaign: Campaign, annotator: Annotator, kind: Grant.Kind, is_member: bool, by: User, now: datetime
+) -> Grant:
+    """Put a person into the study's group of this kind, or take them out, on a researcher's word.
+
+    No comparison does otherwise after that. Raises :class:`CannotGrant` where the campaign has no such group.
+    """
+    if not _group(campaign, kind):
+        raise CannotGrant(_("This campaign has no such group on its platform."))
+    wanted, _made = Grant.objects.get_or_create(
+        study=campaign.study,
+        platform=campaign.platform,
+        environment=campaign.environment,
+        annotator=annotator,
+        kind=kind,
+        defaults={"campaign": campaign, "requested_at": now},
+    )
+    Grant.objects.filter(pk=wanted.pk).update(
+        state=State.REQUESTED if is_member else State.LEAVING,
+        by_hand=True,
+        problem="",
+        requested_at=now,
+        settled_at=None,
+        next_try_at=None,
+    )
+    annotation_actions.record_event(
+        study=campaign.study,
+        type=Event.Type.PLATFORM_SYNCED,
+        by=by,
+        enrollment=Enrollment.objects.filter(study=campaign.study, annotator=annotator).first(),
+        now=now,
+        subject=f"group {kind.value}",
+        note="put in" if is_member else "taken out",
+    )
+    soon(SEND_TASK, campaign.pk)
+    wanted.refresh_from_db()
+    return wanted
 
 
 def send_grant(*, grant_id: int, marketplace: Marketplace, now: datetime) -> Grant | None:

@@ -22,11 +22,12 @@ from recruitment.marketplace import Status
 from recruitment.models import Campaign, Payment, Submission, Visit
 from recruitment.models.payments import NEVER_APPROVED
 from recruitment.queueing import gathered, soon
+from recruitment.reconciliation.decisions import DECISIONS, decision_of, standing_decisions
+from recruitment.reconciliation.plan import Decision
 
 Kind = Payment.Kind
 State = Payment.State
 CENT = Decimal("0.01")
-DECISIONS = (Kind.APPROVAL, Kind.REJECTION)
 
 
 @transaction.atomic
@@ -61,6 +62,7 @@ def reject(
     visit = Visit.objects.select_related("session").filter(submission=submission).first()
     if visit and visit.session:  # before the submission is locked: the person comes first everywhere
         annotation_actions.doubt_session(session=visit.session, reason=reason.strip(), by=by, now=now)
+        Visit.objects.filter(pk=visit.pk).update(decided_by_hand=True)
     submission = lock_submission(submission)
     if _decision(submission):
         raise CannotPay(_("This work has been decided already."))
@@ -77,14 +79,17 @@ def give_bonus(
     amount: Decimal,
     reason: str,
     top_up: bool = False,
+    in_place_of: Submission | None = None,
     by: User | None,
     now: datetime,
 ) -> Payment:
     """Pay something on top for a piece of work. A top-up to the hourly rate is paid once for each.
 
     Work that can never be approved, because it was returned or ran out of time there, can have a bonus for
-    what was done of it. Raises :class:`CannotPay` for an amount that is no whole number of cents above zero,
-    without a reason, for work that waits for a decision or was rejected, and for a second top-up.
+    what was done of it. ``in_place_of``: other work of the person that this pays, since the platform does not
+    list it. Raises :class:`CannotPay` for an amount that is no whole number of cents above zero, without a
+    reason, for work that waits for a decision or was rejected, in place of work that is paid already, and for
+    a second top-up.
     """
     submission = lock_submission(submission)
     if amount <= 0 or amount != amount.quantize(CENT):
@@ -97,10 +102,12 @@ def give_bonus(
     is_approved = submission.status == Status.APPROVED or bool(decided and decided.kind == Kind.APPROVAL)
     if not is_approved and (top_up or submission.status not in NEVER_APPROVED):
         raise CannotPay(_("A bonus is for approved work; this has not been approved."))
+    if in_place_of and decision_of(in_place_of) in (Decision.APPROVED, Decision.PAID_OTHERWISE):
+        raise CannotPay(_("The work that this bonus is for has been paid already."))
     kind = Kind.TOP_UP if top_up else Kind.BONUS
     if top_up and submission.payments.filter(kind=kind).exclude(state=State.FAILED).exists():
         raise CannotPay(_("This work has been topped up already."))
-    return _request(submission, kind, amount, reason.strip(), by=by, now=now)
+    return _request(submission, kind, amount, reason.strip(), in_place_of=in_place_of, by=by, now=now)
 
 
 @transaction.atomic
@@ -122,6 +129,7 @@ def ask_again(*, payment: Payment, by: User | None, now: datetime) -> Payment:
         amount=payment.amount,
         reason=payment.reason,
         top_up=payment.kind == Kind.TOP_UP,
+        in_place_of=payment.in_place_of,
         by=by,
         now=now,
     )
@@ -152,8 +160,8 @@ def withdraw_rejection(*, payment: Payment, by: User | None, now: datetime) -> P
     """Take a rejection back that the platform has not carried out: the work is undecided again.
 
     Prolific gives people days to return their work before it is rejected. Votes that counted before it count
-    again. Raises :class:`CannotPay` for anything else than a rejection, and for one that is being carried out
-    or that has been.
+    again; about the others the next comparison says what is so. Raises :class:`CannotPay` for anything else
+    than a rejection, and for one that is being carried out or that has been.
     """
     session = _doubted_by(payment)
     if session:  # before the submission is locked: the person comes first everywhere
@@ -162,10 +170,11 @@ def withdraw_rejection(*, payment: Payment, by: User | None, now: datetime) -> P
     payment = Payment.objects.select_related("submission__campaign__study").get(pk=payment.pk)
     if payment.kind != Kind.REJECTION or payment.state != State.REQUESTED:
         raise CannotPay(_("Only a rejection that has not been carried out can be taken back."))
-    payment.state, payment.settled_at, payment.next_try_at = State.FAILED, now, None
-    payment.problem = _("Taken back before it was carried out.")
-    payment.save(update_fields=["state", "problem", "settled_at", "next_try_at"])
-    record_payment(payment=payment, type=Event.Type.PAYMENT_FAILED, by=by, now=now, note=payment.problem)
+    payment.state, payment.settled_at, payment.next_try_at = State.WITHDRAWN, now, None
+    payment.save(update_fields=["state", "settled_at", "next_try_at"])
+    Visit.objects.filter(submission=payment.submission_id).update(decided_by_hand=False)
+    note = _("Taken back before it was carried out.")
+    record_payment(payment=payment, type=Event.Type.PAYMENT_FAILED, by=by, now=now, note=note)
     return payment
 
 
@@ -203,7 +212,7 @@ def _doubted_by(rejection: Payment) -> WorkSession | None:
 
 
 def _decision(submission: Submission) -> Payment | None:
-    return submission.payments.filter(kind__in=DECISIONS).exclude(state=State.FAILED).first()
+    return standing_decisions(submission).first()
 
 
 def _check_handed_in(submission: Submission) -> None:
@@ -221,6 +230,7 @@ def _request(
     reason: str,
     *,
     category: str = "",
+    in_place_of: Submission | None = None,
     by: User | None,
     now: datetime,
 ) -> Payment:
@@ -228,6 +238,7 @@ def _request(
         with transaction.atomic():
             payment = Payment.objects.create(
                 submission=submission,
+                in_place_of=in_place_of,
                 kind=kind,
                 amount=amount,
                 currency=submission.campaign.currency,

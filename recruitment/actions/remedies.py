@@ -12,14 +12,13 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from annotation import actions as annotation_actions
-from annotation.models import Event, WorkSession
+from annotation.models import Event
+from recruitment.actions.differences import accept_by_hand, close_difference, lock_open
 from recruitment.actions.payments import CENT, can_be_asked_again, give_bonus
-from recruitment.actions.reconciling import settle_difference
 from recruitment.actions.sending import lock_submission, record_payment
-from recruitment.errors import CannotPay, CannotSettle
+from recruitment.errors import CannotPay
 from recruitment.models import Difference, Payment, Submission, Visit
-from recruitment.reconciliation.cases import cases_of, other_approved_work, visit_of_difference
+from recruitment.reconciliation.cases import cases_of, other_approved_work
 from recruitment.reconciliation.remedies import Way, ways_of
 
 
@@ -37,25 +36,24 @@ def pay_for_difference(
     """Pay for work that cannot be approved, in a way that is open to it, and settle the difference.
 
     ``votes_count``: its votes count from now on, too. Raises :class:`CannotPay` for a way that is not open or
-    an amount that cannot be paid, and :class:`CannotSettle` when somebody else has dealt with it; then
-    nothing is changed.
+    an amount that cannot be paid, and ``CannotSettle`` when somebody else has dealt with it; then nothing is
+    changed.
     """
-    visit = visit_of_difference(difference)
+    difference, visit, work = lock_open(difference)
     if visit is None or way not in ways_of(cases_of([difference])[difference.pk]):
         raise CannotPay(_("This work cannot be paid like that. Nothing was changed."))
-    if votes_count:  # before the submission is locked: the person comes first everywhere
-        session = WorkSession.objects.get(visit=visit)
-        annotation_actions.confirm_session(session=session, by=by, now=now)
+    if votes_count:
+        accept_by_hand(visit=visit, work=work, by=by, now=now)
+    work = work or _not_listed(visit, now=now)
     if way == Way.OUTSIDE:
-        listed = difference.submission or _not_listed(visit, now=now)
-        payment = _note_outside(listed, amount, reason, by=by, now=now)
-    else:
-        work = difference.submission if way == Way.BONUS else other_approved_work(difference)
-        assert work is not None  # or the way would not be open
+        payment = _note_outside(work, amount, reason, by=by, now=now)
+    elif way == Way.BONUS:
         payment = give_bonus(submission=work, amount=amount, reason=reason, by=by, now=now)
-    if Difference.objects.select_for_update(of=("self",)).get(pk=difference.pk).settled_at:
-        raise CannotSettle(_("Somebody has just dealt with this. Nothing was paid."))
-    settle_difference(difference=difference, how=reason, by=by, now=now)
+    else:
+        other = other_approved_work(difference)
+        assert other is not None  # or the way would not be open
+        payment = give_bonus(submission=other, amount=amount, reason=reason, in_place_of=work, by=by, now=now)
+    close_difference(difference=difference, how=reason, by=by, now=now)
     return payment
 
 

@@ -94,6 +94,9 @@ class Campaign(models.Model):
     completion_code = models.CharField(max_length=40, blank=True)
     screen_out_code = models.CharField(max_length=40, blank=True)
     problem = models.TextField(blank=True, help_text=_("What the platform said last, if it refused."))
+    sync_problem = models.TextField(
+        blank=True, db_default="", help_text=_("Why the last comparison with the platform failed, if it did.")
+    )
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )

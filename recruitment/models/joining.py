@@ -118,10 +118,13 @@ class Visit(models.Model):
         null=True, blank=True, help_text=_("When the person was first sent to hand it in.")
     )
     is_partial = models.BooleanField(
-        default=False,
-        help_text=_("Was sent to hand in fewer stories than asked for, having left or been suspended."),
+        default=False, help_text=_("Was sent to hand in fewer stories than asked for.")
     )
-
+    decided_by_hand = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text=_("A researcher has said whether its votes count: no comparison says otherwise."),
+    )
     left_told_at = models.DateTimeField(
         null=True,
         blank=True,

@@ -89,6 +89,7 @@ class Difference(models.Model):
         DECIDED_THERE = "decided_there", _("decided there, not by us")
         DOUBTED_BUT_THERE = "doubted_but_there", _("given up here, then handed in there")
         PARTIAL = "partial", _("handed in with fewer stories than asked for")
+        PAID_OTHERWISE = "paid_otherwise", _("paid in another way, then handed in there")
 
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="differences")
     kind = models.CharField(max_length=20, choices=Kind)
@@ -155,8 +156,17 @@ class Payment(models.Model):
         SENDING = "sending", _("sent, not answered yet")
         DONE = "done", _("done")
         FAILED = "failed", _("not carried out")
+        WITHDRAWN = "withdrawn", _("taken back")
 
     submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="payments")
+    in_place_of = models.ForeignKey(
+        Submission,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="payments_elsewhere",
+        help_text=_("Of a bonus: the person’s other work that it pays, and that the platform did not list."),
+    )
     kind = models.CharField(max_length=10, choices=Kind)
     state = models.CharField(max_length=10, choices=State, default=State.REQUESTED)
     amount = models.DecimalField(max_digits=8, decimal_places=2)
@@ -191,7 +201,7 @@ class Payment(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["submission"],
-                condition=Q(kind__in=["approval", "rejection"]) & ~Q(state="failed"),
+                condition=Q(kind__in=["approval", "rejection"]) & ~Q(state__in=["failed", "withdrawn"]),
                 name="one_decision_per_submission",
             ),
             models.UniqueConstraint(
@@ -211,8 +221,15 @@ class Payment(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(state__in=["requested", "sending"], settled_at=None)
-                | Q(state__in=["done", "failed"], settled_at__isnull=False),
+                | Q(state__in=["done", "failed", "withdrawn"], settled_at__isnull=False),
                 name="payment_is_settled_at_a_time",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="withdrawn") | Q(kind="rejection"),
+                name="only_rejections_are_taken_back",
+            ),
+            models.CheckConstraint(
+                condition=Q(in_place_of=None) | Q(kind="bonus"), name="only_a_bonus_pays_other_work"
             ),
         ]
         indexes = [
@@ -223,12 +240,12 @@ class Payment(models.Model):
             pgtrigger.Protect(name="payment_stays", operation=pgtrigger.Delete),
             pgtrigger.ReadOnly(
                 name="payment_is_final",
-                fields=["submission", "kind", "amount", "currency", "reason", "request_token"],
+                fields=["submission", "in_place_of", "kind", "amount", "currency", "reason", "request_token"],
             ),
             pgtrigger.Protect(
                 name="settled_payment_is_final",
                 operation=pgtrigger.Update,
-                condition=pgtrigger.Q(old__state__in=["done", "failed"]),
+                condition=pgtrigger.Q(old__state__in=["done", "failed", "withdrawn"]),
             ),
         ]
 
@@ -259,6 +276,11 @@ class Grant(models.Model):
     annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="grants")
     kind = models.CharField(max_length=20, choices=Kind)
     state = models.CharField(max_length=10, choices=State, default=State.REQUESTED)
+    by_hand = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text=_("A researcher has put the person in or taken them out: no comparison does otherwise."),
+    )
     tries = models.PositiveSmallIntegerField(default=0)
     next_try_at = models.DateTimeField(
         null=True, blank=True, help_text=_("Not before: it waits for credentials that are accepted.")

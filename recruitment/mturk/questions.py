@@ -6,6 +6,8 @@ from xml.etree import ElementTree
 
 SCHEMAS = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas"
 EXTERNAL_QUESTION = f"{SCHEMAS}/2006-07-14/ExternalQuestion.xsd"
+LONGEST = 40
+"""Characters of what comes back as a receipt that are kept. Ours have fewer: a longer one stays wrong."""
 ANSWERS = f"{SCHEMAS}/2005-10-01/QuestionFormAnswers.xsd"
 RECEIPT_FIELD = "receipt"
 """The field of our form, besides ``assignmentId``, that goes to Mechanical Turk when work is handed in."""
@@ -37,5 +39,5 @@ def receipt_in(answer: str) -> str:
     names = {"a": ANSWERS}
     for field in root.iterfind("a:Answer", names):
         if field.findtext("a:QuestionIdentifier", "", names).strip() == RECEIPT_FIELD:
-            return field.findtext("a:FreeText", "", names).strip()
+            return field.findtext("a:FreeText", "", names).strip()[:LONGEST]
     return ""

@@ -8,8 +8,9 @@ from django.db.models import QuerySet
 
 from accounts.models import Annotator
 from recruitment.marketplace import Status
-from recruitment.models import Difference, Payment, Submission, Visit
-from recruitment.reconciliation.queries import DECISIONS
+from recruitment.models import Difference, Submission, Visit
+from recruitment.reconciliation.decisions import decisions_of
+from recruitment.reconciliation.plan import Decision
 from recruitment.reconciliation.remedies import Case
 
 
@@ -28,23 +29,21 @@ def cases_of(differences: Sequence[Difference]) -> dict[int, Case]:
 
     They must carry their submissions, visits, sessions and people.
     """
-    works = [found.submission_id for found in differences if found.submission_id]
-    decided = Payment.objects.filter(submission__in=works, kind__in=DECISIONS).exclude(
-        state=Payment.State.FAILED
-    )
-    by_us = set(decided.values_list("submission", flat=True))
+    decisions = decisions_of(found.submission_id for found in differences if found.submission_id)
     others = set(_approved_beside(differences).values_list("campaign__study", "annotator"))
-    return {found.pk: _case(found, by_us, others) for found in differences}
+    return {found.pk: _case(found, decisions, others) for found in differences}
 
 
-def _case(difference: Difference, decided: set[int], others: set[tuple[int, int]]) -> Case:
+def _case(
+    difference: Difference, decisions: dict[int, Decision | None], others: set[tuple[int, int]]
+) -> Case:
     submission, visit = difference.submission, visit_of_difference(difference)
     person = person_of_difference(difference)
     return Case(
         kind=difference.kind,
         status=Status(submission.status) if submission else None,
         session=visit.session.state if visit and visit.session else "",
-        is_decided=difference.submission_id in decided,
+        decision=decisions[submission.pk] if submission else None,
         is_forgotten=person.erased_at is not None,
         has_other_approved_work=(difference.campaign.study_id, person.pk) in others,
     )

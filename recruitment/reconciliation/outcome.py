@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from celery.exceptions import SoftTimeLimitExceeded
+
 from recruitment.marketplace import NotConfigured, Unreachable
 from recruitment.reconciliation.plan import Step
 
@@ -18,6 +20,7 @@ class Failures:
 
     def __init__(self) -> None:
         self._first: Exception | None = None
+        self.number = 0
 
     @contextmanager
     def of(self, what: str) -> Iterator[None]:
@@ -25,11 +28,13 @@ class Failures:
         try:
             yield
         except Unreachable as error:
+            self.number += 1
             logger.warning("%s: %s", what, error)
             self._first = self._first or error
-        except NotConfigured:
-            raise  # nothing else will go better
+        except (NotConfigured, SoftTimeLimitExceeded):
+            raise  # nothing else will go better, or there is no time left for it
         except Exception as error:
+            self.number += 1
             logger.exception("Comparing %s with its platform failed.", what)
             self._first = (
                 error if self._first is None or isinstance(self._first, Unreachable) else self._first

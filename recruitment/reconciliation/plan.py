@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from recruitment.marketplace import Status
 
 HANDED_IN = frozenset({Status.SUBMITTED, Status.APPROVED, Status.REJECTED})
 """Statuses of work that the platform says was handed in."""
+APART = timedelta(minutes=1)
+"""Two looks at a list closer together than this are one: the same stale copy may have answered both."""
 GIVEN_UP = frozenset({Status.RETURNED, Status.TIMED_OUT, Status.SCREENED_OUT})
 """Statuses of work that is over on the platform without having been accepted for review."""
 
@@ -36,6 +38,21 @@ class Step(enum.StrEnum):
     FLAG_DECIDED_THERE = "flag_decided_there"
     FLAG_DOUBTED_BUT_THERE = "flag_doubted_but_there"
     FLAG_PARTIAL = "flag_partial"
+    FLAG_PAID_OTHERWISE = "flag_paid_otherwise"
+
+
+class Decision(enum.StrEnum):
+    """What we have decided about a piece of work. A rejection that was taken back is nothing decided."""
+
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    PAID_OTHERWISE = "paid otherwise"
+    """Paid outside of the platform, or by a bonus for other work, since it could not be approved."""
+    REFUSED = "refused"
+    """The platform refused what we had decided: for a researcher to decide again, not for a sweep."""
+
+
+DECIDED_AS = {Decision.APPROVED: Status.APPROVED, Decision.REJECTED: Status.REJECTED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +65,7 @@ class Here:
     ``is_known``: the platform itself has said that it is this person, by a proof at the arrival or by telling
     that they gave the work back. Anybody can type somebody's id, and must not shut them out with it.
     ``is_partial``: handed in with fewer stories than were asked for, by somebody who left or was suspended.
+    ``decided_by_hand``: a researcher has confirmed or doubted it, and no comparison says otherwise.
     """
 
     session: str
@@ -59,6 +77,7 @@ class Here:
     was_given_work: bool = True
     is_known: bool = False
     is_partial: bool = False
+    decided_by_hand: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,33 +99,32 @@ class Rules:
 
 
 def plan(
-    here: Here | None, there: There | None, rules: Rules, *, decision: str | None, now: datetime
+    here: Here | None, there: There | None, rules: Rules, *, decision: Decision | None, now: datetime
 ) -> list[Step]:
-    """The steps for one piece of work. ``decision``: our own ``approval`` or ``rejection``, if there is one.
-
-    ``outside``, where there is neither and somebody was paid in another way: nothing is paid by itself then.
+    """The steps for one piece of work. ``decision``: what we have decided about it, if anything.
 
     Either side may be missing: nobody came here with that piece of work, or the platform does not list it.
     """
-    if there is None:
+    if there is None or there.status not in HANDED_IN | GIVEN_UP:  # or is said to be worked on, whenever
         return _unlisted(here, rules, now=now) if here else []
     if there.status in GIVEN_UP:
         return _given_up(here, there)
-    if there.status not in HANDED_IN:  # said to be worked on, whatever the time
-        return _unlisted(here, rules, now=now) if here else []
+    if here is not None and here.decided_by_hand:
+        return [*_by_hand(here, there, rules, decision), *_decided(there, decision)]
     if here is None or (here.answers == 0 and not here.may_hand_in):
         return [Step.FLAG_NO_DATA, *_decided(there, decision)]
-    if rules.returns_receipt and there.receipt != here.receipt:
+    if not _is_proven(here, there, rules):
         return [Step.FLAG_WRONG_RECEIPT, *_decided(there, decision)]
-    if not rules.returns_receipt and not here.may_hand_in:
-        return [Step.FLAG_WRONG_RECEIPT, *_decided(there, decision)]
-    return [*_confirmed(here), *_paid(here, there, rules, decision), *_decided(there, decision)]
+    if there.status == Status.REJECTED:  # what is not paid is not used
+        return [*_doubted(here), *_decided(there, decision)]
+    was_given_up = [Step.FLAG_DOUBTED_BUT_THERE] if here.session == "doubted" else []
+    paid = _paid(here, there, rules, decision)
+    return [*was_given_up, *accepted(here), *paid, *_decided(there, decision)]
 
 
-def _confirmed(here: Here) -> list[Step]:
-    steps = []
-    if here.session == "doubted":
-        steps += [Step.FLAG_DOUBTED_BUT_THERE, Step.REVOKE_INCOMPLETE]
+def accepted(here: Here) -> list[Step]:
+    """What follows for somebody whose work is accepted, by the comparison or on a researcher's word."""
+    steps = [Step.REVOKE_INCOMPLETE] if here.session == "doubted" else []
     if here.session != "confirmed":
         steps.append(Step.CONFIRM)
     if here.passed_test:
@@ -114,26 +132,50 @@ def _confirmed(here: Here) -> list[Step]:
     return steps
 
 
-def _paid(here: Here, there: There, rules: Rules, decision: str | None) -> list[Step]:
+def looks(before: datetime | None, now: datetime) -> list[datetime]:
+    """The looks at a posting's list of which the newest is ``now`` and ``before`` the one before it."""
+    if before is not None and now - before < APART:
+        return [before]
+    return [moment for moment in (before, now) if moment]
+
+
+def _is_proven(here: Here, there: There, rules: Rules) -> bool:
+    """Our receipt came back; or, where none does, the page was reached that only finished work reaches."""
+    return there.receipt == here.receipt if rules.returns_receipt else here.may_hand_in
+
+
+def _by_hand(here: Here, there: There, rules: Rules, decision: Decision | None) -> list[Step]:
+    """A researcher's word stands. What is proven after they had doubted it is shown to them once more."""
+    if here.session == "confirmed":
+        return [*accepted(here), *_paid(here, there, rules, decision)]
+    waits = there.status == Status.SUBMITTED and decision is None
+    return [Step.FLAG_DOUBTED_BUT_THERE] if waits and _is_proven(here, there, rules) else []
+
+
+def _paid(here: Here, there: There, rules: Rules, decision: Decision | None) -> list[Step]:
     """Whoever stopped of their own accord, or was suspended, is paid by a researcher's word alone."""
-    if there.status != Status.SUBMITTED or decision is not None:
+    if there.status != Status.SUBMITTED:
         return []
+    if decision is not None:
+        return [Step.FLAG_PAID_OTHERWISE] if decision == Decision.PAID_OTHERWISE else []
     if here.is_partial:
         return [Step.FLAG_PARTIAL]
     return [Step.APPROVE] if rules.approves_by_itself else []
 
 
-def _decided(there: There, decision: str | None) -> list[Step]:
+def _decided(there: There, decision: Decision | None) -> list[Step]:
     """Decisions that were made on the platform's own pages, or by its clock, and are not ours."""
-    ours = {"approval": Status.APPROVED, "rejection": Status.REJECTED}
     decided = there.status in (Status.APPROVED, Status.REJECTED)
-    return [Step.FLAG_DECIDED_THERE] if decided and ours.get(decision or "") != there.status else []
+    ours = DECIDED_AS.get(decision) if decision else None
+    return [Step.FLAG_DECIDED_THERE] if decided and ours != there.status else []
+
+
+def _doubted(here: Here) -> list[Step]:
+    return [] if here.session == "doubted" else [Step.DOUBT]
 
 
 def _given_up(here: Here | None, there: There) -> list[Step]:
-    if here is None:
-        return []
-    if here.session == "doubted":
+    if here is None or here.decided_by_hand or here.session == "doubted":
         return []
     # On Prolific work can be given back after it was handed in, also because we asked for it.
     flags = [Step.FLAG_DECIDED_THERE] if here.session == "confirmed" else []

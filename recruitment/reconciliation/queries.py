@@ -19,8 +19,9 @@ from django.db.models import (
 )
 
 from annotation.models import Enrollment, Event, WorkSession
-from recruitment.models import Campaign, Payment, Posting, Submission, Visit
+from recruitment.models import Campaign, Difference, Payment, Posting, Submission, Visit
 from recruitment.pay import HourlyPay, hourly_pay
+from recruitment.reconciliation.decisions import STANDING, decided_about, standing_decisions
 from recruitment.reconciliation.plan import Here
 
 DAY, HOUR = Value(timedelta(days=1)), timedelta(hours=1)
@@ -30,7 +31,6 @@ GIVEN_UP = (
     Submission.Status.TIMED_OUT,
     Submission.Status.SCREENED_OUT,
 )
-DECISIONS = (Payment.Kind.APPROVAL, Payment.Kind.REJECTION)
 TESTED = (Enrollment.State.QUALIFIED, Enrollment.State.FAILED)
 
 
@@ -56,13 +56,16 @@ def other_postings(campaign: Campaign, *, now: datetime) -> QuerySet[Posting]:
 
 
 def unsettled_visits(campaign: Campaign) -> QuerySet[Visit]:
-    """Visits not confirmed or given up yet, and those whose work waits for a decision or was taken back."""
+    """Visits not confirmed or given up yet, and those whose work waits for a decision or was taken back.
+
+    A decision that the platform refused leaves the work undecided: it may have been decided there.
+    """
     work = Submission.objects.filter(visit=OuterRef("pk"))
-    undecided = work.filter(~Exists(_decisions(OuterRef("pk"))), status__in=HANDED_IN)
+    undecided = work.filter(~Exists(standing_decisions(OuterRef("pk"))), status__in=HANDED_IN)
     not_ours = work.filter(differences__kind="decided_there")
     taken_back = work.filter(status__in=GIVEN_UP)
     is_open = Q(session__state=WorkSession.State.OPEN)
-    is_confirmed = Q(session__state=WorkSession.State.CONFIRMED)
+    is_confirmed = Q(session__state=WorkSession.State.CONFIRMED, decided_by_hand=False)
     return (
         Visit.objects.filter(campaign=campaign)
         .filter(is_open | is_confirmed & Exists(taken_back) | Exists(undecided) & ~Exists(not_ours))
@@ -78,7 +81,11 @@ def visits_to_settle(campaign: Campaign, posting: Posting) -> list[int]:
     visits = unsettled_visits(campaign).filter(posting=posting)
     if not campaign.approves_by_itself:
         waits = Submission.objects.filter(
-            visit=OuterRef("pk"), status=Submission.Status.SUBMITTED, payments=None, differences=None
+            visit=OuterRef("pk"),
+            status=Submission.Status.SUBMITTED,
+            payments=None,
+            payments_elsewhere=None,
+            differences=None,
         )
         is_whole = Q(session__story_limit__gt=0, is_partial=False)
         visits = visits.exclude(is_whole & Q(session__state=WorkSession.State.CONFIRMED) & Exists(waits))
@@ -89,7 +96,20 @@ def unsettled_strangers(campaign: Campaign) -> QuerySet[Submission]:
     """Work that was handed in there and of which no visit is known here, as long as nobody has noticed."""
     return (
         Submission.objects.filter(campaign=campaign, visit=None, status__in=HANDED_IN)
-        .filter(~Exists(_decisions(OuterRef("pk"))), differences=None)
+        .filter(~Exists(standing_decisions(OuterRef("pk"))), differences=None)
+        .order_by("pk")
+    )
+
+
+def answered_differences(campaign: Campaign) -> QuerySet[Difference]:
+    """Open ones about which nothing is left to do: the work was decided, and its visit is settled."""
+    theirs = Q(submission=OuterRef("submission")) | Q(submission__visit=OuterRef("visit"))
+    decided = Payment.objects.filter(theirs, STANDING)
+    still_open = WorkSession.State.OPEN
+    return (
+        Difference.objects.filter(Exists(decided), campaign=campaign, settled_at=None)
+        .exclude(kind=Difference.Kind.DECIDED_THERE)
+        .exclude(Q(visit__session__state=still_open) | Q(submission__visit__session__state=still_open))
         .order_by("pk")
     )
 
@@ -111,6 +131,7 @@ def here(visit: Visit) -> Here:
         was_given_work=_began_test(person) if is_test else session.assignments.exists(),
         is_partial=visit.is_partial and not finished,
         is_known=not session.identity_claimed or visit.left_told_at is not None,
+        decided_by_hand=visit.decided_by_hand,
     )
 
 
@@ -146,11 +167,6 @@ def campaigns_to_carry_out() -> list[int]:
     return list(Campaign.objects.filter(state__in=Campaign.UNDERWAY).values_list("pk", flat=True))
 
 
-def _decisions(submission: OuterRef) -> QuerySet[Payment]:
-    """Also what the platform refused: that is for a researcher to ask for again, not for every sweep."""
-    return Payment.objects.filter(submission=submission, kind__in=DECISIONS)
-
-
 class Median(Aggregate):
     """The middle of some values, halfway between the two where their number is even."""
 
@@ -181,5 +197,4 @@ def to_approve(campaign: Campaign) -> QuerySet[Submission]:
     """Work of confirmed visits that was handed in in full and that nobody has decided, or paid otherwise."""
     confirmed = Q(visit__session__state=WorkSession.State.CONFIRMED, status=Submission.Status.SUBMITTED)
     work = Submission.objects.filter(confirmed, campaign=campaign, visit__is_partial=False)
-    decided = Payment.objects.filter(submission=OuterRef("pk"), kind__in=[*DECISIONS, Payment.Kind.OUTSIDE])
-    return work.filter(~Exists(decided)).order_by("pk")
+    return work.filter(~Exists(decided_about(OuterRef("pk")))).order_by("pk")

@@ -6,6 +6,7 @@ import enum
 from dataclasses import dataclass
 
 from recruitment.marketplace import Status
+from recruitment.reconciliation.plan import Decision
 
 
 class Way(enum.StrEnum):
@@ -36,13 +37,13 @@ class Case:
     """A difference as it stands. ``status``: what the platform says of the work; None if nothing.
 
     ``session``: the state of the work session here; empty where nothing of the work is here.
-    ``is_decided``: by us, whether or not the platform has carried it out.
+    ``decision``: ours, whether or not the platform has carried it out.
     """
 
     kind: str
     status: Status | None
     session: str
-    is_decided: bool
+    decision: Decision | None
     is_forgotten: bool
     has_other_approved_work: bool
 
@@ -53,9 +54,11 @@ def ways_of(case: Case) -> list[Way]:
     Nobody can tell the platform anything about who has been forgotten: that is left to its own pages.
     """
     ways = [Way.SETTLE]
-    if case.session in ("open", "doubted") and case.kind != PARTIAL:
+    is_rejected = case.status == Status.REJECTED or case.decision == Decision.REJECTED
+    if case.session in ("open", "doubted") and case.kind != PARTIAL and not is_rejected:
         ways.append(Way.CONFIRM)
-    if case.status == Status.SUBMITTED and not case.is_decided and not case.is_forgotten:
+    is_decided = case.decision in (Decision.APPROVED, Decision.REJECTED)
+    if case.status == Status.SUBMITTED and not is_decided and not case.is_forgotten:
         ways += [Way.APPROVE, Way.REJECT]
     return ways + (_paying(case) if case.session else [])
 

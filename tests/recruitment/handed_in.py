@@ -111,6 +111,10 @@ class Desk:
         for payment in actions.due_payments(now=timezone.now()):
             actions.send_payment(payment_id=payment, marketplace=self.marketplace, now=timezone.now())
 
+    def send_grants(self) -> None:
+        for grant in actions.due_grants(now=timezone.now()):
+            actions.send_grant(grant_id=grant, marketplace=self.marketplace, now=timezone.now())
+
     def sweep(self, *, now: datetime | None = None) -> None:
         """Compare, then send what is due."""
         campaign = Campaign.objects.select_related("study").get(pk=self.campaign.pk)

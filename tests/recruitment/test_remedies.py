@@ -20,6 +20,7 @@ from recruitment.errors import CannotPay, CannotSettle
 from recruitment.marketplace import Status, Work
 from recruitment.models import Difference, Payment, Submission, Visit
 from recruitment.reconciliation.cases import cases_of
+from recruitment.reconciliation.plan import Decision
 from recruitment.reconciliation.remedies import Case, Way, ways_of
 from tests import builders
 from tests.annotation.pages import token_of
@@ -27,7 +28,7 @@ from tests.doubles.mturk.server import MTurkDouble
 from tests.recruitment.handed_in import Desk
 
 pytestmark = pytest.mark.django_db
-DONE_HERE = Case("not_handed_in", None, "doubted", False, False, False)
+DONE_HERE = Case("not_handed_in", None, "doubted", None, False, False)
 
 
 @pytest.fixture
@@ -72,21 +73,27 @@ def ways(difference: Difference) -> list[Way]:
     ("case", "open_ways"),
     [
         (DONE_HERE, "settle confirm outside"),
-        (Case("not_handed_in", None, "doubted", False, False, True), "settle confirm other_bonus outside"),
-        (Case("not_handed_in", None, "doubted", False, True, True), "settle confirm outside"),
-        (Case("not_handed_in", Status.TIMED_OUT, "doubted", False, False, True), "settle confirm bonus"),
-        (Case("not_handed_in", Status.TIMED_OUT, "doubted", False, True, True), "settle confirm outside"),
-        (Case("no_data", Status.SUBMITTED, "", False, False, False), "settle approve reject"),
-        (Case("no_data", Status.SUBMITTED, "", False, True, False), "settle"),
+        (Case("not_handed_in", None, "doubted", None, False, True), "settle confirm other_bonus outside"),
+        (Case("not_handed_in", None, "doubted", None, True, True), "settle confirm outside"),
+        (Case("not_handed_in", Status.TIMED_OUT, "doubted", None, False, True), "settle confirm bonus"),
+        (Case("not_handed_in", Status.TIMED_OUT, "doubted", None, True, True), "settle confirm outside"),
+        (Case("no_data", Status.SUBMITTED, "", None, False, False), "settle approve reject"),
+        (Case("no_data", Status.SUBMITTED, "", None, True, False), "settle"),
         (
-            Case("wrong_receipt", Status.SUBMITTED, "open", False, False, False),
+            Case("wrong_receipt", Status.SUBMITTED, "open", None, False, False),
             "settle confirm approve reject",
         ),
-        (Case("wrong_receipt", Status.SUBMITTED, "confirmed", True, False, False), "settle"),
-        (Case("partial", Status.SUBMITTED, "confirmed", False, False, False), "settle approve reject"),
-        (Case("partial", Status.RETURNED, "doubted", False, False, False), "settle bonus"),
-        (Case("decided_there", Status.REJECTED, "confirmed", False, False, True), "settle"),
-        (Case("doubted_but_there", Status.APPROVED, "confirmed", True, False, False), "settle"),
+        (Case("wrong_receipt", Status.SUBMITTED, "confirmed", Decision.APPROVED, False, False), "settle"),
+        (Case("wrong_receipt", Status.SUBMITTED, "doubted", Decision.REJECTED, False, False), "settle"),
+        (
+            Case("wrong_receipt", Status.SUBMITTED, "open", Decision.REFUSED, False, False),
+            "settle confirm approve reject",
+        ),
+        (Case("decided_there", Status.REJECTED, "doubted", None, False, False), "settle"),
+        (Case("partial", Status.SUBMITTED, "confirmed", None, False, False), "settle approve reject"),
+        (Case("partial", Status.RETURNED, "doubted", None, False, False), "settle bonus"),
+        (Case("decided_there", Status.REJECTED, "confirmed", None, False, True), "settle"),
+        (Case("doubted_but_there", Status.APPROVED, "confirmed", Decision.APPROVED, False, False), "settle"),
     ],
 )
 def test_what_can_be_done_follows_from_both_sides(case: Case, open_ways: str) -> None:

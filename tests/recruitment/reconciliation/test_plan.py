@@ -10,7 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recruitment.marketplace import Status
-from recruitment.reconciliation.plan import GIVEN_UP, HANDED_IN, Here, Rules, Step, There, plan
+from recruitment.reconciliation.plan import (
+    GIVEN_UP,
+    HANDED_IN,
+    Decision,
+    Here,
+    Rules,
+    Step,
+    There,
+    looks,
+    plan,
+)
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 DONE = Here(
@@ -26,7 +36,7 @@ COUNTING = {Step.CONFIRM}
 
 
 def steps(
-    here: Here | None, there: There | None, rules: Rules = RULES, decision: str | None = None
+    here: Here | None, there: There | None, rules: Rules = RULES, decision: Decision | None = None
 ) -> list[Step]:
     return plan(here, there, rules, decision=decision, now=NOW)
 
@@ -38,7 +48,7 @@ def test_work_of_whoever_left_before_it_was_done_counts_and_is_paid_by_a_researc
         Step.CONFIRM,
         Step.FLAG_PARTIAL,
     ]
-    decided = steps(partial, There(Status.APPROVED, "R-1"), decision="approval")
+    decided = steps(partial, There(Status.APPROVED, "R-1"), decision=Decision.APPROVED)
     assert decided == [Step.CONFIRM]
 
 
@@ -47,7 +57,10 @@ def test_work_that_both_sides_know_is_confirmed_and_approved() -> None:
 
 
 def test_what_is_confirmed_and_paid_needs_nothing_more() -> None:
-    assert steps(replace(DONE, session="confirmed"), There(Status.APPROVED, "R-1"), decision="approval") == []
+    assert (
+        steps(replace(DONE, session="confirmed"), There(Status.APPROVED, "R-1"), decision=Decision.APPROVED)
+        == []
+    )
 
 
 def test_whoever_passed_the_test_is_let_in_on_the_platform_once_it_is_confirmed() -> None:
@@ -131,8 +144,45 @@ def test_somebody_given_up_who_hands_in_after_all_is_confirmed_paid_and_shown() 
 
 def test_what_was_decided_on_the_platforms_own_pages_is_shown() -> None:
     assert Step.FLAG_DECIDED_THERE in steps(DONE, There(Status.REJECTED, "R-1"))
-    assert Step.FLAG_DECIDED_THERE in steps(DONE, There(Status.REJECTED, "R-1"), decision="approval")
-    assert Step.FLAG_DECIDED_THERE not in steps(DONE, There(Status.REJECTED, "R-1"), decision="rejection")
+    assert Step.FLAG_DECIDED_THERE in steps(DONE, There(Status.REJECTED, "R-1"), decision=Decision.APPROVED)
+    confirmed = replace(DONE, session="confirmed")
+    for refused in (Decision.REFUSED, Decision.PAID_OTHERWISE):
+        assert steps(confirmed, There(Status.APPROVED, "R-1"), decision=refused) == [Step.FLAG_DECIDED_THERE]
+    assert Step.FLAG_DECIDED_THERE not in steps(
+        DONE, There(Status.REJECTED, "R-1"), decision=Decision.REJECTED
+    )
+
+
+def test_what_is_not_paid_is_not_used() -> None:
+    rejected = There(Status.REJECTED, "R-1")
+    for session in ("open", "confirmed"):
+        here = replace(DONE, session=session)
+        assert steps(here, rejected, decision=Decision.REJECTED) == [Step.DOUBT]
+    assert steps(replace(DONE, session="doubted"), rejected, decision=Decision.REJECTED) == []
+
+
+def test_what_a_researcher_has_said_about_the_votes_is_not_said_again() -> None:
+    """Whatever the platform says afterwards; money and the group still follow."""
+    kept = replace(DONE, session="confirmed", decided_by_hand=True, receipt="lost", passed_test=True)
+    for there in (None, There(Status.RETURNED), There(Status.TIMED_OUT), There(Status.ACTIVE)):
+        assert steps(kept, there, replace(RULES, polls_since_expiry=9)) == []
+    assert steps(kept, There(Status.SUBMITTED, "R-1")) == [Step.GRANT_QUALIFIED, Step.APPROVE]
+    out = replace(DONE, session="doubted", decided_by_hand=True)
+    assert steps(out, There(Status.SUBMITTED, "R-1")) == [Step.FLAG_DOUBTED_BUT_THERE], "to be looked at"
+    assert steps(out, There(Status.SUBMITTED, "forged")) == []
+    assert steps(out, There(Status.SUBMITTED, "R-1"), decision=Decision.REJECTED) == []
+
+
+def test_who_was_paid_in_another_way_is_not_paid_again_by_itself() -> None:
+    found = steps(DONE, There(Status.SUBMITTED, "R-1"), decision=Decision.PAID_OTHERWISE)
+    assert found == [Step.CONFIRM, Step.FLAG_PAID_OTHERWISE]
+
+
+def test_two_looks_within_a_moment_are_one() -> None:
+    before = NOW - timedelta(minutes=5)
+    assert looks(None, NOW) == [NOW]
+    assert looks(before, NOW) == [before, NOW]
+    assert looks(NOW - timedelta(seconds=2), NOW) == [NOW - timedelta(seconds=2)]
 
 
 def test_where_researchers_want_the_last_word_nothing_is_approved() -> None:
@@ -149,7 +199,8 @@ heres = st.none() | st.builds(
     expires_at=st.sampled_from([NOW - timedelta(hours=1), NOW + timedelta(hours=1)]),
     passed_test=st.booleans(),
     is_partial=st.booleans(),
-)
+    decided_by_hand=st.booleans(),
+).map(lambda here: replace(here, decided_by_hand=here.decided_by_hand and here.session != "open"))
 theres = st.none() | st.builds(
     There, status=st.sampled_from(list(Status)), receipt=st.sampled_from(["", "R-1", "R-2"])
 )
@@ -159,19 +210,20 @@ all_rules = st.builds(
     approves_by_itself=st.booleans(),
     polls_since_expiry=st.integers(0, 3),
 )
-decisions = st.sampled_from([None, "approval", "rejection"])
+decisions = st.sampled_from([None, *Decision])
 
 
 @given(heres, theres, all_rules, decisions)
 def test_money_and_votes_follow_only_from_what_the_platform_lists_and_we_have(
-    here: Here | None, there: There | None, rules: Rules, decision: str | None
+    here: Here | None, there: There | None, rules: Rules, decision: Decision | None
 ) -> None:
     found = set(steps(here, there, rules, decision))
     if found & (MONEY | COUNTING):
         assert here is not None
         assert there is not None
-        assert there.status in HANDED_IN
-        assert not rules.returns_receipt or here.receipt == there.receipt
+        assert there.status in HANDED_IN - {Status.REJECTED}
+        proven = not rules.returns_receipt or here.receipt == there.receipt
+        assert proven or (here.decided_by_hand and here.session == "confirmed")
     if found & MONEY:
         assert here is not None
         assert not here.is_partial
@@ -179,6 +231,8 @@ def test_money_and_votes_follow_only_from_what_the_platform_lists_and_we_have(
         assert there is not None
         assert there.status == Status.SUBMITTED
     assert not (Step.CONFIRM in found and Step.DOUBT in found)
+    if here is not None and here.decided_by_hand:
+        assert not found & {Step.CONFIRM, Step.DOUBT}, "a researcher's word stands"
     if Step.DOUBT in found:
         assert here is not None
         assert here.session != "doubted"
@@ -186,7 +240,7 @@ def test_money_and_votes_follow_only_from_what_the_platform_lists_and_we_have(
 
 @given(heres, st.sampled_from(list(Status)), all_rules, decisions)
 def test_no_visit_stays_open_for_ever_unseen(
-    here: Here | None, status: Status, rules: Rules, decision: str | None
+    here: Here | None, status: Status, rules: Rules, decision: Decision | None
 ) -> None:
     """Long after its time, what the platform lists leaves a settled visit, or a difference that is shown."""
     if here is None or here.session != "open":

@@ -1,0 +1,53 @@
+"""What we have decided about pieces of work, or paid for them: one rule for all who ask. Reads only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.db.models import OuterRef, Q, QuerySet
+
+from recruitment.models import Payment, Submission
+from recruitment.reconciliation.plan import Decision
+
+Kind, State = Payment.Kind, Payment.State
+DECISIONS = (Kind.APPROVAL, Kind.REJECTION)
+STANDING = Q(kind__in=DECISIONS) & ~Q(state__in=[State.FAILED, State.WITHDRAWN])
+"""Our approval or rejection that the platform has carried out, or has not refused so far."""
+_made = Q(kind__in=[*DECISIONS, Kind.OUTSIDE]) & ~Q(state=State.WITHDRAWN)
+_instead = ~Q(state=State.FAILED)
+"""Of a bonus for other work, which is no bonus for this one if the platform refused it."""
+
+
+def decision_of(submission: Submission) -> Decision | None:
+    """What was decided about one piece of work; None while it waits."""
+    return decisions_of([submission.pk])[submission.pk]
+
+
+def decisions_of(submissions: Iterable[int]) -> dict[int, Decision | None]:
+    """The same of several, by their ids. One query."""
+    found: dict[int, list[Payment]] = {pk: [] for pk in submissions}
+    payments = Payment.objects.filter(_made & Q(submission__in=found) | _instead & Q(in_place_of__in=found))
+    for payment in payments:
+        about = payment.in_place_of_id or payment.submission_id
+        found[about].append(payment)
+    return {pk: _come_to(theirs) for pk, theirs in found.items()}
+
+
+def decided_about(submission: OuterRef) -> QuerySet[Payment]:
+    """The payments by which a piece of work is decided, also those that were refused, or paid otherwise."""
+    return Payment.objects.filter(_made & Q(submission=submission) | _instead & Q(in_place_of=submission))
+
+
+def standing_decisions(submission: Submission | OuterRef) -> QuerySet[Payment]:
+    """The payments of a piece of work that are :data:`STANDING`: one at the most."""
+    return Payment.objects.filter(STANDING, submission=submission)
+
+
+def _come_to(found: list[Payment]) -> Decision | None:
+    standing = [one for one in found if one.state != State.FAILED]
+    for one in standing:
+        if one.kind in DECISIONS:
+            return Decision.APPROVED if one.kind == Kind.APPROVAL else Decision.REJECTED
+    if standing:
+        return Decision.PAID_OTHERWISE
+    return Decision.REFUSED if found else None

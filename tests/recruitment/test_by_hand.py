@@ -1,0 +1,262 @@
+"""A researcher's word about a piece of work stands, whatever a comparison finds after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.actions import ensure_researcher
+from annotation.models import Enrollment, Event, WorkSession
+from annotation.rules import pseudonym
+from recruitment import actions
+from recruitment.errors import CannotSettle
+from recruitment.marketplace import Status, Work
+from recruitment.models import Campaign, Difference, Grant, Payment, Submission, Visit
+from recruitment.reconciliation.remedies import Way
+from tests import builders
+from tests.doubles.mturk import qualifications
+from tests.doubles.mturk.faults import Fault
+from tests.doubles.mturk.server import MTurkDouble
+from tests.recruitment.campaigns import STORIES, TEST
+from tests.recruitment.handed_in import Desk, approve, reject
+
+pytestmark = pytest.mark.django_db
+Kind, State = Difference.Kind, WorkSession.State
+
+
+@pytest.fixture
+def desk() -> Iterator[Desk]:
+    with MTurkDouble() as double:
+        yield Desk(double, builders.make_study(stories=4), replace(STORIES, seats=9))
+
+
+def work_in(desk: Desk, *, receipt: str | None = None, hands_in: bool = True) -> Visit:
+    visit = desk.come()
+    desk.answer(visit)
+    actions.send_to_hand_in(visit=visit, now=timezone.now())
+    if hands_in:
+        desk.submit(visit, receipt=receipt)
+    return visit
+
+
+def given_up(desk: Desk) -> Difference:
+    """Somebody whom stale lists made us give up, though they had handed in."""
+    late = timezone.now() + desk.campaign.time_allowed + timedelta(hours=1)
+    desk.double.faults.rates = {"ListAssignmentsForHIT": 1.0}
+    desk.double.faults.kinds = (Fault.STALE,)
+    desk.double.faults.longest_lag = 1
+    for minutes in (0, 5):
+        desk.sweep(now=late + timedelta(minutes=minutes))
+    desk.double.faults.rates = {}
+    return Difference.objects.select_related("campaign").get(kind=Kind.NOT_HANDED_IN)
+
+
+def listed_as(desk: Desk, visit: Visit, status: Status) -> None:
+    """The platform says this of the work, with our receipt, and it is compared."""
+    assert visit.posting is not None
+    worker = desk.worker_of_visit(visit)
+    work = Work(visit.hit_assignment, worker, status, visit.posting.remote_id, visit.receipt)
+    actions.take_in(campaign=desk.campaign, work=work, now=timezone.now())
+    actions.settle_visit(visit_id=visit.pk, returns_receipt=True, polls=[], now=timezone.now())
+
+
+def confirm(difference: Difference, how: str = "She showed us.") -> None:
+    actions.confirm_by_hand(difference=difference, how=how, by=None, now=timezone.now())
+
+
+def state_of(visit: Visit) -> tuple[str, list[str]]:
+    session = WorkSession.objects.get(visit=visit)
+    return session.state, list(session.assignments.values_list("state", flat=True))
+
+
+COUNTS, IS_OUT = (State.CONFIRMED, ["submitted"]), (State.DOUBTED, ["doubted"])
+
+
+def test_votes_that_were_let_count_go_on_counting_whatever_is_listed_then(desk: Desk) -> None:
+    visit = work_in(desk, hands_in=False)
+    late = timezone.now() + desk.campaign.time_allowed + timedelta(hours=1)
+    for minutes in (0, 5):
+        desk.sweep(now=late + timedelta(minutes=minutes))
+    confirm(Difference.objects.get())
+    for status in (Status.TIMED_OUT, Status.RETURNED):
+        listed_as(desk, visit, status)
+        assert state_of(visit) == COUNTS
+    assert Difference.objects.count() == 1
+
+
+def test_votes_that_were_taken_out_stay_out_and_what_is_proven_then_is_shown(desk: Desk) -> None:
+    visit = work_in(desk, receipt="typed by hand")
+    desk.sweep()
+    actions.settle_difference(
+        difference=Difference.objects.get(), how="Not the work.", by=None, now=timezone.now()
+    )
+    listed_as(desk, visit, Status.SUBMITTED)
+    assert state_of(visit) == IS_OUT
+    assert not Payment.objects.exists()
+    difference = Difference.objects.get(kind=Kind.DOUBTED_BUT_THERE, settled_at=None)
+    confirm(difference)
+    assert (state_of(visit), Payment.objects.get().kind) == (COUNTS, Payment.Kind.APPROVAL)
+
+
+def test_rejected_work_is_not_let_count_from_a_stale_page_or_by_a_sweep(desk: Desk) -> None:
+    visit = work_in(desk, receipt="typed by hand")
+    desk.sweep()
+    stale = Difference.objects.select_related("campaign").get()
+    actions.reject_for_difference(
+        difference=stale, how="Rejected.", reason="Nothing was read.", by=None, now=timezone.now()
+    )
+    with pytest.raises(CannotSettle, match="just dealt with"):
+        confirm(stale)
+    listed_as(desk, visit, Status.SUBMITTED)
+    assert (state_of(visit), desk.charges()) == (IS_OUT, [])
+    other = work_in(desk, receipt="typed by hand")
+    desk.sweep(now=timezone.now() + timedelta(minutes=10))
+    reject(Submission.objects.get(visit=other))
+    with pytest.raises(CannotSettle, match="has been rejected"):
+        confirm(Difference.objects.get(submission__visit=other))
+    assert state_of(other) == IS_OUT
+
+
+def test_a_rejection_that_was_taken_back_leaves_the_work_to_the_next_sweep(desk: Desk) -> None:
+    Campaign.objects.update(approves_by_itself=False)
+    work = desk.hand_in()
+    actions.withdraw_rejection(payment=reject(work), by=None, now=timezone.now())
+    order = actions.order_approvals(campaign=desk.campaign, by=None, now=timezone.now())
+    assert order.wanted == 1, "it is among what waits"
+    other = desk.hand_in()
+    Campaign.objects.update(approves_by_itself=True)
+    actions.withdraw_rejection(payment=reject(other), by=None, now=timezone.now())
+    desk.sweep()
+    assert Payment.objects.get(submission=other, kind="approval").state == Payment.State.DONE
+
+
+def test_a_rejection_that_comes_too_late_is_shown_and_its_votes_can_count(desk: Desk) -> None:
+    work = desk.hand_in()
+    assert work.visit is not None
+    payment = reject(work)
+    desk.marketplace.approve(work.hit_assignment, person=desk.worker_of(work))  # its clock, or a colleague
+    desk.send_all()
+    payment.refresh_from_db()
+    desk.sweep(now=timezone.now() + timedelta(hours=2))
+    assert (payment.state, desk.charges()) == (Payment.State.FAILED, [("0.25", "0.05")])
+    difference = Difference.objects.get(kind=Kind.DECIDED_THERE)
+    assert state_of(work.visit) == IS_OUT
+    confirm(difference)
+    assert state_of(work.visit) == COUNTS
+
+
+@pytest.mark.parametrize("way", [Way.OTHER_BONUS, Way.OUTSIDE])
+def test_who_was_paid_otherwise_and_is_found_after_all_is_shown_and_not_paid_again(
+    desk: Desk, way: Way
+) -> None:
+    first = desk.hand_in()
+    desk.send(approve(first))
+    desk.look(first)
+    assert first.visit is not None
+    visit = desk.come_again(first.visit)
+    desk.answer(visit)
+    actions.send_to_hand_in(visit=visit, now=timezone.now())
+    desk.submit(visit)
+    difference = given_up(desk)
+    actions.pay_for_difference(
+        difference=difference,
+        way=way,
+        amount=Decimal("0.25"),
+        reason="For the HIT that was lost.",
+        votes_count=True,
+        by=ensure_researcher(username="boss", password="a long enough password"),
+        now=timezone.now(),
+    )
+    for hours in (3, 5):
+        desk.sweep(now=timezone.now() + timedelta(hours=hours))
+    assert desk.charges() == [("0.25", "0.05")], "the first piece of work, and nothing for this one"
+    assert len(desk.charges("bonus")) == (way == Way.OTHER_BONUS)
+    assert state_of(visit) == COUNTS
+    assert Difference.objects.get(settled_at=None).kind == Kind.PAID_OTHERWISE
+
+
+def test_a_difference_is_written_once_whichever_side_it_was_first_seen_from(desk: Desk) -> None:
+    visit = work_in(desk)
+    difference = given_up(desk)
+    assert (difference.visit, difference.submission) == (visit, None)
+    WorkSession.objects.update(state=State.OPEN, settled_at=None)
+    listed_as(desk, visit, Status.TIMED_OUT)
+    difference.refresh_from_db()
+    assert (difference.submission, Difference.objects.count()) == (Submission.objects.get(), 1)
+
+
+def test_a_difference_about_which_nothing_is_left_to_do_leaves_the_list(desk: Desk) -> None:
+    work_in(desk)
+    given_up(desk)
+    desk.sweep(now=timezone.now() + timedelta(hours=4))
+    kinds = set(Difference.objects.values_list("kind", "settled_how"))
+    assert {kind for kind, how in kinds if "nothing is left" in how} == {
+        Kind.NOT_HANDED_IN,
+        Kind.DOUBTED_BUT_THERE,
+    }
+    assert Event.objects.filter(note__contains="nothing is left").count() == 2
+
+
+def test_who_is_let_count_by_hand_gets_what_a_comparison_would_give_them() -> None:
+    with MTurkDouble() as double:
+        study = builders.make_study(stories=2, qualification=1)
+        desk = Desk(double, study, replace(TEST, seats=3, seats_per_posting=3))
+        visit = desk.come()
+        builders.take_test(visit.enrollment)
+        actions.send_to_hand_in(visit=visit, now=timezone.now())
+        Visit.objects.update(left_told_at=timezone.now())
+        late = timezone.now() + desk.campaign.time_allowed + timedelta(hours=1)
+        for minutes in (0, 5):
+            desk.sweep(now=late + timedelta(minutes=minutes))
+        desk.send_grants()
+        assert members(desk) == {"incomplete": 1, "qualified": 0}
+        confirm(Difference.objects.get())
+        desk.send_grants()
+        assert members(desk) == {"incomplete": 0, "qualified": 1}, "as the double has them"
+        assert WorkSession.objects.get().identity_claimed, "of whom the platform has said nothing"
+
+
+@pytest.mark.usefixtures("client")
+def test_a_researcher_puts_people_into_groups_and_takes_them_out_for_good() -> None:
+    with MTurkDouble() as double:
+        study = builders.make_study(stories=2, qualification=1)
+        desk = Desk(double, study, replace(TEST, seats=3, seats_per_posting=3))
+        visit = desk.come()
+        client = Client()
+        client.force_login(ensure_researcher(username="boss", password="a long enough password"))
+        name = pseudonym(study.pseudonym_key, visit.enrollment.annotator_id)
+        person, change = (
+            reverse(f"dashboard:{page}", args=["study", name]) for page in ("person", "set_group")
+        )
+        said = {"platform": "mturk", "kind": "qualified"}
+        assert "Put them into this group" in client.get(person).content.decode()
+        assert client.post(change, said | {"kind": "none"}).status_code == 404
+        client.post(change, said | {"way": "in"})
+        desk.send_grants()
+        assert members(desk)["qualified"] == 1
+        assert "Take them out of this group" in client.get(person).content.decode()
+        client.post(change, said | {"way": "out"})
+        desk.send_grants()
+        Enrollment.objects.update(state="qualified")
+        actions.grant(
+            campaign=desk.campaign,
+            annotator=visit.enrollment.annotator,
+            kind=Grant.Kind.QUALIFIED,
+            now=timezone.now(),
+        )
+        desk.send_grants()
+        assert (members(desk)["qualified"], Grant.objects.get().state) == (0, Grant.State.LEFT)
+
+
+def members(desk: Desk) -> dict[str, int]:
+    """How many people are in the campaign's groups on the double."""
+    campaign = Campaign.objects.get()
+    groups = {"incomplete": campaign.incomplete_group, "qualified": campaign.qualified_group}
+    return {kind: len(qualifications.members(desk.double.world, group)) for kind, group in groups.items()}
