@@ -16,6 +16,7 @@ from annotation.queries import RECENT, choices_in_words, recent_votes
 from annotation.rights import Right, rights_in, study_page
 from dashboard.figures import kept, shown
 from dashboard.queries import enrollment_called
+from dashboard.recruiting.groups import memberships_of
 from dashboard.spreadsheets import csv_file
 
 FIGURES = ("agreement", "retention", "people")
@@ -80,6 +81,7 @@ def person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
         "pseudonym": pseudonym,
         "enrollment": enrollment,
         "may_exclude": Right.CHANGE in rights_in(request.user, study),
+        "memberships": memberships_of(enrollment),
         "figures": found,
         "underway": underway,
         "everybody": document["everybody"] if document else None,
