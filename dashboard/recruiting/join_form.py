@@ -118,7 +118,10 @@ class JoinLinkForm(StudyForm):
         initial = {name: getattr(now_so, name) for name in cls.base_fields}
         if initial["source"] == own_source(study.pk):
             initial["source"] = ""
-        return cls(study, data, initial=initial | dict(platform.settings if platform else {}))
+        known = dict(platform.settings) if platform else {}
+        if link:
+            known.pop("source", None)  # those who have come are known by it
+        return cls(study, data, initial=initial | known)
 
     def clean(self) -> dict[str, Any]:
         said: dict[str, Any] = super().clean() or self.cleaned_data

@@ -33,14 +33,18 @@ def boss() -> Client:
     return client
 
 
+def parsed(page: Any) -> Any:
+    return lxml.html.fromstring(page.content.decode())
+
+
 def filled_in(page: Any) -> dict[str, str]:
     """What the form on the page would send as it stands."""
-    form = lxml.html.fromstring(page.content.decode()).xpath("//form[.//*[@name='parameter']]")[0]
+    form = parsed(page).xpath("//form[.//*[@name='parameter']]")[0]
     return {name: value for name, value in form.form_values() if name != "csrfmiddlewaretoken"}
 
 
 def said(page: Any) -> str:
-    return " ".join(lxml.html.fromstring(page.content.decode()).text_content().split())
+    return " ".join(parsed(page).text_content().split())
 
 
 def test_a_link_is_made_for_a_platform_and_shown_as_it_is_to_be_pasted(
@@ -79,7 +83,7 @@ def test_what_cannot_be_used_stands_at_its_field_and_changes_nothing(boss: Clien
         refused = boss.post(FORM, sent | wrong)
         assert refused.status_code == 422
         (field,) = wrong
-        error = lxml.html.fromstring(refused.content.decode()).get_element_by_id(f"id_{field}_error")
+        error = parsed(refused).get_element_by_id(f"id_{field}_error")
         assert words in error.text_content()
     made.refresh_from_db()
     assert (made.source, made.return_url) == ("pool", "")
