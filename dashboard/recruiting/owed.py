@@ -6,7 +6,7 @@ a platform has to leave the one table that holds them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -72,7 +72,7 @@ def owed_to(study: Study, participants: Iterable[str]) -> Iterator[dict[str, Any
     paces, tests = paces_of(study), times_at_tests(study)
     found = {
         person.identity: _row(study, person, paces.get(person.pk), tests.get(person.pk))
-        for person in _who_worked(study, CameBy.JOIN_LINK).filter(identity__in=asked)
+        for person in _who_worked(study, CameBy.JOIN_LINK, asked)
     }
     nothing = dict.fromkeys(columns_of(study), "") | {"outcome": "no work"}
     for identity, participant in asked.items():
@@ -102,8 +102,13 @@ def _row(study: Study, person: Any, pace: float | None, test: TimeAtTest | None)
     }
 
 
-def _who_worked(study: Study, way: CameBy | None) -> QuerySet[Enrollment, Any]:
-    """The people of the table, with the platform's ``identity`` by which a join link knows them, if any."""
+def _who_worked(
+    study: Study, way: CameBy | None, only: Collection[str] | None = None
+) -> QuerySet[Enrollment, Any]:
+    """The people of the table, with the platform's ``identity`` by which a join link knows them, if any.
+
+    ``only``: those with one of these identities.
+    """
     link = JoinLink.objects.filter(study=study).first()
     identities = PlatformIdentity.objects.filter(
         annotator=OuterRef("annotator"),
@@ -119,4 +124,6 @@ def _who_worked(study: Study, way: CameBy | None) -> QuerySet[Enrollment, Any]:
         .annotate(identity=Subquery(identities.values("person")[:1], output_field=CharField(null=True)))
         .order_by("pk")
     )
+    if only is not None:
+        people = people.filter(identity__in=only)
     return people if way is None else people.filter(identity__isnull=way is CameBy.PERSONAL_LINK)
