@@ -20,6 +20,7 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, render
+from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
 
 from accounts.models import User
@@ -156,10 +157,13 @@ def study_page(
             if (post if post and request.method == "POST" else right) not in rights:
                 raise PermissionDenied
             try:
-                return view(request, study, *args, **kwargs)
+                response = view(request, study, *args, **kwargs)
             except UnknownProtocol as error:
                 said = {"heading": _("The form of this study is not installed here"), "text": str(error)}
                 return render(request, "pages/message.html", said, status=409)
+            # A part of a page, at the page's own address, is not what the back button should bring.
+            patch_vary_headers(response, ["HX-Request"])
+            return response
 
         return login_required(page)
 

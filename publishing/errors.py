@@ -41,6 +41,10 @@ class ReleaseUnderway(PublishingError):
         )
 
 
+class NumberTaken(PublishingError):
+    """The release of the number that was given is another one than was asked for."""
+
+
 class PlaceTaken(PublishingError):
     """Another whole release stands where this one would go; it is never removed."""
 

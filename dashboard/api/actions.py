@@ -10,8 +10,8 @@ from django.db.models import Max
 from accounts.models import User
 from annotation.errors import WrongState
 from annotation.models import Study
-from dashboard.api.problems import NumberTaken
 from publishing.actions import request_release
+from publishing.errors import NumberTaken
 from publishing.models import Release
 
 
@@ -23,7 +23,7 @@ def publish_once(
 
     So a program that never got its answer can ask again: there is one release of each number. A failed
     one is asked for anew. Raises like :func:`publishing.actions.request_release`;
-    :class:`~dashboard.api.problems.NumberTaken` where the number stands for something else than was asked
+    :class:`NumberTaken` where the number stands for something else than was asked
     for, and :class:`WrongState` where it is not the next.
     """
     # Two who ask at once take turns here; request_release would lock the same row.

@@ -19,7 +19,7 @@ from rest_framework.response import Response
 
 from annotation.errors import AnnotationError, ImportRefused, InvalidStudy, StudyExists, StudyNotReady
 from annotation.protocols import UnknownProtocol
-from publishing.errors import NothingToRelease, PublishingError, ReleaseUnderway, UnknownFilter
+from publishing.errors import NothingToRelease, NumberTaken, PublishingError, ReleaseUnderway, UnknownFilter
 from qualification.errors import QualificationError
 
 PREFIX = "/api/"
@@ -53,12 +53,6 @@ class Conflict(exceptions.APIException):
 
     status_code = HTTPStatus.CONFLICT
     default_code = "conflict"
-
-
-class NumberTaken(Conflict):
-    """The release of the number that was given is another one than was asked for."""
-
-    default_code = "number_taken"
 
 
 def document(status: int, code: str, detail: str, errors: Sequence[Error] = ()) -> dict[str, Any]:
@@ -121,6 +115,7 @@ _CODES: Mapping[type[Exception], str] = {
     UnknownFilter: "invalid",
     UnknownProtocol: "protocol_not_installed",
     NothingToRelease: "nothing_to_release",
+    NumberTaken: "number_taken",
     ReleaseUnderway: "release_underway",
 }
 

@@ -9,7 +9,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
@@ -36,19 +35,15 @@ def study(request: HttpRequest, study: Study) -> HttpResponse:
     """How a study stands. htmx asks for the part that moves and gets it alone."""
     context = _now(request, study)
     if getattr(request, "htmx", False):
-        response = render(request, "dashboard/_now.html", context)
-    else:
-        rights = rights_in(request.user, study)
-        context |= {
-            "blockers": actions.blockers(study) if study.state == Study.State.DRAFT else [],
-            "releases": release_list(study),
-            "deposits": Deposit.objects.filter(release__study=study).select_related("release"),
-            "unpublished": Release.objects.filter(study=study).exclude(state=Release.State.PUBLISHED),
-            "actions": _actions(study, signed_in(request), rights),
-        }
-        response = render(request, "dashboard/study.html", context)
-    patch_vary_headers(response, ["HX-Request"])
-    return response
+        return render(request, "dashboard/_now.html", context)
+    context |= {
+        "blockers": actions.blockers(study) if study.state == Study.State.DRAFT else [],
+        "releases": release_list(study),
+        "deposits": Deposit.objects.filter(release__study=study).select_related("release"),
+        "unpublished": Release.objects.filter(study=study).exclude(state=Release.State.PUBLISHED),
+        "actions": _actions(study, signed_in(request), rights_in(request.user, study)),
+    }
+    return render(request, "dashboard/study.html", context)
 
 
 @require_POST

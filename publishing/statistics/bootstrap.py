@@ -25,6 +25,7 @@ from publishing.statistics.agreement import ESTIMATES, Floats, Integers, Sums, s
 _ENTRIES = 1 << 21
 """Patterns × resamples held at a time: 16 MB of numbers."""
 
+UNDEFINED_TOO_OFTEN = gettext_noop("The coefficient is undefined in too many of the resamples.")
 NO_VARIATION = gettext_noop(
     "Every resample gives the same value, so resampling says nothing about how sure it is."
 )
@@ -77,8 +78,7 @@ def interval(values: Floats, design: Bootstrap) -> Interval:
     known = np.sort(values[~np.isnan(values)])
     missing = len(values) - len(known)
     if missing > round(len(values) * (1 - design.level), 9):
-        reason = f"The coefficient is undefined in {missing:,} of {len(values):,} resamples."
-        return Interval(None, reason, missing)
+        return Interval(None, UNDEFINED_TOO_OFTEN, missing)
     if known[0] == known[-1]:
         return Interval(None, NO_VARIATION, missing)
     low, high = (_place(len(known), share) for share in ((1 - design.level) / 2, (1 + design.level) / 2))
