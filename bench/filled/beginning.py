@@ -95,11 +95,12 @@ def _make_study(team: list[User], *, now: datetime) -> Study:
 
 
 def _rows(prefix: str, count: int) -> Iterable[dict[str, Any]]:
-    """Sample stories under numbered ids."""
+    """Sample stories under numbered ids, each with a question of its own: no text is there twice."""
     samples = [json.loads(line) for line in SAMPLE_STORIES.read_text(encoding="utf-8").splitlines()]
     for number in range(count):
         sample = samples[number % len(samples)]
-        yield sample | {name: f"{prefix}_{number:09d}_{sample[name]}" for name in ("story_id", "core_id")}
+        names = {name: f"{prefix}_{number:09d}_{sample[name]}" for name in ("story_id", "core_id")}
+        yield sample | names | {"question": f"{sample['question']} ({prefix} {number})"}
 
 
 def _import(
