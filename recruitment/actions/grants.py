@@ -29,8 +29,8 @@ WAITING = (State.REQUESTED, State.LEAVING)
 def grant(*, campaign: Campaign, annotator: Annotator, kind: Grant.Kind, now: datetime) -> Grant | None:
     """Have the person put into the study's group of this kind; None where the campaign has no such group.
 
-    Asked again, gives the grant that there is; one that was taken back is given anew, unless a researcher took
-    it or the person has no more stories to come.
+    Asked again, gives the grant that there is; one that was taken back is given anew, unless a researcher
+    took it or the person has no more stories to come.
     """
     if not _group(campaign, kind):
         return None

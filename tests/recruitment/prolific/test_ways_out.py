@@ -1,0 +1,181 @@
+"""What somebody on Prolific can bring about without doing the work, and how people get out who have none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from accounts.actions import ensure_researcher
+from annotation import actions as annotation_actions
+from annotation.models import Enrollment, Event, WorkSession
+from recruitment import actions, verifying
+from recruitment.models import Campaign, Difference, Grant, Visit
+from recruitment.prolific.marketplace import keys_of
+from tests import builders
+from tests.annotation.pages import Browser
+from tests.doubles.prolific import TOKEN, ProlificDouble
+from tests.recruitment.prolific.test_campaign import Campaigns, hand_in, take_test
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
+STOPPED = "This piece of work is over"
+
+
+@pytest.fixture
+def lab(settings: Any) -> Iterator[Campaigns]:
+    keys_of.cache_clear()
+    with ProlificDouble(seed=0) as double:
+        account = {
+            "token": TOKEN,
+            "workspace": double.platform.workspace_id,
+            "project": "",
+            "api": double.url,
+        }
+        settings.PROLIFIC = {"live": account, "rehearsal": dict.fromkeys(account, "")}
+        yield Campaigns(double)
+
+
+def begin(lab: Campaigns, campaign: Campaign) -> tuple[str, Browser]:
+    """Somebody new comes, agrees and is shown a story."""
+    submission, browser = lab.come(lab.double.join(), campaign)
+    browser.press("I agree")
+    browser.open(browser.document.xpath("//a[contains(@class, 'button')]/@href")[0])
+    return submission, browser
+
+
+def answer(browser: Browser) -> None:
+    browser.press("Save and continue", **builders.ALL_YES)
+
+
+def submit_at_once(lab: Campaigns, submission: str, campaign: Campaign) -> None:
+    """“I have no code”, before the work is done."""
+    lab.double.complete(submission, None)
+    lab.double.settle()
+    lab.sweep(campaign)
+
+
+@pytest.mark.parametrize("noted", [False, True], ids=["open", "noted by a researcher"])
+def test_one_story_of_five_is_paid_to_nobody_by_waiting_until_the_time_is_over(
+    lab: Campaigns, monkeypatch: pytest.MonkeyPatch, noted: bool
+) -> None:
+    lab.study = builders.make_study("many", stories=8, pay_rate=Decimal(15), currency="GBP")
+    campaign = lab.put_up("stories", seats=4, stories_per_visit=5)
+    submission, browser = begin(lab, campaign)
+    answer(browser)
+    submit_at_once(lab, submission, campaign)
+    if noted:
+        found = Difference.objects.get()
+        actions.settle_difference(difference=found, how="One story of five", by=None, now=timezone.now())
+        lab.sweep(campaign)
+    later = timezone.now() + timedelta(minutes=campaign.minutes_allowed + 11)
+    monkeypatch.setattr(timezone, "now", lambda: later)
+    browser.open(f"/work/{browser.url.split('/')[2]}/hand-in/")
+    assert browser.heading == (STOPPED if noted else "One last step: hand it in")
+    lab.sweep(campaign)
+    assert lab.paid("reward") == []
+    expected = WorkSession.State.DOUBTED if noted else WorkSession.State.CONFIRMED
+    assert WorkSession.objects.get().state == expected
+
+
+def test_one_story_of_two_is_paid_to_nobody_while_others_hold_the_rest_and_the_whole_work_is(
+    lab: Campaigns,
+) -> None:
+    lab.study = builders.make_study("many", stories=3, votes_per_story=1, pay_rate=15, currency="GBP")
+    campaign = lab.put_up("stories", seats=4, stories_per_visit=2)
+    early, browser = begin(lab, campaign)
+    whole, other = begin(lab, campaign)
+    begin(lab, campaign)  # holds the third story
+    answer(browser)
+    assert browser.heading == "Every story is with somebody just now"
+    hand_in(lab, early, browser)
+    lab.double.settle()
+    lab.sweep(campaign)
+    assert (lab.paid("reward"), Difference.objects.get().kind) == ([], Difference.Kind.PARTIAL)
+    browser.open(f"/work/{browser.url.split('/')[2]}/hand-in/")
+    assert (browser.heading, "A researcher decides" in browser.page.content.decode()) == (STOPPED, True)
+
+    submit_at_once(lab, whole, campaign)  # too early, which a researcher is shown
+    assert lab.paid("reward") == []
+    builders.import_rows(lab.study, [builders.story_row(number, prefix="more") for number in range(2)])
+    for _story in range(2):
+        answer(other)
+    lab.sweep(campaign)
+    assert lab.paid("reward") == [50], "and who then does all of it is paid"
+
+
+def test_forged_addresses_of_one_client_have_prolific_asked_so_often_and_no_more(
+    lab: Campaigns, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.study = builders.make_study("many", stories=3)
+    campaign = lab.put_up("stories", seats=4, stories_per_visit=1)
+    started = lab.double.start(lab.double.join(), campaign.remote_id)
+    lab.double.seen.clear()
+    path = f"/join/{lab.study.slug}/{campaign.number}/"
+    ids = {"PROLIFIC_PID": "a" * 24, "STUDY_ID": campaign.remote_id}
+    codes = [Client().get(path, ids | {"SESSION_ID": f"{n:024x}"}).status_code for n in range(70)]
+    assert (codes.count(403), codes.count(429), len(lab.double.seen)) == (60, 10, 60)
+    assert Event.objects.filter(type=Event.Type.VISIT_REFUSED, note="not_proven").count() == 60
+    assert not Visit.objects.exists()
+
+    with monkeypatch.context() as patch:  # as many wait for Prolific as may
+        patch.setattr(verifying, "_asking", type("Busy", (), {"acquire": lambda _self, blocking: False})())
+        came = Client().get(started.url.replace("http://testserver", ""), REMOTE_ADDR="192.0.2.9")
+    assert (came.status_code, len(lab.double.seen)) == (302, 60)
+    session = WorkSession.objects.get()
+    assert session.identity_claimed, "let in on their word, until Prolific can be asked"
+
+
+def test_who_has_no_more_stories_leaves_the_group_and_is_given_no_code(lab: Campaigns) -> None:
+    lab.study = builders.make_study("one", stories=1, votes_per_story=1, qualification=1, story_cap=5)
+    test = lab.put_up("test", approves_by_itself=False)  # so that every comparison looks at them again
+    stories = lab.put_up("stories", seats=4, stories_per_visit=1)
+    people = [lab.double.join() for _person in range(3)]
+    works, none_left, suspended = people
+    for person in people:
+        take_test(lab, person, test)
+    lab.double.settle()
+    lab.sweep(test)
+
+    def sees() -> list[bool]:
+        actions.keep_groups(now=lab.platform.clock.now())
+        lab.sweep(test)
+        return [stories.remote_id in lab.double.sees(person) for person in people]
+
+    enrolled = [Enrollment.objects.get(annotator__identities__person=person) for person in people]
+    assert sees() == [True, True, True]
+    now = timezone.now()
+    annotation_actions.suspend(enrollment=enrolled[2], by=None, now=now, reason="too fast")
+    assert sees() == [True, True, False]
+    annotation_actions.reinstate(enrollment=enrolled[2], by=None, now=now, reason="a mistake")
+    assert sees() == [True, True, True]
+    actions.set_membership(
+        campaign=test,
+        annotator=enrolled[2].annotator,
+        kind=Grant.Kind.QUALIFIED,
+        is_member=False,
+        by=ensure_researcher(username="boss", password="a long enough password"),
+        now=now,
+    )
+    assert sees() == [True, True, False], "a researcher's word stands"
+
+    _submission, browser = lab.come(works, stories)
+    answer(browser)
+    assert sees() == [False, True, False], "who has had every story has no more to come"
+    _submission, browser = lab.come(none_left, stories)
+    browser.open(f"/work/{browser.url.split('/')[2]}/hand-in/")
+    assert browser.heading == "Nothing to hand in"
+    annotation_actions.suspend(enrollment=enrolled[2], by=None, now=now, reason="too fast")
+    grant = Grant.objects.get(annotator=enrolled[2].annotator)
+    lab.prolific.add_to_group(test.qualified_group, suspended)  # they came before they were taken out
+    _submission, refused = lab.come(suspended, stories)
+    assert refused.page.status_code == 403
+    assert grant.by_hand
+    for end in (browser, refused):
+        assert stories.screen_out_code not in end.page.content.decode()
+        assert not [url for url in end.document.xpath("//a/@href") if "/submissions/complete" in url]
+        assert "return your submission on Prolific" in " ".join(end.document.text_content().split())
