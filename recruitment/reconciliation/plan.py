@@ -64,7 +64,7 @@ class Here:
     ``was_given_work``: they were shown a story or began the test; whoever found nothing to do was not.
     ``is_known``: the platform itself has said that it is this person, by a proof at the arrival or by telling
     that they gave the work back. Anybody can type somebody's id, and must not shut them out with it.
-    ``is_partial``: handed in with fewer stories than were asked for, by somebody who left or was suspended.
+    ``is_partial``: handed in with fewer stories than were asked for, whatever stopped them.
     ``decided_by_hand``: a researcher has confirmed or doubted it, and no comparison says otherwise.
     """
 
@@ -153,7 +153,7 @@ def _by_hand(here: Here, there: There, rules: Rules, decision: Decision | None) 
 
 
 def _paid(here: Here, there: There, rules: Rules, decision: Decision | None) -> list[Step]:
-    """Whoever stopped of their own accord, or was suspended, is paid by a researcher's word alone."""
+    """Whoever did less than was asked for is paid by a researcher's word alone."""
     if there.status != Status.SUBMITTED:
         return []
     if decision is not None:
