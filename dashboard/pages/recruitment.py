@@ -143,10 +143,8 @@ def campaign(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     found = _campaign(study, number)
     orders = figures.orders_underway(found, now=timezone.now())
     if getattr(request, "htmx", False):
-        if not orders:
-            return HttpResponse(
-                headers={"HX-Refresh": "true"}
-            )  # they are written: the sums have changed, too
+        if not orders:  # they are written: the sums have changed, too
+            return HttpResponse(headers={"HX-Refresh": "true"})
         return render(request, "dashboard/_payment_orders.html", {"orders": orders, "campaign": found})
     numbers = figures.numbers_by_status(found)
     size = sum(numbers.values())
@@ -163,7 +161,8 @@ def campaign(request: HttpRequest, study: Study, number: int) -> HttpResponse:
         "hourly": (hourly := figures.kept(found, "hourly", hourly_pay_of, size=size)),
         "low_pay": figures.low_pay(found, hourly),
         "orders": orders,
-        "to_top_up": figures.kept(found, "to_top_up", _number_to_top_up, size=size),
+        "to_top_up": (wanting := figures.kept(found, "to_top_up", _number_to_top_up, size=size)),
+        "top_ups": hourly.top_up * wanting if hourly else 0,
         "to_approve": to_approve(found).count(),
         "refused_grants": figures.refused_grants(found),
         "differences": found.differences.filter(settled_at=None).count(),

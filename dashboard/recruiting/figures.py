@@ -209,12 +209,18 @@ def refused_grants(campaign: Campaign) -> Refused:
 
 
 def to_send_again(study: Study) -> Counter[int]:
-    """By campaign: what waits for credentials or money, and refused approvals and qualifications."""
+    """By campaign: what waits for credentials or money, and refused approvals and qualifications.
+
+    Without approvals for who has been forgotten, since nobody can tell the platform about them.
+    """
     payments = Payment.objects.filter(submission__campaign__study=study)
     newer = Payment.objects.filter(
-        submission=OuterRef("submission"), kind__in=["approval", "rejection"], pk__gt=OuterRef("pk")
+        submission=OuterRef("submission"),
+        kind__in=["approval", "rejection", "outside"],
+        pk__gt=OuterRef("pk"),
     )
-    refused = payments.filter(~Exists(newer), kind="approval", state="failed")
+    known = payments.filter(submission__annotator__erased_at=None)
+    refused = known.filter(~Exists(newer), kind="approval", state="failed")
     waiting = payments.filter(state__in=["requested", "sending"], next_try_at__isnull=False)
     unsent = Q(state__in=["requested", "leaving"], next_try_at__isnull=False)
     grants = study.grants.filter(unsent | Q(state="failed", kind="qualified"))

@@ -183,11 +183,14 @@ def ask_again_for_all(*, campaign: Campaign, by: User | None, now: datetime) -> 
     """Send everything of a campaign again that waits for better times or was refused; returns how much.
 
     Of what was refused, approvals and people's qualifications: those harm nobody. Bonuses and rejections that
-    were refused are for somebody to look at one by one.
+    were refused are for somebody to look at one by one. Who has been forgotten cannot be paid any more.
     """
     number = send_waiting(campaign=campaign) + grants.ask_again(campaign=campaign, now=now)
     refused = Payment.objects.filter(
-        submission__campaign=campaign, kind=Kind.APPROVAL, state=State.FAILED
+        submission__campaign=campaign,
+        submission__annotator__erased_at=None,
+        kind=Kind.APPROVAL,
+        state=State.FAILED,
     ).select_related("submission")
     for payment in refused:
         if can_be_asked_again([payment]):

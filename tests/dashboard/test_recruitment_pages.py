@@ -272,7 +272,9 @@ def test_work_is_approved_rejected_and_given_a_bonus(
     desk.send_all()
     for work in works:
         desk.look(work)
-    assert "Top up 5 pieces of work" in " ".join(boss.get(page("campaign", 1)).content.decode().split())
+    shown = " ".join(boss.get(page("campaign", 1)).content.decode().split())
+    assert "Top up 5 pieces of work" in shown
+    assert "All of them come to 1.25 USD" in shown
     assert "5 pieces of work are being topped up" in post("move_campaign", 1, "top_up")
     tasks.write_payments(PaymentOrder.objects.latest("pk").pk)
     double.world.deposit = Decimal(1)
