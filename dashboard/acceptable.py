@@ -27,6 +27,11 @@ class Cell:
     """Of the form field in which people answer it."""
     field: forms.BoundField
 
+    @property
+    def accepts_everything(self) -> bool:
+        """Whether every answer that is offered is ticked: then the question tests nothing."""
+        return len(set(self.field.value() or ())) == len(self.field.field.choices)  # type: ignore[attr-defined]
+
 
 class AcceptableForm(forms.Form):
     """For everything the protocol asks about one story, the options that are accepted; at least one each.

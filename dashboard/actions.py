@@ -134,6 +134,16 @@ def add_checks(*, study: Study, config: CheckConfiguration, by: User | None, now
     annotation_actions.change_check_rules(study=study, rules=config.rules, by=by, now=now)
 
 
+@transaction.atomic
+def remove_member(*, study: Study, user: User, by: User | None, now: datetime) -> None:
+    """Take somebody out of a study, and wait for no answers of theirs as an expert any more.
+
+    Raises what ``annotation.actions.remove_member`` raises.
+    """
+    annotation_actions.remove_member(study=study, user=user, by=by, now=now)
+    qualification_actions.dismiss_from_study(study=study, expert=user, by=by, now=now)
+
+
 def sample_round() -> RoundConfiguration:
     """Our own test: five sample stories with their answer key."""
     (round,) = read_configuration(SAMPLE_STUDY).rounds

@@ -37,15 +37,22 @@ def notes_of(study: Study, rates: RoundRates) -> list[Note]:
 
 
 def alone_of(study: Study, rates: RoundRates) -> str:
-    """Which question failed people alone, in a sentence; empty when none did."""
-    worst = max(rates.questions, key=lambda rate: rate.alone, default=None)
-    if worst is None or not worst.alone:
+    """Which question failed people alone, in a sentence, or which ones equally often; empty when none did."""
+    most = max((rate.alone for rate in rates.questions), default=0)
+    if not most:
         return ""
+    worst = [_named(study, rate) for rate in rates.questions if rate.alone == most]
+    if len(worst) > 1:
+        return ngettext(
+            "%(questions)s: by each of these answers alone %(n)s attempt failed.",
+            "%(questions)s: by each of these answers alone %(n)s attempts failed.",
+            most,
+        ) % {"questions": "; ".join(worst), "n": most}
     return ngettext(
         "%(question)s: %(n)s attempt failed by this answer alone, more than by any other.",
         "%(question)s: %(n)s attempts failed by this answer alone, more than by any other.",
-        worst.alone,
-    ) % {"question": _named(study, worst), "n": worst.alone}
+        most,
+    ) % {"question": worst[0], "n": most}
 
 
 def _too_hard(study: Study, rates: RoundRates) -> Iterator[Note]:

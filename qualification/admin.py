@@ -6,7 +6,9 @@ from django.http import HttpRequest
 
 from accounts.back_office import ReadOnlyAdmin, ReadOnlyInline
 from accounts.models import User
-from qualification.experts import closed_rounds
+from annotation.admin import CheckKeyAdmin, CheckResultAdmin
+from annotation.models import CheckKey, CheckResult
+from qualification.experts import closed_rounds, closed_texts
 from qualification.models import (
     AcceptableOption,
     AnswerKey,
@@ -35,6 +37,11 @@ class KeyReasonInline(ReadOnlyInline):
 def _closed_to(request: HttpRequest) -> frozenset[int]:
     """The rounds of whose stories the reader has still to answer one blind."""
     return closed_rounds(request.user) if isinstance(request.user, User) else frozenset()
+
+
+def _texts_closed_to(request: HttpRequest) -> frozenset[str]:
+    """The texts that the reader has still to answer blind."""
+    return closed_texts(request.user) if isinstance(request.user, User) else frozenset()
 
 
 class ExpertAnswerInline(ReadOnlyInline):
@@ -82,3 +89,24 @@ class AttemptAdmin(ReadOnlyAdmin):
     list_display = ("id", "round", "enrollment", "number", "state", "passed", "started_at", "submitted_at")
     list_filter = ("state", "passed", "round__study")
     inlines = (AttemptAnswerInline,)
+
+
+admin.site.unregister([CheckKey, CheckResult])
+
+
+@admin.register(CheckKey)
+class BlindCheckKeyAdmin(CheckKeyAdmin):
+    """The keys of hidden checks, but for those of a text that the reader has still to answer blind."""
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[CheckKey]:
+        keys: QuerySet[CheckKey] = super().get_queryset(request)
+        return keys.exclude(story__text_hash__in=_texts_closed_to(request))
+
+
+@admin.register(CheckResult)
+class BlindCheckResultAdmin(CheckResultAdmin):
+    """Which answers passed tells the key as well."""
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[CheckResult]:
+        results: QuerySet[CheckResult] = super().get_queryset(request)
+        return results.exclude(key__story__text_hash__in=_texts_closed_to(request))

@@ -13,6 +13,10 @@ class InvalidRound(QualificationError):
     """A round that cannot be: no stories, a story of another study or role."""
 
 
+class NoTestHere(QualificationError):
+    """The study takes people who are qualified in another one, so that nobody could take a test here."""
+
+
 class LastActiveRound(QualificationError):
     """The only round that people can take cannot be retired."""
 

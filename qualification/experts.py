@@ -3,9 +3,10 @@
 An expert reads their own answers. Those of others can be read once the round's answers are laid open, which
 is when nobody answers blind any more: every expert has handed in, or is not waited for.
 
-Blindness goes by story, not by round: a key of the same stories tells as much, also that of a clone of the
-study. While somebody is waited for, every round with one of their stories is closed to them, whatever
-their rights; and whoever can or could read a key of a story is not asked to answer it blind.
+Blindness goes by text, not by round or id: a key of the same text tells as much, also that of a clone of the
+study, of a story imported anew, or of a hidden check. While somebody is waited for, all that has one of their
+texts is closed to them, whatever their rights. Who is not asked in the first place says
+:mod:`qualification.knowing`.
 """
 
 from __future__ import annotations
@@ -13,14 +14,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 
-from django.db.models import Min
+from django.utils.translation import gettext as _
 
 from accounts.models import User
-from annotation.models import Event, Study
+from annotation.models import CheckKey, Study
 from annotation.protocols.base import field_name
-from annotation.rights import RIGHTS, Right, rights_in
 from qualification.models import ExpertAnswer, ExpertReview, Round, RoundStory
 from qualification.rules import agreement
 
@@ -44,9 +43,22 @@ def review_of(round: Round, reader: User) -> ExpertReview | None:
     return ExpertReview.objects.select_related("round", "expert").filter(round=round, expert=reader).first()
 
 
-def is_gathering(round: Round) -> bool:
-    """Whether experts have been asked whose answers are not laid open yet."""
-    return round.laid_open_at is None and round.reviews.filter(dismissed_at=None).exists()
+def why_undecided(round: Round) -> str:
+    """Why nothing can be decided about the round's key yet; empty where it can.
+
+    Somebody is still answering blind, or what was handed in is not laid open.
+    """
+    if round.laid_open_at:
+        return ""
+    asked = list(round.reviews.filter(dismissed_at=None).values_list("handed_in_at", flat=True))
+    if None in asked:
+        return _("Experts are still answering. Wait for them, or lay open what there is.")
+    if asked:
+        return _(
+            "Nobody is answering any more, and what was handed in is not laid open yet. Lay it open on the "
+            "page of the round, or ask somebody else first."
+        )
+    return ""
 
 
 def waited_for(study: Study, reader: User) -> list[ExpertReview]:
@@ -57,62 +69,32 @@ def waited_for(study: Study, reader: User) -> list[ExpertReview]:
     return list(pending.select_related("round").order_by("round__number"))
 
 
-def closed_rounds(reader: User) -> frozenset[int]:
-    """The rounds (numbers of their rows) of whose keys, answers and rates this person must see nothing.
-
-    Those with a story that they have still to answer as an expert: the same text under the same id, in
-    whatever round or study. Two queries at most.
+def closed_texts(reader: User) -> frozenset[str]:
+    """The texts (their hashes) about which this person must see no key, answers or rates, nor what passed:
+    those that they have still to answer as an expert, under whatever id, in whatever round or study.
     """
     pending = ExpertReview.objects.filter(expert=reader, handed_in_at=None, dismissed_at=None)
-    hashes = RoundStory.objects.filter(round__reviews__in=pending).values_list(
-        "story__content_hash", flat=True
-    )
-    return frozenset(_rounds_with(set(hashes)))
+    stories = RoundStory.objects.filter(round__reviews__in=pending)
+    return frozenset(stories.values_list("story__text_hash", flat=True))
+
+
+def closed_rounds(reader: User) -> frozenset[int]:
+    """The rounds (numbers of their rows) with one of the :func:`closed_texts`. Two queries at most."""
+    texts = closed_texts(reader)
+    if not texts:
+        return frozenset()
+    entries = RoundStory.objects.filter(story__text_hash__in=texts)
+    return frozenset(entries.values_list("round", flat=True))
 
 
 def is_closed_in(study: Study, reader: User) -> bool:
-    """Whether any round of the study is closed to this person, and so is all that holds its keys."""
-    closed = closed_rounds(reader)
-    return bool(closed) and Round.objects.filter(study=study, pk__in=closed).exists()
-
-
-def who_knows(round: Round, people: Iterable[User]) -> list[User]:
-    """Of these people, who can or could read what is accepted for a story of the round, or laid-open answers.
-
-    That is who may change a study with such a round, or might while it had its key, and who has been an
-    expert of it until it was laid open. Not who could read rates: a rate says how many answered acceptably,
-    never what is acceptable, and every member may read them, so that nobody would be left to ask.
-    """
-    hashes = set(round.round_stories.values_list("story__content_hash", flat=True))
-    rounds = Round.objects.filter(pk__in=_rounds_with(hashes)).select_related("study")
-    telling = [(one, since) for one in rounds if (since := _tells_since(one))]
-    return [person for person in people if any(_could_read(*known, person) for known in telling)]
-
-
-def _rounds_with(hashes: set[str]) -> set[int]:
-    if not hashes:
-        return set()
-    entries = RoundStory.objects.filter(story__content_hash__in=hashes)
-    return set(entries.values_list("round", flat=True))
-
-
-def _tells_since(round: Round) -> datetime | None:
-    """Since when the round has a key, or answers that are laid open."""
-    key_at = round.keys.aggregate(at=Min("created_at"))["at"]
-    return min((at for at in (key_at, round.laid_open_at) if at), default=None)
-
-
-def _could_read(round: Round, since: datetime, person: User) -> bool:
-    """Whether the person can read the key or the laid-open answers of this round, or could at some time."""
-    if Right.CHANGE in rights_in(person, round.study) or person.has_perm("qualification.view_answerkey"):
-        return True
-    asked = round.reviews.filter(expert=person)
-    if round.laid_open_at and asked.filter(handed_in_at__isnull=False).exists():
-        return True
-    roles = Event.objects.filter(study=round.study, subject=person.get_username())
-    may_change = [role for role, rights in RIGHTS.items() if Right.CHANGE in rights]
-    moved = roles.filter(type__in=(Event.Type.ROLE_GIVEN, Event.Type.ROLE_TAKEN), at__gt=since)
-    return moved.exists() and roles.filter(type=Event.Type.ROLE_GIVEN, note__in=may_change).exists()
+    """Whether a key of the study is closed to this person, and so is all that holds its keys."""
+    texts = closed_texts(reader)
+    if not texts:
+        return False
+    rounds = RoundStory.objects.filter(round__study=study, story__text_hash__in=texts)
+    checks = CheckKey.objects.filter(story__study=study, story__text_hash__in=texts)
+    return rounds.exists() or checks.exists()
 
 
 def own_answers(review: ExpertReview) -> dict[int, dict[str, str]]:

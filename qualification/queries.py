@@ -1,10 +1,11 @@
-"""What researchers ask about a round: how far people come."""
+"""What researchers ask about a study's test: whether it can have one, and how far people come in it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from django.db.models import Count, Q, QuerySet
+from django.utils.translation import gettext as _
 
 from annotation.models import Study
 from qualification.models import Attempt
@@ -22,6 +23,16 @@ class Tested:
     def share(self) -> float | None:
         """Of those who handed a test in, how many passed, in 0..1; None when nobody has."""
         return self.passed / self.submitted if self.submitted else None
+
+
+def why_no_test(study: Study) -> str:
+    """Why the study can have no test of its own; empty where it can."""
+    if study.qualified_through is None:
+        return ""
+    return _(
+        "This study takes people who are qualified in “%(source)s”, so it has no test of its own. Work on "
+        "the test there."
+    ) % {"source": study.qualified_through.slug}
 
 
 def tested(study: Study) -> Tested:

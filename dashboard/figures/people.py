@@ -45,6 +45,9 @@ class _Person:
     forms: Counter[tuple[Choice, ...]] = field(default_factory=Counter)
     fastest: list[tuple[float, str]] = field(default_factory=list)
     """A heap of (minus the seconds, story id), the slowest of the fastest first."""
+    usual: tuple[Choice, ...] | None = None
+    """The form they have handed in most so far, and stories on which they did so since it is that one."""
+    usual_on: list[str] = field(default_factory=list)
     compared: int = 0
     agreeing: int = 0
     pairs: int = 0
@@ -54,6 +57,10 @@ class _Person:
     def see(self, story_id: str, vote: CountedVote) -> None:
         self.seconds.append(vote.seconds_on_task)
         self.forms[vote.answers] += 1
+        if self.usual is None or self.forms[vote.answers] > self.forms[self.usual]:
+            self.usual, self.usual_on = vote.answers, []
+        if vote.answers == self.usual and len(self.usual_on) < SHOWN:
+            self.usual_on.append(story_id)
         entry = (-vote.seconds_on_task, story_id)
         if len(self.fastest) < SHOWN:
             heapq.heappush(self.fastest, entry)
@@ -167,6 +174,7 @@ def _described(name: str, person: _Person, totals: _Totals) -> dict[str, Any]:
     raised = flags.raised(found, totals.median_seconds)
     evidence = {
         flags.TOO_FAST: [story_id for _, story_id in sorted(person.fastest, reverse=True)],
+        flags.STRAIGHT_LINING: person.usual_on,
         flags.ALWAYS_ALONE: person.alone_on,
     }
     return {

@@ -19,6 +19,8 @@ from annotation.rights import Right, rights_in, signed_in, study_page
 from dashboard.acceptable import AcceptableForm
 from dashboard.check_forms import CheckRulesForm
 from dashboard.checks import ShownCheck, accepted_by, checks_of, consequences_of, too_few_checks
+from dashboard.pages.qualification_round import closed
+from qualification.experts import closed_texts
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -59,6 +61,9 @@ def check(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     found = next(iter(checks_of(study, pk=number)), None)
     if found is None:
         raise Http404("This study has no such check.")
+    if found.story.text_hash in closed_texts(signed_in(request)):
+        messages.info(request, closed())
+        return redirect("dashboard:checks", slug=study.slug)
     key_is_sent = request.method == "POST" and request.POST.get("do") == "key"
     form = _form(found, request.POST if key_is_sent else None)
     if request.method == "POST" and (not key_is_sent or form.is_valid()):
@@ -70,14 +75,14 @@ def check(request: HttpRequest, study: Study, number: int) -> HttpResponse:
         "parts": protocol.parts(item),
         "form": form,
         "is_final": found.answered > 0,
-        "accepted": _in_words(form, accepted_by(found.key)) if found.key else [],
+        "accepted": _in_words(form, dict(form.initial)) if found.key else [],
         "longest": LONGEST_REASON,
     }
     return render(request, "dashboard/check.html", context, status=422 if form.errors else 200)
 
 
 def _form(found: ShownCheck, data: Any) -> AcceptableForm:
-    initial = accepted_by(found.key) if found.key else None
+    initial = accepted_by(found.key)[found.key.pk] if found.key else None
     return AcceptableForm(found.story.study.protocol, found.story.item, data, initial=initial)
 
 

@@ -20,6 +20,7 @@ from annotation import actions
 from annotation.errors import AnnotationError
 from annotation.models import Invitation, Membership, Study
 from annotation.rights import RIGHTS, Right, rights_in, signed_in, study_page, tokens_of
+from dashboard.actions import remove_member
 from dashboard.people.actions import invite
 from dashboard.people.links import invitation_link
 from recruitment.errors import NotQueued
@@ -84,9 +85,7 @@ def member(request: HttpRequest, study: Study, user_id: int) -> HttpResponse:
         messages.info(request, _("This person does not belong to the study any more."))
     elif "remove" in request.POST:
         said = _("%(user)s does not belong to the study any more. What they did stays.")
-        _try(
-            request, found, said, lambda: actions.remove_member(study=study, user=found.user, by=by, now=now)
-        )
+        _try(request, found, said, lambda: remove_member(study=study, user=found.user, by=by, now=now))
     elif role in Role.values:
         said = _("%(user)s is %(role)s now.")
         _try(

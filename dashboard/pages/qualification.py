@@ -21,6 +21,7 @@ from qualification import actions
 from qualification.errors import QualificationError
 from qualification.experts import closed_rounds, waited_for
 from qualification.models import Round, RoundStory
+from qualification.queries import why_no_test
 from qualification.rates import RoundRates, rates_of
 
 OFFERED = 200
@@ -84,6 +85,7 @@ def qualification(request: HttpRequest, study: Study) -> HttpResponse:
         "rounds": [_shown(study, rates, is_closed=rates.round.pk in closed) for rates in rates_of(study)],
         "reviews": waited_for(study, signed_in(request)),
         "may_change": Right.CHANGE in rights_in(request.user, study),
+        "no_test": why_no_test(study),
     }
     return render(request, "dashboard/qualification.html", context)
 
@@ -92,6 +94,9 @@ def qualification(request: HttpRequest, study: Study) -> HttpResponse:
 @study_page(Right.CHANGE)
 def new_round(request: HttpRequest, study: Study) -> HttpResponse:
     """A round of test stories that have been imported; ``?like=`` chooses those of another round."""
+    if why_not := why_no_test(study):
+        messages.info(request, why_not)
+        return redirect("dashboard:qualification", slug=study.slug)
     form = RoundForm(study, request.POST if request.method == "POST" else None, initial=_like(request, study))
     if request.method == "POST" and form.is_valid():
         said = dict(form.cleaned_data)

@@ -20,8 +20,10 @@ from annotation.rights import Right, rights_in, signed_in, study_page
 from dashboard.answer_key import KeyForms
 from qualification import actions
 from qualification.errors import InvalidKey, QualificationError
-from qualification.experts import closed_rounds, is_gathering, review_of, who_knows
+from qualification.experts import closed_rounds, review_of, why_undecided
+from qualification.knowing import who_knows
 from qualification.models import AnswerKey, ExpertReview, Round, RoundStory
+from qualification.queries import why_no_test
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -35,27 +37,7 @@ def round(request: HttpRequest, study: Study, number: int) -> HttpResponse:
         except QualificationError as error:
             messages.error(request, str(error))
         return redirect("dashboard:round", slug=study.slug, number=number)
-    reader, rights = signed_in(request), rights_in(request.user, study)
-    own = review_of(found, reader)
-    is_closed = found.pk in closed_rounds(reader)
-    asked = list(found.reviews.select_related("expert"))
-    askable, knowing = _askable(found, asked)
-    context = {
-        "study": study,
-        "round": found,
-        "own": own,
-        "reviews": asked,
-        "waiting": sum(review.is_pending for review in asked),
-        "handed_in": sum(review.handed_in_at is not None for review in asked),
-        "askable": askable,
-        "knowing": knowing,
-        "entries": _stories(found),
-        "is_closed": is_closed,
-        "keys": _keys(found) if Right.CHANGE in rights and not is_closed else _dates(found),
-        "attempts": found.attempts.count(),
-        "may_change": Right.CHANGE in rights,
-        "may_compare": not is_closed and _may_compare(found, own, rights),
-    }
+    context = _context(found, signed_in(request), rights_in(request.user, study))
     return render(request, "dashboard/round.html", context)
 
 
@@ -67,13 +49,8 @@ def answer_key(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     own, rights = review_of(found, signed_in(request)), rights_in(request.user, study)
     if Right.CHANGE not in rights and (own is None or own.dismissed_at):
         raise PermissionDenied
-    if is_gathering(found):
-        messages.info(
-            request, _("Experts are still answering. Until they have handed in, nobody sees anything.")
-        )
-        return redirect("dashboard:round", slug=study.slug, number=number)
-    if found.pk in closed_rounds(signed_in(request)):
-        messages.info(request, closed())
+    if why_not := _why_no_key(found, signed_in(request)):
+        messages.info(request, why_not)
         return redirect("dashboard:round", slug=study.slug, number=number)
     frozen = found.attempts.exists()
     sent = request.POST if request.method == "POST" else None
@@ -95,6 +72,41 @@ def answer_key(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     )
 
 
+def _context(round: Round, reader: User, rights: frozenset[Right]) -> dict[str, Any]:
+    """What the page of a round shows to this reader."""
+    own = review_of(round, reader)
+    is_closed = round.pk in closed_rounds(reader)
+    asked = list(round.reviews.select_related("expert"))
+    attempts = round.attempts.count()
+    may_change, no_test = Right.CHANGE in rights, why_no_test(round.study)
+    may_ask = may_change and not no_test and not round.laid_open_at and not attempts
+    askable, knowing = _askable(round, asked) if may_ask else ([], [])
+    return {
+        "study": round.study,
+        "round": round,
+        "no_test": no_test,
+        "own": own,
+        "reviews": asked,
+        "waiting": sum(review.is_pending for review in asked),
+        "handed_in": sum(review.handed_in_at is not None for review in asked),
+        "may_ask": may_ask,
+        "askable": askable,
+        "knowing": knowing,
+        "entries": _stories(round),
+        "is_closed": is_closed,
+        "keys": _keys(round) if may_change and not is_closed else _dates(round),
+        "attempts": attempts,
+        "may_change": may_change,
+        "may_compare": not is_closed and _may_compare(round, own, rights),
+    }
+
+
+def _why_no_key(round: Round, reader: User) -> str:
+    """Why the page of the key is not shown now; empty where it is. Told before anything is typed."""
+    told = closed() if round.pk in closed_rounds(reader) else ""
+    return why_no_test(round.study) or why_undecided(round) or told
+
+
 def closed() -> str:
     """What somebody reads who has still to answer blind, in place of what would tell them."""
     return _(
@@ -114,6 +126,8 @@ def _save(request: HttpRequest, round: Round, key: KeyForms) -> str | None:
     except QualificationError as error:
         return str(error)
     messages.success(request, _("Version %(version)s of the key is saved.") % {"version": made.version})
+    if Study.objects.get(pk=round.study_id).gate == Study.Gate.NOT_REQUIRED:
+        messages.info(request, _("The study asks for no test, so nobody takes the round."))
     still = set(newcomers.all())  # asked anew
     for retired in sorted(before - still, key=lambda one: one.number):
         messages.info(request, _("No newcomer takes round %(number)s any more.") % {"number": retired.number})
@@ -151,7 +165,7 @@ def _numbers(request: HttpRequest, name: str) -> list[int]:
 def _may_compare(round: Round, own: ExpertReview | None, rights: frozenset[Right]) -> bool:
     """Who may change the study fixes the key; experts look on. Nobody does while answers are coming in."""
     asked = own is not None and own.dismissed_at is None
-    return (Right.CHANGE in rights or asked) and not is_gathering(round)
+    return (Right.CHANGE in rights or asked) and not why_undecided(round)
 
 
 def _askable(round: Round, asked: list[ExpertReview]) -> tuple[list[User], list[User]]:

@@ -13,11 +13,12 @@ from django.views.decorators.http import require_safe
 
 from annotation.models import CheckResult, Study, Vote
 from annotation.queries import RECENT, choices_in_words, recent_votes
-from annotation.rights import Right, rights_in, study_page
+from annotation.rights import Right, rights_in, signed_in, study_page
 from dashboard.figures import kept, shown
 from dashboard.queries import enrollment_called
 from dashboard.recruiting.groups import memberships_of
 from dashboard.spreadsheets import csv_file
+from qualification.experts import closed_texts
 
 FIGURES = ("agreement", "retention", "people")
 
@@ -75,7 +76,8 @@ def person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
     own = kept.person(study, pseudonym)
     page = _page_number(request)
     votes, more = recent_votes(enrollment, page=page)
-    results = dict(CheckResult.objects.filter(vote__in=votes).values_list("vote", "passed"))
+    open_to_them = CheckResult.objects.exclude(key__story__text_hash__in=closed_texts(signed_in(request)))
+    results = dict(open_to_them.filter(vote__in=votes).values_list("vote", "passed"))
     context = {
         "study": study,
         "pseudonym": pseudonym,

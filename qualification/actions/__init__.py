@@ -11,6 +11,7 @@ from qualification.actions.experts import (
     ask_experts,
     close_gathering,
     dismiss_expert,
+    dismiss_from_study,
     hand_in_review,
     save_expert_answers,
 )
@@ -25,6 +26,7 @@ __all__ = [
     "close_gathering",
     "create_round",
     "dismiss_expert",
+    "dismiss_from_study",
     "hand_in_review",
     "retire_round",
     "save_answers",

@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from annotation import actions as annotation_actions
 from annotation.grading import asked
-from annotation.models import Event, Membership
-from qualification.actions.rounds import lock_rounds
+from annotation.models import Event, Membership, Study
+from qualification.actions.rounds import check_has_test, lock_rounds, lock_rounds_of, remember_readers
 from qualification.errors import (
     AlreadyHandedIn,
     GatheringOver,
@@ -22,7 +22,7 @@ from qualification.errors import (
     NothingHandedIn,
     RoundIsActive,
 )
-from qualification.experts import who_knows
+from qualification.knowing import who_knows
 from qualification.models import ExpertAnswer, ExpertReview, Round, RoundStory
 
 
@@ -34,10 +34,11 @@ def ask_experts(
 
     Raises :class:`InvalidExpert` for nobody, somebody who does not belong to the study, or who can or could
     read a key of these stories (also once they are not waited for any more); :class:`GatheringOver` once
-    answers have been laid open, :class:`KeyIsFrozen` once people have attempted the round, and
-    :class:`RoundIsActive` while they can.
+    answers have been laid open, :class:`KeyIsFrozen` once people have attempted the round,
+    :class:`RoundIsActive` while they can, and :class:`NoTestHere` for a study that takes people of another.
     """
     round = _lock(round)
+    check_has_test(round.study)
     if round.attempts.exists():
         raise KeyIsFrozen(_("People have attempted this round, so its key stays. Make a new round instead."))
     if round.state == Round.State.ACTIVE:
@@ -101,13 +102,22 @@ def dismiss_expert(*, review: ExpertReview, by: User | None, now: datetime) -> E
 
 
 @transaction.atomic
+def dismiss_from_study(*, study: Study, expert: User, by: User | None, now: datetime) -> None:
+    """Wait no longer for any answers of somebody who does not belong to the study any more."""
+    for round in lock_rounds_of(study).values():
+        pending = round.reviews.filter(expert=expert, handed_in_at=None, dismissed_at=None)
+        for review in pending.select_for_update(of=("self",), no_key=True).select_related("expert"):
+            _dismiss(round, review, by=by, now=now)
+
+
+@transaction.atomic
 def save_expert_answers(
     *, review: ExpertReview, round_story: RoundStory, submitted: Mapping[str, str]
 ) -> None:
     """Keep an expert's answers about one story of the round; they can change until handed in.
 
     Raises ``IncompleteForm`` (nothing is stored then), :class:`AlreadyHandedIn`, and
-    :class:`InvalidExpert` for somebody who is not waited for any more.
+    :class:`InvalidExpert` for somebody who is not waited for any more, or not of the study.
     """
     review = _held(review)
     _check_waited_for(review)
@@ -131,7 +141,7 @@ def hand_in_review(*, review: ExpertReview, by: User | None, now: datetime) -> E
     """Hand an expert's answers in, for good. With the last one that is waited for, all are laid open.
 
     Raises :class:`IncompleteReview` when an answer is missing, :class:`AlreadyHandedIn`, and
-    :class:`InvalidExpert` for somebody who is not waited for any more.
+    :class:`InvalidExpert` for somebody who is not waited for any more, or not of the study.
     """
     round = _lock(review.round)
     review = _held(review)
@@ -171,6 +181,7 @@ def close_gathering(*, round: Round, by: User | None, now: datetime) -> Round:
 def _lay_open(round: Round, *, by: User | None, now: datetime) -> None:
     round.laid_open_at = now
     round.save(update_fields=["laid_open_at"])
+    remember_readers(round)
     _record(round, Event.Type.ROUND_CHANGED, "experts' answers laid open", by=by, now=now)
 
 
@@ -223,3 +234,5 @@ def _held(review: ExpertReview) -> ExpertReview:
 def _check_waited_for(review: ExpertReview) -> None:
     if review.dismissed_at:
         raise InvalidExpert(_("Your answers are not waited for any more."))
+    if not Membership.objects.filter(study=review.round.study_id, user=review.expert).exists():
+        raise InvalidExpert(_("You do not belong to the study any more, so your answers are not waited for."))

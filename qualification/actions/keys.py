@@ -14,9 +14,15 @@ from annotation import actions as annotation_actions
 from annotation.actions.studies import lock
 from annotation.grading import asked, key_problems
 from annotation.models import Event, Study
-from qualification.actions.rounds import lock_rounds, move_round
-from qualification.errors import ExpertsAtWork, InvalidKey, KeyChanged, KeyIsFrozen
-from qualification.experts import chosen_in, counts, is_gathering
+from qualification.actions.rounds import (
+    check_decided,
+    check_has_test,
+    lock_rounds,
+    move_round,
+    remember_readers,
+)
+from qualification.errors import InvalidKey, KeyChanged, KeyIsFrozen
+from qualification.experts import chosen_in, counts
 from qualification.models import AcceptableOption, AnswerKey, KeyReason, Round, RoundStory
 from qualification.rules import LONGEST_REASON, needs_reason
 
@@ -38,24 +44,28 @@ def set_answer_key(
     beside: bool = False,
     after: int | None = None,
 ) -> AnswerKey:
-    """Fix what is accepted in a round, as a new version of its key, and open the study's gate.
+    """Fix what is accepted in a round, as a new version of its key.
+
+    A study that waits for its test has one from now on; one that asks for no test stays so. Who can read the
+    key now is remembered: they are not asked as experts about its texts any more.
 
     With its first key a round becomes the one that newcomers take; with ``beside`` it is taken in turn
     with those that are active. ``after`` is the version that this one was made from (0: none).
 
     Raises :class:`InvalidKey` with everything that is missing or unknown, also the reasons that are missing
     where experts differ or something else is accepted than what they chose; :class:`KeyIsFrozen` once
-    anybody has begun the round; :class:`ExpertsAtWork` before the experts' answers are laid open; and
-    :class:`KeyChanged` where ``after`` is not the newest version.
+    anybody has begun the round; :class:`ExpertsAtWork` before the experts' answers are laid open;
+    :class:`KeyChanged` where ``after`` is not the newest version; and :class:`NoTestHere` for a study that
+    takes people of another one.
     """
-    lock(round.study)
+    study = lock(round.study)
+    check_has_test(study)
     rounds = lock_rounds(round)
     round = rounds[round.pk]
     reasons = reasons or {}
     if round.attempts.exists():
         raise KeyIsFrozen(_("People have attempted this round, so its key stays. Make a new round instead."))
-    if is_gathering(round):
-        raise ExpertsAtWork(_("Experts are still answering. Wait for them, or lay open what there is."))
+    check_decided(round)
     last = round.keys.order_by("version").values_list("version", flat=True).last() or 0
     if after is not None and after != last:
         raise KeyChanged(
@@ -71,6 +81,7 @@ def set_answer_key(
         raise InvalidKey(problems)
     key = AnswerKey.objects.create(round=round, version=last + 1, note=note, created_by=by, created_at=now)
     _store(key, round_stories, acceptable, reasons)
+    remember_readers(round)
     annotation_actions.record_event(
         study=round.study,
         type=Event.Type.KEY_SET,
@@ -80,7 +91,8 @@ def set_answer_key(
     )
     if round.state == Round.State.PREPARING:
         _give_to_newcomers(round, list(rounds.values()), beside=beside, by=by, now=now)
-    annotation_actions.set_gate(study=round.study, gate=Study.Gate.READY, by=by, now=now)
+    if study.gate == Study.Gate.MISSING:
+        annotation_actions.set_gate(study=study, gate=Study.Gate.READY, by=by, now=now)
     return key
 
 

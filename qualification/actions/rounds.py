@@ -13,9 +13,11 @@ from accounts.models import User
 from annotation import actions as annotation_actions
 from annotation.actions.studies import lock
 from annotation.models import Event, Story, Study
-from qualification.errors import ExpertsAtWork, InvalidRound, LastActiveRound
-from qualification.experts import is_gathering
-from qualification.models import Round, RoundStory
+from qualification.errors import ExpertsAtWork, InvalidRound, LastActiveRound, NoTestHere
+from qualification.experts import why_undecided
+from qualification.knowing import readers_in
+from qualification.models import KeyReader, Round, RoundStory
+from qualification.queries import why_no_test
 
 
 @transaction.atomic
@@ -32,8 +34,9 @@ def create_round(
     """A round of these stories, in this order. It can be attempted once it has an answer key.
 
     Raises :class:`InvalidRound` for no stories, a story twice, or one that is not a qualification
-    story of the study.
+    story of the study; and :class:`NoTestHere` for a study that takes people of another one.
     """
+    check_has_test(lock(study))
     stories = {
         story.story_id: story
         for story in Story.objects.filter(study=study, role=Story.Role.QUALIFICATION, story_id__in=story_ids)
@@ -49,7 +52,6 @@ def create_round(
         )
     if not story_ids or len(set(story_ids)) != len(story_ids):
         raise InvalidRound(_("A round needs at least one story, and each story once."))
-    lock(study)
     last = Round.objects.filter(study=study).aggregate(last=Max("number"))["last"] or 0
     made = Round.objects.create(
         study=study,
@@ -79,8 +81,7 @@ def activate_round(*, round: Round, by: User | None, now: datetime) -> Round:
     round = lock_rounds(round)[round.pk]
     if round.state == Round.State.PREPARING:
         raise InvalidRound(_("The round has no answer key yet, so nobody can take it."))
-    if is_gathering(round):
-        raise ExpertsAtWork(_("Experts are still answering. Wait for them, or lay open what there is."))
+    check_decided(round)
     return move_round(round=round, state=Round.State.ACTIVE, by=by, now=now)
 
 
@@ -101,6 +102,26 @@ def retire_round(*, round: Round, by: User | None, now: datetime) -> Round:
             _("This is the only active round; without it there is no test. Activate another one first.")
         )
     return move_round(round=round, state=Round.State.RETIRED, by=by, now=now)
+
+
+def check_has_test(study: Study) -> None:
+    """Raises :class:`NoTestHere` for a study that takes people who are qualified in another one."""
+    if why_not := why_no_test(study):
+        raise NoTestHere(why_not)
+
+
+def check_decided(round: Round) -> None:
+    """Raises :class:`ExpertsAtWork` for a round whose experts' answers are not laid open."""
+    if why_not := why_undecided(round):
+        raise ExpertsAtWork(why_not)
+
+
+def remember_readers(round: Round) -> None:
+    """Keep who can read the round's key, or its laid-open answers, as it is made."""
+    readers = readers_in([round.study_id])
+    KeyReader.objects.bulk_create(
+        (KeyReader(round=round, reader=reader) for reader in readers), ignore_conflicts=True
+    )
 
 
 def lock_rounds(round: Round) -> dict[int, Round]:

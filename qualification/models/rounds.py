@@ -14,8 +14,10 @@ from qualification.models.triggers import (
     FINAL,
     KEY_OF_ITS_ROUND,
     NOBODY_IS_BLIND,
+    NOT_HANDED_IN,
     NOTHING_IS_OPEN,
     STAYS_UNDER_ITS_KEY,
+    frozen_key_does_not_grow,
     story_of_its_round,
 )
 from qualification.rules import LONGEST_REASON
@@ -235,6 +237,7 @@ class AcceptableOption(models.Model):
         ]
         triggers = [
             pgtrigger.Protect(name="answer_key_is_final", operation=FINAL),
+            frozen_key_does_not_grow(),
             story_of_its_round("qualification_answerkey", "key_id"),
         ]
 
@@ -261,11 +264,32 @@ class KeyReason(models.Model):
         ]
         triggers = [
             pgtrigger.Protect(name="key_reason_is_final", operation=FINAL),
+            frozen_key_does_not_grow(),
             story_of_its_round("qualification_answerkey", "key_id"),
         ]
 
     def __str__(self) -> str:
         return f"{self.question}: {self.reason}"
+
+
+class KeyReader(models.Model):
+    """Somebody who could read a key of the round, or its laid-open answers, when these were made.
+
+    Rights can be taken again, and a name can change; who has read a key does not forget it.
+    """
+
+    round = models.ForeignKey(Round, on_delete=models.PROTECT, related_name="readers")
+    reader = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+
+    class Meta:
+        ordering = ("round", "reader")
+        constraints = [
+            models.UniqueConstraint(fields=["round", "reader"], name="a_reader_is_remembered_once"),
+        ]
+        triggers = [pgtrigger.Protect(name="reader_is_not_forgotten", operation=FINAL)]
+
+    def __str__(self) -> str:
+        return f"{self.reader} on {self.round}"
 
 
 class Attempt(models.Model):
@@ -352,6 +376,12 @@ class AttemptAnswer(models.Model):
                 name="graded_answer_is_final",
                 operation=FINAL,
                 condition=pgtrigger.Q(old__accepted__isnull=False),
+            ),
+            pgtrigger.Trigger(
+                name="submitted_attempt_does_not_grow",
+                operation=pgtrigger.Insert,
+                when=pgtrigger.Before,
+                func=NOT_HANDED_IN,
             ),
             story_of_its_round("qualification_attempt", "attempt_id"),
         ]

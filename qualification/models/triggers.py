@@ -31,6 +31,18 @@ KEY_OF_ITS_ROUND = """
     END IF;
     RETURN NULL;
 """
+NOBODY_BEGAN = """
+    IF EXISTS (SELECT FROM qualification_attempt a WHERE a.key_id = NEW.key_id) THEN
+        RAISE EXCEPTION 'pgtrigger: Cannot add to a key that somebody began under, in %', TG_TABLE_NAME;
+    END IF;
+    RETURN NEW;
+"""
+NOT_HANDED_IN = """
+    IF EXISTS (SELECT FROM qualification_attempt a WHERE a.id = NEW.attempt_id AND a.state = 'submitted') THEN
+        RAISE EXCEPTION 'pgtrigger: Cannot add to an attempt that has been handed in';
+    END IF;
+    RETURN NEW;
+"""
 STAYS_UNDER_ITS_KEY = """
     IF EXISTS (SELECT FROM qualification_answerkey k WHERE k.round_id IN (NEW.round_id, OLD.round_id)) THEN
         RAISE EXCEPTION 'pgtrigger: Cannot change the stories of a round that has a key';
@@ -60,4 +72,14 @@ def story_of_its_round(parent: str, column: str) -> pgtrigger.Trigger:
         operation=pgtrigger.Insert | pgtrigger.Update,
         when=pgtrigger.After,
         func=_STORY_OF_ITS_ROUND.format(parent=parent, column=column),
+    )
+
+
+def frozen_key_does_not_grow() -> pgtrigger.Trigger:
+    """Whoever is graded by a key is graded by all of it."""
+    return pgtrigger.Trigger(
+        name="frozen_key_does_not_grow",
+        operation=pgtrigger.Insert,
+        when=pgtrigger.Before,
+        func=NOBODY_BEGAN,
     )

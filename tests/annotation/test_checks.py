@@ -113,6 +113,8 @@ def test_the_database_keeps_slots_and_checks_apart(study: Study) -> None:
     vote = Vote.objects.exclude(pk=result.pk)[0]
     with pytest.raises(DatabaseError, match="graded by the key of its own"), transaction.atomic():
         CheckResult.objects.create(vote=vote, key=other, passed=True)
+    with pytest.raises(DatabaseError, match="Cannot add to a key"), transaction.atomic():
+        CheckOption.objects.create(key=result.key, question="q1", option="no")
 
 
 def test_a_check_comes_again_to_somebody_whose_lease_ran_out(study: Study) -> None:

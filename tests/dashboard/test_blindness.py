@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import pytest
+from django.contrib.auth.models import Permission
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.models import User
 from annotation import actions as annotation_actions
-from annotation.models import Membership, Study
+from annotation.models import Membership, Story, Study
 from qualification import actions
 from qualification.errors import ExpertsAtWork, InvalidExpert, RoundIsActive
 from qualification.experts import chosen_in
+from qualification.knowing import who_knows
 from qualification.models import ExpertReview, Round
 from tests import builders
 from tests.dashboard.test_answer_key_pages import HERE, answer, key_form, text
@@ -127,6 +131,82 @@ def test_who_could_read_a_key_of_the_stories_is_not_asked(study: Study, first: R
     assert not second.reviews.exists()
     assert ask(second, ben)[0].is_pending
     assert ask(second, ben)[0].is_pending, "who is asked already stays so"
+
+
+def test_a_text_under_another_id_or_as_a_check_is_closed_too(study: Study) -> None:
+    """Who imports a story once more gives it another id; what is accepted about it stays the same."""
+    rows = [builders.story_row(number, prefix="test") for number in (20, 21)]
+    first = builders.make_round(study, rows)
+    renamed = builders.make_round(study, [row | {"story_id": f"again-{row['story_id']}"} for row in rows])
+    ada, reader = person(study, "ada", Role.RESEARCHER)
+    ask(renamed, ada)
+    fix_key(first)
+    elsewhere = builders.make_study("elsewhere", stories=1, opened=False)
+    (check,) = builders.import_rows(elsewhere, rows[:1], role=Story.Role.CHECK)
+    annotation_actions.set_check_key(story=check, accepted=builders.ACCEPTED, by=None, now=timezone.now())
+    person(elsewhere, "ada", Role.OWNER)
+    ada.is_superuser = ada.is_staff = True
+    ada.save()
+
+    page = text(reader, f"{HERE}1/")
+    assert "What version 1 accepts" not in page
+    assert "closed to you" in page
+    assert reader.get("/studies/main/configuration.json").status_code == 302
+    assert reader.get(f"/studies/elsewhere/checks/{check.pk}/").status_code == 302
+    assert reader.get("/studies/elsewhere/configuration.json").status_code == 302
+    check_key = f"/admin/annotation/checkkey/{check.check_keys.get().pk}/change/"
+    assert reader.get(check_key).status_code == 302
+
+    answer(reader, renamed.number)
+
+    assert reader.get(f"/studies/elsewhere/checks/{check.pk}/").status_code == 200
+    assert reader.get(check_key).status_code == 200
+    third = builders.make_round(study, [row | {"story_id": f"third-{row['story_id']}"} for row in rows])
+    ben, _ = person(study, "ben")
+    only_the_check, _ = person(elsewhere, "carla", Role.RESEARCHER)
+    person(study, "carla")
+    for knowing in (ada, only_the_check):
+        with pytest.raises(InvalidExpert, match=f"laid open: {knowing}"):
+            ask(third, ben, knowing)
+    ask(third, ben)
+
+
+def test_who_could_read_a_key_stays_known(study: Study, first: Round) -> None:
+    """Under another name, without the permission they had, and by whatever permission opens a key."""
+    cleo, _ = person(study, "cleo", Role.RESEARCHER)
+    dan, _ = person(study, "dan")
+    dan.user_permissions.add(Permission.objects.get(codename="change_study"))
+    fix_key(first)
+    late, _ = person(study, "late", Role.RESEARCHER)
+    for former in (cleo, late):
+        person(study, former.username, Role.REVIEWER)
+        User.objects.filter(pk=former.pk).update(username=f"{former.username}-married")
+    dan.user_permissions.clear()
+    eve, _ = person(study, "eve")
+    eve.user_permissions.add(Permission.objects.get(codename="view_attemptanswer"))
+    ben, _ = person(study, "ben")
+    people = list(User.objects.filter(pk__in=[cleo.pk, dan.pk, late.pk, eve.pk, ben.pk]))
+    assert {one.pk for one in who_knows(again(first), people)} == {cleo.pk, dan.pk, late.pk, eve.pk}
+
+
+def test_the_page_of_a_round_asks_the_same_whoever_is_there(study: Study, first: Round) -> None:
+    fix_key(first)
+    fresh = again(first)
+    _rosa, rosa = person(study, "rosa", Role.RESEARCHER)
+    person(study, "ben")
+
+    def asked() -> int:
+        with CaptureQueriesContext(connection) as queries:
+            assert "Ask them" in text(rosa, f"{HERE}{fresh.number}/")
+        return len(queries)
+
+    few = asked()
+    for number in range(4):
+        person(study, f"more-{number}", Role.AUDITOR if number % 2 else Role.RESEARCHER)
+        fix_key(again(first))
+    clone = builders.make_study("clone", stories=1, opened=False, qualification_required=True)
+    fix_key(builders.make_round(clone))
+    assert asked() == few
 
 
 def test_experts_are_not_asked_about_a_round_that_people_can_begin(study: Study, first: Round) -> None:

@@ -94,8 +94,14 @@ def test_keys_and_attempts() -> None:
         lambda: RoundStory.objects.filter(pk=entry.pk).update(position=7),
         lambda: RoundStory.objects.create(round=first, story=elsewhere.story, position=2),
     )
+    another = {"round_story": entry, "question": "q9"}
+    refused(
+        lambda: AcceptableOption.objects.create(key=attempt.key, option="x", **another),
+        lambda: KeyReason.objects.create(key=attempt.key, reason="later", **another),
+    )
     actions.submit_attempt(attempt=attempt, now=timezone.now())
     refused(
+        lambda: AttemptAnswer.objects.create(attempt=attempt, option="x", **another),
         lambda: Attempt.objects.filter(pk=attempt.pk).update(passed=False),
         lambda: Attempt.objects.filter(pk=attempt.pk)._raw_delete("default"),
     )

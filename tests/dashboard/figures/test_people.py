@@ -151,6 +151,9 @@ def test_flags_name_the_people_they_are_about_and_show_the_evidence() -> None:
     assert people["lone"]["evidence"] == {
         flags.ALWAYS_ALONE: [f"s{number:02d}" for number in range(0, 40, 4)][:SHOWN]
     }
+    assert people["same"]["evidence"] == {
+        flags.STRAIGHT_LINING: [f"s{number:02d}" for number in range(SHOWN)]
+    }
     fastest = people["fast"]["evidence"][flags.TOO_FAST]
     assert len(fastest) == SHOWN
     assert all(int(story_id[1:]) % 3 == 0 for story_id in fastest), "those of five seconds"
