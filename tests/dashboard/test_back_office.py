@@ -25,8 +25,8 @@ OUR_MODELS: list[type[Model]] = [
 ]
 
 
-@pytest.fixture
-def world(db: None) -> World:
+@pytest.fixture(scope="module")
+def world(module_transaction: None) -> World:
     return build_world()
 
 
