@@ -37,11 +37,12 @@ TESTED = (Enrollment.State.QUALIFIED, Enrollment.State.FAILED)
 def postings_to_ask(campaign: Campaign, *, now: datetime) -> QuerySet[Posting]:
     """The postings with people's work that is not settled; the longest not asked first.
 
-    The platform counts our calls: confirmed work that waits for a researcher is asked about once an hour.
+    The platform counts our calls: work that waits for a researcher is asked about once an hour.
     """
     postings = Posting.objects.filter(campaign=campaign).exclude(remote_id="")
     visits = unsettled_visits(campaign)
-    is_open = Q(pk__in=visits.exclude(session__state=WorkSession.State.CONFIRMED).values("posting"))
+    waits_for_somebody = Q(session__state=WorkSession.State.CONFIRMED) | Q(decided_by_hand=True)
+    is_open = Q(pk__in=visits.exclude(waits_for_somebody).values("posting"))
     waits = Q(pk__in=visits.values("posting")) & (Q(synced_at=None) | Q(synced_at__lte=now - HOUR))
     return postings.filter(is_open | waits).order_by(F("synced_at").asc(nulls_first=True), "number")
 
