@@ -16,6 +16,7 @@ from annotation.queries import RECENT, choices_in_words, recent_votes
 from annotation.rights import Right, rights_in, signed_in, study_page
 from dashboard.figures import kept, shown
 from dashboard.queries import enrollment_called
+from dashboard.recruiting.earned import earned_by
 from dashboard.recruiting.groups import memberships_of
 from dashboard.spreadsheets import csv_file
 from qualification.experts import closed_texts
@@ -84,6 +85,7 @@ def person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
         "enrollment": enrollment,
         "may_exclude": Right.CHANGE in rights_in(request.user, study),
         "memberships": memberships_of(enrollment),
+        "earned": earned_by(enrollment),
         "figures": found,
         "underway": underway,
         "everybody": document["everybody"] if document else None,

@@ -1,0 +1,42 @@
+"""What platforms have paid a person for stories, and what that is by the hour. Reads only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+
+from django.db.models import F, Sum
+
+from annotation.models import Enrollment
+from recruitment.models import Campaign, Payment, Visit
+from recruitment.pay import CENT
+
+
+@dataclass(frozen=True, slots=True)
+class Earned:
+    """Money of one currency for work that took ``took`` in all, from coming to handing in."""
+
+    amount: Decimal
+    currency: str
+    took: timedelta
+
+    @property
+    def per_hour(self) -> Decimal | None:
+        """None where no time was measured."""
+        hours = Decimal(str(self.took.total_seconds())) / 3600
+        return (self.amount / hours).quantize(CENT) if hours else None
+
+
+def earned_by(person: Enrollment) -> list[Earned]:
+    """What was paid to the person for stories, per currency: rewards, bonuses and top-ups that arrived, and
+    what was paid in another way. Only of visits that were handed in, since others have no time.
+    """
+    visits = Visit.objects.filter(
+        enrollment=person, campaign__purpose=Campaign.Purpose.STORIES, handed_in_at__isnull=False
+    )
+    times = visits.order_by().values_list("campaign__currency")
+    took = dict(times.annotate(took=Sum(F("handed_in_at") - F("arrived_at"))))
+    done = Payment.objects.filter(submission__visit__in=visits, state=Payment.State.DONE)
+    sums = done.order_by().values_list("currency").annotate(paid=Sum("amount"))
+    return [Earned(paid, currency, took.get(currency, timedelta())) for currency, paid in sums if paid]

@@ -1,0 +1,35 @@
+"""What people were really paid by the hour."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from django.utils import timezone
+
+from dashboard.recruiting.earned import Earned, earned_by
+from recruitment import actions
+from tests import builders
+from tests.doubles.mturk.server import MTurkDouble
+from tests.recruitment.campaigns import STORIES
+from tests.recruitment.handed_in import Desk, bonus
+
+pytestmark = pytest.mark.django_db
+
+
+def test_pay_by_the_hour_is_what_arrived_over_the_time_it_took() -> None:
+    with MTurkDouble() as double:
+        desk = Desk(double, builders.make_study(stories=4), replace(STORIES, seats=3, reward=Decimal("1.20")))
+        work = desk.hand_in(minutes=15)
+        assert work.visit is not None
+        person = work.visit.enrollment
+        assert earned_by(person) == [], "nothing has arrived yet"
+        actions.approve(submission=work, by=None, now=timezone.now())
+        desk.send_all()
+        assert earned_by(person) == [Earned(Decimal("1.20"), "USD", timedelta(minutes=15))]
+        bonus(work, "0.30")
+        desk.send_all()
+        (earned,) = earned_by(person)
+        assert (earned.amount, earned.per_hour) == (Decimal("1.50"), Decimal("6.00"))
