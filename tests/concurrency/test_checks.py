@@ -126,3 +126,43 @@ def test_an_answer_that_waited_for_other_known_answers_is_judged_by_these(study:
     assert not [error for error in errors(outcomes) if not isinstance(error, CheckKeyIsFinal)]
     assert CheckResult.objects.filter(key__state=CheckKey.State.IN_USE).count() == 4
     assert everything_holds()
+
+
+def _claim_while_the_end_of_a_block_suspends(monkeypatch: pytest.MonkeyPatch) -> Enrollment:
+    """Another tab has looked at the person, and not yet at what they hold, when the last answer of a block
+    comes; the check in the block was failed.
+    """
+    made = builders.make_study(stories=20, votes_per_story=2)
+    builders.add_checks(made, 1, minimum=1, suspend_percent=50)
+    (person,) = builders.qualified(made)
+    builders.work_through(person, 4, on_checks=builders.answers(q1="no", q3="no"))
+    held = builders.claim(person)
+    overtaking = Overtaking()
+    lock_held = serving.lock_held
+
+    def interrupted(theirs: Enrollment) -> Assignment | None:
+        overtaking.wait_inside(seconds=0.5)
+        return lock_held(theirs)
+
+    monkeypatch.setattr(serving, "lock_held", interrupted)
+    assert not errors(race(claiming(person), overtaking.overtake(answering(held))))
+    person.refresh_from_db()
+    return person
+
+
+def test_another_tab_is_given_nothing_by_an_answer_that_suspends(monkeypatch: pytest.MonkeyPatch) -> None:
+    person = _claim_while_the_end_of_a_block_suspends(monkeypatch)
+
+    assert person.state == Enrollment.State.SUSPENDED
+    assert not person.assignments.filter(state=Assignment.State.LEASED).exists()
+    assert everything_holds()
+
+
+def test_control_without_locks_another_tab_holds_a_story_of_somebody_suspended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    without_locks(monkeypatch)
+    person = _claim_while_the_end_of_a_block_suspends(monkeypatch)
+
+    assert person.state == Enrollment.State.SUSPENDED
+    assert person.assignments.filter(state=Assignment.State.LEASED).exists()

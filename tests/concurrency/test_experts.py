@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.db import IntegrityError
 from django.utils import timezone
 
 from accounts.models import User
@@ -13,10 +14,10 @@ from annotation import actions as annotation_actions
 from annotation.models import Event, Membership
 from qualification import actions
 from qualification.actions import attempts, experts, rounds
-from qualification.errors import ExpertsAtWork, QualificationError, RoundIsActive
+from qualification.errors import ExpertsAtWork
 from qualification.models import Attempt, ExpertReview, Round
 from tests import builders
-from tests.concurrency.racing import Overtaking, errors, race, slowly
+from tests.concurrency.racing import Overtaking, errors, race, slowly, together, without_locks
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -50,8 +51,7 @@ def laid_open() -> int:
     return Event.objects.filter(note="experts' answers laid open").count()
 
 
-def test_the_last_two_experts_at_once_lay_open_once(round: Round, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the locks neither sees the other's, and nobody lays open."""
+def test_the_last_experts_at_once_lay_open_once(round: Round, monkeypatch: pytest.MonkeyPatch) -> None:
     reviews = [answered(review) for review in ask(round, "ada", "ben", "cleo")]
     slowly(monkeypatch, experts, "_record")
 
@@ -63,25 +63,58 @@ def test_the_last_two_experts_at_once_lay_open_once(round: Round, monkeypatch: p
     assert laid_open() == 1
 
 
-def test_who_hands_in_while_answers_are_laid_open_is_in_or_out(
+def test_control_without_locks_no_expert_sees_the_others_and_nobody_lays_open(
     round: Round, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    reviews = [answered(review) for review in ask(round, "ada", "ben", "cleo")]
+    without_locks(monkeypatch)
+    together(monkeypatch, experts, "_record", 3)
+
+    outcomes = race(*map(handing_in, reviews))
+
+    assert not errors(outcomes)
+    assert not round.reviews.filter(handed_in_at=None).exists()
+    assert laid_open() == 0
+
+
+def _hand_in_while_all_is_laid_open(round: Round, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Ben is about to hand in when the answers are laid open without him."""
     done, late = (answered(review) for review in ask(round, "ada", "ben"))
     handing_in(done)()
-    slowly(monkeypatch, experts, "_dismiss")
-    slowly(monkeypatch, experts, "_incomplete")
+    overtaking = Overtaking()
+    incomplete = experts._incomplete
 
+    def interrupted(review: ExpertReview) -> list[int]:
+        overtaking.wait_inside(seconds=0.5)
+        return incomplete(review)
+
+    monkeypatch.setattr(experts, "_incomplete", interrupted)
     closing = lambda: actions.close_gathering(round=round, by=None, now=timezone.now())  # noqa: E731
-    outcomes = race(handing_in(late), closing)
+    return race(handing_in(late), overtaking.overtake(closing))
 
-    assert all(isinstance(error, QualificationError) for error in errors(outcomes)), outcomes
-    late.refresh_from_db()
-    assert (late.handed_in_at is None) != (late.dismissed_at is None)
+
+def test_who_hands_in_while_answers_are_laid_open_is_in(
+    round: Round, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outcomes = _hand_in_while_all_is_laid_open(round, monkeypatch)
+
+    assert not errors(outcomes)
+    assert round.reviews.filter(handed_in_at__isnull=False, dismissed_at=None).count() == 2
     assert laid_open() == 1
 
 
-def test_experts_are_not_asked_while_the_round_becomes_active(round: Round) -> None:
-    """One of the two is refused: no key is frozen under the hands of who answers."""
+def test_control_without_locks_the_database_refuses_who_is_left_out_meanwhile(
+    round: Round, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_locks(monkeypatch)
+
+    (refused,) = errors(_hand_in_while_all_is_laid_open(round, monkeypatch))
+
+    assert isinstance(refused, IntegrityError)
+    assert "who_handed_in_is_not_dismissed" in str(refused)
+
+
+def _ask_while_the_round_becomes_active(round: Round, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     study = round.study
     names = list(round.round_stories.values_list("story__story_id", flat=True))
     key = dict.fromkeys(names, builders.ACCEPTED)
@@ -90,20 +123,38 @@ def test_experts_are_not_asked_while_the_round_becomes_active(round: Round) -> N
     builders.add_round(study, [builders.story_row(9, prefix="other")])
     user = User.objects.create(username="ada")
     annotation_actions.set_role(study=study, user=user, role=Membership.Role.REVIEWER, by=None, now=now)
-
+    overtaking = Overtaking()
+    monkeypatch.setattr(experts, "_check_they_are_blind", lambda *_: overtaking.wait_inside(seconds=0.5))
     calls: list[Callable[[], Any]] = [
         lambda: actions.ask_experts(round=round, experts=[user], by=None, now=now),
-        lambda: actions.activate_round(round=round, by=None, now=now),
+        overtaking.overtake(lambda: actions.activate_round(round=round, by=None, now=now)),
     ]
-    outcomes = race(*calls)
-
-    assert [type(error) for error in errors(outcomes)] in ([RoundIsActive], [ExpertsAtWork])
+    return race(*calls)
 
 
-def test_a_newcomer_who_begins_while_rounds_change_is_given_the_new_one(
-    monkeypatch: pytest.MonkeyPatch,
+def test_a_round_does_not_become_active_while_experts_are_asked(
+    round: Round, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The old round is retired, the new one becomes active, and the newcomer waits for both."""
+    """So no key is frozen under the hands of who answers."""
+    outcomes = _ask_while_the_round_becomes_active(round, monkeypatch)
+
+    assert [type(error) for error in errors(outcomes)] == [ExpertsAtWork]
+
+
+def test_control_without_locks_experts_answer_about_a_round_that_people_can_begin(
+    round: Round, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_locks(monkeypatch)
+
+    assert not errors(_ask_while_the_round_becomes_active(round, monkeypatch))
+
+    round.refresh_from_db()
+    assert round.state == Round.State.ACTIVE
+    assert round.reviews.get().is_pending
+
+
+def _begin_while_rounds_change(monkeypatch: pytest.MonkeyPatch) -> Round:
+    """The old round is retired, the new one becomes active, and the newcomer comes between; their round."""
     study = builders.make_study(qualification=1)
     fresh = builders.make_round(study, [builders.story_row(9, prefix="other")])
     person = builders.consent(builders.invite(study)[0])
@@ -122,8 +173,19 @@ def test_a_newcomer_who_begins_while_rounds_change_is_given_the_new_one(
         lambda: actions.set_answer_key(round=fresh, acceptable=key, by=None, now=timezone.now()),
         overtaking.overtake(lambda: attempts.start_attempt(enrollment=person, now=timezone.now())),
     ]
+    assert not errors(race(*calls))
+    return Attempt.objects.get().round
 
-    outcomes = race(*calls)
 
-    assert not errors(outcomes)
-    assert Attempt.objects.get().round == fresh
+def test_a_newcomer_who_begins_while_rounds_change_is_given_the_new_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert _begin_while_rounds_change(monkeypatch).number == 2
+
+
+def test_control_without_locks_a_newcomer_is_given_the_round_that_is_retired(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    without_locks(monkeypatch)
+
+    assert _begin_while_rounds_change(monkeypatch).number == 1
