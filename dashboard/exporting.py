@@ -74,9 +74,10 @@ def _checks(study: Study) -> dict[str, Any] | None:
     found = keys.select_related("story__study").order_by("story__story_id")
     if not found:
         return None
+    accepted = accepted_by(*found)
     return asdict(study.check_rules) | {
         "stories": [_source_row(key.story) for key in found],
-        "key": {key.story.story_id: accepted_by(key) for key in found},
+        "key": {key.story.story_id: accepted[key.pk] for key in found},
     }
 
 

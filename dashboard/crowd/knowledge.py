@@ -27,9 +27,9 @@ def truth_of(study: Study, *, table: Table, valid: float, seed: int) -> Truth:
         for story in Story.objects.filter(study=study, story_id__in=table).iterator()
     }
     known |= _of_the_rounds(study, protocol, table)
-    known |= {
-        key_of(protocol, check.story): accepted_by(check.key) for check in checks_of(study) if check.key
-    }
+    checks = {key_of(protocol, check.story): check.key for check in checks_of(study) if check.key}
+    accepted = accepted_by(*checks.values())
+    known |= {text: accepted[key.pk] for text, key in checks.items()}
     against = {
         question.key: frozenset(option.key for option in question.options if option.counts_against)
         for question in protocol.questions
