@@ -53,8 +53,13 @@ def django_db_modify_db_settings(django_db_blocker: DjangoDbBlocker) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def collected_static(request: pytest.FixtureRequest) -> None:
-    """The static files under their final names, as pages link to them, when a test shows pages."""
+    """The static files under their final names, as pages link to them, when a test shows pages.
+
+    The second of two workers sees to the database first, so that both have something to make.
+    """
     if any(not SHOWS_PAGES.isdisjoint(getattr(item, "fixturenames", ())) for item in request.session.items):
+        if os.environ.get("PYTEST_XDIST_WORKER") == "gw1":
+            request.getfixturevalue("django_db_setup")
         kept.put_static_files(state_directory())
 
 

@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from playwright.sync_api import ViewportSize
 
 AXE = Axe()
+OF_COLOURS = ["color-contrast", "link-in-text-block"]
+"""The rules of axe-core that look at colours: nearly all of its work."""
 SCHEMES: dict[Literal["light", "dark"], dict[str, Any]] = {
     "light": {"resultTypes": ["violations"]},
-    "dark": {"resultTypes": ["violations"], "runOnly": ["color-contrast", "link-in-text-block"]},
+    "dark": {"resultTypes": ["violations"], "runOnly": OF_COLOURS},
 }
 NARROW: tuple[ViewportSize, ...] = ({"width": 320, "height": 700}, {"width": 195, "height": 422})
 """1280 pixels at 400 % (WCAG 1.4.10), and a phone of 390 pixels at 200 %."""
@@ -49,13 +51,24 @@ def assert_good(window: Window) -> None:
 
 def assert_accessible(window: Window, *, within: str | None = None) -> None:
     """Every rule of axe-core in the light, and once more in the dark those that look at colours."""
-    page = window.page
-    page.evaluate(AXE.axe_script)
+    window.page.evaluate(AXE.axe_script)
     for scheme, rules in SCHEMES.items():
-        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-        response = page.evaluate("([within, rules]) => axe.run(within ?? document, rules)", [within, rules])
-        found = AxeResults(response)
-        assert found.violations_count == 0, f"{page.url}, {scheme}: {found.generate_report()}"
+        window.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        _assert_no_violations(window, within, rules, scheme)
+
+
+def assert_accessible_but_for_colours(window: Window) -> None:
+    """The other rules of axe-core: for another language of a page whose colours have been looked at."""
+    window.page.evaluate(AXE.axe_script)
+    without = {"resultTypes": ["violations"], "rules": {name: {"enabled": False} for name in OF_COLOURS}}
+    _assert_no_violations(window, None, without, "without colours")
+
+
+def _assert_no_violations(window: Window, within: str | None, rules: dict[str, Any], how: str) -> None:
+    page = window.page
+    response = page.evaluate("([within, rules]) => axe.run(within ?? document, rules)", [within, rules])
+    found = AxeResults(response)
+    assert found.violations_count == 0, f"{page.url}, {how}: {found.generate_report()}"
 
 
 def assert_fits(window: Window) -> None:

@@ -202,9 +202,9 @@ def _inner(page: Page) -> Frame:
 def _assert_accessible(page: Page) -> None:
     """What axe-core finds in the framed page, on a phone and on a desk, light and dark."""
     inner = _inner(page)
+    inner.evaluate(AXE.axe_script)
     for size in (PHONE, DESKTOP):
         page.set_viewport_size(size)
-        inner.evaluate(AXE.axe_script)
         for scheme, rules in SCHEMES.items():
             page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
             found = AxeResults(inner.evaluate("(rules) => axe.run(document, rules)", rules))
