@@ -22,7 +22,7 @@ from annotation.models import Story, Study
 from bench.filled.filling import lengthen_comparison
 from bench.machine import cpu_seconds, postmaster
 from bench.measure import Times
-from bench.visited import Page, pages_of
+from bench.visited import Page, not_measured, pages_of
 from dashboard.figures import kept, work
 from publishing.models import Release
 
@@ -46,6 +46,7 @@ def main() -> None:
     stories = Story.objects.filter(study=study).main().count()
     releases = Release.objects.filter(study=study).order_by("number")
     lengthen_comparison(releases[0], releases[1], rows=stories // DIFFERING)
+    measured = {name: _measured(page, requests) for name, page in pages_of(study).items()}
     found = {
         "stories": stories,
         "votes": made.document["votes"]["counted"],
@@ -53,7 +54,8 @@ def main() -> None:
         "worker_cpu": worker_cpu,
         "peak_mib": round(peak / 1024),
         "people": kept.people_count(study),
-        "pages": {name: _measured(page, requests) for name, page in pages_of(study).items()},
+        "pages": measured,
+        "not_measured": not_measured({page["route"] for page in measured.values()}),
     }
     sys.stdout.write(json.dumps(found))
 

@@ -45,6 +45,8 @@ class Pages:
     peak_mib: int
     """Resident memory of the worker at its highest, before it asked for any page."""
     load_before: float
+    not_measured: list[str]
+    """Addresses of the dashboard that are pages and were not asked for."""
     integrity_broken: list[str]
     """Names of the checks of ``check_integrity`` that found something; looked at in the small study alone."""
     pages: dict[str, dict[str, Any]]

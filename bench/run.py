@@ -121,8 +121,9 @@ def run_pages(chosen: argparse.Namespace, *, results: Path, say: Callable[[str],
     empty_database("tomannot")
     say("making the beginning of a study")
     world = make_beginning()
-    sizes = (min(SMALL, chosen.pages), chosen.pages)
-    small, big = (pages(world, stories=size, requests=chosen.page_requests, say=say) for size in sizes)
+    sizes = sorted({min(SMALL, chosen.pages), chosen.pages})
+    found = [pages(world, stories=size, requests=chosen.page_requests, say=say) for size in sizes]
+    small, big = found[0], found[-1]
     now = timezone.now()
     facts = {
         "date": now.isoformat(timespec="seconds"),
@@ -136,7 +137,9 @@ def run_pages(chosen: argparse.Namespace, *, results: Path, say: Callable[[str],
     }
     file = results / f"{now:%Y-%m-%d-%H%M%S}-pages.json"
     file.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
-    return pages_table(facts) + f"\n{file}\n", not (facts["faults"] or small.integrity_broken)
+    return pages_table(facts) + f"\n{file}\n", not (
+        facts["faults"] or big.not_measured or small.integrity_broken
+    )
 
 
 def run_screen(chosen: argparse.Namespace, *, results: Path, say: Callable[[str], None]) -> tuple[str, bool]:

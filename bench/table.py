@@ -51,6 +51,7 @@ def _pages(facts: Facts) -> Iterator[str]:
         yield f"| {name} | {times} | {small['pages'][name]['queries']} | {', '.join(faults.get(name, []))} |"
     yield ""
     yield f"Pages over the budget or with more queries: {len(faults)} of {len(big['pages'])}."
+    yield f"Pages that were not measured: {', '.join(big['not_measured']) or 'none'}."
     yield f"Integrity checks broken in the small study: {_names(small)}."
 
 

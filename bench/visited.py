@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -23,6 +24,7 @@ from annotation.models import (
     Study,
 )
 from annotation.rules import pseudonym
+from dashboard import urls
 from dashboard.figures import kept
 from qualification.models import ExpertReview
 from recruitment.models import Campaign, Payment
@@ -50,6 +52,13 @@ class Page:
     user: User | None
     headers: dict[str, str] = field(default_factory=dict)
     sent: dict[str, str] | None = None
+
+
+def not_measured(routes: Collection[str]) -> list[str]:
+    """The addresses of the dashboard that are pages and none of these routes."""
+    names = {str(pattern.name) for pattern in urls.urlpatterns}
+    visited = {route.removeprefix("dashboard:") for route in routes}
+    return sorted(names.difference(ONLY_SENT, STREAMS, OTHER_STUDIES, visited))
 
 
 def pages_of(study: Study) -> dict[str, Page]:

@@ -70,7 +70,9 @@ def _protocol(study: Study) -> Protocol | None:
 def _first_story(study: Study) -> Story | None:
     if study._state.adding:
         return None
-    return Story.objects.filter(study=study, role=Story.Role.MAIN).order_by("order_key").first()
+    main = Story.objects.main().filter(study=study)
+    next_one = main.filter(has_free_slot=True).order_by("order_key").first()
+    return next_one or main.order_by("story_id").first()
 
 
 def _item(protocol: Protocol | None, own: Story | None) -> Any:

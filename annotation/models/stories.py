@@ -125,7 +125,7 @@ class Story(models.Model):
             models.Index(
                 fields=["study", "order_key"], name="story_with_free_slot", condition=Q(has_free_slot=True)
             ),
-            models.Index(fields=["study"], name="checks_of_study", condition=Q(role="check")),
+            models.Index(fields=["study", "role"], name="stories_beside_the_main", condition=~Q(role="main")),
             models.Index(fields=["study"], name="main_stories_of_study", condition=Q(role="main")),
             models.Index(fields=["text_hash", "study"], name="stories_by_text"),
         ]

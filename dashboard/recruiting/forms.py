@@ -9,7 +9,8 @@ from django import forms
 from django.core.validators import MinLengthValidator, RegexValidator
 from django.utils.translation import gettext_lazy as _
 
-from annotation.models import Study
+from annotation.models import Story, Study
+from dashboard.recruiting.figures import MANY, kept
 from dashboard.study_forms import StudyForm
 from recruitment.actions import CampaignSettings
 from recruitment.campaigns import (
@@ -41,6 +42,16 @@ OF_A_TEST = {
     ),
 }
 """What the form says in other words where people take a test."""
+
+
+def _seats(study: Study, stories: int) -> int:
+    """What it takes until every story has its votes; where there are many, as it was a minute ago."""
+
+    def needed(study: Study) -> int:
+        return max(1, seats_needed(study, stories_per_visit=stories))
+
+    wanting = Story.objects.filter(study=study, has_free_slot=True)[: MANY + 1].count()
+    return kept(study, f"seats:{stories}", needed, size=wanting)
 
 
 class CampaignForm(StudyForm):
@@ -161,7 +172,7 @@ class CampaignForm(StudyForm):
             "description": study.description[:2000],
             "keywords": "reading, stories, judgement, short",
             "stories_per_visit": stories,
-            "seats": SEATS_OF_A_TEST if is_test else max(1, seats_needed(study, stories_per_visit=stories)),
+            "seats": SEATS_OF_A_TEST if is_test else _seats(study, stories),
             "seats_per_posting": SEATS_OF_A_TEST if is_test else SEATS_PER_HIT,
             "reward": fair_reward(study, minutes=minutes),
             "currency": study.currency,
