@@ -18,9 +18,15 @@ pytestmark = pytest.mark.django_db
 State = Enrollment.State
 
 
-@pytest.fixture
-def study() -> Study:
+@pytest.fixture(scope="module")
+def built(module_transaction: None) -> Study:
     return builders.make_study(qualification={"rows": 1, "attempts_allowed": 2})
+
+
+@pytest.fixture
+def study(built: Study) -> Study:
+    """The study as the database has it; what a test does to it is rolled back."""
+    return Study.objects.get(pk=built.pk)
 
 
 def decline(person: Enrollment) -> Enrollment:
@@ -131,7 +137,7 @@ def test_only_the_newest_text_of_ones_own_study_can_be_agreed_to(study: Study) -
 
 
 def test_where_no_test_is_asked_consent_qualifies_and_the_log_says_so() -> None:
-    study = builders.make_study()
+    study = builders.make_study("without-a-test")
 
     (person,) = builders.qualified(study)
 

@@ -11,14 +11,15 @@ from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.utils import timezone
 
 from annotation.models import Answer, Assignment, ConsentText, Enrollment, Event, Story, Study, Vote
+from qualification import actions as qualification_actions
 from qualification.models import AcceptableOption, Attempt, AttemptAnswer, Round
 from tests import builders
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def study() -> Study:
+@pytest.fixture(scope="module")
+def study(module_transaction: None) -> Study:
     """Two people have answered a story each, a third holds one."""
     study = builders.make_study(stories=2, qualification=1)
     one, two, three = builders.qualified(study, 3)
@@ -38,6 +39,19 @@ def another(row: Any, /, **changes: Any) -> None:
 
 def lease() -> Assignment:
     return Assignment.objects.get(state="leased")
+
+
+def answer_in_an_open_attempt() -> AttemptAnswer:
+    person = builders.consent(builders.invite(Study.objects.get())[0])
+    attempt = qualification_actions.start_attempt(enrollment=person, now=timezone.now())
+    (entry,) = attempt.round.round_stories.all()
+    qualification_actions.save_answers(attempt=attempt, round_story=entry, submitted=builders.ALL_YES)
+    return attempt.answers.all()[0]
+
+
+def option_of_a_key_nobody_began_under() -> AcceptableOption:
+    fresh = builders.make_study("fresh", qualification=1)
+    return AcceptableOption.objects.filter(key__round__study=fresh)[0]
 
 
 VIOLATIONS: dict[str, Callable[[], object]] = {
@@ -73,8 +87,8 @@ VIOLATIONS: dict[str, Callable[[], object]] = {
     "attempt_is_graded_when_handed_in": lambda: another(Attempt.objects.all()[0], passed=None),
     "one_round_per_number_in_a_study": lambda: another(Round.objects.get()),
     "round_allows_an_attempt": lambda: Round.objects.update(attempts_allowed=0),
-    "one_attempt_answer_per_question": lambda: another(AttemptAnswer.objects.all()[0]),
-    "an_option_is_accepted_once": lambda: another(AcceptableOption.objects.all()[0]),
+    "one_attempt_answer_per_question": lambda: another(answer_in_an_open_attempt()),
+    "an_option_is_accepted_once": lambda: another(option_of_a_key_nobody_began_under()),
 }
 
 

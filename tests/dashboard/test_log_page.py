@@ -30,9 +30,15 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
 LONG_AGO = datetime(2020, 2, 29, 23, 59, 59, tzinfo=UTC)
 
 
-@pytest.fixture
-def study() -> Study:
+@pytest.fixture(scope="module")
+def built(module_transaction: None) -> Study:
     return builders.make_study("main", opened=False)
+
+
+@pytest.fixture
+def study(built: Study) -> Study:
+    """The study as the database has it; what a test does to it is rolled back."""
+    return Study.objects.get(pk=built.pk)
 
 
 @pytest.fixture

@@ -25,8 +25,8 @@ QUERIES_OF_THE_LIST = 11
 QUERIES_OF_A_STORY = 19
 
 
-@pytest.fixture
-def study() -> Study:
+@pytest.fixture(scope="module")
+def built(module_transaction: None) -> Study:
     """Kept, dropped and incomplete stories."""
     rows = [builders.story_row(n, scenario_name=ODD if n % 2 else EVEN) for n in range(8)]
     study = builders.make_study("main", stories=rows, votes_per_story=2)
@@ -36,6 +36,12 @@ def study() -> Study:
         for number in range(5):
             builders.vote(person, form if number < 3 else builders.ALL_YES)
     return study
+
+
+@pytest.fixture
+def study(built: Study) -> Study:
+    """The study as the database has it; what a test does to it is rolled back."""
+    return Study.objects.get(pk=built.pk)
 
 
 @pytest.fixture

@@ -30,9 +30,15 @@ def in_the_test(study: Study) -> Browser:
     return browser
 
 
-@pytest.fixture
-def study() -> Study:
+@pytest.fixture(scope="module")
+def built(module_transaction: None) -> Study:
     return builders.make_study(qualification=2)
+
+
+@pytest.fixture
+def study(built: Study) -> Study:
+    """The study as the database has it; what a test does to it is rolled back."""
+    return Study.objects.get(pk=built.pk)
 
 
 def test_looking_at_the_introduction_starts_nothing(study: Study) -> None:
@@ -89,7 +95,7 @@ def test_failing_ends_with_thanks_and_no_way_on(study: Study) -> None:
 
 
 def test_failing_with_an_attempt_left_offers_it() -> None:
-    browser = in_the_test(builders.make_study(qualification={"rows": 1, "attempts_allowed": 2}))
+    browser = in_the_test(builders.make_study("two-tries", qualification={"rows": 1, "attempts_allowed": 2}))
     browser.press("Save", **builders.answers(q3="no"))
     browser.press("Hand in")
 
@@ -311,7 +317,7 @@ def test_the_words_of_the_key_are_in_no_response(study: Study) -> None:
     ids=["paused", "closed"],
 )
 def test_nobody_is_invited_to_a_test_that_cannot_start(db: None, move: Any, heading: str) -> None:
-    study = builders.make_study(qualification=1)
+    study = builders.make_study("stopped", qualification=1)
     (person,) = builders.invite(study)
     builders.consent(person)
     move(study=study, by=None, now=timezone.now())
