@@ -43,7 +43,7 @@ def over(study: Study) -> QuerySet[Enrollment]:
     )
     # Hidden checks are among what was submitted, so that who is below that has stories left.
     had_all = (
-        Enrollment.objects.filter(study=study, stories_submitted__gte=stories)
+        Enrollment.objects.filter(study=study, stories_submitted__gte=max(stories, 1))
         .annotate(had=had)
         .filter(had__gte=stories)
     )
