@@ -9,7 +9,7 @@ does once. Money is ``Decimal`` in whole cents of the platform's currency, never
 from __future__ import annotations
 
 import enum
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -189,14 +189,18 @@ class BonusRequest:
 class Abilities:
     """What a platform can do, so that pages offer only that."""
 
-    has_preview: bool
-    has_frames: bool
     lists_unfinished_work: bool
     """Whether it says who has taken work and not handed it in, or only what was handed in."""
     needs_rejection_category: bool
     rejection_categories: tuple[tuple[str, str], ...] = ()
     shortest_rejection: int = 1
     """Characters of a reason for a rejection, at least."""
+    longest_rejection: int = 2000
+    """And at most."""
+    bonus_fee: Callable[[Decimal], Decimal] | None = None
+    """What is taken on top of a bonus or top-up; None where the platform's account decides."""
+    bonus_fee_told: str = ""
+    """The same in a sentence."""
     returns_receipt: bool = False
     """Whether what is handed in carries our receipt, so that it can be compared."""
     ends_offers: bool = False

@@ -146,27 +146,16 @@ def campaign(request: HttpRequest, study: Study, number: int) -> HttpResponse:
         if not orders:  # they are written: the sums have changed, too
             return HttpResponse(headers={"HX-Refresh": "true"})
         return render(request, "dashboard/_payment_orders.html", {"orders": orders, "campaign": found})
-    numbers = figures.numbers_by_status(found)
-    size = sum(numbers.values())
     context = {
         "study": study,
         "campaign": found,
         "address": campaign_address(found),
         "abilities": abilities_of(found.platform, found.environment),
-        "visits": figures.kept(found, "visits", figures.visits_by_state, size=size),
-        "submissions": figures.in_words(numbers),
-        "money": figures.kept(found, "money", figures.money_of, size=size),
         "postings": found.postings.count(),
         "made": found.postings.exclude(remote_id="").count(),
-        "hourly": (hourly := figures.kept(found, "hourly", hourly_pay_of, size=size)),
-        "low_pay": figures.low_pay(found, hourly),
         "orders": orders,
-        "to_top_up": (wanting := figures.kept(found, "to_top_up", _number_to_top_up, size=size)),
-        "top_ups": hourly.top_up * wanting if hourly else 0,
-        "to_approve": to_approve(found).count(),
-        "refused_grants": figures.refused_grants(found),
-        "differences": found.differences.filter(settled_at=None).count(),
-        "seats_form": SeatsForm(),
+        **_work_and_money(found),
+        "seats_form": SeatsForm(initial={"offered": found.seats}),
         "still_open": found.postings.filter(state=Posting.State.MADE).count(),
         "is_over": found.state == Campaign.State.LIVE and found.is_over(now=timezone.now()),
         "moves": _offered(found),
@@ -175,6 +164,28 @@ def campaign(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     if found.state == Campaign.State.DRAFT and context["may_change"]:
         context |= _cost(found)
     return render(request, "dashboard/campaign.html", context)
+
+
+def _work_and_money(found: Campaign) -> dict[str, Any]:
+    """Sums over all work, of a big campaign at most a minute old."""
+    numbers = figures.numbers_by_status(found)
+    fee = abilities_of(found.platform, found.environment).bonus_fee
+    size = sum(numbers.values())
+    hourly = figures.kept(found, "hourly", hourly_pay_of, size=size)
+    wanting = figures.kept(found, "to_top_up", _number_to_top_up, size=size)
+    return {
+        "visits": figures.kept(found, "visits", figures.visits_by_state, size=size),
+        "submissions": figures.in_words(numbers),
+        "money": figures.kept(found, "money", figures.money_of, size=size),
+        "hourly": hourly,
+        "low_pay": figures.low_pay(found, hourly),
+        "to_top_up": wanting,
+        "top_ups": hourly.top_up * wanting if hourly else 0,
+        "top_ups_with_fees": fee and hourly and (hourly.top_up + fee(hourly.top_up)) * wanting,
+        "to_approve": to_approve(found).count(),
+        "refused_grants": figures.refused_grants(found),
+        "differences": found.differences.filter(settled_at=None).count(),
+    }
 
 
 def _number_to_top_up(found: Campaign) -> int:
@@ -251,6 +262,7 @@ def _widen(request: HttpRequest, found: Campaign) -> None:
         campaign=found,
         marketplace=marketplace_of(found),
         more=form.cleaned_data["more"],
+        offered=form.cleaned_data["offered"],
         by=signed_in(request),
         now=timezone.now(),
     )

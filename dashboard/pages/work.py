@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import uuid4
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -17,7 +18,7 @@ from annotation.models import Study
 from annotation.rights import Right, rights_in, signed_in, study_page
 from annotation.rules import pseudonym
 from dashboard.recruiting import figures
-from dashboard.recruiting.forms import BonusForm, RejectionForm
+from dashboard.recruiting.forms import BonusForm, OneBonusForm, RejectionForm
 from recruitment import actions
 from recruitment.errors import CannotPay, RecruitmentError
 from recruitment.models import Campaign, Payment, Submission
@@ -113,10 +114,8 @@ def decide_about(submission: Submission, way: str, request: HttpRequest, *, by: 
     if way == "approve":
         actions.approve(submission=submission, by=by, now=now)
     elif way == "bonus":
-        said = valid(BonusForm(request.POST))
-        actions.give_bonus(
-            submission=submission, amount=said["amount"], reason=said["reason"], by=by, now=now
-        )
+        said = valid(OneBonusForm(request.POST))
+        actions.give_bonus(submission=submission, by=by, now=now, **said)
     elif way == "reject":
         said = valid(rejection_form(submission.campaign, request.POST))
         actions.reject(
@@ -134,7 +133,10 @@ def rejection_form(campaign: Campaign, data: Any = None) -> RejectionForm:
     """The form of a rejection, with what its platform asks for."""
     abilities = abilities_of(campaign.platform, campaign.environment)
     return RejectionForm(
-        data, categories=abilities.rejection_categories, shortest=abilities.shortest_rejection
+        data,
+        categories=abilities.rejection_categories,
+        shortest=abilities.shortest_rejection,
+        longest=abilities.longest_rejection,
     )
 
 
@@ -161,5 +163,6 @@ def _row(study: Study, submission: Submission) -> dict[str, Any]:
         "waits": submission.waits,  # type: ignore[attr-defined]  # annotated by work_page
         "may_have_bonus": submission.status in (Submission.Status.APPROVED, *NEVER_APPROVED)
         or any(payment.state != Payment.State.FAILED for payment in decided),
+        "token": uuid4(),
         "rejection": rejection_form(submission.campaign),
     }

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from django import forms
-from django.core.validators import MinLengthValidator, RegexValidator
+from django.core.validators import MaxLengthValidator, MinLengthValidator, RegexValidator
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Story, Study
@@ -216,6 +216,8 @@ class SeatsForm(StudyForm):
     """How many pieces of work more are offered."""
 
     more = forms.IntegerField(label=_("Pieces of work more"), min_value=1, max_value=100_000)
+    offered = forms.IntegerField(min_value=1, max_value=2_147_483_647, widget=forms.HiddenInput)
+    """How many the page said that there are: pressed twice, the form asks for more once."""
 
 
 class BonusForm(StudyForm):
@@ -223,6 +225,16 @@ class BonusForm(StudyForm):
 
     amount = forms.DecimalField(label=_("Amount"), max_digits=8, decimal_places=2, min_value=Decimal("0.01"))
     reason = forms.CharField(label=_("Reason"), max_length=2000)
+
+
+class OneBonusForm(BonusForm):
+    """The same with the token that the page was made with: pressed twice, it asks for one bonus."""
+
+    token = forms.UUIDField(
+        error_messages=dict.fromkeys(
+            ("required", "invalid"), _("Load the page again, and ask for the bonus there. Nothing was paid.")
+        )
+    )
 
 
 class RemedyForm(BonusForm):
@@ -245,13 +257,15 @@ class RejectionForm(StudyForm):
     """Why somebody is not paid."""
 
     reason = forms.CharField(
-        label=_("Reason, which the person reads"), widget=forms.Textarea(attrs={"rows": 4}), max_length=2000
+        label=_("Reason, which the person reads"), widget=forms.Textarea(attrs={"rows": 4})
     )
     category = forms.ChoiceField(label=_("Kind of reason"), required=False)
 
-    def __init__(self, data: Any, *, categories: tuple[tuple[str, str], ...], shortest: int) -> None:
+    def __init__(
+        self, data: Any, *, categories: tuple[tuple[str, str], ...], shortest: int, longest: int
+    ) -> None:
         super().__init__(data)
-        self.fields["reason"].validators.append(MinLengthValidator(shortest))
+        self.fields["reason"].validators += [MinLengthValidator(shortest), MaxLengthValidator(longest)]
         if categories:
             self.fields["category"].choices = categories  # type: ignore[attr-defined]
             self.fields["category"].required = True

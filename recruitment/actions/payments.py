@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import datetime
 from decimal import Decimal
+from uuid import UUID, uuid4
 
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
@@ -80,6 +81,7 @@ def give_bonus(
     reason: str,
     top_up: bool = False,
     in_place_of: Submission | None = None,
+    token: UUID | None = None,
     by: User | None,
     now: datetime,
 ) -> Payment:
@@ -87,11 +89,22 @@ def give_bonus(
 
     Work that can never be approved, because it was returned or ran out of time there, can have a bonus for
     what was done of it. ``in_place_of``: other work of the person that this pays, since the platform does not
-    list it. Raises :class:`CannotPay` for an amount that is no whole number of cents above zero, without a
-    reason, for work that waits for a decision or was rejected, in place of work that is paid already, and for
-    a second top-up.
+    list it. ``token`` is that of the form in which it was asked for, which asks for one bonus, however often
+    it is sent: asked again, gives the payment that there is.
+
+    Raises :class:`CannotPay` for an amount that is no whole number of cents above zero, without a reason, for
+    work that waits for a decision or was rejected, in place of work that is paid already, for a second
+    top-up, and for a form that has asked for something else before.
     """
     submission = lock_submission(submission)
+    asked = Payment.objects.filter(request_token=token).first() if token else None
+    if asked:
+        if (asked.submission_id, asked.amount, asked.reason) != (submission.pk, amount, reason.strip()):
+            raise CannotPay(
+                _("A bonus of %(amount)s %(currency)s was asked for with this form. Load the page again.")
+                % {"amount": asked.amount, "currency": asked.currency}
+            )
+        return asked
     if amount <= 0 or amount != amount.quantize(CENT):
         raise CannotPay(
             _("A bonus is a number of whole cents above zero, not %(amount)s.") % {"amount": amount}
@@ -107,7 +120,9 @@ def give_bonus(
     kind = Kind.TOP_UP if top_up else Kind.BONUS
     if top_up and submission.payments.filter(kind=kind).exclude(state=State.FAILED).exists():
         raise CannotPay(_("This work has been topped up already."))
-    return _request(submission, kind, amount, reason.strip(), in_place_of=in_place_of, by=by, now=now)
+    return _request(
+        submission, kind, amount, reason.strip(), in_place_of=in_place_of, token=token, by=by, now=now
+    )
 
 
 @transaction.atomic
@@ -234,6 +249,7 @@ def _request(
     *,
     category: str = "",
     in_place_of: Submission | None = None,
+    token: UUID | None = None,
     by: User | None,
     now: datetime,
 ) -> Payment:
@@ -247,6 +263,7 @@ def _request(
                 currency=submission.campaign.currency,
                 reason=reason,
                 category=category,
+                request_token=token or uuid4(),
                 requested_by=by,
                 requested_at=now,
             )

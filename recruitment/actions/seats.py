@@ -27,17 +27,31 @@ def cost_of_seats(campaign: Campaign, marketplace: Marketplace, more: int) -> De
 
 
 def add_seats(
-    *, campaign: Campaign, marketplace: Marketplace, more: int, by: User | None, now: datetime
+    *,
+    campaign: Campaign,
+    marketplace: Marketplace,
+    more: int,
+    offered: int,
+    by: User | None,
+    now: datetime,
 ) -> Campaign:
     """Offer so many pieces of work more, if the account holds what they cost; a worker puts them up.
 
-    The whole campaign is then offered for its days anew. Raises :class:`CannotRecruit` with the sums when
-    the account does not hold them, for what cannot be added, unless people can come, or when somebody has
-    just added others; and the errors of ``recruitment.marketplace``.
+    ``offered`` is how many there were for whoever asks, so that one wish, sent twice, adds once. The whole
+    campaign is then offered for its days anew. Raises :class:`CannotRecruit` with the sums when the account
+    does not hold them, for what cannot be added, unless people can come, or when others have been added
+    meanwhile; and the errors of ``recruitment.marketplace``.
     """
     found = problems_of_more(campaign, more)
     if found:
         raise CannotRecruit("\n".join(found))
+    if campaign.seats != offered:
+        raise CannotRecruit(
+            _(
+                "More was offered since you opened this page: %(seats)s pieces of work in all. Nothing was added."
+            )
+            % {"seats": campaign.seats}
+        )
     priced = offer_of(campaign)
     cost, balance = cost_of_seats(campaign, marketplace, more), marketplace.balance()
     if balance is not None and balance < cost:

@@ -6,6 +6,7 @@ from django.utils.translation import gettext as _
 
 from recruitment.marketplace import Abilities
 from recruitment.mturk.environments import is_amazon
+from recruitment.mturk.fees import bonus_fee
 
 
 def abilities(endpoint: str = "") -> Abilities:
@@ -20,10 +21,11 @@ def abilities(endpoint: str = "") -> Abilities:
         "good on 30 September 2026."
     )
     return Abilities(
-        has_preview=True,
-        has_frames=True,
         lists_unfinished_work=False,
         needs_rejection_category=False,
+        longest_rejection=1024,
+        bonus_fee=bonus_fee,
+        bonus_fee_told=_("Mechanical Turk takes 20 % on top, one cent at least."),
         returns_receipt=True,
         ends_offers=True,
         still_exists=not is_amazons,

@@ -30,6 +30,11 @@ def reward_fee(reward: Decimal, *, seats: int, masters: bool) -> Decimal:
     return _cents(reward * rate)
 
 
+def bonus_fee(amount: Decimal) -> Decimal:
+    """The fee on one bonus, in dollars, however many people may take the HIT."""
+    return _cents(amount * FEE)
+
+
 def estimate(offer: Offer) -> Estimate:
     """What an offer costs if every seat is taken and approved, bonuses aside.
 

@@ -29,12 +29,11 @@ CATEGORIES: Mapping[str, str | Promise] = {
 def abilities() -> Abilities:
     """In the language of whoever looks."""
     return Abilities(
-        has_preview=False,
-        has_frames=False,
         lists_unfinished_work=True,
         needs_rejection_category=True,
         rejection_categories=tuple((code, str(label)) for code, label in CATEGORIES.items()),
         shortest_rejection=SHORTEST_REJECTION,
+        bonus_fee_told=_("Prolific takes its fee on top."),
         returns_receipt=False,
         tells_bonus_reason=False,
         notes=(

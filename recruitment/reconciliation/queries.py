@@ -186,11 +186,15 @@ def hourly_pay_of(campaign: Campaign) -> HourlyPay | None:
 
 
 def to_top_up(campaign: Campaign) -> QuerySet[Submission]:
-    """Approved work of the campaign that has not been topped up."""
+    """Approved whole work of confirmed visits that has not been topped up.
+
+    Not what a researcher paid though nothing, or little, of it is here: that took nobody too long.
+    """
     topped = Payment.objects.filter(submission=OuterRef("pk"), kind=Payment.Kind.TOP_UP).exclude(
         state=Payment.State.FAILED
     )
-    approved = Submission.objects.filter(campaign=campaign, status=Submission.Status.APPROVED)
+    confirmed = Q(visit__session__state=WorkSession.State.CONFIRMED, visit__is_partial=False)
+    approved = Submission.objects.filter(confirmed, campaign=campaign, status=Submission.Status.APPROVED)
     return approved.filter(~Exists(topped)).order_by("pk")
 
 

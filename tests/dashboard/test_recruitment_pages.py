@@ -10,6 +10,7 @@ from datetime import timedelta
 from decimal import Decimal
 from operator import attrgetter
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.db import connection
@@ -113,8 +114,10 @@ def test_from_the_form_to_a_campaign_that_people_see(
     assert "Change the draft" not in words(boss, "campaign", 1)
 
     assert "at least one" in said(boss, "move_campaign", 1, "widen", more="0")
-    assert "being put on the platform" in said(boss, "move_campaign", 1, "widen", more="3")
-    tasks.carry_out(campaign.pk)
+    (sent,) = re.findall(r'name="offered" value="(\d+)"', boss.get(address("campaign", 1)).content.decode())
+    for answer in ("being put on the platform", "Nothing was added"):  # pressed twice, with a quick worker
+        assert answer in said(boss, "move_campaign", 1, "widen", more="3", offered=sent)
+        tasks.carry_out(campaign.pk)
     assert "3 / 3" in words(boss, "campaign", 1)
     assert "The campaign: is being paused" in said(boss, "move_campaign", 1, "pause")
     shown = words(boss, "campaign", 1)
@@ -246,13 +249,17 @@ def test_work_is_approved_rejected_and_given_a_bonus(
     assert shown.count("Approve and pay") == 6
     assert desk.worker_of(works[0]) not in shown
     assert "Written down" in post("decide_work", works[0].pk, way="approve")
-    assert "has been approved" not in post(
-        "decide_work", works[0].pk, way="bonus", amount="0.40", reason="Thanks"
-    )
+    (token,) = re.findall(r'name="token" value="([^"]+)"', boss.get(page("work", 1)).content.decode())
+    bonus = {"way": "bonus", "amount": "0.40", "reason": "Thanks", "token": token}
+    for _press in range(2):
+        assert "Written down" in post("decide_work", works[0].pk, **bonus)
+    assert "0.40 USD was asked for with this" in post("decide_work", works[0].pk, **bonus | {"amount": "4"})
+    assert "Load the page again" in post("decide_work", works[0].pk, **bonus | {"token": ""})
     assert "needs a reason" not in post("decide_work", works[1].pk, way="reject", reason="No story was read.")
     assert Payment.objects.count() == 3
     assert "decided already" in post("decide_work", works[1].pk, way="reject", reason="Again.")
-    assert "not been approved" in post("decide_work", works[2].pk, way="bonus", amount="1", reason="Thanks")
+    other = bonus | {"token": str(uuid4())}
+    assert "not been approved" in post("decide_work", works[2].pk, **other)
     for wrong in ({"way": "burn"}, {"way": "bonus", "amount": "lots", "reason": "x"}, {"way": "reject"}):
         post("decide_work", works[2].pk, **wrong)
     assert Payment.objects.count() == 3
@@ -274,7 +281,7 @@ def test_work_is_approved_rejected_and_given_a_bonus(
         desk.look(work)
     shown = " ".join(boss.get(page("campaign", 1)).content.decode().split())
     assert "Top up 5 pieces of work" in shown
-    assert "All of them come to 1.25 USD" in shown
+    assert "All of them come to 1.50 USD, with fees" in shown
     assert "5 pieces of work are being topped up" in post("move_campaign", 1, "top_up")
     tasks.write_payments(PaymentOrder.objects.latest("pk").pk)
     double.world.deposit = Decimal(1)

@@ -15,7 +15,7 @@ from annotation.models import Event
 from recruitment import actions, tasks
 from recruitment.actions import ordering, sending
 from recruitment.errors import CannotPay
-from recruitment.models import Payment, PaymentOrder, Submission
+from recruitment.models import Payment, PaymentOrder, Submission, Visit
 from tests import builders
 from tests.concurrency.racing import errors, race, slowly, together, without_locks
 from tests.doubles.mturk.server import MTurkDouble
@@ -57,6 +57,11 @@ def test_what_is_missing_to_the_hourly_rate_is_paid_once(desk: Desk) -> None:
     for _person in range(5):
         work = desk.hand_in(minutes=2)
         desk.send(approve(work))
+    little = desk.hand_in(minutes=2)
+    Visit.objects.filter(submission=little).update(is_partial=True)
+    unproven = desk.hand_in(confirmed=False)
+    for unlike in (little, unproven):
+        desk.send(approve(unlike))
     asked = press()
     assert press() == asked, "while it is underway, a second press is the same"
     late = desk.hand_in(minutes=2)
@@ -66,6 +71,8 @@ def test_what_is_missing_to_the_hourly_rate_is_paid_once(desk: Desk) -> None:
     paid = Payment.objects.filter(kind=Payment.Kind.TOP_UP)
     assert [payment.amount for payment in paid] == [Decimal("0.25")] * 5, "2 minutes at 15 are 0.50"
     assert late not in Submission.objects.filter(payments__in=paid), "no more than was asked for"
+    for unlike in (little, unproven):
+        assert not unlike.payments.filter(kind=Payment.Kind.TOP_UP), "paid, but it took nobody too long"
     desk.send_all()
     assert desk.charges("bonus") == [("0.25", "0.05")] * 5
     actions.write_payments(order_id=press().pk)

@@ -69,8 +69,8 @@ def test_seats_are_added_once(
 ) -> None:
     campaign = put_up(start(make_campaign(study, settings), platform), platform)
     with pytest.raises(CannotRecruit, match="at least one"):
-        ask(actions.add_seats, campaign, marketplace=platform, more=0)
-    widened = ask(actions.add_seats, campaign, marketplace=platform, more=more)
+        widen(campaign, platform, 0)
+    widened = widen(campaign, platform, more)
     assert (widened.state, widened.seats) == (State.CREATING, settings.seats + more)
     operation = "CreateHITWithHITType" if settings is STORIES else "CreateAdditionalAssignmentsForHIT"
     double.faults.next = {operation: [Fault.DROPPED]}
@@ -78,12 +78,18 @@ def test_seats_are_added_once(
         put_up(campaign, platform)
     assert put_up(campaign, platform).state == State.LIVE
     assert seats_there(double) == wanted
-    ask(actions.add_seats, campaign, marketplace=platform, more=1)
+    widen(campaign, platform, 1)
     put_up(campaign, platform)
     assert sum(seats_there(double)) == settings.seats + more + 1, "the same again is another request"
     double.world.deposit = Decimal(1)
     with pytest.raises(CannotRecruit, match="the account holds"):
-        ask(actions.add_seats, campaign, marketplace=platform, more=30)
+        widen(campaign, platform, 30)
+
+
+def widen(campaign: Campaign, platform: Any, more: int) -> Campaign:
+    """A researcher asks for more on a page that says how much there is."""
+    offered = Campaign.objects.get(pk=campaign.pk).seats
+    return ask(actions.add_seats, campaign, marketplace=platform, more=more, offered=offered)
 
 
 def test_on_prolific_places_are_added_to_the_one_study(study: Study) -> None:
@@ -92,7 +98,7 @@ def test_on_prolific_places_are_added_to_the_one_study(study: Study) -> None:
         campaign = make_campaign(study, platform="prolific", currency="GBP", minutes_allowed=60)
         campaign = put_up(start(campaign, lab.prolific), lab.prolific)
         lab.double.settle()
-        ask(actions.add_seats, campaign, marketplace=lab.prolific, more=3)
+        widen(campaign, lab.prolific, 3)
         assert put_up(campaign, lab.prolific).state == State.LIVE
         (found,) = lab.platform.studies.values()
         assert found.places == 12
@@ -106,12 +112,12 @@ def test_a_test_is_one_posting_and_more_of_it_costs_what_is_made(
     assert seats_there(double) == [5], "or the same person could take it again"
     priced = cost_of_seats(campaign, platform, 4)
     held = double.world.deposit - (platform.balance() or 0)
-    ask(actions.add_seats, campaign, marketplace=platform, more=4)
+    widen(campaign, platform, 4)
     campaign = put_up(campaign, platform)
     assert (seats_there(double), campaign.seats) == ([9], 9)
     assert double.world.deposit - (platform.balance() or 0) - held == priced
     with pytest.raises(CannotRecruit, match="never widens a HIT for fewer than 10 people"):
-        ask(actions.add_seats, campaign, marketplace=platform, more=1)
+        widen(campaign, platform, 1)
     campaign.refresh_from_db()
     assert (campaign.state, campaign.seats, Posting.objects.get().seats) == (State.LIVE, 9, 9)
 
@@ -125,11 +131,11 @@ def test_what_somebody_else_changes_meanwhile_is_not_put_up_unpriced(
     with pytest.raises(CannotRecruit, match="has just changed"):
         start(draft, platform)
     draft = put_up(start(Campaign.objects.get(), platform), platform)
-    ask(actions.add_seats, draft, marketplace=platform, more=3)
+    widen(draft, platform, 3)
     put_up(draft, platform)
     now = timezone.now()
     with pytest.raises(CannotRecruit, match="has just changed"):
-        actions.add_seats(campaign=draft, marketplace=platform, more=3, by=None, now=now)
+        actions.add_seats(campaign=draft, marketplace=platform, more=3, offered=90, by=None, now=now)
     assert sum(seats_there(double)) == 93
 
 
@@ -147,7 +153,7 @@ def test_when_the_days_on_offer_are_over_it_is_said_and_can_be_offered_anew(
         False,
     )
     change: dict[str, Any] = {"campaign": campaign, "by": None, "now": now}
-    actions.add_seats(marketplace=platform, more=3, **change)
+    actions.add_seats(marketplace=platform, more=3, offered=9, **change)
     campaign = put_up(campaign, platform, now)
     assert (seats_there(double), open_hits(double)) == ([3, 3, 3, 3], 4), "old and new end together"
     assert not campaign.is_over(now=now)
