@@ -55,7 +55,8 @@ def is_actions(path: Path) -> bool:
 
 
 def is_view(name: str) -> bool:
-    return Path(name).name == "views.py" or Path(name).parent.name == "views"
+    path = Path(name)
+    return path.name == "views.py" or path.parent.name in ("views", "pages", "api")
 
 
 MODULES = {name_of(path): ast.parse(path.read_text(encoding="utf-8")) for path in sources()}
@@ -134,6 +135,7 @@ def test_views_are_short() -> None:
         for name, tree in OTHERS.items()
         if is_view(name)
         for function in public_functions(tree)
+        if "request" in [argument.arg for argument in function.args.args]
     }
 
     assert {name: lines for name, lines in longest.items() if lines > LONGEST_VIEW} == {}

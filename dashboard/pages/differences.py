@@ -82,7 +82,6 @@ def payments(request: HttpRequest, study: Study) -> HttpResponse:
     before = number_in(request.GET.get("before"))
     listed = list((found.filter(pk__lt=before) if before else found)[: ON_A_PAGE + 1])
     shown = listed[:ON_A_PAGE]
-    again = can_be_asked_again(shown)
     money = figures.kept(study, "money", figures.money_by_campaign, size=figures.size_of(study))
     to_send_again = figures.to_send_again(study)
     may_change = Right.CHANGE in rights_in(request.user, study)
@@ -90,15 +89,7 @@ def payments(request: HttpRequest, study: Study) -> HttpResponse:
         "study": study,
         "next": f"before={shown[-1].pk}" if len(listed) > ON_A_PAGE else "",
         "is_first": not before,
-        "rows": [
-            {
-                "payment": payment,
-                "pseudonym": pseudonym(study.pseudonym_key, payment.submission.annotator_id),
-                "can_be_sent_again": may_change and payment.pk in again,
-                "is_forgotten": payment.submission.annotator.erased_at is not None,
-            }
-            for payment in shown
-        ],
+        "rows": _payment_rows(study, shown, may_change=may_change),
         "forgotten": figures.unpaid_and_forgotten(study),
         "sums": [
             (campaign, money.get(campaign.pk, figures.NO_MONEY), to_send_again[campaign.pk])
@@ -107,6 +98,19 @@ def payments(request: HttpRequest, study: Study) -> HttpResponse:
         "may_change": may_change,
     }
     return render(request, "dashboard/payments.html", context)
+
+
+def _payment_rows(study: Study, shown: list[Payment], *, may_change: bool) -> list[dict[str, Any]]:
+    again = can_be_asked_again(shown)
+    return [
+        {
+            "payment": payment,
+            "pseudonym": pseudonym(study.pseudonym_key, payment.submission.annotator_id),
+            "can_be_sent_again": may_change and payment.pk in again,
+            "is_forgotten": payment.submission.annotator.erased_at is not None,
+        }
+        for payment in shown
+    ]
 
 
 @require_POST
@@ -173,9 +177,7 @@ def _row(study: Study, difference: Difference, case: Case) -> dict[str, Any]:
         "submission": difference.submission,
         "ways": ways_of(case),
         "is_forgotten": case.is_forgotten,
-        "pays_too": case.status == Status.SUBMITTED
-        and case.decision is None
-        and campaign.approves_by_itself,
+        "pays_too": case.status == Status.SUBMITTED and case.decision is None and campaign.approves_by_itself,
         "abilities": abilities_of(campaign.platform, campaign.environment),
         "rejection": rejection_form(campaign),
     }

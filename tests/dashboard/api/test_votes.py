@@ -210,7 +210,7 @@ def test_a_stream_ends_when_its_time_is_over_and_frees_its_place() -> None:
     stream = streams.Limited(iter([b"one", b"two"]), place, clock=lambda: tick)
     assert next(stream) == b"one"
     assert take(slots) is None
-    tick = streams.LONGEST.total_seconds() + 1
+    tick = places.LONGEST.total_seconds() + 1
     with pytest.raises(streams.TooSlow):
         next(stream)
     again = take(slots)
