@@ -12,7 +12,7 @@ from annotation.models import WorkSession
 from recruitment import actions
 from recruitment.actions import settling
 from recruitment.models import Payment, Submission
-from recruitment.reconciliation.plan import Step
+from recruitment.reconciliation.plan import Step, plan
 from tests import builders
 from tests.concurrency.racing import Overtaking, errors, race, without_locks
 from tests.doubles.mturk.server import MTurkDouble
@@ -34,7 +34,7 @@ def rejecting_in_the_middle(
     monkeypatch: pytest.MonkeyPatch, work: Submission
 ) -> tuple[Callable[[], list[Step]], Callable[[], Payment]]:
     """A comparison that has made its plan, and a rejection that comes before the plan is carried out."""
-    overtaking, making = Overtaking(), settling.plan
+    overtaking, making = Overtaking(), plan
     visit = work.visit_id
     assert visit is not None
 
