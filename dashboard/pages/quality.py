@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.core.paginator import Paginator
@@ -11,6 +12,7 @@ from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from accounts.models import User
 from annotation.models import CheckResult, Study, Vote
 from annotation.queries import RECENT, choices_in_words, recent_votes
 from annotation.rights import Right, rights_in, signed_in, study_page
@@ -77,8 +79,7 @@ def person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
     own = kept.person(study, pseudonym)
     page = _page_number(request)
     votes, more = recent_votes(enrollment, page=page)
-    open_to_them = CheckResult.objects.exclude(key__story__text_hash__in=closed_texts(signed_in(request)))
-    results = dict(open_to_them.filter(vote__in=votes).values_list("vote", "passed"))
+    results = _results(votes, signed_in(request))
     context = {
         "study": study,
         "pseudonym": pseudonym,
@@ -96,6 +97,13 @@ def person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
         "first": RECENT * (page - 1) + 1,
     }
     return render(request, "dashboard/person.html", context)
+
+
+def _results(votes: Sequence[Vote], reader: User) -> dict[int, bool]:
+    """Which of these votes answer a hidden check, and whether they passed; not what is closed to the reader."""
+    found = CheckResult.objects.filter(vote__in=votes).values_list("vote", "passed", "key__story__text_hash")
+    closed = closed_texts(reader) if found else frozenset()
+    return {vote: passed for vote, passed, text in found if text not in closed}
 
 
 def story_address(study: Study, story_id: str) -> str:

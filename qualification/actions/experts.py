@@ -181,7 +181,7 @@ def close_gathering(*, round: Round, by: User | None, now: datetime) -> Round:
 def _lay_open(round: Round, *, by: User | None, now: datetime) -> None:
     round.laid_open_at = now
     round.save(update_fields=["laid_open_at"])
-    remember_readers(round)
+    remember_readers(round=round)
     _record(round, Event.Type.ROUND_CHANGED, "experts' answers laid open", by=by, now=now)
 
 

@@ -81,7 +81,7 @@ def set_answer_key(
         raise InvalidKey(problems)
     key = AnswerKey.objects.create(round=round, version=last + 1, note=note, created_by=by, created_at=now)
     _store(key, round_stories, acceptable, reasons)
-    remember_readers(round)
+    remember_readers(round=round)
     annotation_actions.record_event(
         study=round.study,
         type=Event.Type.KEY_SET,

@@ -116,7 +116,8 @@ def check_decided(round: Round) -> None:
         raise ExpertsAtWork(why_not)
 
 
-def remember_readers(round: Round) -> None:
+@transaction.atomic
+def remember_readers(*, round: Round) -> None:
     """Keep who can read the round's key, or its laid-open answers, as it is made."""
     readers = readers_in([round.study_id])
     KeyReader.objects.bulk_create(
