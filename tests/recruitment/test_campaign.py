@@ -34,7 +34,13 @@ from tests.doubles.mturk.server import KEY_ID, SECRET, MTurkDouble
 from tests.recruitment.campaigns import STORIES, TEST, make_campaign
 from tests.recruitment.crowd import Workers
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client"), pytest.mark.timeout(900)]
+# Each step is committed: in one transaction for all, every look at a row that was changed a thousand times
+# would go through its thousand versions.
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("client"),
+    pytest.mark.timeout(900),
+]
 
 WORKERS, FAULTS = 24, 0.2
 SIZES = {1: 100, 2: 30}
