@@ -138,7 +138,7 @@ def _claim_while_the_end_of_a_block_suspends(monkeypatch: pytest.MonkeyPatch) ->
     builders.work_through(person, 4, on_checks=builders.answers(q1="no", q3="no"))
     held = builders.claim(person)
     overtaking = Overtaking()
-    lock_held = serving.lock_held
+    lock_held = annotation.sql.lock_held
 
     def interrupted(theirs: Enrollment) -> Assignment | None:
         overtaking.wait_inside(seconds=0.5)
