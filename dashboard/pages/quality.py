@@ -100,7 +100,7 @@ def person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
 
 
 def _results(votes: Sequence[Vote], reader: User) -> dict[int, bool]:
-    """Which of these votes answer a hidden check, and whether they passed; not what the reader must not see."""
+    """Which of these votes answer a hidden check, and whether they passed; but for what is closed."""
     found = CheckResult.objects.filter(vote__in=votes).values_list("vote", "passed", "key__story__text_hash")
     closed = closed_texts(reader) if found else frozenset()
     return {vote: passed for vote, passed, text in found if text not in closed}
