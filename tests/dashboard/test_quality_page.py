@@ -161,8 +161,9 @@ def test_the_pages_ask_the_same_few_questions_whatever_the_size(
     with django_assert_num_queries(4):  # session, user, study, newest event
         boss.get(address)
     address = f"/studies/looked-at/people/{fast_one(study)}/"
-    # And: all people, this one, the hidden checks they met, their answers, what was answered.
-    with django_assert_num_queries(9):
+    # And: all people, this one, the hidden checks they met, their answers, what was answered; of platforms,
+    # the groups and their place in them, how long their visits took and what they were paid.
+    with django_assert_num_queries(14):
         boss.get(address)
 
 
