@@ -31,12 +31,16 @@ SHOWS_PAGES = {"client", "admin_client", "live_server", "child_environment"}
 """Fixtures of tests for which ``collectstatic`` must have run."""
 WORK = {
     "tests/recruitment/test_campaign.py": 100,
+    "tests/publishing/test_kill.py": 150,
     "tests/test_demo": 60,
     "tests/bench/": 30,
-    "tests/integration/": 30,
-    "tests/concurrency/test_storm.py": 30,
+    "tests/integration/": 100,
+    "tests/dashboard/api/test_schema.py": 30,
+    "tests/recruitment/prolific/": 10,
+    "tests/publishing/destinations/": 5,
+    "tests/test_embedded.py": 5,
 }
-"""Where one test is as much work as many, and as how many: mostly it starts the whole of tomannot."""
+"""Where one test is as much work as many, and as how many: mostly it starts real processes."""
 _without_browser: list[str] = []
 
 
