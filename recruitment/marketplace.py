@@ -32,9 +32,10 @@ class Unreachable(MarketplaceError):
     With ``maybe_done`` false it certainly did not do it, and asking again is asking for the first time.
     """
 
-    def __init__(self, message: str, *, maybe_done: bool = True) -> None:
+    def __init__(self, message: str, *, maybe_done: bool = True, not_before: datetime | None = None) -> None:
+        """``not_before``: it is not silence, but a wait that is known to end then."""
         super().__init__(message)
-        self.maybe_done = maybe_done
+        self.maybe_done, self.not_before = maybe_done, not_before
 
 
 class Refused(MarketplaceError):
@@ -269,8 +270,19 @@ class Marketplace(Protocol):
     def approve(self, hit_assignment: str, *, person: str, message: str = "") -> None:
         """Pay the reward. What is approved already is left as it is."""
 
-    def reject(self, hit_assignment: str, *, person: str, reason: str, category: str = "") -> None:
-        """Pay nothing, and say why. What is rejected already is left as it is."""
+    def reject(
+        self,
+        hit_assignment: str,
+        *,
+        person: str,
+        reason: str,
+        category: str = "",
+        since: datetime | None = None,
+    ) -> None:
+        """Pay nothing, and say why. What is rejected already is left as it is.
+
+        ``since``: when it was asked for, for a platform that gives people days to answer it.
+        """
 
     def prepare_bonus(self, request: BonusRequest) -> str:
         """Make the bonus without paying it, where the platform pays in two steps; returns its id.

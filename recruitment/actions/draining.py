@@ -15,6 +15,8 @@ from recruitment.models import Campaign, Grant, Payment
 logger = logging.getLogger(__name__)
 MOST_SECONDS = 240.0
 """After this the others of the queue have their turn."""
+PATIENCE = 3
+"""After so many in a row about which the platform did not answer, the rest is left to the next sweep."""
 Row = tuple[type[Payment] | type[Grant], int]
 
 
@@ -22,20 +24,22 @@ def send_due(*, campaign: Campaign, marketplace: Marketplace, most_seconds: floa
     """Have the platform carry out every payment and grant of a campaign that is due, each once.
 
     One worker at a time: another returns at once, and what has come to be due meanwhile is sent by the same
-    worker. One about which the platform does not answer keeps no other waiting, and is due again. Returns
-    whether the time was over before everything had been tried.
+    worker. What was tried least often comes first, in this run and over many: one about which the platform
+    does not answer keeps no other waiting, and is due again. Returns whether there is more to be tried at
+    once: the time was over before everything had been, and the platform answers.
     """
     tried: set[Row] = set()
     end = time.monotonic() + most_seconds
+    silent = 0
     while rows := [row for row in _due_of(campaign) if row not in tried]:
         with alone(SEND, campaign.pk) as nobody_else:
             if not nobody_else:
                 return False
             for row in rows:
                 if time.monotonic() > end:
-                    return True
+                    return silent < PATIENCE
                 tried.add(row)
-                _send(*row, marketplace)
+                silent = 0 if _send(*row, marketplace) else silent + 1
     return False
 
 
@@ -50,11 +54,16 @@ def campaigns_with_due() -> list[int]:
 def _due_of(campaign: Campaign) -> list[Row]:
     now = database_now()
     payments = due_payments(now=now).filter(submission__campaign=campaign)
-    paid: list[Row] = [(Payment, pk) for pk in payments]
-    return paid + [(Grant, pk) for pk in due_grants(now=now).filter(campaign=campaign)]
+    grants = due_grants(now=now).filter(campaign=campaign)
+    found: list[tuple[int, Row]] = [
+        (tries, (Payment, pk)) for tries, pk in payments.values_list("tries", "pk")
+    ]
+    found += [(tries, (Grant, pk)) for tries, pk in grants.values_list("tries", "pk")]
+    return [row for _tries, row in sorted(found, key=lambda one: one[0])]
 
 
-def _send(kind: type[Payment] | type[Grant], pk: int, marketplace: Marketplace) -> None:
+def _send(kind: type[Payment] | type[Grant], pk: int, marketplace: Marketplace) -> bool:
+    """Send one; whether the platform answered."""
     try:
         if kind is Payment:
             send_payment(payment_id=pk, marketplace=marketplace, now=database_now())
@@ -62,3 +71,5 @@ def _send(kind: type[Payment] | type[Grant], pk: int, marketplace: Marketplace) 
             send_grant(grant_id=pk, marketplace=marketplace, now=database_now())
     except Unreachable as error:
         logger.warning("%s %s is sent again later: %s", kind.__name__, pk, error)
+        return error.not_before is not None
+    return True

@@ -46,7 +46,12 @@ def grant(*, campaign: Campaign, annotator: Annotator, kind: Grant.Kind, now: da
     if kind == Kind.QUALIFIED and known.state in (State.LEAVING, State.LEFT):
         back = back.exclude(annotator__in=over(campaign.study).values("annotator"))
     again = back.update(
-        state=State.REQUESTED, campaign=campaign, requested_at=now, settled_at=None, next_try_at=None
+        state=State.REQUESTED,
+        campaign=campaign,
+        requested_at=now,
+        settled_at=None,
+        next_try_at=None,
+        waits_since=None,
     )
     if made or again:
         known.refresh_from_db()
@@ -59,7 +64,7 @@ def take_back(*, wanted: Grant, now: datetime) -> bool:
     """Have the person taken out of the group again. Whether that is to be done."""
     standing = Grant.objects.filter(pk=wanted.pk).exclude(state__in=[State.LEAVING, State.LEFT])
     taken = standing.update(
-        state=State.LEAVING, problem="", requested_at=now, settled_at=None, next_try_at=None
+        state=State.LEAVING, problem="", requested_at=now, settled_at=None, next_try_at=None, waits_since=None
     )
     if taken:
         soon(SEND_TASK, wanted.campaign_id)
@@ -91,6 +96,7 @@ def set_membership(
         requested_at=now,
         settled_at=None,
         next_try_at=None,
+        waits_since=None,
     )
     annotation_actions.record_event(
         study=campaign.study,
@@ -136,8 +142,8 @@ def send_grant(*, grant_id: int, marketplace: Marketplace, now: datetime) -> Gra
 
 
 def due_grants(*, now: datetime) -> QuerySet[Grant, int]:
-    """The ids of grants that are to be sent, the oldest first."""
-    return _due(now).order_by("pk").values_list("pk", flat=True)
+    """The ids of grants that are to be sent, what was tried least first, of the others the oldest."""
+    return _due(now).order_by("tries", "pk").values_list("pk", flat=True)
 
 
 @transaction.atomic
@@ -146,7 +152,7 @@ def ask_again(*, campaign: Campaign, now: datetime) -> int:
     waiting = Grant.objects.filter(campaign=campaign, state__in=WAITING, next_try_at__isnull=False)
     refused = Grant.objects.filter(campaign=campaign, state=State.FAILED, kind=Kind.QUALIFIED)
     found = [*waiting.values_list("pk", flat=True), *refused.values_list("pk", flat=True)]
-    waiting.update(next_try_at=None)
+    waiting.update(next_try_at=None, waits_since=None)
     refused.update(state=State.REQUESTED, problem="", requested_at=now, settled_at=None)
     if found:
         soon(SEND_TASK, campaign.pk)
@@ -159,8 +165,10 @@ def _due(now: datetime) -> QuerySet[Grant]:
 
 
 def _put_off(wanted: Grant, error: MarketplaceError, *, now: datetime) -> Grant:
-    later = next_try(wanted.requested_at, now=now)
-    Grant.objects.filter(pk=wanted.pk, state=wanted.state).update(problem=str(error), next_try_at=later)
+    later = next_try(wanted.waits_since, now=now)
+    Grant.objects.filter(pk=wanted.pk, state=wanted.state).update(
+        problem=str(error), next_try_at=later, waits_since=wanted.waits_since or now
+    )
     wanted.refresh_from_db()
     return wanted
 

@@ -172,10 +172,14 @@ def _make_groups(campaign: Campaign, marketplace: Marketplace) -> None:
 
 
 def _post(campaign: Campaign, posting: Posting, marketplace: Marketplace, *, now: datetime) -> None:
-    request = PostingRequest(
-        posting.number, posting.seats, posting.request_token, _note_asked(posting, now=now)
-    )
-    remote_id = marketplace.post(offer_of(campaign), campaign.remote_id, request)
+    is_first, asked_at = _note_asked(posting, now=now)
+    request = PostingRequest(posting.number, posting.seats, posting.request_token, asked_at)
+    try:
+        remote_id = marketplace.post(offer_of(campaign), campaign.remote_id, request)
+    except MarketplaceError as error:
+        if is_first and not error.maybe_done:  # or the end of the campaign would look for it, and make it
+            Posting.objects.filter(pk=posting.pk, state=Posting.State.WANTED).update(first_asked_at=None)
+        raise
     _note_made(posting, remote_id, until=campaign.offered_until, now=now)
 
 
@@ -257,12 +261,12 @@ def _find_half_made(campaign: Campaign, marketplace: Marketplace, *, now: dateti
 # -- what is done
 
 
-def _note_asked(posting: Posting, *, now: datetime) -> datetime:
-    """Since when it is asked for."""
-    Posting.objects.filter(pk=posting.pk, first_asked_at=None).update(first_asked_at=now)
+def _note_asked(posting: Posting, *, now: datetime) -> tuple[bool, datetime]:
+    """Whether it is asked for for the first time as far as may matter, and since when."""
+    is_first = Posting.objects.filter(pk=posting.pk, first_asked_at=None).update(first_asked_at=now)
     posting.refresh_from_db(fields=["first_asked_at"])
     assert posting.first_asked_at is not None
-    return posting.first_asked_at
+    return bool(is_first), posting.first_asked_at
 
 
 def _note_made(posting: Posting, remote_id: str, *, until: datetime | None, now: datetime) -> None:

@@ -47,9 +47,7 @@ def add_seats(
         raise CannotRecruit("\n".join(found))
     if campaign.seats != offered:
         raise CannotRecruit(
-            _(
-                "More was offered since you opened this page: %(seats)s pieces of work in all. Nothing was added."
-            )
+            _("This page is old: %(seats)s pieces of work are offered by now. Nothing was added.")
             % {"seats": campaign.seats}
         )
     priced = offer_of(campaign)

@@ -89,8 +89,9 @@ def claim_payment(*, payment_id: int, now: datetime) -> Claim | None:
 def send_payment(*, payment_id: int, marketplace: Marketplace, now: datetime) -> Payment | None:
     """Have the platform carry a payment out, once; None when there is nothing (more) to send.
 
-    Raises ``Unreachable`` when the platform did not answer; the payment is then sent again later, as it is,
-    less and less often, while the account lacks money or its credentials are not accepted.
+    Raises ``Unreachable`` when the platform did not answer; the payment is then sent again later, as it is:
+    less and less often while the account lacks money or its credentials are not accepted, and now and then
+    while the person has days to answer.
     """
     claim = claim_payment(payment_id=payment_id, now=now)
     if claim is None:
@@ -100,23 +101,29 @@ def send_payment(*, payment_id: int, marketplace: Marketplace, now: datetime) ->
     except TakenOver:
         return None
     except Unreachable as error:
-        _give_back(claim, error)
+        waits = error.not_before and min(error.not_before, now + LONGEST_PAUSE)
+        _give_back(claim, error, next_try_at=waits)
         raise
     except FOR_BETTER_TIMES as error:
-        return _give_back(claim, error, next_try_at=next_try(claim.payment.requested_at, now=now))
+        later = next_try(claim.payment.waits_since, now=now)
+        return _give_back(claim, error, next_try_at=later, waits_since=claim.payment.waits_since or now)
     except MarketplaceError as error:
         return _settle(claim, State.FAILED, problem=str(error), now=now)
     return _settle(claim, State.DONE, problem="", now=now)
 
 
-def next_try(requested_at: datetime, *, now: datetime) -> datetime:
+def next_try(waits_since: datetime | None, *, now: datetime) -> datetime:
     """When to ask again for what waits for better times: after as long as it has waited, within limits."""
-    return now + min(max(now - requested_at, FIRST_PAUSE), LONGEST_PAUSE)
+    return now + min(max(now - (waits_since or now), FIRST_PAUSE), LONGEST_PAUSE)
 
 
 def due_payments(*, now: datetime) -> QuerySet[Payment, int]:
-    """The ids of payments that are to be sent, or whose sending was cut off; the oldest first."""
-    return _due(now).order_by("pk").values_list("pk", flat=True)
+    """The ids of payments that are to be sent, or whose sending was cut off.
+
+    What was tried least comes first, so that what is slow or waits keeps nothing else from being sent; of the
+    others the oldest.
+    """
+    return _due(now).order_by("tries", "pk").values_list("pk", flat=True)
 
 
 @transaction.atomic
@@ -126,7 +133,7 @@ def send_waiting(*, campaign: Campaign) -> int:
         submission__campaign=campaign, state__in=UNSETTLED, next_try_at__isnull=False
     )
     found = list(waiting.values_list("pk", flat=True))
-    Payment.objects.filter(pk__in=found, state__in=UNSETTLED).update(next_try_at=None)
+    Payment.objects.filter(pk__in=found, state__in=UNSETTLED).update(next_try_at=None, waits_since=None)
     if found:
         soon(SEND_TASK, campaign.pk)
     return len(found)
@@ -172,7 +179,9 @@ def _carry_out(claim: Claim, marketplace: Marketplace) -> None:
     if payment.kind == Kind.APPROVAL:
         marketplace.approve(work, person=person)
     elif payment.kind == Kind.REJECTION:
-        marketplace.reject(work, person=person, reason=payment.reason, category=payment.category)
+        marketplace.reject(
+            work, person=person, reason=payment.reason, category=payment.category, since=payment.requested_at
+        )
     else:
         _pay_bonus(claim, person, marketplace)
 
@@ -213,12 +222,19 @@ def _tokens_before(payment: Payment) -> tuple[UUID, ...]:
 
 
 @transaction.atomic
-def _give_back(claim: Claim, error: MarketplaceError, *, next_try_at: datetime | None = None) -> Payment:
+def _give_back(
+    claim: Claim,
+    error: MarketplaceError,
+    *,
+    next_try_at: datetime | None = None,
+    waits_since: datetime | None = None,
+) -> Payment:
     """Let it be sent again: as for the first time, if the platform certainly did not do it.
 
     That it was not done this time says nothing about an earlier one of which nobody knows what came of it.
     """
-    changes: dict[str, Any] = {"sending_until": None, "problem": str(error), "next_try_at": next_try_at}
+    changes: dict[str, Any] = {"sending_until": None, "problem": str(error)}
+    changes |= {"next_try_at": next_try_at, "waits_since": waits_since}
     if not error.maybe_done and claim.is_first:
         changes |= {"state": State.REQUESTED, "first_sent_at": None}
     claim.row().update(**changes)

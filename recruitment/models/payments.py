@@ -179,7 +179,7 @@ class Payment(models.Model):
     remote_id = models.CharField(
         max_length=64, blank=True, help_text=_("The platform’s, where it gives one.")
     )
-    tries = models.PositiveSmallIntegerField(default=0)
+    tries = models.PositiveIntegerField(default=0)
     sending_until = models.DateTimeField(
         null=True, blank=True, help_text=_("Until then one worker is sending it, and no other tries.")
     )
@@ -188,6 +188,7 @@ class Payment(models.Model):
         blank=True,
         help_text=_("Not before: it waits for credentials that are accepted, or for money."),
     )
+    waits_since = models.DateTimeField(null=True, blank=True, help_text=_("Since when it waits for those."))
     problem = models.TextField(blank=True)
     requested_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
@@ -281,10 +282,11 @@ class Grant(models.Model):
         db_default=False,
         help_text=_("A researcher has put the person in or taken them out: no comparison does otherwise."),
     )
-    tries = models.PositiveSmallIntegerField(default=0)
+    tries = models.PositiveIntegerField(default=0)
     next_try_at = models.DateTimeField(
         null=True, blank=True, help_text=_("Not before: it waits for credentials that are accepted.")
     )
+    waits_since = models.DateTimeField(null=True, blank=True, help_text=_("Since when it waits for those."))
     problem = models.TextField(blank=True)
     requested_at = models.DateTimeField()
     settled_at = models.DateTimeField(null=True, blank=True)

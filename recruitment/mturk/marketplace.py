@@ -123,7 +123,15 @@ class MechanicalTurk:
     def approve(self, hit_assignment: str, *, person: str, message: str = "") -> None:
         self._review.approve(hit_assignment, person=person, message=message)
 
-    def reject(self, hit_assignment: str, *, person: str, reason: str, category: str = "") -> None:
+    def reject(
+        self,
+        hit_assignment: str,
+        *,
+        person: str,
+        reason: str,
+        category: str = "",
+        since: datetime | None = None,
+    ) -> None:
         self._review.reject(hit_assignment, person=person, reason=reason)
 
     def prepare_bonus(self, request: BonusRequest) -> str:

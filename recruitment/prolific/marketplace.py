@@ -204,7 +204,7 @@ class Prolific:
         self._move(remote_id, "PAUSE", statuses.PAUSED | statuses.OVER | {"UNPUBLISHED"})
 
     def resume(self, remote_id: str, postings: Sequence[str], *, until: datetime) -> None:
-        """Prolific offers a study until its places are taken: ``until`` is for our own sweep to keep."""
+        """Prolific offers a study until its places are taken, whatever ``until`` says."""
         if self._study(remote_id)["status"] == "COMPLETED":
             raise Refused(
                 _("The study is over on Prolific. More places let people begin again."), code="OVER"
@@ -248,8 +248,10 @@ class Prolific:
     # -- people's work
 
     def work(self, remote_id: str, postings: Collection[str]) -> list[Work]:
-        if remote_id not in postings:
+        if not postings:
             return []
+        if set(postings) != {remote_id}:  # an empty list would say that nobody's work is there
+            raise Refused(_("On Prolific a campaign’s only posting is its study."), code="POSTING")
         rows = self.client.rows("/submissions/", study=remote_id, ordering="started_at")
         return [statuses.work_of(row, study=remote_id) for row in rows]
 
@@ -276,11 +278,20 @@ class Prolific:
         """Prolific has no word for the person with an approval, so that ``message`` goes nowhere."""
         self._decide(hit_assignment, person, Status.APPROVED, {"action": "APPROVE"})
 
-    def reject(self, hit_assignment: str, *, person: str, reason: str, category: str = "") -> None:
+    def reject(
+        self,
+        hit_assignment: str,
+        *,
+        person: str,
+        reason: str,
+        category: str = "",
+        since: datetime | None = None,
+    ) -> None:
         """Ask the person to return the work first, as Prolific wants it; reject it if they do not.
 
-        Until then :class:`Unreachable` says that it is not done. Raises :class:`Refused` if they returned
-        it, which settles it for both sides.
+        Until then :class:`Unreachable` says that it is not done. They have their days from ``since`` at the
+        least: an earlier rejection may have asked them already, and been taken back. Raises
+        :class:`Refused` if they returned it, which settles it for both sides.
         """
         if len(reason) < SHORTEST_REJECTION or category not in CATEGORIES:
             raise Refused(
@@ -292,9 +303,11 @@ class Prolific:
             asked_at = statuses.moment_of(found.get("return_requested"))
             if asked_at is None:
                 self._ask_to_return(hit_assignment, reason)
-            if asked_at is None or self._now() < asked_at + RETURN_WAIT:
+            asked = (asked_at or self._now(), since)
+            end = max(moment for moment in asked if moment) + RETURN_WAIT
+            if self._now() < end:
                 told = _("The person is asked to return the work, and has %s days before it is rejected.")
-                raise Unreachable(told % RETURN_WAIT.days, maybe_done=False)
+                raise Unreachable(told % RETURN_WAIT.days, maybe_done=False, not_before=end)
         body = {"action": "REJECT", "message": reason, "rejection_category": category}
         self._decide(hit_assignment, person, Status.REJECTED, body)
 

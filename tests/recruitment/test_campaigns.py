@@ -161,6 +161,7 @@ def test_a_refusal_in_the_middle_stands_on_the_campaign_and_what_is_up_is_looked
     monkeypatch.setattr(app, "send_task", lambda name, args: told.append((name, args[0])))
     tasks.sweep_campaigns()
     assert ("recruitment.tasks.reconcile", campaign.pk) in told, "people may be at work in it"
+    double.world.deposit = Decimal("1000.00")
     move(actions.end_campaign, campaign, platform)
     campaign.refresh_from_db()
     assert (campaign.state, open_hits(double)) == (State.ENDED, 0)

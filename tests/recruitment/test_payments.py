@@ -192,6 +192,7 @@ def test_what_is_wrong_with_the_account_waits_and_is_asked_for_less_and_less_oft
     payment = bonus(work, "5.00")
     asked_at, pauses = [], []
     now = timezone.now()
+    Payment.objects.filter(pk=payment.pk).update(requested_at=now - timedelta(days=1))
     for _day in range(3 * 24 * 12):
         now += timedelta(minutes=5)
         if actions.due_payments(now=now):
@@ -205,7 +206,7 @@ def test_what_is_wrong_with_the_account_waits_and_is_asked_for_less_and_less_oft
             assert desk.send(payment, now=now) is None, "also when it is in the queue several times"
     assert 10 < len(asked_at) < 25
     assert pauses == sorted(pauses)
-    assert pauses[-1] == sending.LONGEST_PAUSE
+    assert (pauses[0], pauses[-1]) == (sending.FIRST_PAUSE, sending.LONGEST_PAUSE)
     desk.double.world.deposit = Decimal(100)
     assert actions.ask_again_for_all(campaign=desk.campaign, by=None, now=now) == 1
     desk.send_all()

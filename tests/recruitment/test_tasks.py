@@ -77,10 +77,13 @@ def test_many_payments_are_one_message_and_one_that_fails_keeps_no_other_waiting
     double.faults.next = {"ApproveAssignment": [Fault.BEFORE]}
     assert not actions.send_due(campaign=desk.campaign, marketplace=desk.marketplace)
     assert len(desk.charges()) == 3
+    (again,) = actions.due_payments(now=timezone.now())
+    newer = actions.approve(submission=desk.hand_in(), by=None, now=timezone.now())
+    assert list(actions.due_payments(now=timezone.now())) == [newer.pk, again], "what was tried comes behind"
     assert actions.send_due(campaign=desk.campaign, marketplace=desk.marketplace, most_seconds=-1)
     assert len(desk.charges()) == 3, "its time was over; the rest is queued again"
     tasks.send_due(desk.campaign.pk)
-    assert len(desk.charges()) == 4
+    assert len(desk.charges()) == 5
     told.clear()
     tasks.sweep_campaigns()
     assert ("send_due", desk.campaign.pk) not in told

@@ -187,6 +187,10 @@ def test_a_rejection_comes_after_the_chance_to_return_the_work(double: ProlificD
     with pytest.raises(Unreachable):
         lab.prolific.reject(kept, person=stays, **words)
     double.platform.clock.advance(minutes=2)
+    again = double.platform.clock.now()
+    with pytest.raises(Unreachable) as waits:  # taken back, and rejected anew: the days are given anew
+        lab.prolific.reject(kept, person=stays, since=again, **words)
+    assert waits.value.not_before == again + RETURN_WAIT
     for _time in range(2):
         lab.prolific.reject(kept, person=stays, **words)
     assert double.submission(kept).rejection == (REASON, "LOW_EFFORT")
