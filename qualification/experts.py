@@ -52,7 +52,10 @@ def why_undecided(round: Round) -> str:
         return ""
     asked = list(round.reviews.filter(dismissed_at=None).values_list("handed_in_at", flat=True))
     if None in asked:
-        return _("Experts are still answering. Wait for them, or lay open what there is.")
+        return _(
+            "Experts are still answering. Until all have handed in, or what there is has been laid open, "
+            "nobody sees anything."
+        )
     if asked:
         return _(
             "Nobody is answering any more, and what was handed in is not laid open yet. Lay it open on the "

@@ -163,7 +163,7 @@ def test_the_pages_ask_the_same_few_questions_whatever_the_size(
     address = f"/studies/looked-at/people/{fast_one(study)}/"
     # And: all people, this one, the hidden checks they met, their answers, what was answered; of platforms,
     # the groups and their place in them, how long their visits took and what they were paid.
-    with django_assert_num_queries(14):
+    with django_assert_num_queries(13):
         boss.get(address)
 
 
