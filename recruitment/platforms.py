@@ -10,9 +10,12 @@ from recruitment.marketplace import Abilities, Marketplace, NotConfigured
 from recruitment.models import Campaign
 
 
-def marketplace_of(campaign: Campaign) -> Marketplace:
-    """The platform of a campaign, with the credentials of its environment. Raises ``NotConfigured``."""
-    return marketplace(campaign.platform, campaign.environment)
+def marketplace_of(campaign: Campaign, *, is_quick: bool = False) -> Marketplace:
+    """The platform of a campaign, with the credentials of its environment. Raises ``NotConfigured``.
+
+    ``is_quick``: while somebody waits for a page, it is asked once and given a few seconds.
+    """
+    return marketplace(campaign.platform, campaign.environment, is_quick=is_quick)
 
 
 def abilities_of(platform: str, environment: str) -> Abilities:
@@ -26,7 +29,7 @@ def abilities_of(platform: str, environment: str) -> Abilities:
     return prolific.abilities()
 
 
-def marketplace(platform: str, environment: str) -> Marketplace:
+def marketplace(platform: str, environment: str, *, is_quick: bool = False) -> Marketplace:
     """A platform in one environment. Raises ``NotConfigured`` where the settings hold no credentials.
 
     Adapters are imported when they are wanted: boto3 alone takes longer to load than all of this room.
@@ -41,6 +44,7 @@ def marketplace(platform: str, environment: str) -> Marketplace:
             secret=account["secret"],
             endpoint=account["endpoint"],
             topic=account.get("notification_topic", ""),
+            is_quick=is_quick,
         )
     if platform == PlatformIdentity.Platform.PROLIFIC:
         from recruitment.prolific.marketplace import Prolific
@@ -54,6 +58,7 @@ def marketplace(platform: str, environment: str) -> Marketplace:
             workspace=account["workspace"],
             project=account["project"],
             api=account["api"],
+            is_quick=is_quick,
             signs_addresses=settings.PROLIFIC_SIGNED_ADDRESSES[environment],
         )
     raise ValueError(f"{platform} is no platform on which campaigns run.")

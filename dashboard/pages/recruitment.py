@@ -31,7 +31,9 @@ from recruitment.reconciliation.queries import hourly_pay_of, to_approve, to_top
 
 
 def _start(*, campaign: Campaign, by: User, now: datetime) -> Campaign:
-    return actions.start_campaign(campaign=campaign, marketplace=marketplace_of(campaign), by=by, now=now)
+    return actions.start_campaign(
+        campaign=campaign, marketplace=marketplace_of(campaign, is_quick=True), by=by, now=now
+    )
 
 
 PLATFORMS = (PlatformIdentity.Platform.PROLIFIC, PlatformIdentity.Platform.MTURK)
@@ -260,7 +262,7 @@ def _widen(request: HttpRequest, found: Campaign) -> None:
         raise CannotRecruit(_("Say how many pieces of work more are to be offered: at least one."))
     actions.add_seats(
         campaign=found,
-        marketplace=marketplace_of(found),
+        marketplace=marketplace_of(found, is_quick=True),
         more=form.cleaned_data["more"],
         offered=form.cleaned_data["offered"],
         by=signed_in(request),
@@ -272,7 +274,7 @@ def _widen(request: HttpRequest, found: Campaign) -> None:
 def _cost(found: Campaign) -> dict[str, Any]:
     """What the draft would cost, or why that cannot be said."""
     try:
-        marketplace: Marketplace = marketplace_of(found)
+        marketplace: Marketplace = marketplace_of(found, is_quick=True)
         return {"estimate": marketplace.estimate(offer_of(found)), "balance": marketplace.balance()}
     except NotConfigured as error:
         return {"not_configured": str(error), "rewards": found.seats * found.reward}

@@ -19,7 +19,9 @@ from recruitment.mturk.environments import ENDPOINTS
 REGION = "us-east-1"  # there never was another
 ADAPTIVE: Final = {"mode": "adaptive", "total_max_attempts": 4}
 """How often boto3 tries, slowing down when told to. Quotas are unknown; 2 or 3 calls a second were safe."""
-CONNECT_SECONDS, READ_SECONDS = 5, 15
+ONCE: Final = {"mode": "standard", "total_max_attempts": 1}
+SECONDS, QUICK_SECONDS = (5, 15), (2, 4)
+"""To connect, and to answer."""
 PAGE = 100  # the most that a list gives at once
 
 
@@ -32,6 +34,7 @@ class Api:
         secret: The AWS secret access key.
         endpoint: Where the API is, if not at Amazon's for the environment.
         retries: botocore's retry settings.
+        seconds: How long is waited for a connection, and for an answer.
 
     Raises :class:`NotConfigured` without credentials, and when a rehearsal is given the live endpoint or
     the other way round.
@@ -45,6 +48,7 @@ class Api:
         secret: str,
         endpoint: str = "",
         retries: Mapping[str, Any] = ADAPTIVE,
+        seconds: tuple[float, float] = SECONDS,
     ) -> None:
         own = ENDPOINTS[Environment(environment)]
         if not key_id or not secret:
@@ -54,7 +58,8 @@ class Api:
                 _("%s is of the other environment: the sandbox is for rehearsals only.") % endpoint
             )
         session = boto3.session.Session(aws_access_key_id=key_id, aws_secret_access_key=secret)
-        config = Config(retries=dict(retries), connect_timeout=CONNECT_SECONDS, read_timeout=READ_SECONDS)
+        connect, read = seconds
+        config = Config(retries=dict(retries), connect_timeout=connect, read_timeout=read)
         self._client: Any = session.client(
             "mturk", region_name=REGION, endpoint_url=endpoint or own, config=config
         )

@@ -30,8 +30,10 @@ PREFIX = "AWS.MechanicalTurk."
 ASK_AGAIN = {"ThrottlingException", "ServiceFault", "RequestTimeout", "RequestLimitExceeded"}
 WHO_IS_IT = {
     "AccessDeniedException",
+    "ExpiredTokenException",
     "InvalidSignatureException",
     "MissingAuthenticationTokenException",
+    "RequestExpired",
     "UnrecognizedClientException",
 }
 SAYINGS = (
@@ -46,8 +48,10 @@ SAYINGS = (
 """Sentences by which a meaning is known when the code does not tell."""
 TIME = re.compile(r"\s*\(\d{13}(?: s)?\)\s*$")
 HIT_ID = re.compile(r"\b3[A-Z0-9]{29}\b")
-WORKER_ID = re.compile(r"\bA[A-Z0-9]{9,20}\b")
-SERVER_ERROR = 500
+WORKER_ID = re.compile(r"\bA(?:(?=[A-Z]*\d)[A-Z0-9]{1,63}|[A-Z]{11,63})\b")
+"""With a digit at least, or so long that it is no word."""
+REDIRECTION, CLIENT_ERROR, SERVER_ERROR = 300, 400, 500
+FORBIDDEN = {401, 403}
 
 
 def error_of(operation: str, response: Mapping[str, Any]) -> MarketplaceError:
@@ -56,9 +60,10 @@ def error_of(operation: str, response: Mapping[str, Any]) -> MarketplaceError:
     said = TIME.sub("", response.get("Error", {}).get("Message", ""))
     status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     values = {"operation": operation, "message": without_ids(said) or kind}
-    if kind in ASK_AGAIN or status >= SERVER_ERROR:
+    is_elsewhere = REDIRECTION <= status < CLIENT_ERROR  # a proxy's page, say of a hotel
+    if kind in ASK_AGAIN or is_elsewhere or status >= SERVER_ERROR:
         return Unreachable(_("Mechanical Turk could not do %(operation)s now: %(message)s") % values)
-    if kind in WHO_IS_IT:
+    if kind in WHO_IS_IT or status in FORBIDDEN:
         error: MarketplaceError = NotConfigured(
             _("Mechanical Turk does not accept the credentials of this site (%(message)s).") % values
         )

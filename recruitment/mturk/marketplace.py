@@ -27,7 +27,7 @@ from recruitment.marketplace import (
 )
 from recruitment.mturk import fees
 from recruitment.mturk.abilities import abilities
-from recruitment.mturk.client import ADAPTIVE, Api
+from recruitment.mturk.client import ADAPTIVE, ONCE, QUICK_SECONDS, SECONDS, Api
 from recruitment.mturk.environments import is_amazon
 from recruitment.mturk.groups import Groups
 from recruitment.mturk.hits import Hits, hit_type_of
@@ -51,6 +51,7 @@ class MechanicalTurk:
         endpoint: Where the API is, if not at Amazon's for the environment.
         topic: ARN of the SNS topic that Mechanical Turk tells when something happens; empty for none.
         retries: botocore's retry settings.
+        is_quick: While somebody waits for a page, it is asked once and given a few seconds.
         now: The clock.
 
     Raises :class:`recruitment.marketplace.NotConfigured` without credentials.
@@ -67,12 +68,18 @@ class MechanicalTurk:
         endpoint: str = "",
         topic: str = "",
         retries: Mapping[str, Any] = ADAPTIVE,
+        is_quick: bool = False,
         now: Callable[[], datetime] = _now,
     ) -> None:
         self.environment, self._is_amazon = environment, is_amazon(endpoint)
         self.abilities, self._topic = abilities(endpoint), topic
         self._api = Api(
-            environment=environment, key_id=key_id, secret=secret, endpoint=endpoint, retries=retries
+            environment=environment,
+            key_id=key_id,
+            secret=secret,
+            endpoint=endpoint,
+            retries=ONCE if is_quick else retries,
+            seconds=QUICK_SECONDS if is_quick else SECONDS,
         )
         self._hits, self._review = Hits(self._api, now), Review(self._api, now)
         self._groups = Groups(self._api)

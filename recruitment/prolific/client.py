@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -23,6 +24,19 @@ TRIES = 4
 LONGEST_PAUSE = 8.0
 """Seconds between two tries, at the most; a sweep comes again anyway."""
 PAGE_SIZE = 100
+
+
+class Told(dict[str, Any]):
+    """What Prolific says of one thing; what it leaves out is as good as no answer, for every reader."""
+
+    def __init__(self, fields: Mapping[str, Any], *, operation: str, writes: bool) -> None:
+        super().__init__(fields)
+        self._operation, self._writes = operation, writes
+
+    def __missing__(self, key: str) -> Any:
+        message = _("Prolific’s answer lacks “%(key)s” (%(operation)s).")
+        values = {"key": key, "operation": self._operation}
+        raise Unreachable(message % values, maybe_done=self._writes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,15 +157,18 @@ class ProlificClient:
             if _was_not_sent(error):
                 return Unreachable(_("Prolific cannot be reached (%s).") % operation, maybe_done=False), None
             return Unreachable(_("Prolific did not answer (%s).") % operation, maybe_done=writes), None
+        told = partial(Told, operation=operation, writes=writes)
         try:
-            answer = json.loads(reply.data, parse_float=Decimal) if reply.data else None
+            answer = json.loads(reply.data, parse_float=Decimal, object_hook=told) if reply.data else told({})
         except ValueError:
             answer = None
-            if reply.status < 400:
-                told = _("Prolific’s answer cannot be read (%s).") % operation
-                return Unreachable(told, maybe_done=writes), None
+        is_readable = isinstance(answer, Told) or (writes and answer is not None)
+        if reply.status < 400 and (reply.status >= 300 or not is_readable):
+            # Not Prolific's own: a proxy sends elsewhere, or shows a page of its own.
+            unread = _("Prolific’s answer cannot be read (%s).") % operation
+            return Unreachable(unread, maybe_done=writes), None
         if reply.status < 300:
-            return Reply(answer, reply.headers), None
+            return Reply(answer if isinstance(answer, Told) else told({}), reply.headers), None
         problem = error_of(reply.status, answer, operation, writes=writes)
         if not isinstance(problem, Unreachable):
             raise problem

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -44,7 +43,7 @@ from recruitment.prolific.payloads import (
     problems_of,
     study_of,
 )
-from recruitment.prolific.signed import StudyKeys, read_signed
+from recruitment.prolific.signed import keys_of, read_signed
 
 RETURN_WAIT = timedelta(days=3)
 """So long somebody is given to return their work before it is rejected."""
@@ -52,13 +51,6 @@ BONUS_WAIT = timedelta(days=1)
 """So long a bonus that may have been paid is looked for: Prolific pays within minutes."""
 READS = 3
 """Reads until something must show, since one may be answered with what was before."""
-
-
-@lru_cache
-def keys_of(api: str) -> StudyKeys:
-    """The signing keys that an API publishes, kept for all requests of this process."""
-    client = ProlificClient(token="", api=api, is_quick=True)
-    return StudyKeys(lambda: client.request("GET", "/.well-known/study/jwks.json", repeatable=True))
 
 
 class Prolific:
@@ -75,6 +67,7 @@ class Prolific:
         project: str = "",
         api: str = "",
         signs_addresses: bool = False,
+        is_quick: bool = False,
         sleep: Callable[[float], None] = time.sleep,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
@@ -88,8 +81,9 @@ class Prolific:
         self.workspace = workspace
         self.project = project
         self.signs_addresses = signs_addresses
-        self.client = ProlificClient(token=token, api=api or API, sleep=sleep)
         self._quick = ProlificClient(token=token, api=api or API, is_quick=True)
+        patient = ProlificClient(token=token, api=api or API, sleep=sleep)
+        self.client = self._quick if is_quick else patient
         self._now = now
 
     @property

@@ -10,6 +10,7 @@ import json
 import logging
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
+from functools import lru_cache
 from threading import Lock
 from typing import Any
 
@@ -18,6 +19,7 @@ from django.utils.translation import gettext as _
 
 from recruitment.marketplace import Unreachable
 from recruitment.prolific.arrivals import Claim, InvalidClaim, is_same_page, read_claim
+from recruitment.prolific.client import ProlificClient
 
 logger = logging.getLogger(__name__)
 ISSUER = "https://www.prolific.com"
@@ -80,13 +82,20 @@ class StudyKeys:
     def _refresh(self, now: datetime) -> None:
         self._asked_at = now
         try:
-            found = self._fetch()
-        except Unreachable:
+            found = self._fetch()["keys"]
+            usable = [key for key in found if key.get("kty") == "RSA" and key.get("alg") == ALGORITHM]
+            self._keys = {key["kid"]: jwt.PyJWK(key, algorithm=ALGORITHM) for key in usable}
+        except (Unreachable, jwt.PyJWTError):
             logger.warning("Prolific's keys could not be fetched; the old ones serve for two days.")
             return
-        usable = [key for key in found["keys"] if key.get("kty") == "RSA" and key.get("alg") == ALGORITHM]
-        self._keys = {key["kid"]: jwt.PyJWK(key, algorithm=ALGORITHM) for key in usable}
         self._fetched_at = now
+
+
+@lru_cache
+def keys_of(api: str) -> StudyKeys:
+    """The signing keys that an API publishes, kept for all requests of this process."""
+    client = ProlificClient(token="", api=api, is_quick=True)
+    return StudyKeys(lambda: client.request("GET", "/.well-known/study/jwks.json", repeatable=True))
 
 
 def read_signed(token: str, keys: StudyKeys, *, entry_url: str, workspace: str, now: datetime) -> Claim:

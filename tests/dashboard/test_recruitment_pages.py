@@ -27,6 +27,7 @@ from recruitment import actions, tasks
 from recruitment.marketplace import NotConfigured
 from recruitment.models import Campaign, Difference, Grant, Payment, PaymentOrder, Submission
 from tests import builders
+from tests.doubles.mturk.faults import Fault
 from tests.doubles.mturk.server import KEY_ID, SECRET, MTurkDouble
 from tests.recruitment.campaigns import make_campaign, stranger_on_a_platform
 from tests.recruitment.handed_in import Desk
@@ -228,6 +229,9 @@ def test_a_site_without_an_account_says_what_to_set(study: Study, boss: Client) 
 def test_too_little_money_is_said_with_the_sums(study: Study, boss: Client, double: MTurkDouble) -> None:
     double.world.deposit = Decimal("1.00")
     make_campaign(study)
+    double.faults.next = {"GetAccountBalance": [Fault.THROTTLED]}
+    assert "could not do GetAccountBalance now" in words(boss, "campaign", 1)
+    assert double.calls["GetAccountBalance"] == 1, "nobody waits for a page while it is asked again"
     assert "costs 2.70 USD, and the account holds 1.00" in said(boss, "move_campaign", 1, "start")
     assert Campaign.objects.get().state == State.DRAFT
 

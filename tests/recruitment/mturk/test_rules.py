@@ -99,7 +99,10 @@ def response(code: str, message: str, turk: str = "", status: int = 400) -> dict
         (response("ThrottlingException", "Rate exceeded"), Unreachable, ""),
         (response("ServiceFault", "", "AWS.ServiceUnavailable", 500), Unreachable, ""),
         (response("503", "Service Unavailable", status=503), Unreachable, ""),
+        (response("302", "<html>", status=302), Unreachable, ""),
         (response("AccessDeniedException", "not authorized"), NotConfigured, ""),
+        (response("ExpiredTokenException", "expired"), NotConfigured, ""),
+        (response("Unheard", "", status=403), NotConfigured, ""),
         (
             response("RequestError", "no funds", "AWS.MechanicalTurk.InsufficientFunds"),
             NotEnoughMoney,
@@ -147,6 +150,7 @@ def test_a_message_loses_its_time_its_worker_and_its_work() -> None:
 
     for hidden in ("A143", "15638", "3VJ4"):
         assert hidden not in text
+    assert errors.without_ids("No ASSIGNMENTS of A2 and AQWERTZUIOPLKJ") == "No ASSIGNMENTS of … and …"
     assert isinstance(error, Refused)
     assert error.about == errors.hit_named_in(said) == "3VJ4PFXFJ5VXUC3I783DUQKOMF2UAW"
     assert errors.hit_named_in(said + " 3VJ4PFXFJ5VXUC3I783DUQKOMF2UA0") == ""

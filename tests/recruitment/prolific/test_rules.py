@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from recruitment.pay import hourly_pay
 from recruitment.platforms import marketplace
 from recruitment.prolific.arrivals import InvalidClaim, is_same_page, read_claim
 from recruitment.prolific.errors import NotFound, error_of
+from recruitment.prolific.marketplace import Prolific
 from recruitment.prolific.money import cents, pay_warning
 from recruitment.prolific.payloads import least_minutes_allowed
 from recruitment.prolific.statuses import status_of
@@ -56,6 +58,24 @@ def test_errors_say_whether_to_ask_again(
     assert type(error) is kind
     assert error.maybe_done is maybe_done
     assert error_of(503, None, "GET /x/", writes=False).maybe_done is False
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [(302, b""), (200, b"<html>"), (200, b"[]"), (200, b'{"id": 1}'), (200, b'{"results": [{}]}')],
+)
+def test_an_answer_that_is_not_prolifics_says_nothing(
+    status: int, body: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prolific = Prolific(token="t", environment="live", workspace="w", sleep=lambda _seconds: None)
+    answer = SimpleNamespace(status=status, data=body, headers={})
+    monkeypatch.setattr(prolific.client._http, "request", lambda *_asked, **_more: answer)
+    with pytest.raises(Unreachable):
+        prolific.approve(ID, person=ID)
+    with pytest.raises(Unreachable):
+        prolific.work(ID, [ID])
+    with pytest.raises(Refused, match="its study"):
+        prolific.work(ID, ["another posting"])
 
 
 def test_errors_name_nobody_however_an_id_is_written() -> None:

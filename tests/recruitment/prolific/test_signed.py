@@ -11,8 +11,7 @@ import jwt
 import pytest
 
 from recruitment.marketplace import Unreachable
-from recruitment.prolific.marketplace import keys_of
-from recruitment.prolific.signed import ExpiredSignature, InvalidSignature, StudyKeys, read_signed
+from recruitment.prolific.signed import ExpiredSignature, InvalidSignature, StudyKeys, keys_of, read_signed
 from tests.doubles.prolific import ProlificDouble
 from tests.recruitment.prolific.conftest import OFFER, Lab
 

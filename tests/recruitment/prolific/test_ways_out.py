@@ -16,7 +16,7 @@ from annotation import actions as annotation_actions
 from annotation.models import Enrollment, Event, WorkSession
 from recruitment import actions, verifying
 from recruitment.models import Campaign, Difference, Grant, Visit
-from recruitment.prolific.marketplace import keys_of
+from recruitment.prolific.signed import keys_of
 from tests import builders
 from tests.annotation.pages import Browser
 from tests.doubles.prolific import TOKEN, ProlificDouble
