@@ -35,7 +35,7 @@ ONLY_SENT = (
     "preview_new", "new_consent", "choose_test", "revoke_all_api_tokens", "revoke_api_token", "release_lease",
     "member", "revoke_members_token", "revoke_invitation", "discard_campaign", "move_campaign",
     "settle_difference", "decide_work", "send_again", "take_back", "paid_outside", "send_all_again",
-    "close_join_link", "change_state",
+    "close_join_link", "change_state", "set_group",
 )  # fmt: skip
 """Addresses of the dashboard to which forms are sent: no pages."""
 STREAMS = ("import_problems", "payments_file", "log_file", "owed_file", "compare_file")
