@@ -88,7 +88,7 @@ def visits_to_settle(campaign: Campaign, posting: Posting) -> list[int]:
             payments_elsewhere=None,
             differences=None,
         )
-        is_whole = Q(session__story_limit__gt=0, is_partial=False)
+        is_whole = Q(session__story_limit__gt=0, session__stories_submitted__gte=F("session__story_limit"))
         visits = visits.exclude(is_whole & Q(session__state=WorkSession.State.CONFIRMED) & Exists(waits))
     return list(visits.values_list("pk", flat=True))
 
@@ -130,7 +130,7 @@ def here(visit: Visit) -> Here:
         expires_at=session.expires_at,
         passed_test=is_test and person.state == Enrollment.State.QUALIFIED,
         was_given_work=_began_test(person) if is_test else session.assignments.exists(),
-        is_partial=visit.is_partial and not finished,
+        is_partial=not (is_test or finished),
         is_known=not session.identity_claimed or visit.left_told_at is not None,
         decided_by_hand=visit.decided_by_hand,
     )
@@ -201,5 +201,6 @@ def to_top_up(campaign: Campaign) -> QuerySet[Submission]:
 def to_approve(campaign: Campaign) -> QuerySet[Submission]:
     """Work of confirmed visits that was handed in in full and that nobody has decided, or paid otherwise."""
     confirmed = Q(visit__session__state=WorkSession.State.CONFIRMED, status=Submission.Status.SUBMITTED)
-    work = Submission.objects.filter(confirmed, campaign=campaign, visit__is_partial=False)
+    is_whole = Q(visit__session__stories_submitted__gte=F("visit__session__story_limit"))
+    work = Submission.objects.filter(confirmed, is_whole, campaign=campaign)
     return work.filter(~Exists(decided_about(OuterRef("pk")))).order_by("pk")
