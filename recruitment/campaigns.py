@@ -26,6 +26,8 @@ CENT = Decimal("0.01")
 SEATS_OF_A_TEST = 100
 """People of the published procedure's qualification round."""
 MOST_SEATS, MOST_IN_A_POSTING = 1_000_000, 32_767
+MOST_COUNTRIES = 30
+"""As many as a requirement on Mechanical Turk takes."""
 
 
 def reference_of(campaign: Campaign) -> str:
@@ -167,11 +169,14 @@ def _limits_of_platform(settings: CampaignSettings) -> list[str]:
             masters_only=settings.masters_only,
             countries=settings.countries,
         )
+    found = []
     if settings.approved_percent and not settings.approved_work:
-        return [
+        found.append(
             _(
                 "Mechanical Turk counted people with fewer than 100 pieces of work as approved at 100 %: ask "
                 "for a number of approved pieces as well."
             )
-        ]
-    return []
+        )
+    if len(settings.countries) > MOST_COUNTRIES:
+        found.append(_("Mechanical Turk takes at most %s countries.") % MOST_COUNTRIES)
+    return found

@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from annotation import actions as annotation_actions
 from annotation.models import Event, WorkSession
+from annotation.sql import lock_person
 from recruitment.actions import grants
 from recruitment.actions.sending import SEND_TASK, lock_submission, record_payment, send_waiting
 from recruitment.errors import CannotPay
@@ -131,6 +132,9 @@ def ask_again(*, payment: Payment, by: User | None, now: datetime) -> Payment:
 
     Raises :class:`CannotPay` for one that was not refused, or that has been asked for again already.
     """
+    visit = Visit.objects.filter(submission=payment.submission_id).first()
+    if visit:
+        lock_person(visit.enrollment_id)  # before the submission, as everywhere: a rejection locks them, too
     submission = lock_submission(payment.submission)
     payment = Payment.objects.get(pk=payment.pk)
     if not can_be_asked_again([payment]):

@@ -34,8 +34,8 @@ def abilities(endpoint: str = "") -> Abilities:
             _("From ten people on the same HIT on, the fee on each reward is 40 % instead of 20 %."),
             _("A HIT for fewer than ten people can never be widened to ten or more."),
             _(
-                "What somebody accepted and did not hand in is known for your own HITs alone: it is shown to "
-                "nobody, so people who left work are those who opened it here and were never listed there."
+                "What somebody accepted and did not hand in is known for your own HITs alone, and only where "
+                "notifications are set up: without them nobody who left work is kept out of later HITs."
             ),
             _("What nobody decides about is approved by itself, and can then not be rejected any more."),
         ),

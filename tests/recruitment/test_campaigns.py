@@ -59,6 +59,7 @@ def move(act: Any, campaign: Campaign, platform: Any) -> Campaign:
         ({"stories_per_visit": 501}, "for 1 to 500 stories"),
         ({"currency": "EUR"}, "reward them in that"),
         ({"countries": ("usa",)}, "no country code"),
+        ({"countries": ("US",) * 31}, "at most 30 countries"),
         ({"approved_percent": 98}, "a number of approved pieces"),
         ({"seats": 1_000_001}, "offers at most 1000000 pieces"),
         ({"seats": 32_768, "seats_per_posting": 32_768}, "has at most 32767 places"),

@@ -171,7 +171,11 @@ def test_a_rejection_comes_after_the_chance_to_return_the_work(double: ProlificD
     study = lab.publish()
     stays, leaves = double.join(), double.join()
     kept, returned = lab.hand_in(study, stays), lab.hand_in(study, leaves)
-    for wrong in ({"reason": "Too short", "category": "LOW_EFFORT"}, {"reason": REASON, "category": "NOPE"}):
+    wrongs: list[dict[str, Any]] = [
+        {"reason": "Too short", "category": "LOW_EFFORT"},
+        {"reason": REASON, "category": "NOPE"},
+    ]
+    for wrong in wrongs:
         with pytest.raises(Refused):
             lab.prolific.reject(kept, person=stays, **wrong)
     words: dict[str, Any] = {"reason": REASON, "category": "LOW_EFFORT"}
