@@ -21,7 +21,6 @@ from dashboard import overview
 from dashboard.figures import kept
 from dashboard.pages.quality import story_address
 from publishing.baseline.drawing import can_be_drawn_from
-from publishing.baseline.results import has_accuracy
 from publishing.models import Deposit, Release
 from publishing.views import release_list
 from qualification.queries import tested
@@ -121,9 +120,6 @@ def _actions(study: Study, user: User, rights: frozenset[Right]) -> list[dict[st
             }
             for move, label in possible
         ]
-    if study.state != Study.State.DRAFT and not has_accuracy(study):
-        filters_url = reverse("dashboard:filters", args=[study.slug])
-        buttons.append({"label": _("Compare filters"), "url": filters_url})
     buttons += _baseline_links(study, user, rights)
     if Right.CHANGE in rights:
         imports = reverse("dashboard:import_stories", args=[study.slug])
