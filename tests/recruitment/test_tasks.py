@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from django.utils import timezone
 
 from annotation.models import WorkSession
 from recruitment import actions, tasks
+from recruitment.actions import draining
 from recruitment.locks import PUT_UP, alone
 from recruitment.marketplace import NotConfigured
 from recruitment.models import Campaign, Payment
@@ -74,9 +77,15 @@ def test_many_payments_are_one_message_and_one_that_fails_keeps_no_other_waiting
     assert told == [("send_due", desk.campaign.pk)]
     tasks.sweep_campaigns()
     assert told[1:] == [("reconcile", desk.campaign.pk), ("send_due", desk.campaign.pk)]
+    double.faults.next = {"ApproveAssignment": [Fault.BEFORE] * 3}
+    with monkeypatch.context() as slow:
+        seconds = itertools.count(step=70)
+        slow.setattr(draining, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
+        more = actions.send_due(campaign=desk.campaign, marketplace=desk.marketplace)
+        assert (more, desk.charges()) == (False, []), "nobody answers: not queued again before the next sweep"
     double.faults.next = {"ApproveAssignment": [Fault.BEFORE]}
     assert not actions.send_due(campaign=desk.campaign, marketplace=desk.marketplace)
-    assert len(desk.charges()) == 3
+    assert len(desk.charges()) == 3, "what was not tried yet came first"
     (again,) = actions.due_payments(now=timezone.now())
     newer = actions.approve(submission=desk.hand_in(), by=None, now=timezone.now())
     assert list(actions.due_payments(now=timezone.now())) == [newer.pk, again], "what was tried comes behind"
