@@ -221,8 +221,8 @@ def to_send_again(study: Study) -> Counter[int]:
     )
     known = payments.filter(submission__annotator__erased_at=None)
     refused = known.filter(~Exists(newer), kind="approval", state="failed")
-    waiting = payments.filter(state__in=["requested", "sending"], next_try_at__isnull=False)
-    unsent = Q(state__in=["requested", "leaving"], next_try_at__isnull=False)
+    waiting = payments.filter(state__in=["requested", "sending"], waits_since__isnull=False)
+    unsent = Q(state__in=["requested", "leaving"], waits_since__isnull=False)
     grants = study.grants.filter(unsent | Q(state="failed", kind="qualified"))
     found: Counter[int] = Counter()
     for rows in (

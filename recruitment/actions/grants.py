@@ -149,7 +149,7 @@ def due_grants(*, now: datetime) -> QuerySet[Grant, int]:
 @transaction.atomic
 def ask_again(*, campaign: Campaign, now: datetime) -> int:
     """Send what waits for better times, and what was refused to those who passed; returns how many."""
-    waiting = Grant.objects.filter(campaign=campaign, state__in=WAITING, next_try_at__isnull=False)
+    waiting = Grant.objects.filter(campaign=campaign, state__in=WAITING, waits_since__isnull=False)
     refused = Grant.objects.filter(campaign=campaign, state=State.FAILED, kind=Kind.QUALIFIED)
     found = [*waiting.values_list("pk", flat=True), *refused.values_list("pk", flat=True)]
     waiting.update(next_try_at=None, waits_since=None)

@@ -130,7 +130,7 @@ def due_payments(*, now: datetime) -> QuerySet[Payment, int]:
 def send_waiting(*, campaign: Campaign) -> int:
     """Send what waits for better times at once, because somebody has mended the account; returns how many."""
     waiting = Payment.objects.filter(
-        submission__campaign=campaign, state__in=UNSETTLED, next_try_at__isnull=False
+        submission__campaign=campaign, state__in=UNSETTLED, waits_since__isnull=False
     )
     found = list(waiting.values_list("pk", flat=True))
     Payment.objects.filter(pk__in=found, state__in=UNSETTLED).update(next_try_at=None, waits_since=None)

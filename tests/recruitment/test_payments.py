@@ -215,6 +215,26 @@ def test_what_is_wrong_with_the_account_waits_and_is_asked_for_less_and_less_oft
 
 
 @pytest.mark.django_db
+def test_a_wait_that_is_known_is_asked_about_now_and_then(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rejection, now = reject(desk.hand_in()), timezone.now()
+
+    def has_days(*_asked: Any, since: Any, **_more: Any) -> None:
+        assert since == rejection.requested_at
+        raise Unreachable("has three days", maybe_done=False, not_before=now + timedelta(days=3))
+
+    monkeypatch.setattr(desk.marketplace, "reject", has_days)
+    with pytest.raises(Unreachable):
+        desk.send(rejection, now=now)
+    rejection.refresh_from_db()
+    assert rejection.next_try_at == now + sending.LONGEST_PAUSE
+    assert actions.ask_again_for_all(campaign=desk.campaign, by=None, now=now) == 0, "the account is well"
+    withdrawn = actions.withdraw_rejection(payment=rejection, by=None, now=now)
+    assert withdrawn.state == State.WITHDRAWN
+
+
+@pytest.mark.django_db
 def test_credentials_that_are_not_accepted_settle_nothing(desk: Desk) -> None:
     work = desk.hand_in()
     approval = approve(work)
