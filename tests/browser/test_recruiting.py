@@ -79,7 +79,12 @@ def test_a_researcher_recruits_decides_and_pays(
     page.goto(reverse("dashboard:campaign", args=["main", 1]))
     assert_good(window)
     window.button("Top up 6 pieces of work").click()
-    expect(page.get_by_text("6 pieces of work are topped up.")).to_be_visible()
+    expect(page.get_by_text("6 pieces of work are being topped up.")).to_be_visible()
+    expect(page.get_by_text("0.25 USD each: 0 of 6 pieces of work")).to_be_visible()
+    assert_good(window)
+    for order in actions.open_orders():
+        actions.write_payments(order_id=order)
+    expect(page.get_by_role("heading", name="Being written down")).to_have_count(0)  # by itself
 
     window.link("Each piece of work: approve, reject, bonus").click()
     assert_good(window)
