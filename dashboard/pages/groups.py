@@ -14,7 +14,7 @@ from annotation.rights import Right, signed_in, study_page
 from dashboard.queries import enrollment_called
 from dashboard.recruiting.groups import memberships_of
 from recruitment import actions
-from recruitment.errors import RecruitmentError
+from recruitment.errors import CannotGrant, RecruitmentError
 
 
 @require_POST
@@ -26,9 +26,9 @@ def set_group(request: HttpRequest, study: Study, pseudonym: str) -> HttpRespons
         raise Http404("Nobody in this study has this pseudonym.")
     asked = (request.POST.get("platform", ""), request.POST.get("kind", ""))
     known = {(found.campaign.platform, found.kind.value): found for found in memberships_of(person)}
-    if asked not in known:
-        raise Http404("The person cannot be in this group.")
     try:
+        if asked not in known:
+            raise CannotGrant(_("There is no such group for this person any more. Nothing was changed."))
         actions.set_membership(
             campaign=known[asked].campaign,
             annotator=person.annotator,
