@@ -111,6 +111,7 @@ def test_every_reason_with_a_page_of_its_own_says_what_to_do() -> None:
         Reason.NOT_QUALIFIED_YET,
         Reason.FAILED,
         Reason.SESSION_DONE,
+        Reason.SESSION_SETTLED,
     }
     pages = [refusal_page(Refusal(reason)) for reason in set(Reason) - elsewhere]
     assert all(page.title and page.text and page.next for page in pages)
