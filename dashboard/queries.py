@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models import Count, OuterRef, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce
 
 from annotation import rules
-from annotation.models import Enrollment, Story, Study
+from annotation.models import Enrollment, Story, StoryImport, Study
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +33,14 @@ def enrollment_called(study: Study, pseudonym: str) -> Enrollment | None:
 
 
 def studies(found: QuerySet[Study]) -> QuerySet[Study]:
-    """Studies with their numbers of stories and people (``story_count``, ``people_count``)."""
-    stories = (
-        Story.objects.main().filter(study=OuterRef("pk")).order_by().values("study").annotate(n=Count("pk"))
+    """Studies with their numbers of stories and people (``story_count``, ``people_count``).
+
+    Stories are those that imports added: they stay for ever, and counting a million takes a while.
+    """
+    added = StoryImport.objects.filter(
+        study=OuterRef("pk"), role=Story.Role.MAIN, state=StoryImport.State.IMPORTED
     )
+    stories = added.order_by().values("study").annotate(n=Sum("stories_added"))
     people = (
         Enrollment.objects.filter(study=OuterRef("pk")).order_by().values("study").annotate(n=Count("pk"))
     )

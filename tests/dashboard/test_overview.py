@@ -14,8 +14,8 @@ from django.utils import timezone
 
 from accounts.actions import ensure_researcher
 from annotation import actions
-from annotation.models import Assignment, Study
-from dashboard import overview
+from annotation.models import Assignment, Story, Study
+from dashboard import overview, queries
 from dashboard.figures import work
 from tests import builders
 
@@ -186,3 +186,13 @@ def test_a_study_of_questions_for_people_has_no_filters(boss: Client) -> None:
     assert "/studies/questions/filters/" in boss.get("/studies/questions/").content.decode()
     Study.objects.filter(pk=study.pk).update(protocol_name="multiple-choice")
     assert "/studies/questions/filters/" not in boss.get("/studies/questions/").content.decode()
+
+
+def test_the_list_says_how_many_stories_each_study_has() -> None:
+    study = builders.make_study("counted", stories=3, qualification=2)
+    builders.import_rows(study, [builders.story_row(700)])
+    builders.make_study("empty", opened=False, stories=0)
+    found = queries.studies(Study.objects.all())
+    counts = {one.slug: one.story_count for one in found}
+    assert counts == {"counted": Story.objects.main().filter(study=study).count(), "empty": 0}
+    assert counts["counted"] == 4
