@@ -149,8 +149,12 @@ def _shown(release: Release) -> dict[str, Any]:
 
 
 def _standing(release: Release, **numbered: int) -> dict[str, Any] | None:
-    """The newest release of the study that stands and is so numbered, as pages show it."""
-    found = Release.objects.standing().filter(study=release.study_id, **numbered)
+    """The newest release of the study that stands and is so numbered, as pages show it.
+
+    Of the same filter: one that keeps stories by another rule is no substitute.
+    """
+    alike = Release.objects.standing().filter(study=release.study_id, filter_name=release.filter_name)
+    found = alike.filter(**numbered)
     newest = found.select_related("study", "withdrawal").order_by("-number").first()
     return _shown(newest) if newest else None
 

@@ -29,6 +29,7 @@ MARKED = re.compile(rf"(?<!\w)(?:_|[np]?gettext)\((?:{LITERAL}(?:, count)?(?:, )
 PLACEHOLDER = re.compile(r"%\([a-z_]+\)s|%%")
 ALIKE = {
     "Filter",
+    "{words} ({name})",
     "Tests",
     "Bytes.",
     "Person",

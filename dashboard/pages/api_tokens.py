@@ -52,7 +52,7 @@ class TokenForm(forms.Form):
     scopes = forms.MultipleChoiceField(
         label=gettext_lazy("What it is for"),
         choices=[
-            (scope.value, format_lazy("{words} ({name})", words=scope.label, name=scope.value))
+            (scope.value, format_lazy(gettext_lazy("{words} ({name})"), words=scope.label, name=scope.value))
             for scope in ApiToken.Scope
         ],
         help_text=gettext_lazy("It never opens more than you may do yourself at that moment."),
