@@ -156,7 +156,7 @@ def hand_in_review(*, review: ExpertReview, by: User | None, now: datetime) -> E
     review.handed_in_at = now
     review.save(update_fields=["handed_in_at"])
     _record(round, Event.Type.EXPERT_DONE, str(review.expert), by=by, now=now)
-    if not round.reviews.filter(handed_in_at=None, dismissed_at=None).exists():
+    if not _is_waiting(round):
         _lay_open(round, by=by, now=now)
     return review
 
@@ -176,6 +176,10 @@ def close_gathering(*, round: Round, by: User | None, now: datetime) -> Round:
         _dismiss(round, review, by=by, now=now)
     _lay_open(round, by=by, now=now)
     return round
+
+
+def _is_waiting(round: Round) -> bool:
+    return round.reviews.filter(handed_in_at=None, dismissed_at=None).exists()
 
 
 def _lay_open(round: Round, *, by: User | None, now: datetime) -> None:

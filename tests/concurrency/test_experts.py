@@ -68,7 +68,7 @@ def test_control_without_locks_no_expert_sees_the_others_and_nobody_lays_open(
 ) -> None:
     reviews = [answered(review) for review in ask(round, "ada", "ben", "cleo")]
     without_locks(monkeypatch)
-    together(monkeypatch, experts, "_record", 3)
+    together(monkeypatch, experts, "_is_waiting", 3)
 
     outcomes = race(*map(handing_in, reviews))
 

@@ -237,7 +237,8 @@ def test_a_researcher_puts_people_into_groups_and_takes_them_out_for_good() -> N
         )
         said = {"platform": "mturk", "kind": "qualified"}
         assert "Put them into this group" in client.get(person).content.decode()
-        assert client.post(change, said | {"kind": "none"}).status_code == 404
+        refused = client.post(change, said | {"kind": "none", "way": "in"}, follow=True)
+        assert "no such group for this person" in refused.content.decode()
         client.post(change, said | {"way": "in"})
         desk.send_grants()
         assert members(desk)["qualified"] == 1
