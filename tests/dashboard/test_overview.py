@@ -192,7 +192,7 @@ def test_the_list_says_how_many_stories_each_study_has() -> None:
     study = builders.make_study("counted", stories=3, qualification=2)
     builders.import_rows(study, [builders.story_row(700)])
     builders.make_study("empty", opened=False, stories=0)
-    found = queries.studies(Study.objects.all())
+    found: Any = queries.studies(Study.objects.all())
     counts = {one.slug: one.story_count for one in found}
     assert counts == {"counted": Story.objects.main().filter(study=study).count(), "empty": 0}
     assert counts["counted"] == 4
