@@ -115,8 +115,8 @@ def test_from_nothing_to_open_by_keyboard(
     press(window, page.locator("#main").get_by_role("link", name="Import stories").first)
     expect(window.heading).to_have_text("Import stories")
     chosen = page.get_by_label("File", exact=True)
-    reach(window, chosen)
-    with page.expect_file_chooser() as chooser:
+    with page.expect_file_chooser() as chooser:  # the page hears of it later than of a key pressed at once
+        reach(window, chosen)
         page.keyboard.press("Space")
     chooser.value.set_files(file)
     press(window, window.button("Check the file"))
