@@ -7,9 +7,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from annotation.rights import researchers_page, studies_of
+from annotation.rights import researchers_page, signed_in, studies_of
 from dashboard import queries
 from publishing.views import release_list
+from qualification.experts import waited_for
 
 
 @require_safe
@@ -21,6 +22,7 @@ def home(request: HttpRequest) -> HttpResponse:
 @require_safe
 @researchers_page
 def studies(request: HttpRequest) -> HttpResponse:
-    """The studies that the reader may look at."""
+    """The studies that the reader may look at, and what they are asked for in them."""
     found = queries.studies(studies_of(request.user))
-    return render(request, "dashboard/studies.html", {"studies": found})
+    context = {"studies": found, "asked": waited_for(signed_in(request))}
+    return render(request, "dashboard/studies.html", context)

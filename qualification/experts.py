@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from django.db.models import Count
 from django.utils.translation import gettext as _
 
 from accounts.models import User
@@ -36,6 +37,20 @@ class Agreement:
     alike: int
     questions: int
     mean: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What somebody has still to answer as an expert: a round, and how many of its stories they have."""
+
+    round: Round
+    stories: int
+    answered: int
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether only handing in is left. Answers to a story are saved all at once."""
+        return self.answered == self.stories
 
 
 def review_of(round: Round, reader: User) -> ExpertReview | None:
@@ -64,12 +79,17 @@ def why_undecided(round: Round) -> str:
     return ""
 
 
-def waited_for(study: Study, reader: User) -> list[ExpertReview]:
-    """The rounds of the study that the reader has still to answer as an expert."""
-    pending = ExpertReview.objects.filter(
-        round__study=study, expert=reader, handed_in_at=None, dismissed_at=None
+def waited_for(reader: User, *, study: Study | None = None) -> list[Asked]:
+    """The rounds that the reader has still to answer as an expert: of all studies, or of one. One query."""
+    pending = ExpertReview.objects.filter(expert=reader, handed_in_at=None, dismissed_at=None)
+    if study is not None:
+        pending = pending.filter(round__study=study)
+    counted = pending.annotate(
+        stories=Count("round__round_stories", distinct=True),
+        answered=Count("answers__round_story", distinct=True),
     )
-    return list(pending.select_related("round").order_by("round__number"))
+    ordered = counted.select_related("round__study").order_by("round__study__title", "round__number")
+    return [Asked(review.round, review.stories, review.answered) for review in ordered]
 
 
 def closed_texts(reader: User) -> frozenset[str]:

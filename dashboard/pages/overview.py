@@ -23,6 +23,7 @@ from dashboard.pages.quality import story_address
 from publishing.baseline.drawing import can_be_drawn_from
 from publishing.models import Deposit, Release
 from publishing.views import release_list
+from qualification.experts import waited_for
 from qualification.queries import tested
 
 MOVES = {"open": actions.open_study, "pause": actions.pause_study, "close": actions.close_study}
@@ -37,6 +38,7 @@ def study(request: HttpRequest, study: Study) -> HttpResponse:
         return render(request, "dashboard/_now.html", context)
     context |= {
         "blockers": actions.blockers(study) if study.state == Study.State.DRAFT else [],
+        "asked": waited_for(signed_in(request), study=study),
         "releases": release_list(study),
         "deposits": Deposit.objects.filter(release__study=study).select_related("release"),
         "unpublished": Release.objects.filter(study=study).exclude(state=Release.State.PUBLISHED),

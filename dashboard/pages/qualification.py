@@ -83,7 +83,7 @@ def qualification(request: HttpRequest, study: Study) -> HttpResponse:
     context = {
         "study": study,
         "rounds": [_shown(study, rates, is_closed=rates.round.pk in closed) for rates in rates_of(study)],
-        "reviews": waited_for(study, signed_in(request)),
+        "asked": waited_for(signed_in(request), study=study),
         "may_change": Right.CHANGE in rights_in(request.user, study),
         "no_test": why_no_test(study),
     }

@@ -7,10 +7,12 @@ from collections.abc import Mapping
 import pytest
 from django.test import Client
 from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import User
 from annotation import actions as annotation_actions
 from annotation.models import Membership, Story, Study
+from qualification import actions as qualification_actions
 from qualification.models import AnswerKey, ExpertAnswer, ExpertReview, KeyReason, Round
 from tests import builders
 
@@ -122,6 +124,44 @@ def test_nobody_sees_anything_before_all_have_handed_in(rosa: Client, study: Stu
     looker_on = member(study, "carl")
     assert looker_on.get(f"{HERE}1/key/").status_code == 403
     assert ada.post(f"{HERE}1/key/", key_form()).status_code == 403
+
+
+def test_experts_learn_where_they_land_what_they_are_asked_for(
+    rosa: Client, study: Study, round: Round, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    def asked() -> int:
+        with django_assert_max_num_queries(20) as seen:
+            ada.get("/studies/")
+        return len(seen.captured_queries)
+
+    ada, ben = member(study, "ada"), member(study, "ben")
+    landing = ("/studies/", "/studies/main/", HERE)
+    before = asked()
+    assert [page for page in landing if "You are asked" in text(ada, page)] == []
+
+    ask(rosa, "ada", "ben")
+    ada.post(f"{HERE}1/expert/1/", builders.ALL_YES)
+    for page in landing:
+        shown = text(ada, page)
+        assert "to answer the 2 stories of round 1; done so far: 1." in shown
+        assert f'href="{HERE}1/expert/"' in shown
+        assert "Answer them" in shown
+        assert "done so far: 0." in text(ben, page)
+    second = builders.make_study("second", stories=1, opened=False, qualification_required=True)
+    theirs = builders.make_round(second, [builders.story_row(90, prefix="test")])
+    user = User.objects.get(username="ada")
+    now = timezone.now()
+    annotation_actions.set_role(study=second, user=user, role=Membership.Role.REVIEWER, by=None, now=now)
+    qualification_actions.ask_experts(round=theirs, experts=[user], by=None, now=now)
+    assert text(ada, "/studies/").count("You are asked") == 2
+    assert "the 1 story of round 1" not in text(ada, "/studies/main/"), "another study's"
+    assert asked() == before, "no query per study"
+
+    ada.post(f"{HERE}1/expert/2/", builders.ALL_YES)
+    assert "Hand them in" in text(ada, "/studies/main/")
+    ada.post(f"{HERE}1/expert/", {})
+    assert "You are asked" not in text(ada, "/studies/main/")
+    assert text(ada, "/studies/").count("You are asked") == 1
 
 
 def test_an_expert_answers_the_form_that_annotators_see(rosa: Client, study: Study, round: Round) -> None:
