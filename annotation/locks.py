@@ -12,7 +12,8 @@ while a long file comes in.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from datetime import timedelta
 
 from django.db import connection
 from django.utils.translation import gettext as _
@@ -25,6 +26,8 @@ IMPORT = 0x746F6D63
 """The first half of the lock's key ("tomc"); the second is the import's id."""
 FILES = 0x746F6D64
 """The first half of the lock's key ("tomd"); the second is the study's id."""
+NOTICED_WITHIN = timedelta(seconds=2)
+"""After how long the database ends a session whose process is gone, in the middle of a statement too."""
 
 
 def share_answers(study_id: int) -> None:
@@ -41,8 +44,13 @@ def hold_answers(study_id: int) -> None:
 def alone(lock_class: int, number: int) -> Iterator[bool]:
     """Whether this session is now the only one at this row's work; it stays so until the block ends.
 
-    ``lock_class`` says what work, so that the locks of all rooms are never mistaken for one another.
+    ``lock_class`` says what work, so that the locks of all rooms are never mistaken for one another. A
+    session whose process was killed lets go within :data:`NOTICED_WITHIN`: without being asked to look, the
+    database would first finish the statement it is at, however long that takes.
     """
+    with connection.cursor() as cursor:
+        interval = f"{NOTICED_WITHIN.total_seconds():.0f}s"
+        cursor.execute("SELECT set_config('client_connection_check_interval', %s, false)", [interval])
     acquired = bool(_ask("SELECT pg_try_advisory_lock(%s, %s)", lock_class, number))
     try:
         yield acquired
@@ -62,11 +70,9 @@ def held(lock_class: int) -> set[int]:
         return {row[0] for row in cursor.fetchall()}
 
 
-@contextmanager
-def importing(story_import_id: int) -> Iterator[bool]:
+def importing(story_import_id: int) -> AbstractContextManager[bool]:
     """Whether this session is now the only one at this import; it stays so until the block ends."""
-    with alone(IMPORT, story_import_id) as acquired:
-        yield acquired
+    return alone(IMPORT, story_import_id)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import enum
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Concatenate, ParamSpec
 
@@ -105,14 +105,20 @@ def token_studies(token: ApiToken) -> QuerySet[Study]:
 
 def tokens_of(study: Study, *, now: datetime) -> QuerySet[ApiToken]:
     """The tokens that open this study now: those whose :func:`token_rights` let them look at it."""
-    owners = Q(owner__in=Membership.objects.filter(study=study).values("user"))
-    for permission in (CHANGE_ALL, LOOK_AT_ALL):
-        everywhere = User.objects.with_perm(permission, backend="django.contrib.auth.backends.ModelBackend")
-        owners |= Q(owner__in=everywhere.values("pk"))
+    owners = having(Membership.objects.filter(study=study), permissions=(CHANGE_ALL, LOOK_AT_ALL))
     bound = Q(study=None) | Q(study=study)
     return ApiToken.objects.filter(
-        bound, owners, owner__is_active=True, revoked_at=None, expires_at__gt=now
+        bound, owner__in=owners.values("pk"), revoked_at=None, expires_at__gt=now
     ).select_related("owner", "study")
+
+
+def having(memberships: QuerySet[Membership], *, permissions: Iterable[str]) -> QuerySet[User]:
+    """The active people of these memberships, and who has one of these permissions in all studies."""
+    may = Q(pk__in=memberships.values("user"))
+    for permission in permissions:
+        everywhere = User.objects.with_perm(permission, backend="django.contrib.auth.backends.ModelBackend")
+        may |= Q(pk__in=everywhere.values("pk"))
+    return User.objects.filter(may, is_active=True)
 
 
 def standing_of(invitation: Invitation, now: datetime) -> Invitation.Standing:

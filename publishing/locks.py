@@ -6,8 +6,7 @@ when the connection ends, also when its process was killed; no row has to be cle
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 from annotation.locks import alone, held
 
@@ -15,11 +14,9 @@ LOCK_CLASS = 0x746F6D61
 """The first half of the lock's key ("toma"), so that other advisory locks are never mistaken for ours."""
 
 
-@contextmanager
-def building(release_id: int) -> Iterator[bool]:
+def building(release_id: int) -> AbstractContextManager[bool]:
     """Whether this session is now the only builder of the release; it stays so until the block ends."""
-    with alone(LOCK_CLASS, release_id) as ours:
-        yield ours
+    return alone(LOCK_CLASS, release_id)
 
 
 def being_built() -> set[int]:

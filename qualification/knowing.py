@@ -11,11 +11,11 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Min, Q, QuerySet
+from django.db.models import Min, QuerySet
 
 from accounts.models import User
 from annotation.models import CheckKey, Event, Membership
-from annotation.rights import CHANGE_ALL, RIGHTS, Right
+from annotation.rights import CHANGE_ALL, RIGHTS, Right, having
 from qualification.models import ExpertReview, KeyReader, Round
 
 OPENING = (
@@ -26,7 +26,6 @@ OPENING = (
 )
 """The permissions that open keys, or answers graded by them, in all studies (also in the back office)."""
 MAY_CHANGE = frozenset(role for role, rights in RIGHTS.items() if Right.CHANGE in rights)
-_BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +39,7 @@ class _Telling:
 def readers_in(studies: Iterable[int]) -> QuerySet[User]:
     """Who can read the keys, and answers that are laid open, of one of these studies now."""
     members = Membership.objects.filter(study__in=list(studies), role__in=MAY_CHANGE)
-    may = Q(pk__in=members.values("user"))
-    for permission in OPENING:
-        may |= Q(pk__in=User.objects.with_perm(permission, backend=_BACKEND).values("pk"))
-    return User.objects.filter(may, is_active=True)
+    return having(members, permissions=OPENING)
 
 
 def who_knows(round: Round, people: Iterable[User]) -> list[User]:

@@ -9,8 +9,9 @@ from decimal import Decimal
 from django.db.models import Count, QuerySet
 
 from annotation.models import Enrollment, Study
-from annotation.rules import LONG_BREAK, estimated_pay
+from annotation.rules import estimated_pay
 from qualification.models import Attempt
+from qualification.rules import paid_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +35,6 @@ class Earnings:
         """Both together; None when nothing is paid."""
         parts = [part for part in (self.stories, self.test) if part is not None]
         return sum(parts, Decimal("0.00")) if parts else None
-
-
-def paid_time(took: timedelta, *, stories: int, passed: bool, pays_on_fail: bool) -> timedelta:
-    """How much of an attempt is paid: from starting it to handing it in, passed or not.
-
-    A failed one is not where the round says so. At most a long break per story is paid (75 minutes for
-    five), since a test left open over night is not a night of work.
-    """
-    return min(took, stories * LONG_BREAK) if passed or pays_on_fail else timedelta(0)
 
 
 def time_at_test(enrollment: Enrollment) -> TimeAtTest | None:

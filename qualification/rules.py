@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta
+
+from annotation.rules import LONG_BREAK
 
 LONGEST_REASON = 500
 """Characters of a reason in an answer key."""
@@ -39,3 +42,12 @@ def needs_reason(accepted: Collection[str], chosen: Mapping[str, int]) -> bool:
     """
     options = {option for option, count in chosen.items() if count}
     return bool(options) and (len(options) > 1 or set(accepted) != options)
+
+
+def paid_time(took: timedelta, *, stories: int, passed: bool, pays_on_fail: bool) -> timedelta:
+    """How much of an attempt is paid: from starting it to handing it in, passed or not.
+
+    A failed one is not where the round says so. At most a long break per story is paid (75 minutes for
+    five), since a test left open over night is not a night of work.
+    """
+    return min(took, stories * LONG_BREAK) if passed or pays_on_fail else timedelta(0)

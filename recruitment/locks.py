@@ -6,13 +6,9 @@ the database lets go of them when the worker is killed.
 
 from __future__ import annotations
 
-from annotation.locks import alone
-
 PUT_UP = 0x746F6D65
 """The first half of the lock's key ("tome"); the second is the campaign's id."""
 RECONCILE = 0x746F6D66
 """The first half of the lock's key ("tomf"); the second is the campaign's id."""
 SEND = 0x746F6D67
 """The first half of the lock's key ("tomg"); the second is the campaign's id."""
-
-__all__ = ["PUT_UP", "RECONCILE", "SEND", "alone"]

@@ -12,9 +12,10 @@ from celery import Task
 from django.utils import timezone
 
 from accounts.models import User
+from annotation.locks import alone
 from recruitment import actions
 from recruitment.errors import MailFailed, MailRefused
-from recruitment.locks import RECONCILE, alone
+from recruitment.locks import RECONCILE
 from recruitment.marketplace import NotConfigured, Unreachable
 from recruitment.models import Campaign
 from recruitment.platforms import marketplace_of

@@ -12,6 +12,7 @@ from rest_framework.exceptions import Throttled
 from rest_framework.response import Response
 
 from accounts import streams
+from annotation.downloads import EXPORTS
 from dashboard.api import inputs
 from dashboard.api.base import Scope, StudyView
 from dashboard.api.described import described
@@ -33,7 +34,7 @@ class Export(StudyView):
         return response
 
     def _limited(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
-        sent = streams.limited(pieces, "exports", f"token {self.token.pk}")
+        sent = streams.limited(pieces, EXPORTS, f"token {self.token.pk}")
         if sent is None:
             raise Throttled(
                 streams.TRY_AGAIN_SECONDS,

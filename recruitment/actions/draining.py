@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import time
 
+from annotation.locks import alone
 from recruitment.actions.grants import due_grants, send_grant
 from recruitment.actions.sending import due_payments, send_payment
 from recruitment.clock import database_now
-from recruitment.locks import SEND, alone
+from recruitment.locks import SEND
 from recruitment.marketplace import Marketplace, Unreachable
 from recruitment.models import Campaign, Grant, Payment
 

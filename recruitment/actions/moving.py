@@ -16,10 +16,11 @@ from django.utils.translation import gettext as _
 
 from accounts.models import PlatformIdentity, User
 from annotation import actions as annotation_actions
+from annotation.locks import alone
 from annotation.models import Event, Study
 from recruitment.campaigns import is_one_posting, offer_of, reference_of
 from recruitment.errors import CannotRecruit
-from recruitment.locks import PUT_UP, alone
+from recruitment.locks import PUT_UP
 from recruitment.marketplace import Group, Marketplace, MarketplaceError, PostingRequest, Refused, Unreachable
 from recruitment.models import Campaign, Posting
 from recruitment.queueing import now_or_never, soon

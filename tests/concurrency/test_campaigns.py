@@ -9,9 +9,10 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from annotation.locks import alone
 from recruitment import actions, tasks
 from recruitment.actions import moving
-from recruitment.locks import RECONCILE, alone
+from recruitment.locks import RECONCILE
 from recruitment.models import Campaign, Posting
 from tests import builders
 from tests.concurrency.racing import Overtaking, errors, race, together

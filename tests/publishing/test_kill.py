@@ -25,10 +25,10 @@ from tests.publishing.conftest import Worker, kill
 from tests.publishing.support import bulk_votes
 from tests.publishing.test_builder import FILES
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(900)]
 
 STORIES = 1500
-WAIT_SECONDS = 30.0
+WAIT_SECONDS = 120.0
 
 
 def appears(pattern: str) -> Callable[[Release], bool]:
@@ -146,7 +146,7 @@ def go_on(release: Release, point: str) -> None:
     """Run the command again: it finishes what was begun, and leaves nothing lying about."""
     if release.state != Release.State.PUBLISHED:
         out = StringIO()
-        call_command("publish_release", "killed", "--timeout", "60", stdout=out, stderr=StringIO())
+        call_command("publish_release", "killed", "--timeout", "240", stdout=out, stderr=StringIO())
         assert out.getvalue() == f"{release.directory}\n", point
     release.refresh_from_db()
     assert release.state == Release.State.PUBLISHED, point

@@ -12,10 +12,11 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from annotation.locks import alone
 from annotation.models import WorkSession
 from recruitment import actions, tasks
 from recruitment.actions import draining
-from recruitment.locks import PUT_UP, alone
+from recruitment.locks import PUT_UP
 from recruitment.marketplace import NotConfigured
 from recruitment.models import Campaign, Payment
 from tests import builders
