@@ -14,10 +14,11 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import User
 from annotation import actions
-from annotation.errors import AnnotationError
+from annotation.errors import AnnotationError, StudyNotReady
 from annotation.models import Study
 from annotation.rights import CHANGE_ALL, CREATE, Right, rights_in, signed_in, study_page
 from dashboard import overview
+from dashboard.checklist import Step, checklist
 from dashboard.figures import kept
 from dashboard.pages.quality import story_address
 from publishing.baseline.drawing import can_be_drawn_from
@@ -36,13 +37,15 @@ def study(request: HttpRequest, study: Study) -> HttpResponse:
     context = _now(request, study)
     if getattr(request, "htmx", False):
         return render(request, "dashboard/_now.html", context)
+    rights = rights_in(request.user, study)
     context |= {
-        "blockers": actions.blockers(study) if study.state == Study.State.DRAFT else [],
+        "missing": _missing(study),
+        "may_change": Right.CHANGE in rights,
         "asked": waited_for(signed_in(request), study=study),
         "releases": release_list(study),
         "deposits": Deposit.objects.filter(release__study=study).select_related("release"),
         "unpublished": Release.objects.filter(study=study).exclude(state=Release.State.PUBLISHED),
-        "actions": _actions(study, signed_in(request), rights_in(request.user, study)),
+        "actions": _actions(study, signed_in(request), rights),
     }
     return render(request, "dashboard/study.html", context)
 
@@ -96,9 +99,21 @@ def change_state(request: HttpRequest, study: Study, move: str) -> HttpResponse:
         raise Http404
     try:
         MOVES[move](study=study, by=signed_in(request), now=timezone.now())
+    except StudyNotReady:
+        messages.error(
+            request, _("The study cannot open yet. What is missing stands here, with the way to it.")
+        )
+        return redirect("dashboard:set_up", slug=study.slug)
     except AnnotationError as error:
         messages.error(request, str(error))
     return redirect("dashboard:study", slug=study.slug)
+
+
+def _missing(study: Study) -> list[Step]:
+    """What keeps a study from opening that has never been open."""
+    if study.state != Study.State.DRAFT:
+        return []
+    return [step for step in checklist(study) if step.is_missing]
 
 
 def _actions(study: Study, user: User, rights: frozenset[Right]) -> list[dict[str, Any]]:

@@ -11,7 +11,9 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.actions import ensure_researcher
+from accounts.models import User
 from annotation import actions
+from annotation.checks import CheckRules
 from annotation.models import ConsentText, Event, Membership, Study
 from annotation.models.stories import Story
 from dashboard.exporting import configuration_of
@@ -21,6 +23,7 @@ from tests.dashboard.test_creating import shown
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
 
 ADDRESS = "/studies/main/set-up/"
+CHECKS = "/studies/main/checks/"
 
 
 @pytest.fixture
@@ -55,6 +58,32 @@ def test_the_checklist_leads_from_nothing_to_open(boss: Client) -> None:
     assert "Open the study" in shown(boss.get(ADDRESS))
     boss.post("/studies/main/open/")
     assert Study.objects.get(pk=study.pk).state == Study.State.OPEN
+
+
+def test_the_overview_of_a_draft_leads_to_where_each_thing_is_mended(boss: Client) -> None:
+    settings = actions.StudySettings(title="T", contact="lab@university.example")
+    study = actions.create_study(slug="main", settings=settings, by=None, now=timezone.now())
+    actions.change_check_rules(study=study, rules=CheckRules(5), by=None, now=timezone.now())
+    page = boss.get("/studies/main/").content.decode()
+    for place in (f"{ADDRESS}#consent", f"{ADDRESS}#test", "/studies/main/stories/import/", CHECKS):
+        assert f'href="{place}"' in page.partition("Before this study can open")[2].partition("</ul>")[0]
+    assert "manage.py import_stories" not in page
+
+    opened = boss.post("/studies/main/open/", follow=True)
+    assert opened.redirect_chain == [(ADDRESS, 302)]
+    assert "The study cannot open yet" in shown(opened)
+    assert Study.objects.get(pk=study.pk).state == Study.State.DRAFT
+
+    reader = User.objects.create_user("rea", password=None)
+    actions.set_role(study=study, user=reader, role=Membership.Role.REVIEWER, by=None, now=timezone.now())
+    client = Client()
+    client.force_login(reader)
+    theirs = shown(client.get("/studies/main/"))
+    assert "Stories that people can judge" in theirs
+    assert "Import stories" not in theirs
+
+    builders.make_study("ready", opened=False)
+    assert "Before this study can open" not in shown(boss.get("/studies/ready/"))
 
 
 def test_our_test_is_not_chosen_while_a_file_comes_in(boss: Client) -> None:
