@@ -101,7 +101,7 @@ def change_state(request: HttpRequest, study: Study, move: str) -> HttpResponse:
         MOVES[move](study=study, by=signed_in(request), now=timezone.now())
     except StudyNotReady:
         messages.error(
-            request, _("The study cannot open yet. What is missing stands here, with the way to it.")
+            request, _("The study cannot open yet. Below is what is missing, and where to mend it.")
         )
         return redirect("dashboard:set_up", slug=study.slug)
     except AnnotationError as error:
