@@ -1,4 +1,4 @@
-"""The pages of a study, in the order in which its menu lists them."""
+"""The pages of a study, in the order in which its menu lists them: those used every day first."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ class Entry:
     """Whether there is such a page for this study."""
     below: tuple[str, ...] = ()
     """The pages that one comes to from it and that have no line of their own."""
+    is_rare: bool = False
+    """Whether it stands behind “More”: all in one row would not fit on a desk."""
 
 
 ENTRIES = (
@@ -39,24 +41,24 @@ ENTRIES = (
         below=("new_round", "round", "answer_key", "expert", "expert_story"),
     ),
     Entry("checks", _("Hidden checks"), below=("check",)),
-    Entry("members", _("Members")),
     Entry(
         "recruitment",
         _("Recruitment"),
         below=("new_campaign", "campaign", "change_campaign", "work", "payments", "differences"),
     ),
-    Entry("joining", _("Join link and codes"), below=("join_link",)),
     Entry("quality", _("Quality"), below=("person", "exclude")),
     Entry("review", _("Review"), below=("review_sample", "review_item")),
-    Entry("filters", _("Filters"), suits=lambda study: not has_accuracy(study)),
-    Entry("statement", _("Data statement")),
     Entry(
         "releases",
         _("Releases"),
         below=("publish", "compare_releases", "withdraw_release", "draw_baseline"),
     ),
     Entry("accuracy", _("Accuracy"), suits=has_accuracy),
-    Entry("log", _("Log"), Right.AUDIT),
+    Entry("members", _("Members"), is_rare=True),
+    Entry("joining", _("Join link and codes"), below=("join_link",), is_rare=True),
+    Entry("filters", _("Filters"), suits=lambda study: not has_accuracy(study), is_rare=True),
+    Entry("statement", _("Data statement"), is_rare=True),
+    Entry("log", _("Log"), Right.AUDIT, is_rare=True),
 )
 
 
@@ -72,6 +74,7 @@ def menu(request: HttpRequest, study: Study) -> list[dict[str, Any]]:
         {
             "label": entry.label,
             "url": reverse(f"dashboard:{entry.page}", args=[study.slug]),
+            "is_rare": entry.is_rare,
             "current": "page" if here == entry.page else "true" if here in entry.below else "",
         }
         for entry in ENTRIES

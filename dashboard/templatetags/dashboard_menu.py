@@ -16,5 +16,9 @@ register = template.Library()
 def study_menu(context: RequestContext) -> dict[str, Any]:
     """The menu for ``study`` as the reader of ``request`` sees it."""
     entries = menu(context["request"], context["study"])
-    here = next((entry["label"] for entry in entries if entry["current"]), None)
-    return {"entries": entries, "here": here}
+    here = next((entry for entry in entries if entry["current"]), None)
+    return {
+        "everyday": [entry for entry in entries if not entry["is_rare"]],
+        "rare": [entry for entry in entries if entry["is_rare"]],
+        "here": here,
+    }

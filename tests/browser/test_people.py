@@ -45,8 +45,7 @@ def test_a_colleague_comes_by_an_invitation(
     bob.page.get_by_role("button", name="Make an account and accept").click()
     bob.page.wait_for_url(f"**{reverse('dashboard:study', args=[study.slug])}")
 
-    if size == SIZES["phone"]:
-        bob.page.get_by_text("Pages of this study").click()
+    bob.page.locator(".menu summary:visible").click()
     bob.page.get_by_role("link", name="Log", exact=True).click()
     expect(bob.page.get_by_role("row", name="Invitation accepted")).to_be_visible()
     bob.page.get_by_text("Choose events").click()
