@@ -5,7 +5,7 @@
   const form = document.querySelector("[data-review]");
   if (!form) return;
   const reason = form.elements.reason;
-  const setting = form.querySelector("[data-keys]");
+  const setting = document.querySelector("[data-keys]");
   const keys = setting.querySelector("input");
   const show = () => document.documentElement.classList.toggle("no-keys", !keys.checked);
 

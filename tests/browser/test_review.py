@@ -46,6 +46,8 @@ def test_a_rejected_answer_and_an_excluded_person_free_slots_that_are_served_aga
     expect(window.heading).to_have_text("Answer 1 of 2")
     expect(window.page.get_by_label("Keyboard shortcuts")).to_be_visible()
     assert_good(window)
+    for button in window.page.locator("[data-review] button").all():
+        expect(button).to_be_in_viewport(ratio=1)
     press("3")
     expect(window.page.get_by_label("Reason")).to_be_focused()
     window.page.keyboard.type("1 glance only")
