@@ -70,7 +70,7 @@ def hand_in(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
         return redirect(page_url(request, "annotation:home"))
     way = ways_back.way_to_hand_in(visit, ending)
     if way and ending.is_work:
-        actions.send_to_hand_in(visit=visit, is_partial=ending == Ending.PARTIAL, now=now)
+        actions.send_to_hand_in(visit=visit, now=now)
     context: dict[str, Any] = {"visit": visit, "ending": ending.value, "way": way, "session": session}
     response = page(request, enrollment, "recruitment/hand_in.html", context)
     if way and way.fields:

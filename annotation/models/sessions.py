@@ -55,4 +55,9 @@ class WorkSession(models.Model):
     @property
     def takes_answers(self) -> bool:
         """Whether it is neither settled nor full, so that one more answer is part of what it asks for."""
-        return self.state == self.State.OPEN and self.stories_submitted < self.story_limit
+        return self.state == self.State.OPEN and not self.is_whole
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it has as many stories as it asks for; one that asks for none, of a test, always has."""
+        return self.stories_submitted >= self.story_limit

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
@@ -34,25 +35,11 @@ def grant(*, campaign: Campaign, annotator: Annotator, kind: Grant.Kind, now: da
     """
     if not _group(campaign, kind):
         return None
-    known, made = Grant.objects.get_or_create(
-        study=campaign.study,
-        platform=campaign.platform,
-        environment=campaign.environment,
-        annotator=annotator,
-        kind=kind,
-        defaults={"campaign": campaign, "requested_at": now},
-    )
+    known, made = _wanted(campaign, annotator, kind, now=now)
     back = Grant.objects.filter(pk=known.pk, state__in=[State.LEAVING, State.LEFT], by_hand=False)
     if kind == Kind.QUALIFIED and known.state in (State.LEAVING, State.LEFT):
         back = back.exclude(annotator__in=over(campaign.study).values("annotator"))
-    again = back.update(
-        state=State.REQUESTED,
-        campaign=campaign,
-        requested_at=now,
-        settled_at=None,
-        next_try_at=None,
-        waits_since=None,
-    )
+    again = back.update(campaign=campaign, **_anew(State.REQUESTED, now=now))
     if made or again:
         known.refresh_from_db()
         soon(SEND_TASK, known.campaign_id)
@@ -63,9 +50,7 @@ def grant(*, campaign: Campaign, annotator: Annotator, kind: Grant.Kind, now: da
 def take_back(*, wanted: Grant, now: datetime) -> bool:
     """Have the person taken out of the group again. Whether that is to be done."""
     standing = Grant.objects.filter(pk=wanted.pk).exclude(state__in=[State.LEAVING, State.LEFT])
-    taken = standing.update(
-        state=State.LEAVING, problem="", requested_at=now, settled_at=None, next_try_at=None, waits_since=None
-    )
+    taken = standing.update(**_anew(State.LEAVING, now=now))
     if taken:
         soon(SEND_TASK, wanted.campaign_id)
     return bool(taken)
@@ -81,23 +66,9 @@ def set_membership(
     """
     if not _group(campaign, kind):
         raise CannotGrant(_("This campaign has no such group on its platform."))
-    wanted, _made = Grant.objects.get_or_create(
-        study=campaign.study,
-        platform=campaign.platform,
-        environment=campaign.environment,
-        annotator=annotator,
-        kind=kind,
-        defaults={"campaign": campaign, "requested_at": now},
-    )
-    Grant.objects.filter(pk=wanted.pk).update(
-        state=State.REQUESTED if is_member else State.LEAVING,
-        by_hand=True,
-        problem="",
-        requested_at=now,
-        settled_at=None,
-        next_try_at=None,
-        waits_since=None,
-    )
+    wanted, _made = _wanted(campaign, annotator, kind, now=now)
+    state = State.REQUESTED if is_member else State.LEAVING
+    Grant.objects.filter(pk=wanted.pk).update(by_hand=True, **_anew(state, now=now))
     annotation_actions.record_event(
         study=campaign.study,
         type=Event.Type.PLATFORM_SYNCED,
@@ -153,10 +124,40 @@ def ask_again(*, campaign: Campaign, now: datetime) -> int:
     refused = Grant.objects.filter(campaign=campaign, state=State.FAILED, kind=Kind.QUALIFIED)
     found = [*waiting.values_list("pk", flat=True), *refused.values_list("pk", flat=True)]
     waiting.update(next_try_at=None, waits_since=None)
-    refused.update(state=State.REQUESTED, problem="", requested_at=now, settled_at=None)
+    refused.update(**_anew(State.REQUESTED, now=now))
     if found:
         soon(SEND_TASK, campaign.pk)
     return len(found)
+
+
+def grants_of(campaign: Campaign, annotator_id: int, kind: Grant.Kind) -> QuerySet[Grant]:
+    """The grant of a person to the study's group of this kind, made by whichever campaign of the platform."""
+    return Grant.objects.filter(**_only(campaign, annotator_id, kind))
+
+
+def _only(campaign: Campaign, annotator_id: int, kind: Grant.Kind) -> dict[str, Any]:
+    """What there is one grant for."""
+    return {
+        "study": campaign.study,
+        "platform": campaign.platform,
+        "environment": campaign.environment,
+        "annotator_id": annotator_id,
+        "kind": kind,
+    }
+
+
+def _wanted(
+    campaign: Campaign, annotator: Annotator, kind: Grant.Kind, *, now: datetime
+) -> tuple[Grant, bool]:
+    """The grant, and whether it has just been made."""
+    new = {"campaign": campaign, "requested_at": now}
+    return Grant.objects.get_or_create(**_only(campaign, annotator.pk, kind), defaults=new)
+
+
+def _anew(state: Grant.State, *, now: datetime) -> dict[str, Any]:
+    """The fields of a grant that is wanted from now on: to be sent at once, whatever was tried before."""
+    fresh = {"problem": "", "settled_at": None, "next_try_at": None, "waits_since": None}
+    return fresh | {"state": state, "requested_at": now}
 
 
 def _due(now: datetime) -> QuerySet[Grant]:

@@ -10,12 +10,12 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 
 from accounts.models import User
 from annotation import actions as annotation_actions
 from annotation.sql import lock_person
-from recruitment.actions.grants import grant, take_back
+from recruitment.actions.grants import grant, grants_of, take_back
 from recruitment.actions.payments import approve
 from recruitment.actions.sending import lock_submission
 from recruitment.marketplace import Status
@@ -103,7 +103,7 @@ def take_step(
         return True
     assert visit is not None
     assert visit.session is not None
-    session = visit.session
+    session, person = visit.session, visit.enrollment
     if step == Step.CONFIRM:
         if submission and submission.status in queries.HANDED_IN:  # the platform names the person
             annotation_actions.know_person(session=session)
@@ -113,22 +113,12 @@ def take_step(
         reason = REJECTED if is_rejected else NOT_HANDED_IN
         return annotation_actions.doubt_session(session=session, reason=reason, by=by, now=now)
     if step == Step.REVOKE_INCOMPLETE:
-        given = _grants(visit, campaign, Grant.Kind.INCOMPLETE).filter(by_hand=False).first()
+        given = grants_of(campaign, person.annotator_id, Grant.Kind.INCOMPLETE).filter(by_hand=False).first()
         return given is not None and take_back(wanted=given, now=now)
     kind = Grant.Kind.QUALIFIED if step == Step.GRANT_QUALIFIED else Grant.Kind.INCOMPLETE
-    had = _grants(visit, campaign, kind).exists()
-    wanted = grant(campaign=campaign, annotator=visit.enrollment.annotator, kind=kind, now=now)
+    had = grants_of(campaign, person.annotator_id, kind).exists()
+    wanted = grant(campaign=campaign, annotator=person.annotator, kind=kind, now=now)
     return wanted is not None and not had
-
-
-def _grants(visit: Visit, campaign: Campaign, kind: Grant.Kind) -> QuerySet[Grant]:
-    return Grant.objects.filter(
-        study=campaign.study,
-        platform=campaign.platform,
-        environment=campaign.environment,
-        annotator=visit.enrollment.annotator_id,
-        kind=kind,
-    )
 
 
 def _flag(

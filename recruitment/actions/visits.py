@@ -59,15 +59,9 @@ def note_refused_visit(*, study: Study, problem: Problem, campaign_number: int, 
 
 
 @transaction.atomic
-def send_to_hand_in(*, visit: Visit, is_partial: bool = False, now: datetime) -> None:
-    """Remember when the person was first sent to hand the work in, and whether it is whole.
-
-    ``is_partial``: it has fewer stories than were asked for. Who does the rest after all hands in the whole.
-    """
-    this = Visit.objects.filter(pk=visit.pk)
-    this.filter(handed_in_at=None).update(handed_in_at=now, is_partial=is_partial)
-    if not is_partial:
-        this.filter(is_partial=True).update(is_partial=False)
+def send_to_hand_in(*, visit: Visit, now: datetime) -> None:
+    """Remember when the person was first sent to hand the work in."""
+    Visit.objects.filter(pk=visit.pk, handed_in_at=None).update(handed_in_at=now)
 
 
 def _posting(campaign: Campaign, arrival: Arrival) -> Posting:

@@ -117,9 +117,6 @@ class Visit(models.Model):
     handed_in_at = models.DateTimeField(
         null=True, blank=True, help_text=_("When the person was first sent to hand it in.")
     )
-    is_partial = models.BooleanField(
-        default=False, help_text=_("Was sent to hand in fewer stories than asked for.")
-    )
     decided_by_hand = models.BooleanField(
         default=False,
         db_default=False,

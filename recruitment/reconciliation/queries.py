@@ -88,8 +88,8 @@ def visits_to_settle(campaign: Campaign, posting: Posting) -> list[int]:
             payments_elsewhere=None,
             differences=None,
         )
-        is_whole = Q(session__story_limit__gt=0, session__stories_submitted__gte=F("session__story_limit"))
-        visits = visits.exclude(is_whole & Q(session__state=WorkSession.State.CONFIRMED) & Exists(waits))
+        confirmed = Q(session__state=WorkSession.State.CONFIRMED, session__story_limit__gt=0)
+        visits = visits.exclude(whole("session") & confirmed & Exists(waits))
     return list(visits.values_list("pk", flat=True))
 
 
@@ -115,13 +115,18 @@ def answered_differences(campaign: Campaign) -> QuerySet[Difference]:
     )
 
 
+def whole(session: str) -> Q:
+    """Work with as many stories as were asked for (``WorkSession.is_whole``); ``session``: the way to it."""
+    return Q(**{f"{session}__stories_submitted__gte": F(f"{session}__story_limit")})
+
+
 def here(visit: Visit) -> Here:
     """A visit as the plan looks at it. It must carry its session and enrollment."""
     session, person = visit.session, visit.enrollment
     assert session is not None
     is_test = session.story_limit == 0
     tested = person.state in TESTED
-    finished = tested if is_test else session.stories_submitted >= session.story_limit
+    finished = tested if is_test else session.is_whole
     return Here(
         session=session.state,
         receipt=visit.receipt,
@@ -177,7 +182,7 @@ class Median(Aggregate):
 
 def hourly_pay_of(campaign: Campaign) -> HourlyPay | None:
     """What the campaign has paid by the hour: from coming to handing in, of confirmed work done in full."""
-    confirmed = campaign.visits.filter(session__state=WorkSession.State.CONFIRMED, is_partial=False)
+    confirmed = campaign.visits.filter(whole("session"), session__state=WorkSession.State.CONFIRMED)
     times = confirmed.filter(handed_in_at__isnull=False)
     took = times.annotate(took=F("handed_in_at") - F("arrived_at"))
     found = took.aggregate(number=Count("pk"), median=Median("took", output_field=DurationField()))
@@ -193,7 +198,7 @@ def to_top_up(campaign: Campaign) -> QuerySet[Submission]:
     topped = Payment.objects.filter(submission=OuterRef("pk"), kind=Payment.Kind.TOP_UP).exclude(
         state=Payment.State.FAILED
     )
-    confirmed = Q(visit__session__state=WorkSession.State.CONFIRMED, visit__is_partial=False)
+    confirmed = Q(visit__session__state=WorkSession.State.CONFIRMED) & whole("visit__session")
     approved = Submission.objects.filter(confirmed, campaign=campaign, status=Submission.Status.APPROVED)
     return approved.filter(~Exists(topped)).order_by("pk")
 
@@ -201,6 +206,5 @@ def to_top_up(campaign: Campaign) -> QuerySet[Submission]:
 def to_approve(campaign: Campaign) -> QuerySet[Submission]:
     """Work of confirmed visits that was handed in in full and that nobody has decided, or paid otherwise."""
     confirmed = Q(visit__session__state=WorkSession.State.CONFIRMED, status=Submission.Status.SUBMITTED)
-    is_whole = Q(visit__session__stories_submitted__gte=F("visit__session__story_limit"))
-    work = Submission.objects.filter(confirmed, is_whole, campaign=campaign)
+    work = Submission.objects.filter(confirmed, whole("visit__session"), campaign=campaign)
     return work.filter(~Exists(decided_about(OuterRef("pk")))).order_by("pk")

@@ -79,10 +79,11 @@ class Desk:
         }
         self.double.crowd.submit(list(fields.items()))
 
-    def hand_in(self, *, confirmed: bool = True, minutes: int = 0) -> Submission:
-        """Somebody does the work and hands it in; ``confirmed``: and it has been compared, not yet paid."""
+    def hand_in(self, *, whole: bool = True, confirmed: bool = True, minutes: int = 0) -> Submission:
+        """Somebody does the work, if ``whole``, and hands it in; ``confirmed``: it has been compared too."""
         visit = self.come()
-        self.answer(visit)
+        if whole:
+            self.answer(visit)
         actions.send_to_hand_in(visit=visit, now=visit.arrived_at + timedelta(minutes=minutes))
         self.submit(visit)
         listed = self.marketplace.one_work(visit.hit_assignment)

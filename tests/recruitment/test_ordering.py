@@ -15,7 +15,7 @@ from annotation.models import Event
 from recruitment import actions, tasks
 from recruitment.actions import ordering, sending
 from recruitment.errors import CannotPay
-from recruitment.models import Payment, PaymentOrder, Submission, Visit
+from recruitment.models import Payment, PaymentOrder, Submission
 from tests import builders
 from tests.concurrency.racing import errors, race, slowly, together, without_locks
 from tests.doubles.mturk.server import MTurkDouble
@@ -57,8 +57,7 @@ def test_what_is_missing_to_the_hourly_rate_is_paid_once(desk: Desk) -> None:
     for _person in range(5):
         work = desk.hand_in(minutes=2)
         desk.send(approve(work))
-    little = desk.hand_in(minutes=2)
-    Visit.objects.filter(submission=little).update(is_partial=True)
+    little = desk.hand_in(whole=False, minutes=2)
     unproven = desk.hand_in(confirmed=False)
     for unlike in (little, unproven):
         desk.send(approve(unlike))

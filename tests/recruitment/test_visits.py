@@ -268,7 +268,9 @@ def test_less_than_the_whole_work_is_handed_in_to_a_researcher(campaign: Campaig
         assert "a researcher decides what is paid" in said(browser)
         assert "You are paid once" not in said(browser)
     assert forms(browser)[0][0] == f"{SUBMIT_TO}/mturk/externalSubmit"
-    assert newest_visit().is_partial
+    session = newest_visit().session
+    assert session is not None
+    assert not session.is_whole
 
 
 def test_work_that_can_go_on_is_not_handed_in_unfinished(campaign: Campaign) -> None:
