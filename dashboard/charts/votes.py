@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import accumulate, chain, pairwise
 from typing import Any
 
 from django.utils.formats import date_format
@@ -14,6 +16,8 @@ from dashboard.figures.forecast import hour_of
 
 MOST_HOURS = 72
 """With more hours than these, votes are counted by day."""
+MOST_PAUSES = 200
+"""Stretches of hours without votes through which the line of all votes is drawn flat."""
 FARTHEST = 3
 """Times the time to the expected finish that the chart looks ahead."""
 
@@ -120,8 +124,8 @@ def progress(
         title=_("Votes so far, and where this leads"),
         finding=_promise(finish, counted, wanted),
         how=_(
-            "Counted votes and the number wanted (the line across); the forecast assumes that people go on "
-            "as they did, and its band holds nine of ten draws. Times are UTC."
+            "Counted votes, flat while none came in, and the number wanted (the line across); the forecast "
+            "assumes that people go on as they did, and its band holds nine of ten draws. Times are UTC."
         ),
         columns=columns,
         rows=[*rows, *ahead],
@@ -153,19 +157,28 @@ def _counts(hourly: Mapping[int, int], hours: int) -> dict[int, int]:
 
 
 def _seen(hourly: Mapping[int, int], now: datetime) -> list[Row]:
-    """All votes until the end of each span, from none at the beginning of the first to all at ``now``."""
-    hours = _step(hourly)
-    counts = _counts(hourly, hours)
-    points, total = [(_at(min(counts) * hours), 0)], 0
-    for span, count in counts.items():
-        total += count
-        points.append((min(_at((span + 1) * hours), now), total))
-    if points[-1][0] < now:
-        points.append((now, total))
+    """All votes at each turn of the line, from none to all at ``now``.
+
+    It turns at the ends of the spans that votes came in, and where a pause begins and ends, so that it is
+    flat through a pause; of more than :data:`MOST_PAUSES`, through the longest.
+    """
+    hours = sorted(hour for hour, count in hourly.items() if count)
+    totals = list(accumulate((hourly[hour] for hour in hours), initial=0))
+    step = _step(hourly)
+    turns = {hours[0], hours[-1] + 1, *((hour // step + 1) * step for hour in hours), *_pauses(hours)}
+    points = {min(_at(turn), now): totals[bisect_left(hours, turn)] for turn in sorted(turns)}
+    points[now] = totals[-1]
     return [
         {"at": _written(at), "kind": _("counted"), "votes": count, "low": None, "high": None}
-        for at, count in points
+        for at, count in points.items()
     ]
+
+
+def _pauses(hours: Sequence[int]) -> Iterator[int]:
+    """The first hours of the longest stretches without votes, and the first ones after them."""
+    pauses = [(last + 1, following) for last, following in pairwise(hours) if following > last + 1]
+    pauses.sort(key=lambda pause: pause[0] - pause[1])
+    return chain.from_iterable(pauses[:MOST_PAUSES])
 
 
 def _ahead(finish: Mapping[str, Any], *, counted: int, wanted: int, now: datetime) -> list[Row]:

@@ -96,6 +96,35 @@ def test_progress_runs_from_nothing_to_what_is_wanted_within_its_band() -> None:
     assert len(ahead) == 4, "now, the earliest, the expected and the latest finish"
 
 
+@pytest.mark.parametrize("days", [1, 5], ids=["by hour", "by day"])
+def test_progress_is_flat_while_nothing_comes_in(days: int) -> None:
+    """Also within a day, of many days: two hours' work each morning is no slope over the whole day."""
+    hourly = {HOUR + 24 * day + hour: 10 for day in range(days) for hour in (-3, -2, 0)}
+    now = NOW + timedelta(days=days - 1, hours=6)
+    chart = votes.progress(hourly, {"none": forecast.DONE}, wanted=30 * days, now=now)
+    assert chart is not None
+    line = {datetime.fromisoformat(found["at"]): found["votes"] for found in chart.rows}
+    assert list(line) == sorted(line)
+    for day in range(days):
+        noon = datetime(2026, 5, 4, 12, tzinfo=UTC) + timedelta(days=day)
+        turns = [(-3, 0), (-1, 20), (0, 20), (1, 30)]
+        assert [line[noon + timedelta(hours=hour)] for hour, _votes in turns] == [
+            30 * day + seen for _hour, seen in turns
+        ]
+    assert line[now] == 30 * days
+
+
+def test_the_line_of_all_votes_has_a_bounded_number_of_turns() -> None:
+    hourly = {HOUR + 3 * work: 1 for work in range(1000)} | {HOUR + 5000: 1}
+    now = NOW + timedelta(hours=5001)
+    chart = votes.progress(hourly, {"none": forecast.DONE}, wanted=1001, now=now)
+    assert chart is not None
+    line = {found["at"]: found["votes"] for found in chart.rows}
+    assert len(line) <= 2 * votes.MOST_PAUSES + 3000 / 24 + 5
+    last = datetime(2026, 5, 4, 12, tzinfo=UTC) + timedelta(hours=3 * 999 + 1)
+    assert line[f"{last:%Y-%m-%dT%H:%M:%SZ}"] == 1000, "flat through the longest pause"
+
+
 def test_a_forecast_that_may_never_come_true_looks_a_bounded_way_ahead() -> None:
     expected = NOW + timedelta(hours=10)
     finish = {"finish": expected, "earliest": NOW + timedelta(hours=5), "latest": None}
