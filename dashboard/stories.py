@@ -6,13 +6,15 @@ one of the page before. A filter looks at so many stories from there and says so
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.db import models
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
+from django.utils.translation import gettext_lazy
 
 from annotation import rules
 from annotation.models import (
@@ -43,6 +45,18 @@ JUDGED = 300
 COUNTED = 2_000
 """Stories of which one page counts the votes when it looks for those that lack some."""
 ANY = "any"
+SPLIT = "split"
+"""Looked for like a verdict: complete stories over which people are split by one vote."""
+
+
+class Expert(models.TextChoices):
+    """Stories by what an expert has decided about them; the newest decision stands."""
+
+    VALID = "valid", gettext_lazy("valid")
+    INVALID = "invalid", gettext_lazy("not valid")
+    AGAINST = "against", gettext_lazy("against the filter")
+    NOBODY = "nobody", gettext_lazy("not decided")
+
 
 Ballots = dict[int, dict[int, list[tuple[Choice, bool]]]]
 """Per story and counted vote: its choices, and whether each counts against the story."""
@@ -58,12 +72,23 @@ class Search:
     lint: str = ""
     """A code, or ``any``."""
     verdict: str = ""
-    """An outcome (``publishing.filters.Outcome``) under the all-agree rule, of the votes so far."""
+    """An outcome (``publishing.filters.Outcome``) under the all-agree rule, of the votes so far; or ``split``."""
+    expert: str = ""
+    """One of :class:`Expert`."""
 
     @property
     def filters(self) -> bool:
         """Whether stories are passed over."""
-        return bool(self.scenario or self.lint or self.verdict)
+        return bool(self.scenario or self.lint or self.verdict or self.expert)
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether stories fit by their votes, which are looked at one story after the other."""
+        return self.verdict in (Outcome.KEPT, Outcome.DROPPED, SPLIT) or self.expert == Expert.AGAINST
+
+
+OVERRULED = ((Outcome.KEPT, Adjudication.Verdict.INVALID), (Outcome.DROPPED, Adjudication.Verdict.VALID))
+"""Verdicts and decisions that say the opposite of each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +99,22 @@ class ListedStory:
     votes: int
     verdict: Verdict
     findings: int
+    is_split: bool = False
+    expert: str = ""
+    """What the newest decision of an expert says; empty when there is none."""
+
+    @property
+    def is_overruled(self) -> bool:
+        """Whether an expert has decided against the filter."""
+        return (self.verdict.outcome, self.expert) in OVERRULED
+
+    def fits(self, search: Search) -> bool:
+        """Whether its votes are such as are looked for."""
+        if search.expert == Expert.AGAINST and not self.is_overruled:
+            return False
+        if search.verdict == SPLIT:
+            return self.is_split
+        return not search.verdict or self.verdict.outcome == search.verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +135,14 @@ def story_page(study: Study, search: Search, *, size: int = PAGE) -> StoryPage:
     stories = stories.filter(story_id__gt=search.after) if search.after else stories
     stories = stories.filter(story_id__gte=search.start) if search.start else stories
     stories = stories.defer("harmfulness_predicted", "unethicality_predicted", "content")
+    stories = _decided(study, stories, search.expert)
     window = _window(search)
     end = _end_of(stories, window) if window else ""
     fitting = _fitting(study, stories.filter(story_id__lte=end) if end else stories, search)
-    is_judged = search.verdict in (Outcome.KEPT, Outcome.DROPPED)
-    found = list(fitting if is_judged else fitting[: size + 1])
-    rows = _listed(study, found)
-    if is_judged:
-        rows = [row for row in rows if row.verdict.outcome == search.verdict]
+    found = list(fitting if search.is_judged else fitting[: size + 1])
+    rows = listed(study, found)
+    if search.is_judged:
+        rows = [row for row in rows if row.fits(search)]
     if len(rows) > size:
         return StoryPage(rows[:size], rows[size - 1].story.story_id)
     return StoryPage(rows, end, window if end else 0)
@@ -109,9 +150,28 @@ def story_page(study: Study, search: Search, *, size: int = PAGE) -> StoryPage:
 
 def _window(search: Search) -> int:
     """How many stories a page looks through; 0: none is passed over."""
+    if search.is_judged:
+        return JUDGED
     if search.verdict:
-        return COUNTED if search.verdict == Outcome.INCOMPLETE else JUDGED
+        return COUNTED
     return LOOKED_AT if search.filters else 0
+
+
+def _decided(study: Study, stories: QuerySet[Story], expert: str) -> QuerySet[Story]:
+    """Those about which an expert has decided so: few, so they are looked up before any window is laid."""
+    if expert == Expert.NOBODY:
+        return stories.filter(~Exists(Adjudication.objects.filter(story=OuterRef("pk"))))
+    if not expert:
+        return stories
+    standing = standing_decisions(study)
+    standing = standing if expert == Expert.AGAINST else standing.filter(verdict=expert)
+    return stories.filter(pk__in=standing.values("story"))
+
+
+def standing_decisions(study: Study) -> QuerySet[Adjudication]:
+    """The newest decision about each story of the study about which an expert has decided."""
+    newer = Adjudication.objects.filter(story=OuterRef("story"), pk__gt=OuterRef("pk"))
+    return Adjudication.objects.filter(~Exists(newer), story__study=study)
 
 
 def _end_of(stories: QuerySet[Story], window: int) -> str:
@@ -137,15 +197,25 @@ def _fitting(study: Study, stories: QuerySet[Story], search: Search) -> QuerySet
     return stories
 
 
-def _listed(study: Study, stories: list[Story]) -> list[ListedStory]:
+def listed(study: Study, stories: Sequence[Story]) -> list[ListedStory]:
+    """The stories with what the list says of each; a constant number of queries."""
     numbers = [story.pk for story in stories]
     cast = ballots(numbers)
     findings: dict[int, int] = defaultdict(int)
     for found in LintFinding.objects.filter(story__in=numbers).values_list("story_id", flat=True):
         findings[found] += 1
+    decisions = standing_decisions(study).filter(story__in=numbers).values_list("story", "verdict")
+    expert: dict[int, str] = dict(decisions)
     rule = FILTERS[DEFAULT_FILTER]
     return [
-        ListedStory(story, len(cast[story.pk]), judge(study, rule, cast[story.pk]), findings[story.pk])
+        ListedStory(
+            story,
+            len(cast[story.pk]),
+            judge(study, rule, cast[story.pk]),
+            findings[story.pk],
+            is_split(cast[story.pk], study.votes_per_story),
+            expert.get(story.pk, ""),
+        )
         for story in stories
     ]
 
@@ -181,13 +251,32 @@ def judge(study: Study, rule: StoryFilter, votes: dict[int, list[tuple[Choice, b
     )
 
 
+def is_split(votes: dict[int, list[tuple[Choice, bool]]], votes_per_story: int) -> bool:
+    """Whether a story has all its votes and, on some question, one vote decided which side has more.
+
+    With three votes: two against one; with four: two against two. One vote is split over nothing.
+    """
+    if len(votes) < max(votes_per_story, 2):
+        return False
+    objecting = Counter(
+        question
+        for given in votes.values()
+        for question in {choice.question for choice, counts in given if counts}
+    )
+    return any(abs(2 * against - len(votes)) <= 1 for against in objecting.values())
+
+
 def about(study: Study, story: Story) -> dict[str, Any]:
-    """Everything about one story, for its page; a constant number of queries."""
+    """Everything about one story, for its page; a constant number of queries.
+
+    Verdicts, votes and what comes of them are of main stories; others have none.
+    """
     protocol = study.protocol
     given = Assignment.objects.filter(story=story, story__role=Story.Role.MAIN)
     assignments = list(given.select_related("enrollment").order_by("served_at", "pk"))
     votes = _votes(assignments, story, study)
-    cast = ballots([story.pk])[story.pk]
+    is_main = story.role == Story.Role.MAIN
+    cast = ballots([story.pk])[story.pk] if is_main else {}  # answers to a check are no votes on it
     exclusions = list(
         VoteExclusion.objects.filter(enrollment__in=[a.enrollment_id for a in assignments])
         .filter(Q(assignment=None) | Q(assignment__in=assignments))
@@ -204,7 +293,7 @@ def about(study: Study, story: Story) -> dict[str, Any]:
         "verdicts": [
             {"title": rule.shown(study.votes_per_story)[0], "verdict": judge(study, rule, cast),
              "is_default": rule.name == DEFAULT_FILTER}
-            for rule in FILTERS.values()
+            for rule in FILTERS.values() if is_main
         ],
         "reasons": _reasons(study, cast),
         "living": sum(assignment.state in LIVING for assignment in assignments),

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 from pytest_django.fixtures import DjangoAssertNumQueries
 
@@ -187,3 +188,31 @@ def test_the_page_of_a_story_costs_the_same_however_many_voted(
     for story_id in (ids(study, verdict="kept")[0], ids(study, verdict="incomplete")[-1]):
         with django_assert_max_num_queries(QUERIES_OF_A_STORY):
             researcher.get(f"/studies/main/stories/{story_id}/")
+
+
+@pytest.mark.parametrize("role", Story.Role)
+def test_a_story_of_every_role_has_a_page_however_many_answered_it(
+    researcher: Client, study: Study, role: Story.Role
+) -> None:
+    """More people answer a check than a main story may have votes; none of that is a vote on it."""
+    if role == Story.Role.CHECK:
+        builders.import_rows(study, [builders.story_row(n) for n in range(20, 40)])
+        builders.add_checks(study, count=1, every=5)
+        for person in builders.qualified(study, 5):
+            builders.work_through(person, 5, on_checks=builders.answers(q1="no"))
+    elif role == Story.Role.QUALIFICATION:
+        builders.make_round(study)
+    story = Story.objects.filter(study=study, role=role).order_by("story_id")[0]
+
+    response = researcher.get(f"/studies/main/stories/{story.story_id}/")
+
+    page = response.content.decode()
+    is_main = role == Story.Role.MAIN
+    assert response.status_code == 200
+    assert bool(response.context["verdicts"]) == ("Verdict so far" in page) == is_main
+    assert ("Decide as an expert" in page) == is_main
+    assert ("A hidden check:" in page) == (reverse("dashboard:check", args=["main", story.pk]) in page)
+    assert ("A hidden check:" in page) == (role == Story.Role.CHECK)
+    if role == Story.Role.CHECK:
+        assert story.assignments.filter(state="submitted").count() == 5
+        assert not response.context["reasons"]
