@@ -20,7 +20,7 @@ from annotation.rights import CHANGE_ALL, CREATE, Right, rights_in, signed_in, s
 from dashboard import overview
 from dashboard.checklist import Step, checklist
 from dashboard.figures import kept
-from dashboard.pages.quality import story_address
+from dashboard.pages.person import story_address
 from publishing.baseline.drawing import can_be_drawn_from
 from publishing.models import Deposit, Release
 from publishing.views import release_list
