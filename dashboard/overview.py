@@ -1,4 +1,4 @@
-"""What the overview of a study shows now. Reads of people, leases and the log; never of all votes."""
+"""What the overview of a study shows now. Reads of people, leases and newest votes; never of all."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from annotation import rules
 from annotation.checks import checks_among
-from annotation.models import Assignment, Enrollment, Event, Study
+from annotation.models import Assignment, Enrollment, Story, Study, Vote
 from dashboard.queries import Share
 from qualification.queries import Tested
 from recruitment.models import Visit
@@ -56,14 +56,13 @@ def people_of(study: Study, people: Tested) -> list[Share]:
     return [Share(label, value, value / invited if invited else 0.0) for label, value in steps]
 
 
-def answers_in_the_last_hour(study: Study, *, now: datetime) -> int:
-    """How many answers came, counted or not; a changed answer came when it was first given.
+def votes_in_the_last_hour(study: Study, *, now: datetime) -> int:
+    """How many votes on main stories came, counted or not; a changed one came when it was first given.
 
-    The log has one event for each, with an index by time.
+    Votes have an index by time.
     """
-    return Event.objects.filter(
-        study=study, type=Event.Type.VOTE_SUBMITTED, at__gt=now - timedelta(hours=1)
-    ).count()
+    came = Vote.objects.filter(submitted_at__gt=now - timedelta(hours=1), revision=1)
+    return came.filter(assignment__enrollment__study=study, assignment__story__role=Story.Role.MAIN).count()
 
 
 def leases_of(study: Study, *, now: datetime) -> dict[str, Any]:

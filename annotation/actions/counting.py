@@ -32,8 +32,9 @@ def stop(*, assignments: QuerySet[Assignment], become: Assignment.State) -> int:
 def again(*, assignments: QuerySet[Assignment]) -> tuple[int, int]:
     """Give answers without a slot one again where their story has it free; the others are surplus.
 
-    An answer of a visit that its platform does not confirm stays out. Returns how many hold a slot now,
-    and how many are surplus because somebody else had filled theirs.
+    An answer of a visit that its platform does not confirm stays out. Returns how many hold a slot now
+    (an answer to a hidden check never does), and how many are surplus because somebody else had filled
+    theirs.
     """
     stories = lock_stories(assignments)
     taken: dict[int, set[int]] = defaultdict(set)
@@ -46,7 +47,7 @@ def again(*, assignments: QuerySet[Assignment]) -> tuple[int, int]:
     full = [story for story in settled if story is not None]
     Assignment.objects.bulk_update(found, ["state", "slot"], batch_size=AT_ONCE)
     Story.objects.filter(pk__in=full).update(has_free_slot=False)
-    holding = sum(assignment.state in COUNTING for assignment in found)
+    holding = sum(assignment.state in COUNTING and assignment.slot is not None for assignment in found)
     return holding, sum(assignment.state == State.DISPLACED for assignment in found)
 
 

@@ -35,7 +35,7 @@ class Readmission:
 
     exclusion: VoteExclusion
     counting: int
-    """Votes that count again."""
+    """Votes on main stories that count again."""
     displaced: int
     """Votes whose slot somebody else had filled: surplus from now on."""
 

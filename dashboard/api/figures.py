@@ -37,7 +37,7 @@ class ProgressView(StudyView):
             "underway": underway,
             "state": self.study.state,
             "people": overview.people_counts(self.study, tested(self.study)),
-            "answers_in_the_last_hour": overview.answers_in_the_last_hour(self.study, now=now),
+            "answers_in_the_last_hour": overview.votes_in_the_last_hour(self.study, now=now),
             "stories_held": holding.count(),
             "verdicts": document["verdicts"] if document else None,
             "votes": document["votes"] if document else None,

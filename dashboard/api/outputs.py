@@ -157,11 +157,16 @@ class Verdicts(serializers.Serializer):
 
 
 class VoteCounts(serializers.Serializer):
-    """Votes on main stories."""
+    """Votes on main stories; those to hidden checks are in none of these."""
 
     counted = serializers.IntegerField()
     wanted = serializers.IntegerField()
-    surplus = serializers.IntegerField()
+    surplus = serializers.IntegerField(
+        help_text="That never count: they came too late, or their slot was filled while they were excluded."
+    )
+    excluded = serializers.IntegerField(
+        help_text="That a colleague took out. They may count again while their slot is free."
+    )
 
 
 class Finish(serializers.Serializer):
@@ -207,7 +212,9 @@ class Progress(FiguresState):
 
     state = serializers.ChoiceField(choices=Study.State.choices)
     people = People()
-    answers_in_the_last_hour = serializers.IntegerField()
+    answers_in_the_last_hour = serializers.IntegerField(
+        help_text="Votes on main stories, counted or not; without answers to hidden checks."
+    )
     stories_held = serializers.IntegerField(help_text="That people have open now.")
     verdicts = Verdicts(allow_null=True)
     votes = VoteCounts(allow_null=True)

@@ -44,7 +44,7 @@ def make(study_id: int, *, now: datetime) -> Figures:
             document, people = figures(study, stories, now=now)
             add_checks(study, people)
             document["lint"] = _lint(study)
-            document["votes"]["surplus"] = _surplus(study)
+            document["votes"] |= _not_counted(study)
             document["checks"] = {"answered": _answered_checks(study), "usable": usable_checks(study)}
     except TooManyVotes as error:
         failure = str(error)
@@ -159,11 +159,20 @@ def _lint(study: Study) -> dict[str, int]:
     return {row["lint_findings__code"]: row["stories"] for row in found}
 
 
-def _surplus(study: Study) -> int:
-    """Votes on main stories that do not count, now or ever; one that was changed is one."""
-    given = Vote.objects.of_study(study).filter(revision=1)
-    out = Q(assignment__state__in=[Assignment.State.EXCLUDED, Assignment.State.DISPLACED])
-    return given.filter(out | ~Q(surplus_reason=SurplusReason.NONE)).count()
+def _not_counted(study: Study) -> dict[str, int]:
+    """Votes on main stories that do not count; one that was changed is one.
+
+    ``surplus``: they never will, for their slot is somebody else's. ``excluded``: a colleague took them out,
+    and may let them count again.
+    """
+    excluded = Q(assignment__state=Assignment.State.EXCLUDED)
+    displaced = Q(assignment__state=Assignment.State.DISPLACED)
+    surplus = ~excluded & (displaced | ~Q(surplus_reason=SurplusReason.NONE))
+    return (
+        Vote.objects.of_study(study)
+        .filter(excluded | surplus, revision=1)
+        .aggregate(surplus=Count("pk", filter=surplus), excluded=Count("pk", filter=excluded))
+    )
 
 
 def _answered_checks(study: Study) -> int:

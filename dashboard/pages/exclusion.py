@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 from annotation import actions
 from annotation.actions.exclusions import LONGEST_REASON, standing_exclusion
 from annotation.errors import AnnotationError
-from annotation.models import Assignment, Enrollment, Study
+from annotation.models import Assignment, Enrollment, Story, Study
 from annotation.rights import Right, signed_in, study_page
 from dashboard.queries import enrollment_called
 
@@ -27,15 +27,15 @@ def exclude(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
         raise Http404("Nobody in this study has this pseudonym.")
     if request.method == "POST":
         return _decide(request, person, pseudonym)
-    answered = Assignment.objects.filter(enrollment=person)
+    votes = Assignment.objects.filter(enrollment=person, story__role=Story.Role.MAIN)
     context = {
         "study": study,
         "person": person,
         "pseudonym": pseudonym,
         "standing": standing_exclusion(person),
         "earlier": person.vote_exclusions.of_people().exclude(lifted_at=None).order_by("-pk"),
-        "counting": answered.filter(state=Assignment.State.SUBMITTED).count(),
-        "excluded": answered.filter(state=Assignment.State.EXCLUDED).count(),
+        "counting": votes.filter(state=Assignment.State.SUBMITTED).count(),
+        "excluded": votes.filter(state=Assignment.State.EXCLUDED).count(),
         "told": _(
             "We have stopped collecting answers from you in this study. What you gave is kept and credited. "
             "If you have a question about this, please write to us."

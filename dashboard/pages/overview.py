@@ -78,7 +78,7 @@ def _now(request: HttpRequest, study: Study) -> dict[str, Any]:
         "tested": people,
         "people": shares,
         "nobody_invited": not shares[0].value,
-        "per_hour": overview.answers_in_the_last_hour(study, now=now),
+        "per_hour": overview.votes_in_the_last_hour(study, now=now),
         "leases": leases,
         "may_release": Right.CHANGE in rights_in(request.user, study),
     }

@@ -161,16 +161,19 @@ def test_a_story_is_released_by_a_button(study: Study, boss: Client) -> None:
     assert "Nobody holds this story any more" in words(boss.post(address, follow=True).content)
 
 
-def test_answers_of_the_last_hour_are_counted_once(study: Study) -> None:
-    now = timezone.now()
-    assert overview.answers_in_the_last_hour(study, now=now) == 0
+def test_votes_of_the_last_hour_are_counted_once_and_answers_to_checks_are_none() -> None:
+    study, now = builders.make_study("checked", stories=6), timezone.now()
+    assert overview.votes_in_the_last_hour(study, now=now) == 0
     person = builders.qualified(study)[0]
     given = builders.vote(person, now=now).vote
     actions.change_vote(
         assignment_id=given.assignment_id, enrollment=person, submitted=builders.answers(q1="no"), now=now
     )
-    assert overview.answers_in_the_last_hour(study, now=now + timedelta(minutes=59)) == 1
-    assert overview.answers_in_the_last_hour(study, now=now + timedelta(minutes=61)) == 0
+    builders.add_checks(study, 1)
+    (person,) = builders.qualified(study)
+    assert [story.role for story in builders.work_through(person, 5, now=now)].count("check") == 1
+    assert overview.votes_in_the_last_hour(study, now=now + timedelta(minutes=59)) == 1 + 4
+    assert overview.votes_in_the_last_hour(study, now=now + timedelta(minutes=61)) == 0
 
 
 def test_many_leases_are_cut_and_it_says_so(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:

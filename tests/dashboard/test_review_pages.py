@@ -164,3 +164,19 @@ def test_somebody_is_excluded_and_readmitted_on_their_page(researcher: Client, p
         "displaced",
     }
     assert researcher.get("/studies/main/people/annotator-0/exclude/").status_code == 404
+
+
+def test_answers_to_checks_are_no_votes_that_an_exclusion_takes_out(researcher: Client) -> None:
+    study = builders.make_study("checked", stories=5)
+    builders.add_checks(study, 1)
+    (other,) = builders.qualified(study)
+    met = builders.work_through(other, 5)
+    assert [story.role for story in met].count("check") == 1
+    researcher.force_login(ensure_researcher(username="boss", password="a long enough password"))
+    here = f"/studies/checked/people/{pseudonym(other)}/exclude/"
+    assert "4 votes stop counting" in text(researcher, here)
+    researcher.post(here, {"do": "exclude", "reason": "answers at random", "told": "Thank you."})
+    assert "4 votes do not count" in text(researcher, here)
+    done = researcher.post(here, {"do": "readmit", "reason": "a mistake"}, follow=True).content.decode()
+    assert "4 votes count again" in done
+    assert set(Assignment.objects.filter(enrollment=other).values_list("state", flat=True)) == {"submitted"}

@@ -208,7 +208,7 @@ def test_figures_are_those_of_the_pages_and_a_release_is_made_once(monkeypatch: 
     assert progress["verdicts"] == {
         "stories": 2, "kept": 2, "dropped": 0, "incomplete": 0, "dropped_by_question": {},
     }  # fmt: skip
-    assert progress["votes"] == {"counted": 2, "wanted": 2, "surplus": 0}
+    assert progress["votes"] == {"counted": 2, "wanted": 2, "surplus": 0, "excluded": 0}
     assert progress["people"]["active"] == 1
     statistics = program.get("studies/main/statistics/").json()
     assert statistics["statistics"]["stories"]["kept"] == 2

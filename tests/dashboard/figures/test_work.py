@@ -57,7 +57,7 @@ def test_only_counted_votes_are_looked_at_and_only_complete_stories_compared() -
         "incomplete": 1,
         "dropped_by_question": {"q1": 2, "q2": 2, "q3": 2, "q4": 2},
     }
-    assert document["votes"] == {"counted": 11, "wanted": 12, "surplus": 1}
+    assert document["votes"] == {"counted": 11, "wanted": 12, "surplus": 1, "excluded": 0}
     keeps = {row["name"]: row["kept"] for row in document["filters"]["filters"]}
     assert (keeps["all-agree"], keeps["two-of-three"], keeps["majority"]) == (1, 2, 2)
     people = kept.people(study)
@@ -131,17 +131,17 @@ def test_a_broker_that_takes_nothing_is_asked_again(
     assert sent == [[study.pk]]
 
 
-def test_votes_that_were_taken_out_are_surplus_to_the_count() -> None:
+def test_votes_that_were_taken_out_are_excluded_and_surplus_once_their_slot_is_filled() -> None:
     study = builders.make_study("figures", stories=1, votes_per_story=1)
     first, second = builders.qualified(study, 2)
     builders.vote(first)
     now = timezone.now()
     actions.exclude_annotator(enrollment=first, reason="random", told="Thank you.", by=None, now=now)
-    assert made(study)["votes"] == {"counted": 0, "wanted": 1, "surplus": 1}
+    assert made(study)["votes"] == {"counted": 0, "wanted": 1, "surplus": 0, "excluded": 1}
     builders.vote(second)
     readmission = actions.readmit_annotator(enrollment=first, reason="a mistake", by=None, now=now)
     assert readmission.displaced == 1
-    assert made(study)["votes"] == {"counted": 1, "wanted": 1, "surplus": 1}
+    assert made(study)["votes"] == {"counted": 1, "wanted": 1, "surplus": 1, "excluded": 0}
 
 
 def test_votes_that_break_the_rules_are_reported_and_not_counted() -> None:
@@ -159,6 +159,6 @@ def test_a_study_without_votes_or_stories_has_figures() -> None:
     assert document["seconds_per_vote"] is None
     assert document["finish"] == {"none": "done"}
     document = made(builders.make_study("fresh", stories=2))
-    assert document["votes"] == {"counted": 0, "wanted": 6, "surplus": 0}
+    assert document["votes"] == {"counted": 0, "wanted": 6, "surplus": 0, "excluded": 0}
     assert document["finish"] == {"none": "no_votes"}
     assert document["everybody"] == {"people": 0, "votes": 0, "median_seconds": None}
