@@ -198,6 +198,8 @@ class Abilities:
     """Characters of a reason for a rejection, at least."""
     longest_rejection: int = 2000
     """And at most."""
+    overturning_told: str = ""
+    """Until when and how a rejection can be overturned, in a sentence."""
     bonus_fee: Callable[[Decimal], Decimal] | None = None
     """What is taken on top of a bonus or top-up; None where the platform's account decides."""
     bonus_fee_told: str = ""
@@ -283,6 +285,9 @@ class Marketplace(Protocol):
 
         ``since``: when it was asked for, for a platform that gives people days to answer it.
         """
+
+    def overturn(self, hit_assignment: str, *, person: str) -> None:
+        """Pay the reward of work that was rejected, after all. What is approved already is left as it is."""
 
     def prepare_bonus(self, request: BonusRequest) -> str:
         """Make the bonus without paying it, where the platform pays in two steps; returns its id.

@@ -24,6 +24,7 @@ def abilities(endpoint: str = "") -> Abilities:
         lists_unfinished_work=False,
         needs_rejection_category=False,
         longest_rejection=1024,
+        overturning_told=_("Mechanical Turk overturns a rejection for 30 days after the work was handed in."),
         bonus_fee=bonus_fee,
         bonus_fee_told=_("Mechanical Turk takes a fifth on top, one cent at least."),
         returns_receipt=True,

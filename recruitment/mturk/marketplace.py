@@ -141,6 +141,9 @@ class MechanicalTurk:
     ) -> None:
         self._review.reject(hit_assignment, person=person, reason=reason)
 
+    def overturn(self, hit_assignment: str, *, person: str) -> None:
+        self._review.overturn(hit_assignment, person=person)
+
     def prepare_bonus(self, request: BonusRequest) -> str:
         return ""
 

@@ -84,6 +84,22 @@ class Review:
         feedback = {"RequesterFeedback": reason}
         self._decide("RejectAssignment", Status.REJECTED, hit_assignment, person, feedback)
 
+    def overturn(self, hit_assignment: str, *, person: str) -> None:
+        """Pay the reward of a piece of work that was rejected; for 30 days after it was handed in."""
+        if self._theirs(hit_assignment, person).status == Status.APPROVED:
+            return
+        try:
+            self._api.call("ApproveAssignment", AssignmentId=hit_assignment, OverrideRejection=True)
+        except Refused as error:
+            if error.code != errors.WRONG_ASSIGNMENT_STATE:
+                raise
+            if self._theirs(hit_assignment, person).status == Status.APPROVED:
+                return  # an earlier attempt did it, or somebody on the web site
+            raise Refused(
+                _("Mechanical Turk overturns a rejection only within 30 days of the handing in."),
+                code=errors.WRONG_ASSIGNMENT_STATE,
+            ) from error
+
     def _decide(
         self, operation: str, wanted: Status, hit_assignment: str, person: str, feedback: dict[str, str]
     ) -> None:
@@ -101,11 +117,7 @@ class Review:
 
     def _is_decided(self, wanted: Status, hit_assignment: str, person: str) -> bool:
         """Whether the work is decided as wanted; what cannot (or must not) be so raises."""
-        work = self.one(hit_assignment)
-        if work is None:
-            raise Unreachable(_("Mechanical Turk does not show this work, or not yet."))
-        if work.person != person:
-            raise Refused(_("This work was handed in by somebody else."), code="OtherWorker")
+        work = self._theirs(hit_assignment, person)
         if work.status not in (wanted, Status.SUBMITTED):
             message = (
                 _("This work was approved already.")
@@ -114,6 +126,15 @@ class Review:
             )
             raise Refused(message, code=errors.WRONG_ASSIGNMENT_STATE)
         return work.status == wanted
+
+    def _theirs(self, hit_assignment: str, person: str) -> Work:
+        """The work as it is shown now, if this person handed it in."""
+        work = self.one(hit_assignment)
+        if work is None:
+            raise Unreachable(_("Mechanical Turk does not show this work, or not yet."))
+        if work.person != person:
+            raise Refused(_("This work was handed in by somebody else."), code="OtherWorker")
+        return work
 
     def pay_bonus(self, request: BonusRequest) -> None:
         """Pay a bonus once, however often it is asked for and however late.

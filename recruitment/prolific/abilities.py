@@ -33,6 +33,9 @@ def abilities() -> Abilities:
         needs_rejection_category=True,
         rejection_categories=tuple((code, str(label)) for code, label in CATEGORIES.items()),
         shortest_rejection=SHORTEST_REJECTION,
+        overturning_told=_(
+            "Prolific may refuse to overturn it; then its own pages, or its support, are the way to do it."
+        ),
         bonus_fee_told=_("Prolific takes its fee on top."),
         returns_receipt=False,
         tells_bonus_reason=False,

@@ -246,6 +246,13 @@ class Platform:
         submission.rejection = (message, category)
         self.move(submission, "REJECTED")
 
+    def unreject(self, submission: Submission) -> None:
+        """It waits for a decision again. The reference names the action only: that is our reading of it."""
+        if submission.status != "REJECTED":
+            raise Refused(f"Submission {submission.id} is not rejected: {submission.status}.")
+        submission.rejection = None
+        self.move(submission, "AWAITING REVIEW")
+
     def finish(self, submission: Submission, code: str | None, actor: str = "participant") -> None:
         """The submission is handed in, with a code or none; what the code says happens a little later."""
         if submission.status != "ACTIVE":

@@ -65,6 +65,8 @@ def move_submission(platform: Platform, request: Request, submission_id: str) ->
     elif action == "REJECT":
         rules.check_rejection(request.body)
         platform.reject(submission, request.body["message"], request.body["rejection_category"])
+    elif action == "UNREJECT":
+        platform.unreject(submission)
     elif action == "COMPLETE":
         platform.finish(submission, request.body.get("completion_code"), actor="researcher")
     else:

@@ -218,6 +218,29 @@ def test_a_decision_is_about_one_person_and_falls_once(double: MTurkDouble, turk
     assert account.spent(double.world) == Decimal("0.30")
 
 
+def test_a_rejection_is_overturned_once_for_its_author_and_for_thirty_days(
+    double: MTurkDouble, turk: MechanicalTurk
+) -> None:
+    _, hit = posted(double, turk)
+    work, late = handed_in(double, hit), handed_in(double, hit)
+    for one in (work, late):
+        turk.reject(one.assignment_id, person=one.worker_id, reason="Empty.")
+    with pytest.raises(Refused) as other:
+        turk.overturn(work.assignment_id, person=late.worker_id)
+    assert other.value.code == "OtherWorker"
+    double.faults.next["ApproveAssignment"] = [Fault.DROPPED]
+    with pytest.raises(Unreachable):
+        turk.overturn(work.assignment_id, person=work.worker_id)
+    double.faults.longest_lag = 1
+    double.faults.next["GetAssignment"] = [Fault.STALE]  # still rejected, as it seems
+    for _ in range(2):
+        turk.overturn(work.assignment_id, person=work.worker_id)
+    double.world.clock.advance(timedelta(days=31))
+    with pytest.raises(Refused, match="within 30 days"):
+        turk.overturn(late.assignment_id, person=late.worker_id)
+    assert account.spent(double.world) == Decimal("0.30")
+
+
 def test_a_bonus_is_paid_once_through_lost_answers_and_lost_days(
     double: MTurkDouble, turk: MechanicalTurk
 ) -> None:

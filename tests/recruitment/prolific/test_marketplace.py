@@ -14,8 +14,9 @@ import pytest
 
 from recruitment.marketplace import Group, NotConfigured, NotEnoughMoney, Refused, Status, Unreachable
 from recruitment.prolific.arrivals import completion_url, read_claim
-from recruitment.prolific.marketplace import BONUS_WAIT, RETURN_WAIT, Prolific
-from tests.doubles.prolific import Fault, ProlificDouble
+from recruitment.prolific.marketplace import Prolific
+from recruitment.prolific.review import BONUS_WAIT, RETURN_WAIT
+from tests.doubles.prolific import Fault, ProlificDouble, rules
 from tests.doubles.prolific.tls import make_certificate
 from tests.recruitment.prolific.conftest import OFFER, REASON, Lab, posting_of
 
@@ -202,6 +203,48 @@ def test_a_rejection_comes_after_the_chance_to_return_the_work(double: ProlificD
         lab.prolific.reject(returned, person=leaves, **words)
     assert gone.value.code == "RETURNED"
     assert lab.platform.ledger == []
+
+
+def rejected(double: ProlificDouble, lab: Lab, submission: str, person: str) -> None:
+    """The submission is rejected: its author was asked to return it, and did not."""
+    words: dict[str, Any] = {"reason": REASON, "category": "LOW_EFFORT"}
+    with pytest.raises(Unreachable):
+        lab.prolific.reject(submission, person=person, **words)
+    double.platform.clock.advance(seconds=RETURN_WAIT.total_seconds() + 60)
+    lab.prolific.reject(submission, person=person, **words)
+    assert double.submission(submission).status == "REJECTED"
+
+
+def test_a_rejection_is_overturned_and_paid_once(double: ProlificDouble, lab: Lab) -> None:
+    person = double.join()
+    submission = lab.hand_in(lab.publish(), person)
+    rejected(double, lab, submission, person)
+    with pytest.raises(Refused):
+        lab.prolific.overturn(submission, person=double.join())
+    for _time in range(4):  # as often as the client tries
+        double.faults.order(Fault.FAILED_LATE, "POST", "/transition/$")
+    with pytest.raises(Unreachable):
+        lab.prolific.overturn(submission, person=person)
+    for _time in range(2):
+        lab.prolific.overturn(submission, person=person)
+    assert double.submission(submission).status == "APPROVED"
+    assert len(lab.paid("reward")) == 1
+
+
+def test_a_platform_that_does_not_overturn_leaves_the_rejection(
+    double: ProlificDouble, lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    person = double.join()
+    submission = lab.hand_in(lab.publish(), person)
+    rejected(double, lab, submission, person)
+
+    def refuse(_submission: Any) -> None:
+        raise rules.Refused("UNREJECT: not available for this submission.")
+
+    monkeypatch.setattr(double.platform, "unreject", refuse)
+    with pytest.raises(Refused, match="its own pages"):
+        lab.prolific.overturn(submission, person=person)
+    assert lab.paid("reward") == []
 
 
 @pytest.mark.parametrize("fault", [Fault.FAILED_LATE, Fault.DROPPED])

@@ -1,0 +1,181 @@
+"""Decisions about submissions on Prolific and the bonuses for them, each once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from recruitment.marketplace import BonusRequest, Refused, Status, Unreachable
+from recruitment.prolific import statuses
+from recruitment.prolific.abilities import CATEGORIES, SHORTEST_REJECTION
+from recruitment.prolific.client import ProlificClient
+from recruitment.prolific.money import amount_of, cents
+
+RETURN_WAIT = timedelta(days=3)
+"""So long somebody is given to return their work before it is rejected."""
+BONUS_WAIT = timedelta(days=1)
+"""So long a bonus that may have been paid is looked for: Prolific pays within minutes."""
+READS = 3
+"""Reads until something must show, since one may be answered with what was before."""
+
+
+class Review:
+    """The submissions of one workspace. ``now`` is the clock: people have days to return their work."""
+
+    def __init__(self, client: ProlificClient, now: Callable[[], datetime]) -> None:
+        self._client, self._now = client, now
+
+    def approve(self, submission_id: str, *, person: str) -> None:
+        """Pay the reward of a submission to the one who handed it in."""
+        self._decide(submission_id, person, Status.APPROVED, {"action": "APPROVE"})
+
+    def reject(
+        self, submission_id: str, *, person: str, reason: str, category: str, since: datetime | None
+    ) -> None:
+        """Ask the person to return the work first, as Prolific wants it; reject it if they do not.
+
+        Until then :class:`Unreachable` says that it is not done. They have their days from ``since`` at the
+        least: an earlier rejection may have asked them already, and been taken back. Raises
+        :class:`Refused` if they returned it, which settles it for both sides.
+        """
+        if len(reason) < SHORTEST_REJECTION or category not in CATEGORIES:
+            raise Refused(
+                _("Prolific wants a category and a reason of at least %s characters.") % SHORTEST_REJECTION,
+                code="REASON",
+            )
+        found = self._ours(submission_id, person)
+        if statuses.status_of(found["status"]) is Status.SUBMITTED:
+            asked_at = statuses.moment_of(found.get("return_requested"))
+            if asked_at is None:
+                self._ask_to_return(submission_id, reason)
+            asked = (asked_at or self._now(), since)
+            end = max(moment for moment in asked if moment) + RETURN_WAIT
+            if self._now() < end:
+                told = _("The person is asked to return the work, and has %s days before it is rejected.")
+                raise Unreachable(told % RETURN_WAIT.days, maybe_done=False, not_before=end)
+        body = {"action": "REJECT", "message": reason, "rejection_category": category}
+        self._decide(submission_id, person, Status.REJECTED, body)
+
+    def _ask_to_return(self, submission_id: str, reason: str) -> None:
+        """Not a rejection: whatever becomes of the request, that has certainly not happened."""
+        path = f"/submissions/{submission_id}/request-return/"
+        try:
+            self._client.post(path, {"request_return_reasons": [reason]}, repeatable=True)
+        except Unreachable as trouble:
+            trouble.maybe_done = False
+            raise
+
+    def _one(self, submission_id: str) -> dict[str, Any]:
+        found: dict[str, Any] = self._client.get(f"/submissions/{submission_id}/")
+        return found
+
+    def _ours(self, submission_id: str, person: str) -> dict[str, Any]:
+        """The submission, if it is this person's: else nothing may be decided about it."""
+        found = self._one(submission_id)
+        if found["participant"] != person:
+            raise Refused(_("On Prolific this work is somebody else’s."), code="OTHER_PERSON")
+        return found
+
+    def _decide(self, submission_id: str, person: str, wanted: Status, body: dict[str, str]) -> None:
+        """Decide about work that waits for it. Prolific takes the same decision twice, and no other then."""
+        status = statuses.status_of(self._ours(submission_id, person)["status"])
+        if status is wanted:
+            return
+        if status in (Status.ACTIVE, Status.UNKNOWN):
+            told = _("On Prolific this work does not wait for a decision yet.")
+            raise Unreachable(told, maybe_done=False)
+        if status is not Status.SUBMITTED:
+            raise Refused(
+                _("On Prolific this work is closed already: %s.") % status.value, code=status.value.upper()
+            )
+        try:
+            self._client.post(f"/submissions/{submission_id}/transition/", body, repeatable=True)
+        except Refused:
+            seen = (self._one(submission_id)["status"] for _read in range(READS))
+            if not any(statuses.status_of(said) is wanted for said in seen):
+                raise
+
+    def overturn(self, submission_id: str, *, person: str) -> None:
+        """Take a rejection back, and approve the submission. What is approved already is left as it is.
+
+        The reference names the action and not what follows from it, so the submission's status after it
+        decides. Raises :class:`Refused` if it is still rejected.
+        """
+        if statuses.status_of(self._ours(submission_id, person)["status"]) is Status.REJECTED:
+            self._take_rejection_back(submission_id)
+        try:
+            self.approve(submission_id, person=person)
+        except Refused as error:
+            if error.code != Status.REJECTED.value.upper():
+                raise
+            raise Unreachable(_("Prolific does not show yet that the rejection is overturned.")) from error
+
+    def _take_rejection_back(self, submission_id: str) -> None:
+        refusal: Refused | None = None
+        try:
+            self._client.post(
+                f"/submissions/{submission_id}/transition/", {"action": "UNREJECT"}, repeatable=True
+            )
+        except Refused as error:  # also when an earlier request, whose answer was lost, has done it
+            refusal = error
+        seen = (self._one(submission_id)["status"] for _read in range(READS))
+        if all(statuses.status_of(said) is Status.REJECTED for said in seen) and refusal:
+            told = _("Prolific does not overturn this rejection (%s). Overturn it on its own pages.")
+            raise Refused(told % refusal, code=refusal.code) from refusal
+
+    def prepare_bonus(self, request: BonusRequest) -> str:
+        """Set the bonus up. Nothing is paid; setting one up twice leaves one that is never paid."""
+        found = self._ours(request.hit_assignment, request.person)
+        lines = f"{request.hit_assignment},{request.amount:.2f}"
+        body = {"study_id": found["study_id"], "csv_bonuses": lines}
+        try:
+            made = self._client.post("/submissions/bonus-payments/", body, repeatable=True)
+        except Unreachable as trouble:
+            trouble.maybe_done = False
+            raise
+        if made.get("amount", cents(request.amount)) != cents(request.amount):
+            raise Refused(
+                _("Prolific understood another amount: %s.") % amount_of(made["amount"]), code="AMOUNT"
+            )
+        return str(made["id"])
+
+    def bonus(self, request: BonusRequest) -> None:
+        """Pay what was set up, with one request: Prolific pays again for every further one.
+
+        Asked again about one that may have been paid, it is only looked for. Raises :class:`Unreachable`
+        while it does not show, and :class:`Refused` once it has not shown for a day.
+        """
+        if request.maybe_paid:
+            try:
+                self._look_for(request)
+            except Unreachable as trouble:
+                trouble.maybe_done = True
+                raise
+            return
+        if request.earlier_tokens and self._shows(request):
+            return
+        bulk = request.remote_id or self.prepare_bonus(request)
+        self._client.post(f"/bulk-bonus-payments/{bulk}/pay/", repeatable=False)
+
+    def _shows(self, request: BonusRequest) -> bool:
+        """Whether one bonus more of this amount has been paid than we know of."""
+        paid = self._ours(request.hit_assignment, request.person).get("bonus_payments") or []
+        same = [Decimal(said) for said in paid].count(Decimal(cents(request.amount)))
+        return same > request.same_amount_paid
+
+    def _look_for(self, request: BonusRequest) -> None:
+        if self._shows(request):
+            return
+        if self._now() < request.first_sent_at + BONUS_WAIT:
+            raise Unreachable(_("Prolific did not say whether it paid, and does not show the bonus yet."))
+        raise Refused(
+            _(
+                "Prolific did not say whether it paid this bonus, and does not show it after a day. "
+                "Look at the submission there. If it was not paid, ask for it anew."
+            ),
+            code="NOT_SHOWN",
+        )
