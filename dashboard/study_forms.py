@@ -14,6 +14,7 @@ from django.utils.functional import lazy
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
+from accounts.models import Environment
 from annotation.actions import StudySettings
 from annotation.models import Story
 from annotation.protocols import all_protocols
@@ -56,6 +57,21 @@ def _slug(**options: Any) -> forms.CharField:
         validators=[validate_slug],
         help_text=_("For addresses: letters, digits, - and _. It never changes."),
         **options,
+    )
+
+
+def _environment() -> forms.ChoiceField:
+    return forms.ChoiceField(
+        label=_("Real study or rehearsal"),
+        choices=(
+            (Environment.LIVE, _("A real study: what people answer is data")),
+            (Environment.REHEARSAL, _("A rehearsal: to try things out; its answers never become data")),
+        ),
+        initial=Environment.LIVE,
+        widget=forms.RadioSelect,
+        help_text=_(
+            "This never changes. Of a rehearsal that went well you make the real study by cloning it."
+        ),
     )
 
 
@@ -150,13 +166,15 @@ class NewStudyForm(SettingsForm):
         ),
     )
     slug = _slug()
-    field_order = ("title", "slug")
+    environment = _environment()
+    field_order = ("title", "slug", "environment")
 
     @classmethod
     def of(cls, data: Any = None, *, consent: str) -> NewStudyForm:
         """The form, filled with what is usual and with this consent text."""
         usual = {name: value for name, value in asdict(USUAL).items() if name in cls.base_fields}
-        return cls(data, initial=usual | {"consent": consent, "test": SAMPLE_TEST})
+        chosen = {"consent": consent, "test": SAMPLE_TEST, "environment": Environment.LIVE}
+        return cls(data, initial=usual | chosen)
 
     def clean(self) -> dict[str, Any]:
         """The sample test is a test for one protocol only."""
@@ -196,12 +214,13 @@ class ConsentForm(StudyForm):
 
 
 class CloneForm(StudyForm):
-    """How the copy of a study is called."""
+    """How the copy of a study is called, and whether it is real."""
 
     title = forms.CharField(
         label=_("Title"), max_length=200, help_text=_("What people read at the top of every page.")
     )
     slug = _slug()
+    environment = _environment()
 
 
 class _FileForm(StudyForm):

@@ -15,6 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from accounts.models import Environment
 from annotation.errors import AnnotationError, ImportRefused, InvalidStudy, StudyExists
 from annotation.models import Study
 from annotation.protocols import UnknownProtocol
@@ -95,14 +96,18 @@ def study_from_file(request: HttpRequest) -> HttpResponse:
 @study_page(Right.CHANGE)
 @makers_page
 def clone(request: HttpRequest, study: Study) -> HttpResponse:
-    """Make another study with the same configuration."""
-    usual = {"title": study.title, "slug": f"{study.slug[:55]}-copy"}
+    """Make another study with the same configuration; real, unless it is to be a rehearsal."""
+    ending = "real" if study.environment == Environment.REHEARSAL else "copy"
+    usual = {"title": study.title, "slug": f"{study.slug[:55]}-{ending}"}
     if is_closed_in(study, signed_in(request)):
         return _closed(request, study)
     form = CloneForm(request.POST if request.method == "POST" else None, initial=usual)
     if form.is_valid():
         try:
-            document = configuration_of(study, now=timezone.now()) | {"title": form.cleaned_data["title"]}
+            document = configuration_of(study, now=timezone.now()) | {
+                "title": form.cleaned_data["title"],
+                "rehearsal": form.cleaned_data["environment"] == Environment.REHEARSAL,
+            }
         except UnknownProtocol as error:
             form.add_error(None, str(error))
         else:
@@ -160,7 +165,12 @@ def _make(request: HttpRequest, form: StudyForm, slug: str, config: StudyConfigu
 
 def _configuration(form: NewStudyForm) -> StudyConfiguration:
     sample = (actions.sample_round(),) if form.cleaned_data["test"] == SAMPLE_TEST else ()
-    return StudyConfiguration(settings=form.settings(), consent=form.consent_text(), rounds=sample)
+    return StudyConfiguration(
+        settings=form.settings(),
+        consent=form.consent_text(),
+        rounds=sample,
+        rehearsal=form.cleaned_data["environment"] == Environment.REHEARSAL,
+    )
 
 
 def _preview(form: NewStudyForm) -> dict[str, Any]:

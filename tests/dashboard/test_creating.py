@@ -35,6 +35,7 @@ GIVEN = {
     "pay_rate": "12.50",
     "currency": "EUR",
     "license": "CC0-1.0",
+    "environment": "live",
     "test": "sample",
     "consent": "You may stop.\r\n\r\nWrite to {contact}.",
 }
@@ -200,16 +201,40 @@ def test_a_clone_has_the_configuration_and_nothing_else(desk: Client, maker: Use
     assert desk.get("/studies/sample/clone/").status_code == 404
     actions.set_role(study=study, user=maker, role=Membership.Role.RESEARCHER, by=None, now=timezone.now())
     page = desk.get("/studies/sample/clone/")
-    assert page.context["form"].initial["slug"] == "sample-copy"
-    response = desk.post("/studies/sample/clone/", {"title": "Second", "slug": "second"})
+    assert page.context["form"].initial["slug"] == "sample-real"
+    second = {"title": "Second", "slug": "second", "environment": "rehearsal"}
+    response = desk.post("/studies/sample/clone/", second)
     assert response["Location"] == "/studies/second/set-up/"
     copies = [
         configuration_of(Study.objects.get(slug=slug), now=timezone.now()) for slug in ("sample", "second")
     ]
     assert copies[1] == copies[0] | {"title": "Second"}
     assert not Study.objects.get(slug="second").stories.filter(role=Story.Role.MAIN).exists()
-    again = desk.post("/studies/sample/clone/", {"title": "Second", "slug": "second"})
+    again = desk.post("/studies/sample/clone/", second)
     assert "slug" in again.context["form"].errors
+
+
+def test_the_real_study_is_made_of_a_rehearsal(desk: Client, maker: User) -> None:
+    study = load_sample_study(now=timezone.now())
+    actions.set_role(study=study, user=maker, role=Membership.Role.RESEARCHER, by=None, now=timezone.now())
+    assert "Make the real study of it" in shown(desk.get("/studies/sample/set-up/"))
+    page = desk.get("/studies/sample/clone/").content.decode()
+    (chosen,) = re.findall(r'<input[^>]*name="environment"[^>]*checked[^>]*>', page)
+    assert 'value="live"' in chosen, "real by default"
+    given = {"title": "Now real", "slug": "now", "environment": "live"}
+    desk.post("/studies/sample/clone/", given)
+    made = Study.objects.get(slug="now")
+    assert (made.environment, made.gate, made.state) == ("live", Study.Gate.READY, "draft")
+    assert "Make the real study of it" not in shown(desk.get("/studies/now/set-up/"))
+
+
+def test_a_rehearsal_is_made_by_choice_and_a_real_study_else(desk: Client) -> None:
+    assert desk.get(NEW).context["form"].initial["environment"] == "live"
+    desk.post(NEW, GIVEN)
+    desk.post(NEW, GIVEN | {"slug": "pilot", "environment": "rehearsal"})
+    made = dict(Study.objects.values_list("slug", "environment"))
+    assert made == {"tins": "live", "pilot": "rehearsal"}
+    assert desk.post(NEW, GIVEN | {"slug": "third", "environment": "nowhere"}).status_code == 422
 
 
 def test_who_may_change_but_not_make_does_not_clone(maker: User) -> None:
