@@ -275,6 +275,7 @@ def _built(release: Release, report: Report) -> Built:
     hidden = final.with_name(f"{_hidden_prefix(release)}{secrets.token_hex(4)}")
     _sweep_hidden(release)
     try:
+        queries.count_anew()
         with queries.snapshot():
             facts, previous = queries.release_facts(release), _previous(release)
             total = queries.story_count(release.study)

@@ -12,7 +12,7 @@ from django.db import connection, transaction
 from django.db.models import Case, Count, F, Q, When
 from django.utils.translation import override
 
-from annotation.models import Assignment, Event, Story, Study, SurplusReason, Vote
+from annotation.models import Answer, Assignment, Enrollment, Event, Story, Study, SurplusReason, Vote
 from annotation.protocols.base import Question
 from annotation.settled import NONE, noted_changes
 from publishing.checking import counted_until, hidden_checks
@@ -32,6 +32,17 @@ def has_complete_story(study: Study) -> bool:
 def story_count(study: Study) -> int:
     """How many stories a release of the study tells of, with votes or without."""
     return Story.objects.filter(study=study).main().count()
+
+
+def count_anew() -> None:
+    """Have the planner count anew what a release is read from.
+
+    It plans from what was there when it counted last. Of a study that came in since, by an import or from a
+    simulated crowd, it then compares every answer with every vote, which takes minutes instead of a second.
+    """
+    models = (Story, Assignment, Vote, Answer, Enrollment)
+    with connection.cursor() as cursor:
+        cursor.execute(f"ANALYZE {', '.join(model._meta.db_table for model in models)}")
 
 
 @contextmanager

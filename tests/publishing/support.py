@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
-from django.db import connection
 from django.utils import timezone
 
 from annotation import actions
@@ -157,9 +156,6 @@ def bulk_votes(study: Study, people: list[Enrollment], *, dropped_every: int = 3
         for question, option in _form(vote.assignment, dropped_every).items()
     )
     Story.objects.filter(study=study).update(has_free_slot=False)
-    tables = ", ".join(model._meta.db_table for model in (Story, Assignment, Vote, Answer))
-    with connection.cursor() as cursor:  # as the autovacuum would have, before anybody publishes them
-        cursor.execute(f"ANALYZE {tables}")
 
 
 def _form(assignment: Assignment, dropped_every: int) -> dict[str, str]:
