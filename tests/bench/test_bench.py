@@ -41,7 +41,7 @@ def var() -> Iterator[Path]:
         yield Path(directory).resolve()
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(720)
 def test_a_small_run_measures_everything_and_breaks_nothing(var: Path) -> None:
     options = {"--stories": 30, "--big": 90, "--annotators": 3, "--seconds": 20, "--requests": 3}
     arguments = [str(part) for option in options.items() for part in option]
@@ -51,7 +51,7 @@ def test_a_small_run_measures_everything_and_breaks_nothing(var: Path) -> None:
         env={**os.environ, "TOMANNOT_VAR": str(var)},
         capture_output=True,
         text=True,
-        timeout=220,
+        timeout=700,
         check=False,
     )
     assert done.returncode == 0, done.stderr
