@@ -9,6 +9,7 @@ from django.views.decorators.http import require_safe
 
 from annotation.rights import researchers_page, signed_in, studies_of
 from dashboard import queries
+from dashboard.figures import kept
 from publishing.views import release_list
 from qualification.experts import waited_for
 
@@ -23,6 +24,8 @@ def home(request: HttpRequest) -> HttpResponse:
 @researchers_page
 def studies(request: HttpRequest) -> HttpResponse:
     """The studies that the reader may look at, and what they are asked for in them."""
-    found = queries.studies(studies_of(request.user))
-    context = {"studies": found, "asked": waited_for(signed_in(request))}
+    found = list(queries.studies(studies_of(request.user)))
+    figures = kept.latest_of(found)
+    rows = [(study, figures[study.pk].document if study.pk in figures else None) for study in found]
+    context = {"rows": rows, "asked": waited_for(signed_in(request))}
     return render(request, "dashboard/studies.html", context)

@@ -7,6 +7,7 @@ stand in the shared cache and in no table.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -25,7 +26,7 @@ LONGEST = timedelta(minutes=30)
 """After so long without a result, the work is taken for lost and may be asked for again."""
 REST = 20
 """Times its own duration that a study's figures rest, so that they cost at most a twentieth of a worker."""
-SHAPE = 5
+SHAPE = 6
 """Of what is kept; raised when pages read more of it, so that they never meet what an older worker left."""
 PEOPLE_AT_ONCE = 50
 """On one page, and in one piece of the cache: reading some does not unpack all."""
@@ -47,6 +48,13 @@ def latest(study: Study) -> Figures | None:
     """The newest figures of this study, without those of single people; None when there are none."""
     found: Figures | None = caches["shared"].get(_key(study))
     return found
+
+
+def latest_of(studies: Sequence[Study]) -> dict[int, Figures]:
+    """The same of several studies, by the studies' numbers; one question to the cache."""
+    keys = {_key(study): study.pk for study in studies}
+    found: dict[str, Figures] = caches["shared"].get_many(keys)
+    return {keys[key]: figures for key, figures in found.items()}
 
 
 def people(study: Study) -> list[dict[str, Any]]:

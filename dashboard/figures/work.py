@@ -14,6 +14,7 @@ from django.db.models import Count, Q
 
 from annotation.models import Assignment, Story, Study, SurplusReason, Vote
 from annotation.queries import usable_checks
+from dashboard.attention import noticed
 from dashboard.figures import forecast, kept
 from dashboard.figures.checks import add_checks
 from dashboard.figures.kept import Figures
@@ -48,6 +49,8 @@ def make(study_id: int, *, now: datetime) -> Figures:
             document["checks"] = {"answered": _answered_checks(study), "usable": usable_checks(study)}
     except TooManyVotes as error:
         failure = str(error)
+    if document is not None:
+        document["noticed"] = noticed(study, people)
     made = Figures(now, timedelta(seconds=time.monotonic() - begun), document, failure)
     kept.keep(study, made, people)
     return made

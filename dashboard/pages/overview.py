@@ -18,6 +18,7 @@ from annotation.errors import AnnotationError, StudyNotReady
 from annotation.models import Study
 from annotation.rights import CHANGE_ALL, CREATE, Right, rights_in, signed_in, study_page
 from dashboard import overview
+from dashboard.attention import waiting
 from dashboard.checklist import Step, checklist
 from dashboard.figures import kept
 from dashboard.pages.person import story_address
@@ -45,7 +46,7 @@ def study(request: HttpRequest, study: Study) -> HttpResponse:
         "releases": release_list(study),
         "deposits": Deposit.objects.filter(release__study=study).select_related("release"),
         "unpublished": Release.objects.filter(study=study).exclude(state=Release.State.PUBLISHED),
-        "actions": _actions(study, signed_in(request), rights),
+        **_actions(study, signed_in(request), rights, context["document"]),
     }
     return render(request, "dashboard/study.html", context)
 
@@ -80,6 +81,7 @@ def _now(request: HttpRequest, study: Study) -> dict[str, Any]:
         "nobody_invited": not shares[0].value,
         "per_hour": overview.votes_in_the_last_hour(study, now=now),
         "leases": leases,
+        "waiting": waiting(study, document),
         "may_release": Right.CHANGE in rights_in(request.user, study),
     }
     if document:
@@ -116,35 +118,49 @@ def _missing(study: Study) -> list[Step]:
     return [step for step in checklist(study) if step.is_missing]
 
 
-def _actions(study: Study, user: User, rights: frozenset[Right]) -> list[dict[str, Any]]:
-    """What the reader can do with a study in its state, the likeliest first."""
-    possible = {
+def _actions(
+    study: Study, user: User, rights: frozenset[Right], document: dict[str, Any] | None
+) -> dict[str, list[dict[str, Any]]]:
+    """What the reader can do: ``next_step``, at most one, what a study in its state needs; ``further``."""
+    buttons: dict[str, dict[str, Any]] = {}
+    if Right.CHANGE in rights:
+        if study.state != Study.State.CLOSED:
+            buttons["invite"] = _link(study, "joining", _("Invite people"))
+        for move, label in _moves(study):
+            address = reverse("dashboard:change_state", args=[study.slug, move])
+            buttons[move] = {"label": label, "url": address, "method": "post"}
+    if study.state != Study.State.DRAFT and Right.PUBLISH in rights:
+        buttons["publish"] = _link(study, "publish", _("Publish a release"))
+    if Right.CHANGE in rights:
+        buttons["import"] = _link(study, "import_stories", _("Import stories"))
+    step = buttons.pop(_next_step(study, document), None)
+    further = [*buttons.values(), *_baseline_links(study, user, rights)]
+    if user.is_staff and user.has_perm(CHANGE_ALL):
+        row = reverse("admin:annotation_study_change", args=[study.pk])
+        further.append({"label": _("Back office"), "url": row})
+    return {"next_step": [step] if step else [], "further": further}
+
+
+def _next_step(study: Study, document: dict[str, Any] | None) -> str:
+    """What a study in its state needs: stories that are all complete, or closed, want to be published."""
+    verdicts = document["verdicts"] if document else {}
+    if study.state == Study.State.CLOSED or (verdicts.get("stories") and not verdicts["incomplete"]):
+        return "publish"
+    return "invite" if study.state == Study.State.OPEN else "open"
+
+
+def _moves(study: Study) -> list[tuple[str, str]]:
+    """Into which states it can go."""
+    return {
         Study.State.DRAFT: [("open", _("Open the study"))],
         Study.State.OPEN: [("pause", _("Pause")), ("close", _("Close the study"))],
         Study.State.PAUSED: [("open", _("Open again")), ("close", _("Close the study"))],
         Study.State.CLOSED: [("open", _("Open again"))],
     }[Study.State(study.state)]
-    buttons: list[dict[str, Any]] = []
-    if study.state != Study.State.DRAFT and Right.PUBLISH in rights:
-        publish_url = reverse("dashboard:publish", args=[study.slug])
-        buttons.append({"label": _("Publish a release"), "url": publish_url})
-    if Right.CHANGE in rights:
-        buttons += [
-            {
-                "label": label,
-                "url": reverse("dashboard:change_state", args=[study.slug, move]),
-                "method": "post",
-            }
-            for move, label in possible
-        ]
-    buttons += _baseline_links(study, user, rights)
-    if Right.CHANGE in rights:
-        imports = reverse("dashboard:import_stories", args=[study.slug])
-        buttons.append({"label": _("Import stories"), "url": imports})
-    if user.is_staff and user.has_perm(CHANGE_ALL):
-        row = reverse("admin:annotation_study_change", args=[study.pk])
-        buttons.append({"label": _("Back office"), "url": row})
-    return buttons
+
+
+def _link(study: Study, page: str, label: str) -> dict[str, Any]:
+    return {"label": label, "url": reverse(f"dashboard:{page}", args=[study.slug])}
 
 
 def _baseline_links(study: Study, user: User, rights: frozenset[Right]) -> list[dict[str, Any]]:

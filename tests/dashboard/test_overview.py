@@ -15,7 +15,7 @@ from django.utils import timezone
 from accounts.actions import ensure_researcher
 from annotation import actions
 from annotation.models import Assignment, Story, Study
-from dashboard import overview, queries
+from dashboard import attention, overview, queries
 from dashboard.figures import work
 from tests import builders
 
@@ -143,11 +143,12 @@ def test_the_number_of_queries_does_not_grow(
         builders.claim(person)
     work.make(study.pk, now=timezone.now() + timedelta(hours=1))
     assert (asked(HTMX), asked({})) == before
-    assert before[0] <= 10
+    assert before[0] <= 13
     with django_assert_max_num_queries(100) as seen:
         boss.get(ADDRESS)
-    assert not [query for query in seen.captured_queries if "annotation_vote" in query["sql"]], (
-        "no page reads votes"
+    read = [query["sql"] for query in seen.captured_queries if '"annotation_vote"' in query["sql"]]
+    assert [query for query in read if '"submitted_at" > ' not in query] == [], (
+        "no page reads votes but those of the last hour"
     )
 
 
@@ -174,6 +175,68 @@ def test_votes_of_the_last_hour_are_counted_once_and_answers_to_checks_are_none(
     assert [story.role for story in builders.work_through(person, 5, now=now)].count("check") == 1
     assert overview.votes_in_the_last_hour(study, now=now + timedelta(minutes=59)) == 1 + 4
     assert overview.votes_in_the_last_hour(study, now=now + timedelta(minutes=61)) == 0
+
+
+def test_what_waits_for_somebody_is_counted_with_its_page(boss: Client) -> None:
+    study = builders.make_study("pilot", stories=6, votes_per_story=2)
+    builders.add_checks(study, 2)
+    work.make(study.pk, now=timezone.now() + timedelta(hours=1))
+    assert "To look at" not in words(boss.get("/studies/pilot/").content)
+
+    (checked,) = builders.qualified(study)
+    builders.work_through(checked, 5, on_checks=builders.answers(q1="no"))
+    (fast,) = builders.qualified(study)
+    actions.suspend(enrollment=fast, by=None, now=timezone.now(), reason="Thank you.")
+    actions.draw_sample(study=study, kind="random", people=5, per_person=2, by=None, now=timezone.now())
+    noticed = work.make(study.pk, now=timezone.now() + timedelta(hours=1)).document["noticed"]  # type: ignore[index]
+    assert noticed == {"flagged": 0, "doubted_checks": 0, "test_notes": 0}
+    shown = boss.get("/studies/pilot/").content
+    assert "To look at 1 person is suspended 2 answers drawn for review are not judged yet" in words(shown)
+    assert b'href="/studies/pilot/review/"' in shown
+
+
+def test_what_the_worker_notices_is_said_with_its_number(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert work.make(study.pk, now=timezone.now()).document["noticed"] == {  # type: ignore[index]
+        "flagged": 0, "doubted_checks": 0, "test_notes": 0,
+    }  # fmt: skip
+    monkeypatch.setattr("dashboard.figures.flags.FEWEST_VOTES", 1)
+    monkeypatch.setattr("dashboard.figures.flags.SAME_MORE", -1)
+    monkeypatch.setattr("dashboard.rounds.FEWEST", 1)
+    monkeypatch.setattr("dashboard.rounds.HARD", 1.1)
+    document = work.make(study.pk, now=timezone.now()).document
+    assert document is not None
+    assert document["noticed"] == {"flagged": 2, "doubted_checks": 0, "test_notes": 4}
+    said = [(line.text, line.url) for line in attention.waiting(study, document)]
+    assert said == [
+        ("2 people have a flag", f"{ADDRESS}quality/#people"),
+        ("4 signs that the test is too hard or known", f"{ADDRESS}qualification/"),
+    ]
+
+
+def test_the_next_step_follows_the_state_and_the_votes(boss: Client) -> None:
+    study, now = builders.make_study("pilot", stories=1, votes_per_story=1, opened=False), timezone.now()
+
+    def step() -> str:
+        (found,) = boss.get("/studies/pilot/").context["next_step"]
+        return str(found["label"])
+
+    assert step() == "Open the study"
+    study = actions.open_study(study=study, by=None, now=now)
+    work.make(study.pk, now=now + timedelta(hours=1))
+    assert step() == "Invite people"
+    builders.answer_everything(builders.qualified(study))
+    work.make(study.pk, now=now + timedelta(hours=1))
+    assert step() == "Publish a release", "every story has its votes"
+    builders.import_rows(study, [builders.story_row(7)])
+    work.make(study.pk, now=now + timedelta(hours=1))
+    actions.pause_study(study=study, by=None, now=now)
+    assert step() == "Open again"
+    actions.close_study(study=study, by=None, now=now)
+    assert step() == "Publish a release"
+    further = [found["label"] for found in boss.get("/studies/pilot/").context["further"]]
+    assert further[:2] == ["Open again", "Import stories"]
 
 
 def test_many_leases_are_cut_and_it_says_so(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
