@@ -101,6 +101,18 @@ class CheckKeyIsFinal(AnnotationError):
     """Somebody has been judged by the accepted options of a hidden check, so they cannot be replaced."""
 
 
+class CheckKeyChanged(AnnotationError):
+    """Somebody else has decided what a hidden check accepts, since it was looked at."""
+
+
+class InvalidCheckKeys(AnnotationError):
+    """Of several hidden checks, these cannot accept what was asked: ``problems`` by the story's row."""
+
+    def __init__(self, problems: Mapping[int, str]) -> None:
+        self.problems = dict(problems)
+        super().__init__(" ".join(self.problems.values()))
+
+
 class NothingToReview(AnnotationError):
     """No answer fits what was to be drawn for review."""
 

@@ -40,7 +40,7 @@ ENTRIES = (
         _("Qualification"),
         below=("new_round", "round", "answer_key", "expert", "expert_story"),
     ),
-    Entry("checks", _("Hidden checks"), below=("check",)),
+    Entry("checks", _("Hidden checks"), below=("check", "check_keys")),
     Entry(
         "recruitment",
         _("Recruitment"),

@@ -2,7 +2,14 @@
 
 from annotation.actions.admission import admit_through, exclude, invite_qualified
 from annotation.actions.api_tokens import make_api_token, note_use, revoke_all_api_tokens, revoke_api_token
-from annotation.actions.checks import change_check_rules, leave_out_check, set_check_key, take_in_check
+from annotation.actions.checks import (
+    ProposedKey,
+    change_check_rules,
+    leave_out_check,
+    set_check_key,
+    set_check_keys,
+    take_in_check,
+)
 from annotation.actions.enrollments import (
     decline_consent,
     enroll,
@@ -67,6 +74,7 @@ from annotation.actions.studies import (
 )
 
 __all__ = [
+    "ProposedKey",
     "Readmission",
     "Receipt",
     "StudySettings",
@@ -129,6 +137,7 @@ __all__ = [
     "revoke_link",
     "run_import",
     "set_check_key",
+    "set_check_keys",
     "set_gate",
     "set_qualified",
     "set_role",

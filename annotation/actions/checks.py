@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from django.db import transaction
@@ -14,7 +14,14 @@ from annotation import checks
 from annotation.actions.events import record_event
 from annotation.actions.exclusions import check_reason
 from annotation.actions.studies import lock
-from annotation.errors import CheckKeyIsFinal, InvalidCheckKey, InvalidStudy, WrongState
+from annotation.errors import (
+    CheckKeyChanged,
+    CheckKeyIsFinal,
+    InvalidCheckKey,
+    InvalidCheckKeys,
+    InvalidStudy,
+    WrongState,
+)
 from annotation.grading import asked, key_problems
 from annotation.models import CheckKey, CheckOption, Event, Story, Study
 from annotation.settled import noted
@@ -45,14 +52,20 @@ def change_check_rules(*, study: Study, rules: checks.CheckRules, by: User | Non
 
 @transaction.atomic
 def set_check_key(
-    *, story: Story, accepted: Mapping[str, Collection[str]], by: User | None, now: datetime
+    *,
+    story: Story,
+    accepted: Mapping[str, Collection[str]],
+    after: int | None = None,
+    by: User | None,
+    now: datetime,
 ) -> CheckKey:
     """Fix the options that are accepted about a check, by form field (``q1``, or ``question.row``).
 
     From then on it is given to people. Another key replaces the first as long as nobody has answered.
+    ``after`` is the version that was looked at before (0: none); None replaces whatever there is.
     Raises :class:`WrongState` for a story that is no check, :class:`InvalidCheckKey` with everything that
-    is missing or unknown, or where people meet the same text as another story, and
-    :class:`CheckKeyIsFinal`.
+    is missing or unknown, or where people meet the same text as another story, :class:`CheckKeyIsFinal`,
+    and :class:`CheckKeyChanged`.
     """
     story, standing = _lock_check(story)
     everything = list(asked(story.study.protocol, story.item))
@@ -64,6 +77,13 @@ def set_check_key(
             _(
                 "People have been judged by these options, so they stay. If they are wrong, leave this check "
                 "out, and import the story once more under another id."
+            )
+        )
+    if after is not None and after != (standing.version if standing else 0):
+        raise CheckKeyChanged(
+            _(
+                "Somebody has changed what this check accepts since you opened the page. Its own page shows "
+                "theirs; what you save now replaces it."
             )
         )
     if standing:
@@ -80,6 +100,30 @@ def set_check_key(
     # Which options, is for those who may see keys; more people read the log.
     _record(story.study, by=by, now=now, subject=story.story_id, note=f"key {key.version}")
     return key
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedKey:
+    """What a check should accept, by form field, in the place of version ``after`` of its key (0: none)."""
+
+    story: Story
+    accepted: Mapping[str, Collection[str]]
+    after: int
+
+
+@transaction.atomic
+def set_check_keys(*, proposed: Collection[ProposedKey], by: User | None, now: datetime) -> list[CheckKey]:
+    """The same for several checks at once: for all of them or, with :class:`InvalidCheckKeys`, for none."""
+    made, problems = [], {}
+    for one in sorted(proposed, key=lambda one: one.story.pk):  # the order in which everybody locks them
+        try:
+            key = set_check_key(story=one.story, accepted=one.accepted, after=one.after, by=by, now=now)
+            made.append(key)
+        except (CheckKeyChanged, CheckKeyIsFinal, InvalidCheckKey, WrongState) as error:
+            problems[one.story.pk] = str(error)
+    if problems:
+        raise InvalidCheckKeys(problems)
+    return made
 
 
 @transaction.atomic

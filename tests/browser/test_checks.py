@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -37,16 +39,28 @@ def test_somebody_who_fails_checks_is_warned_and_then_suspended(
     sign_in(desk, researcher)
     desk.page.goto("/studies/main/checks/")
     expect(desk.page.get_by_text("3 checks have no known answers yet")).to_be_visible()
-    for check in (first, *others):
-        desk.link(check.story_id).click()
-        expect(desk.heading).to_have_text(check.story_id)
+    desk.link(first.story_id).click()
+    expect(desk.heading).to_have_text(first.story_id)
+    for question in builders.ALL_YES:
+        desk.page.locator(f"label[for='id_{question}_0']").click()
+    desk.button("Save the known answers").click()
+    expect(desk.page.get_by_text("Saved. The check is in use.")).to_be_visible()
+    assert_good(desk)
+    desk.link("All checks").click()
+    desk.link("Give them known answers").click()
+    for check in others:
+        row = desk.page.get_by_role("region", name=check.story_id)
         for question in builders.ALL_YES:
-            desk.page.locator(f"label[for='id_{question}_0']").click()
-        desk.button("Save the known answers").click()
-        expect(desk.page.get_by_text("Saved. The check is in use.")).to_be_visible()
-        if check == first:
-            assert_good(desk)
-        desk.link("All checks").click()
+            if (check, question) != (others[-1], "q4"):
+                row.get_by_role("group", name=re.compile(f"{question[1]}\\. ")).get_by_text("Yes").click()
+    desk.button("Save the known answers").click()
+    expect(desk.page.get_by_role("alert")).to_contain_text("Nothing was saved")
+    assert_good(desk)
+    desk.page.get_by_role("alert").get_by_role("link").click()
+    expect(desk.page.get_by_role("group", name=f"{others[-1].story_id}: 4.")).to_be_in_viewport()
+    row.get_by_role("group", name=re.compile(r"4\. ")).get_by_text("Yes").click()
+    desk.button("Save the known answers").click()
+    expect(desk.page.get_by_text("2 checks have these known answers")).to_be_visible()
     assert CheckOption.objects.count() == 12
     desk.page.get_by_label("One check in each so many stories of a person").fill("5")
     desk.page.get_by_label("Nothing comes of fewer answered checks than").fill("2")

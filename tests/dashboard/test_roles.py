@@ -64,6 +64,7 @@ PAGES: dict[str, tuple[Right | None, Right | None, tuple[str, ...]]] = {
     "stories": (Right.LOOK, None, ()),
     "story": (Right.LOOK, Right.REVIEW, (STORY,)),
     "checks": (Right.LOOK, Right.CHANGE, ()),
+    "check_keys": (Right.CHANGE, Right.CHANGE, ()),
     "check": (Right.CHANGE, Right.CHANGE, (CHECK,)),
     "review": (Right.LOOK, Right.REVIEW, ()),
     "review_sample": (Right.LOOK, None, (SAMPLE,)),
