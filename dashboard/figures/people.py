@@ -102,9 +102,9 @@ class PeopleTally:
     def document(self) -> dict[str, Any]:
         """Everybody together, and per person by pseudonym, as plain values.
 
-        ``everybody``: ``people``, ``votes``, ``median_seconds`` (over votes). ``people`` lists, by
-        pseudonym: ``votes``; ``median_seconds``; ``options`` (question → option → share of the person's
-        answers to it, 0..1); ``compared`` (votes on complete stories that others voted on too);
+        ``everybody``: ``people``, ``votes``, ``median_seconds`` and ``options`` (question → option → share
+        of the answers to it, 0..1), over all votes. ``people`` lists, by pseudonym: ``votes``;
+        ``median_seconds``; ``options`` of the person's answers; ``compared`` (votes on complete stories that others voted on too);
         ``agreement`` (share of the pairs of an answer and another person's answer to the same that agree,
         over these; None without any); ``alone`` and ``alone_share`` (of these, on how many only this
         person objected), ``alone_share_others`` (the same share in everybody else's votes); ``same_form``,
@@ -118,6 +118,7 @@ class PeopleTally:
                 "people": len(self._people),
                 "votes": totals.votes,
                 "median_seconds": totals.median_seconds,
+                "options": _option_shares(totals.forms),
             },
             "people": [_described(name, self._people[name], totals) for name in sorted(self._people)],
         }

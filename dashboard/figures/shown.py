@@ -64,15 +64,26 @@ def retention_rows(by_name: Mapping[str, Mapping[str, Any]]) -> list[dict[str, A
     ]
 
 
-def person_row(study: Study, median_seconds: float | None, person: Mapping[str, Any]) -> dict[str, Any]:
-    """One person's figures as pages show them."""
+def person_row(
+    study: Study,
+    median_seconds: float | None,
+    person: Mapping[str, Any],
+    *,
+    everybody: Mapping[str, Mapping[str, float]] | None = None,
+) -> dict[str, Any]:
+    """One person's figures as pages show them. ``everybody``: question → option → share in all votes."""
+    of_all = everybody or {}
     return {
         **person,
         "questions": [
             {
                 "title": str(question.title),
                 "options": [
-                    {"label": option_label(question, option), "share": share}
+                    {
+                        "label": option_label(question, option),
+                        "share": share,
+                        "everybody": of_all.get(question.key, {}).get(option, 0.0),
+                    }
                     for option, share in _in_order(question, person["options"].get(question.key, {}))
                 ],
             }

@@ -21,7 +21,7 @@ from dashboard import overview
 from dashboard.attention import waiting
 from dashboard.checklist import Step, checklist
 from dashboard.figures import kept
-from dashboard.pages.person import story_address
+from dashboard.persons import story_address
 from publishing.baseline.drawing import can_be_drawn_from
 from publishing.models import Deposit, Release
 from publishing.views import release_list

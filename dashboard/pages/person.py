@@ -7,19 +7,23 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from accounts.models import User
-from annotation.models import CheckResult, Study, Vote
-from annotation.queries import RECENT, choices_in_words, recent_votes
+from annotation import rules
+from annotation.actions.exclusions import LONGEST_REASON, standing_exclusion
+from annotation.models import CheckResult, Enrollment, Story, Study, Vote
+from annotation.queries import recent_votes
 from annotation.rights import Right, rights_in, signed_in, study_page
 from dashboard.figures import kept, shown
+from dashboard.persons import answer_rows, failed_checks, story_address, suspension_of
 from dashboard.queries import enrollment_called
 from dashboard.recruiting.earned import earned_by
 from dashboard.recruiting.groups import memberships_of
 from qualification.experts import closed_texts
+
+State = Enrollment.State
 
 
 @require_safe
@@ -34,62 +38,65 @@ def person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
     own = kept.person(study, pseudonym)
     page = _page_number(request)
     votes, more = recent_votes(enrollment, page=page)
-    results = _results(votes, signed_in(request))
+    closed = closed_texts(signed_in(request))
+    may_change = Right.CHANGE in rights_in(request.user, study)
+    failed, more_failed = failed_checks(enrollment, closed=closed) if may_change else ([], 0)
     context = {
         "study": study,
         "pseudonym": pseudonym,
         "enrollment": enrollment,
-        "may_exclude": Right.CHANGE in rights_in(request.user, study),
+        "may_exclude": may_change,
+        "standing": standing_exclusion(enrollment),
+        "suspension": suspension_of(enrollment),
+        "can_be_suspended": State.SUSPENDED in rules.ENROLLMENT_TRANSITIONS[enrollment.state],
+        "told": _(
+            "We have paused your part in this study and would like to talk with you about it. What you gave "
+            "is kept and credited. Please write to us."
+        ),
+        "longest": LONGEST_REASON,
+        "failed": failed,
+        "more_failed": more_failed,
         "memberships": memberships_of(enrollment),
         "earned": earned_by(enrollment),
         "figures": found,
         "underway": underway,
         "everybody": document["everybody"] if document else None,
-        "person": _person(study, document, own) if document and own else None,
-        "answers": [_answer(study, vote, results.get(vote.pk)) for vote in votes],
+        "person": _person(study, document, own, closed) if document and own else None,
+        "questions": [str(question.title) for question in study.protocol.questions],
+        "answers": answer_rows(study, enrollment, votes, _results(votes, closed)),
         "page": page,
         "more": more,
-        "first": RECENT * (page - 1) + 1,
     }
     return render(request, "dashboard/person.html", context)
 
 
-def _results(votes: Sequence[Vote], reader: User) -> dict[int, bool]:
+def _results(votes: Sequence[Vote], closed: frozenset[str]) -> dict[int, bool]:
     """Which of these votes answer a hidden check, and whether they passed; but for what is closed."""
-    found = CheckResult.objects.filter(vote__in=votes).values_list("vote", "passed", "key__story__text_hash")
-    closed = closed_texts(reader) if found else frozenset()
-    return {vote: passed for vote, passed, text in found if text not in closed}
+    found = CheckResult.objects.filter(vote__in=votes).exclude(key__story__text_hash__in=list(closed))
+    return dict(found.values_list("vote", "passed"))
 
 
-def story_address(study: Study, story_id: str) -> str:
-    """The researchers' page about a story."""
-    try:
-        return reverse("dashboard:story", args=[study.slug, story_id])
-    except NoReverseMatch:
-        return ""
+def _person(
+    study: Study, document: dict[str, Any], own: dict[str, Any], closed: frozenset[str]
+) -> dict[str, Any]:
+    """The person's figures, with the stories that are evidence as (story id, address).
 
-
-def _person(study: Study, document: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
-    """The person's figures, with the stories that are evidence as (story id, address)."""
-    row = shown.person_row(study, document["everybody"]["median_seconds"], own)
+    What is closed to the reader is left out: that somebody failed it tells what is accepted.
+    """
+    everybody = document["everybody"]
+    row = shown.person_row(study, everybody["median_seconds"], own, everybody=everybody["options"])
+    secret = _ids_of(study, closed) if closed else frozenset()
     for flag in row["flagged"]:
-        flag["stories"] = [(story_id, story_address(study, story_id)) for story_id in flag["evidence"]]
+        named = [story_id for story_id in flag["evidence"] if story_id not in secret]
+        flag["stories"] = [(story_id, story_address(study, story_id)) for story_id in named]
     return row
+
+
+def _ids_of(study: Study, texts: frozenset[str]) -> frozenset[str]:
+    checks = Story.objects.filter(study=study, role=Story.Role.CHECK, text_hash__in=list(texts))
+    return frozenset(checks.values_list("story_id", flat=True))
 
 
 def _page_number(request: HttpRequest) -> int:
     asked = request.GET.get("page", "")
     return max(1, int(asked)) if asked.isdecimal() and len(asked) < 7 else 1
-
-
-def _answer(study: Study, vote: Vote, passed: bool | None) -> dict[str, Any]:
-    """``passed``: the hidden check that the vote answers; None for any other story."""
-    story_id = vote.assignment.story.story_id
-    return {
-        "vote": vote,
-        "story_id": story_id,
-        "address": story_address(study, story_id),
-        "state": vote.assignment.get_state_display(),
-        "words": choices_in_words(study.protocol, vote),
-        "passed": passed,
-    }

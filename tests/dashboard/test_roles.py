@@ -60,6 +60,7 @@ PAGES: dict[str, tuple[Right | None, Right | None, tuple[str, ...]]] = {
     "quality_file": (Right.LOOK, None, ("people",)),
     "person": (Right.LOOK, None, (PSEUDONYM,)),
     "exclude": (Right.CHANGE, Right.CHANGE, (PSEUDONYM,)),
+    "set_standing": (None, Right.CHANGE, (PSEUDONYM,)),
     "set_group": (None, Right.CHANGE, (PSEUDONYM,)),
     "stories": (Right.LOOK, None, ()),
     "story": (Right.LOOK, Right.REVIEW, (STORY,)),

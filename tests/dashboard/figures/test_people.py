@@ -113,6 +113,9 @@ def test_every_figure_is_what_its_definition_says_in_any_order(
         assert person["options"]["q1"] == pytest.approx(wanted.pop("q1"))
         assert {name: person[name] for name in wanted} == pytest.approx(wanted)
     everything = [given for _, votes, _ in stories for given in votes]
+    chosen = Counter(v.answers[0].option for v in everything)
+    shares = document["everybody"].pop("options")
+    assert shares.get("q1", {}) == {option: count / len(everything) for option, count in chosen.items()}
     assert document["everybody"] == {
         "people": len({given.annotator for given in everything}),
         "votes": len(everything),

@@ -161,4 +161,4 @@ def test_a_study_without_votes_or_stories_has_figures() -> None:
     document = made(builders.make_study("fresh", stories=2))
     assert document["votes"] == {"counted": 0, "wanted": 6, "surplus": 0, "excluded": 0}
     assert document["finish"] == {"none": "no_votes"}
-    assert document["everybody"] == {"people": 0, "votes": 0, "median_seconds": None}
+    assert document["everybody"] == {"people": 0, "votes": 0, "median_seconds": None, "options": {}}

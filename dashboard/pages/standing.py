@@ -1,0 +1,39 @@
+"""What a researcher decides about a person's standing, from the person's page: that they pause, and go on."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from annotation import actions
+from annotation.actions.exclusions import check_reason
+from annotation.errors import AnnotationError
+from annotation.models import Study
+from annotation.rights import Right, signed_in, study_page
+from dashboard.queries import enrollment_called
+
+
+@require_POST
+@study_page(Right.CHANGE)
+def set_standing(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
+    """Suspend somebody, who then reads what they are ``told``, or let them go on; each with a ``reason``."""
+    person = enrollment_called(study, pseudonym)
+    if person is None:
+        raise Http404("Nobody in this study has this pseudonym.")
+    by, now, do = signed_in(request), timezone.now(), request.POST.get("do", "")
+    try:
+        reason = check_reason(request.POST.get("reason", ""))
+        if do == "suspend":
+            told = request.POST.get("told", "")
+            actions.suspend(enrollment=person, reason=told, note=reason, by=by, now=now)
+            messages.success(request, _("Suspended: they are given no more stories. Their votes count on."))
+        elif do == "let_go_on":
+            actions.reinstate(enrollment=person, reason=reason, by=by, now=now)
+            messages.success(request, _("They can go on. Failed checks are counted anew from now on."))
+    except AnnotationError as error:
+        messages.error(request, str(error))
+    return redirect("dashboard:person", slug=study.slug, pseudonym=pseudonym)
