@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from annotation import rules
 from annotation.checks import checks_among
 from annotation.models import Assignment, Enrollment, Story, Study, Vote
-from dashboard.queries import Share
+from dashboard.queries import Share, stories_address
 from qualification.queries import Tested
 from recruitment.models import Visit
 
@@ -95,6 +95,7 @@ def droppers_of(study: Study, verdicts: Mapping[str, Any]) -> list[Share]:
             str(question.title),
             dropped.get(question.key, 0),
             dropped.get(question.key, 0) / complete if complete else 0.0,
+            stories_address(study, dropped_by=question.key),
         )
         for question in study.protocol.questions
     ]
@@ -104,7 +105,12 @@ def lint_of(study: Study, document: Mapping[str, Any]) -> list[Share]:
     """Per kind of lint warning: how many main stories it was raised for."""
     labels, stories = study.protocol.finding_labels, document["verdicts"]["stories"]
     return [
-        Share(str(labels.get(code, code.replace("_", " "))), count, count / stories if stories else 0.0)
+        Share(
+            str(labels.get(code, code.replace("_", " "))),
+            count,
+            count / stories if stories else 0.0,
+            stories_address(study, lint=code) if code in labels else "",
+        )
         for code, count in document["lint"].items()
     ]
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
 from django.db.models import Count, OuterRef, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce
+from django.urls import reverse
 
 from annotation import rules
 from annotation.models import Enrollment, Story, StoryImport, Study
@@ -13,11 +15,17 @@ from annotation.models import Enrollment, Story, StoryImport, Study
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A row of a table with a bar: a label, a count, and the count's share in 0..1."""
+    """A row of a table with a bar: a label, a count, the count's share in 0..1, and where they are listed."""
 
     label: str
     value: int
     share: float
+    url: str = ""
+
+
+def stories_address(study: Study, **search: str) -> str:
+    """The list of the study's stories that fit (``dashboard.pages.stories.SearchForm``)."""
+    return f"{reverse('dashboard:stories', args=[study.slug])}?{urlencode(search)}"
 
 
 def enrollment_called(study: Study, pseudonym: str) -> Enrollment | None:

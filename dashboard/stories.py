@@ -69,22 +69,29 @@ class Search:
     start: str = ""
     after: str = ""
     scenario: str = ""
+    model: str = ""
+    """The one that generated them."""
     lint: str = ""
     """A code, or ``any``."""
     verdict: str = ""
     """An outcome (``publishing.filters.Outcome``) under the all-agree rule, of the votes so far; or ``split``."""
+    dropped_by: str = ""
+    """A question that drops them under the all-agree rule."""
     expert: str = ""
     """One of :class:`Expert`."""
 
     @property
     def filters(self) -> bool:
         """Whether stories are passed over."""
-        return bool(self.scenario or self.lint or self.verdict or self.expert)
+        return bool(
+            self.scenario or self.model or self.lint or self.verdict or self.dropped_by or self.expert
+        )
 
     @property
     def is_judged(self) -> bool:
         """Whether stories fit by their votes, which are looked at one story after the other."""
-        return self.verdict in (Outcome.KEPT, Outcome.DROPPED, SPLIT) or self.expert == Expert.AGAINST
+        by_votes = self.verdict in (Outcome.KEPT, Outcome.DROPPED, SPLIT) or self.dropped_by
+        return bool(by_votes) or self.expert == Expert.AGAINST
 
 
 OVERRULED = ((Outcome.KEPT, Adjudication.Verdict.INVALID), (Outcome.DROPPED, Adjudication.Verdict.VALID))
@@ -112,9 +119,22 @@ class ListedStory:
         """Whether its votes are such as are looked for."""
         if search.expert == Expert.AGAINST and not self.is_overruled:
             return False
+        if search.dropped_by and search.dropped_by not in dropped_by(self.verdict):
+            return False
         if search.verdict == SPLIT:
             return self.is_split
         return not search.verdict or self.verdict.outcome == search.verdict
+
+
+def dropped_by(verdict: Verdict) -> list[str]:
+    """The questions that dropped a story; none for one that is not dropped."""
+    return verdict.reason.split(",") if verdict.outcome is Outcome.DROPPED else []
+
+
+def reason_in_words(study: Study, verdict: Verdict) -> str:
+    """Why a story is not kept, with the questions by their titles."""
+    titles = {question.key: str(question.title) for question in study.protocol.questions}
+    return " · ".join(titles.get(key, key) for key in dropped_by(verdict)) or verdict.reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +209,8 @@ def _fitting(study: Study, stories: QuerySet[Story], search: Search) -> QuerySet
         stories = stories.alias(votes=Coalesce(Subquery(counted), 0)).filter(votes__lt=study.votes_per_story)
     if search.scenario:
         stories = stories.filter(scenario_name=search.scenario)
+    if search.model:
+        stories = stories.filter(story_generator_model=search.model)
     if search.lint:
         findings = LintFinding.objects.filter(story=OuterRef("pk"))
         stories = stories.filter(

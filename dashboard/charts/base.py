@@ -44,6 +44,8 @@ class Chart:
     columns: tuple[Column, ...]
     rows: Sequence[Row]
     drawing: Mapping[str, Any]
+    lists: str = ""
+    """The filter of the list of stories under which a row's ``name`` is found; empty where there is none."""
 
     def spec(self) -> dict[str, Any]:
         """The whole specification, which any program that knows Vega-Lite can draw."""

@@ -63,13 +63,17 @@ def _agreement(source: Source) -> Chart | None:
 def _by_scenario(source: Source) -> Chart | None:
     rows = shown.retention_rows(source.document["statistics"]["by_scenario"])
     name, title = "kept-by-scenario", _("Kept, by scenario")
-    return stories.retention(name, title, _("Scenario"), rows, ranked=True) if rows else None
+    if not rows:
+        return None
+    return stories.retention(name, title, _("Scenario"), rows, ranked=True, lists="scenario")
 
 
 def _by_generator(source: Source) -> Chart | None:
     rows = shown.retention_rows(source.document["statistics"]["by_generator_model"])
     name, title = "kept-by-generator", _("Kept, by generator model")
-    return stories.retention(name, title, _("Generator model"), rows, ranked=True) if rows else None
+    if not rows:
+        return None
+    return stories.retention(name, title, _("Generator model"), rows, ranked=True, lists="model")
 
 
 def _by_severity(source: Source) -> Chart | None:

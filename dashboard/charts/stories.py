@@ -61,11 +61,13 @@ def verdicts(counts: Mapping[str, int]) -> Chart:
     )
 
 
-def retention(name: str, title: str, what: str, rows: Iterable[Mapping[str, Any]], *, ranked: bool) -> Chart:
+def retention(
+    name: str, title: str, what: str, rows: Iterable[Mapping[str, Any]], *, ranked: bool, lists: str = ""
+) -> Chart:
     """The kept share of the complete stories by one of their properties, ``what``.
 
     ``rows``: of :func:`dashboard.figures.shown.retention_rows`. ``ranked``: the most often kept first;
-    else in the order given, which then means something.
+    else in the order given, which then means something. ``lists``: as in :class:`Chart`.
     """
     found = [
         with_share(
@@ -96,6 +98,7 @@ def retention(name: str, title: str, what: str, rows: Iterable[Mapping[str, Any]
         columns=columns,
         rows=found,
         drawing=one_each(_("Kept"), columns, rows=found, whole=kept / complete if complete else None),
+        lists=lists,
     )
 
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from annotation.models import Study
 from dashboard.figures import flags
-from dashboard.queries import Share
+from dashboard.queries import Share, stories_address
 from publishing.comparing import MODEL
 from publishing.filters import DEFAULT_FILTER, FILTERS
 
@@ -116,18 +116,25 @@ def compared_rows(study: Study, document: Mapping[str, Any]) -> list[dict[str, A
                 "is_default": row["name"] == DEFAULT_FILTER,
                 "is_model": row["name"] == MODEL,
                 "share": row["kept"] / document["stories"] if document["stories"] else 0.0,
-                "questions": _by_question(study, row.get("dropped_by_question", {}), document["stories"]),
+                "questions": _by_question(
+                    study,
+                    row.get("dropped_by_question", {}),
+                    document["stories"],
+                    listed=row["name"] == DEFAULT_FILTER,
+                ),
             }
         )
     return rows
 
 
-def _by_question(study: Study, dropped: Mapping[str, int], stories: int) -> list[Share]:
+def _by_question(study: Study, dropped: Mapping[str, int], stories: int, *, listed: bool) -> list[Share]:
+    """``listed``: whether the list of stories knows what this rule drops."""
     return [
         Share(
             str(question.title),
             dropped.get(question.key, 0),
             dropped.get(question.key, 0) / stories if stories else 0.0,
+            stories_address(study, dropped_by=question.key) if listed else "",
         )
         for question in study.protocol.questions
     ]

@@ -20,7 +20,7 @@ from annotation.errors import AnnotationError
 from annotation.models import Adjudication, Story, Study
 from annotation.rights import Right, rights_in, signed_in, study_page
 from dashboard.figures import kept
-from dashboard.stories import ANY, Search, about, story_page
+from dashboard.stories import ANY, Search, about, reason_in_words, story_page
 from publishing.filters import Outcome
 
 OUTCOMES = {
@@ -35,18 +35,23 @@ class SearchForm(forms.Form):
 
     start = forms.CharField(label=gettext_lazy("From this id on"), required=False, max_length=100)
     scenario = forms.CharField(label=gettext_lazy("Scenario"), required=False, max_length=100)
+    model = forms.CharField(label=gettext_lazy("Generator model"), required=False, max_length=200)
     lint = forms.ChoiceField(label=gettext_lazy("Lint finding"), required=False)
     verdict = forms.ChoiceField(label=gettext_lazy("Verdict so far"), required=False)
+    dropped_by = forms.ChoiceField(label=gettext_lazy("Dropped by"), required=False)
     after = forms.CharField(required=False, max_length=100, widget=forms.HiddenInput)
 
     def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         labels = study.protocol.finding_labels.items()
+        questions = [(question.key, question.title) for question in study.protocol.questions]
+        _choose(self.fields["dropped_by"], [("", _("any question")), *questions])
         _choose(self.fields["lint"], [("", _("all stories")), (ANY, _("any finding")), *labels])
         _choose(self.fields["verdict"], [("", _("all stories")), *OUTCOMES.items()])
-        for name in ("start", "scenario", "lint", "verdict"):
+        for name in self.fields:
             self.fields[name].widget.attrs["class"] = "text"
         self.fields["scenario"].widget.attrs["list"] = "scenarios"
+        self.fields["model"].widget.attrs["list"] = "models"
 
     def search(self) -> Search:
         """What is looked for; what makes no sense is left out."""
@@ -77,10 +82,13 @@ def stories(request: HttpRequest, study: Study) -> HttpResponse:
         "study": study,
         "form": form,
         "page": page,
-        "rows": [(row, OUTCOMES[row.verdict.outcome]) for row in page.rows],
+        "rows": [
+            (row, OUTCOMES[row.verdict.outcome], reason_in_words(study, row.verdict)) for row in page.rows
+        ],
         "next": "?" + urlencode(wanted | {"after": page.next}) if page.next else "",
         "is_first": not search.after,
         "scenarios": sorted(document["statistics"]["by_scenario"]) if document else [],
+        "models": sorted(document["statistics"]["by_generator_model"]) if document else [],
     }
     return render(request, "dashboard/stories.html", context)
 
@@ -106,6 +114,7 @@ def story(request: HttpRequest, study: Study, story_id: str) -> HttpResponse:
     }
     for row in context["verdicts"]:
         row["outcome"] = OUTCOMES[row["verdict"].outcome]
+        row["reason"] = reason_in_words(study, row["verdict"])
     return render(request, "dashboard/story.html", context)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlencode
 
 from django import template
 from django.template import RequestContext
@@ -30,9 +31,15 @@ def chart(context: RequestContext, name: str) -> dict[str, Any]:
 
 @register.filter
 def table_rows(chart: Chart) -> Iterator[list[dict[str, str]]]:
-    """The first rows of a chart as cells: their ``text`` in the reader's language, and their ``kind``."""
+    """The first rows of a chart as cells: their ``text`` in the reader's language, and their ``kind``.
+
+    The first cell of a row whose stories can be listed has the ``search`` for them.
+    """
     for row in chart.rows[:MOST_ROWS]:
-        yield [{"text": _said(row[column.key], column), "kind": column.kind} for column in chart.columns]
+        cells = [{"text": _said(row[column.key], column), "kind": column.kind} for column in chart.columns]
+        if chart.lists and row["name"]:
+            cells[0]["search"] = urlencode({chart.lists: row["name"]})
+        yield cells
 
 
 def _said(value: Any, column: Column) -> str:

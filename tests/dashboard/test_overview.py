@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from accounts.actions import ensure_researcher
 from annotation import actions
-from annotation.models import Assignment, Story, Study
+from annotation.models import Assignment, ReviewSample, Story, Study
 from dashboard import attention, overview, queries
 from dashboard.figures import work
 from tests import builders
@@ -68,6 +68,21 @@ def test_it_says_how_far_people_come_what_it_costs_and_who_holds_a_story(study: 
     assert "The counted votes come to 0.60 USD, all of them to 0.90 USD." in shown, "20 s at 18 an hour"
     assert "At this pace the last vote comes about" in shown
     assert "story_0000" in shown.partition("Who holds a story now")[2]
+
+
+def test_its_numbers_lead_to_the_stories_they_count(boss: Client) -> None:
+    study = builders.make_study("pilot", stories=2, votes_per_story=1)
+    builders.answer_everything(builders.qualified(study), builders.answers(q2="no"))
+    work.make(study.pk, now=timezone.now() + timedelta(hours=1))
+    page = boss.get("/studies/pilot/").content.decode()
+    for search in ("verdict=dropped", "dropped_by=q2"):
+        assert f'href="/studies/pilot/stories/?{search}"' in page
+        assert "story_00001_sev1" in boss.get(f"/studies/pilot/stories/?{search}").content.decode()
+    assert "dropped_by=q1" not in page, "no story is there"
+    quality = boss.get("/studies/pilot/quality/").content.decode()
+    for search in ("scenario=inside_reuse_labeled_containers", "model=human-written"):
+        assert f'href="/studies/pilot/stories/?{search}"' in quality
+        assert "story_00001_sev1" in boss.get(f"/studies/pilot/stories/?{search}").content.decode()
 
 
 def test_checks_are_in_what_it_costs_as_long_as_there_are_any(study: Study) -> None:
@@ -187,7 +202,9 @@ def test_what_waits_for_somebody_is_counted_with_its_page(boss: Client) -> None:
     builders.work_through(checked, 5, on_checks=builders.answers(q1="no"))
     (fast,) = builders.qualified(study)
     actions.suspend(enrollment=fast, by=None, now=timezone.now(), reason="Thank you.")
-    actions.draw_sample(study=study, kind="random", people=5, per_person=2, by=None, now=timezone.now())
+    actions.draw_sample(
+        study=study, kind=ReviewSample.Kind.RANDOM, people=5, per_person=2, by=None, now=timezone.now()
+    )
     noticed = work.make(study.pk, now=timezone.now() + timedelta(hours=1)).document["noticed"]  # type: ignore[index]
     assert noticed == {"flagged": 0, "doubted_checks": 0, "test_notes": 0}
     shown = boss.get("/studies/pilot/").content

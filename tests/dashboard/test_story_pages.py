@@ -216,3 +216,20 @@ def test_a_story_of_every_role_has_a_page_however_many_answered_it(
     if role == Story.Role.CHECK:
         assert story.assignments.filter(state="submitted").count() == 5
         assert not response.context["reasons"]
+
+
+def test_stories_are_found_by_what_dropped_them_and_by_their_model(
+    researcher: Client, study: Study
+) -> None:
+    dropped = ids(study, verdict="dropped")
+    assert ids(study, dropped_by="q2") == dropped != []
+    assert ids(study, dropped_by="q1") == []
+    (other,) = builders.import_rows(study, [builders.story_row(40, story_generator_model="model-b")])
+    assert ids(study, model="model-b") == [other.story_id]
+    page = researcher.get("/studies/main/stories/", {"dropped_by": "q2", "model": "human-written"})
+    shown = re.sub(r"\s+", " ", page.content.decode())
+    assert all(story_id in shown for story_id in dropped)
+    assert "dropped (Unlikely to be noticed)" in shown
+    assert "(q2)" not in shown
+    story = re.sub(r"\s+", " ", researcher.get(f"/studies/main/stories/{dropped[0]}/").content.decode())
+    assert "<td>Unlikely to be noticed</td>" in story
