@@ -66,9 +66,12 @@ def accepted(story: Story) -> dict[str, list[str]]:
     return found
 
 
+def parsed(page: Any) -> Any:
+    return html.document_fromstring(page.content.decode())
+
+
 def ids(page: Any) -> list[str]:
-    document = html.document_fromstring(page.content.decode())
-    return [" ".join(heading.text_content().split()) for heading in document.xpath("//section//h2")]
+    return [" ".join(heading.text_content().split()) for heading in parsed(page).xpath("//section//h2")]
 
 
 def test_one_save_sets_the_answers_of_several_checks(boss: Client, study: Study) -> None:
@@ -100,7 +103,7 @@ def test_mistakes_are_told_by_row_and_nothing_is_saved(boss: Client, study: Stud
     (problem,) = refused.context["problems"]
     assert problem["where"].startswith(partial.story_id)
     assert "Accept at least one answer." in problem["text"]
-    page = html.document_fromstring(refused.content.decode())
+    page = parsed(refused)
     (marked,) = page.xpath("//section//fieldset[p[@class='error']]")
     assert marked.get("id") == problem["id"]
     assert len(page.xpath("//section//input[@checked]")) == 4 + 3, "what was ticked stays so"
