@@ -103,6 +103,12 @@ def session_id(request: HttpRequest) -> int | None:
     return session.pk if session else None
 
 
+def is_given_up(request: HttpRequest) -> bool:
+    """Whether the visit's work does not count, so that nothing more is to be done in it."""
+    session = work_session(request)
+    return session is not None and session.state == WorkSession.State.DOUBTED
+
+
 def keep_session(request: HttpRequest, newer: WorkSession | None) -> None:
     """From here on the page shows the work session as it is after an answer, if that was given in it."""
     if newer and newer.pk == session_id(request):

@@ -15,6 +15,7 @@ from annotation.models import (
     CheckOption,
     CheckResult,
     Enrollment,
+    Event,
     Exclusion,
     Study,
     Vote,
@@ -157,6 +158,15 @@ def warning(enrollment: Enrollment) -> CheckWarning | None:
     questions = [question for question in enrollment.study.protocol.questions if question.key in named]
     rules = enrollment.study.check_rules
     return CheckWarning(answered, failed, questions, rules.suspend_percent is not None)
+
+
+def test_outcome(enrollment: Enrollment) -> bool | None:
+    """What the person's test came to by the log; None where it is not over, or was given back to them."""
+    over = (Event.Type.ENROLLMENT_QUALIFIED, Event.Type.ENROLLMENT_FAILED, Event.Type.TEST_GIVEN_BACK)
+    last = enrollment.events.filter(type__in=over).order_by("-pk").first()
+    if last is None or last.type == Event.Type.TEST_GIVEN_BACK:
+        return None
+    return last.type == Event.Type.ENROLLMENT_QUALIFIED
 
 
 def kept_out(enrollment: Enrollment) -> Reason | None:

@@ -32,6 +32,10 @@ ENROLLMENT_TRANSITIONS: dict[str, frozenset[str]] = {
 }
 
 
+BEFORE_OR_AFTER_TEST = frozenset({"invited", "declined", "consented", "qualified", "failed"})
+"""States from which a researcher can set somebody back to before the test."""
+
+
 class Reason(enum.StrEnum):
     """Why somebody is not served a story. Every refusal has exactly one, and a page that says it."""
 

@@ -16,7 +16,10 @@ from qualification.rules import paid_time
 
 @dataclass(frozen=True, slots=True)
 class TimeAtTest:
-    """Somebody's attempts that were handed in: whether one passed, their paid seconds, what that comes to."""
+    """Somebody's attempts that they handed in, void or not.
+
+    Whether one passed, their paid seconds, and what that comes to.
+    """
 
     passed: bool
     seconds: float
@@ -49,7 +52,7 @@ def times_at_tests(study: Study) -> dict[int, TimeAtTest]:
 
 
 def _handed_in(study: Study) -> QuerySet[Attempt]:
-    return Attempt.objects.filter(enrollment__study=study, state=Attempt.State.SUBMITTED)
+    return Attempt.objects.to_be_paid().filter(enrollment__study=study)
 
 
 def _summed(attempts: QuerySet[Attempt], study: Study) -> dict[int, TimeAtTest]:

@@ -47,4 +47,4 @@ def tested(study: Study) -> Tested:
 
 
 def _attempts(study: Study) -> QuerySet[Attempt]:
-    return Attempt.objects.filter(round__study=study, enrollment__environment=study.environment)
+    return Attempt.objects.standing().filter(round__study=study, enrollment__environment=study.environment)

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from annotation.access import annotator_page, page_url, work_session
+from annotation.access import annotator_page, is_given_up, page_url, session_id, work_session
 from annotation.forms import error_summary, instructions_context, question_fields
 from annotation.grading import IncompleteAttempt
 from annotation.models import Enrollment
@@ -35,12 +35,14 @@ BACK = "back"
 @annotator_page
 def intro(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """What the test is; starting it is a POST. Somebody in the middle of it goes on where they were."""
-    if enrollment.state != Enrollment.State.CONSENTED:
+    if is_given_up(request) or enrollment.state != Enrollment.State.CONSENTED:
         return redirect(page_url(request, "annotation:home"))
-    attempt = _current(enrollment)
+    attempt = _current(request, enrollment)
     if request.method == "POST":
         try:
-            attempt = actions.start_attempt(enrollment=enrollment, now=timezone.now())
+            attempt = actions.start_attempt(
+                enrollment=enrollment, now=timezone.now(), session_id=session_id(request)
+            )
         except QualificationError as error:
             return _message(request, enrollment, _("The test cannot start now"), str(error))
     if attempt:
@@ -66,7 +68,7 @@ def intro(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 @annotator_page
 def story(request: HttpRequest, enrollment: Enrollment, position: int) -> HttpResponse:
     """One story of the test. Its answers are saved as they are sent and can be changed later."""
-    attempt = _current(enrollment)
+    attempt = _current(request, enrollment)
     if attempt is None:
         return _not_any_more(request, enrollment)
     entry = get_object_or_404(
@@ -75,7 +77,12 @@ def story(request: HttpRequest, enrollment: Enrollment, position: int) -> HttpRe
     if request.method != "POST":
         return _story(request, enrollment, attempt, entry, answered=_answered(attempt, entry))
     try:
-        actions.save_answers(attempt=attempt, round_story=entry, submitted=request.POST.dict())
+        actions.save_answers(
+            attempt=attempt,
+            round_story=entry,
+            submitted=request.POST.dict(),
+            session_id=session_id(request),
+        )
     except IncompleteForm as incomplete:
         return _story(
             request, enrollment, attempt, entry, answered=request.POST.dict(), errors=incomplete.errors
@@ -92,12 +99,12 @@ def story(request: HttpRequest, enrollment: Enrollment, position: int) -> HttpRe
 @annotator_page
 def review(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """Every answer once more, with the way to change it; handing in is a POST."""
-    attempt = _current(enrollment)
+    attempt = _current(request, enrollment)
     if attempt is None:
         return redirect(page_url(request, "qualification:result"))
     if request.method == "POST":
         try:
-            actions.submit_attempt(attempt=attempt, now=timezone.now())
+            actions.submit_attempt(attempt=attempt, now=timezone.now(), session_id=session_id(request))
             return redirect(page_url(request, "qualification:result"))
         except NotTheirTurn:
             return redirect(page_url(request, "annotation:home"))
@@ -130,9 +137,9 @@ def result(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     return page(request, enrollment, "qualification/result.html", context)
 
 
-def _current(enrollment: Enrollment) -> Attempt | None:
-    """The attempt the person is in; none for somebody whose part has been paused or has ended meanwhile."""
-    if enrollment.state != Enrollment.State.CONSENTED:
+def _current(request: HttpRequest, enrollment: Enrollment) -> Attempt | None:
+    """The attempt the person is in; none for somebody whose part or visit has ended meanwhile."""
+    if is_given_up(request) or enrollment.state != Enrollment.State.CONSENTED:
         return None
     return (
         enrollment.attempts.filter(state=Attempt.State.STARTED)

@@ -71,7 +71,13 @@ def hand_in(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     way = ways_back.way_to_hand_in(visit, ending)
     if way and ending.is_work:
         actions.send_to_hand_in(visit=visit, now=now)
-    context: dict[str, Any] = {"visit": visit, "ending": ending.value, "way": way, "session": session}
+    context: dict[str, Any] = {
+        "visit": visit,
+        "ending": ending.value,
+        "way": way,
+        "session": session,
+        "may_be_another": queries.was_taken_before(visit),
+    }
     response = page(request, enrollment, "recruitment/hand_in.html", context)
     if way and way.fields:
         sites = [visit.submit_to, *settings.FRAME_ANCESTORS]  # a platform may send on to another of its own
@@ -92,7 +98,7 @@ def _come_in(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             return too_many(request, later)
         visit = actions.arrive_for_campaign(campaign=campaign, arrival=arrival, is_proven=is_proven, now=now)
     except CannotArrive as error:
-        return _refused(request, campaign, error.problem)
+        return _refused(request, campaign, error.problem, other_visit=error.other_visit)
     return redirect(visit_path(visit, is_claimed=not is_proven))
 
 
@@ -114,13 +120,19 @@ READERS: dict[str, Callable[[HttpRequest, Campaign], tuple[Arrival, bool]]] = {
 }
 
 
-def _refused(request: HttpRequest, campaign: Campaign, problem: Problem) -> HttpResponse:
+def _refused(
+    request: HttpRequest, campaign: Campaign, problem: Problem, *, other_visit: int | None = None
+) -> HttpResponse:
     """A plain page that says what is wrong and how to get back; it is logged, and nothing is changed."""
     now = timezone.now()
     if later := retry_at(REFUSED_VISITS, client_of(request), now=now):
         return too_many(request, later)
     actions.note_refused_visit(
-        study=campaign.study, problem=problem, campaign_number=campaign.number, now=now
+        study=campaign.study,
+        problem=problem,
+        campaign_number=campaign.number,
+        other_visit=other_visit,
+        now=now,
     )
     refusal = refusal_of(problem)
     context = {
@@ -128,6 +140,7 @@ def _refused(request: HttpRequest, campaign: Campaign, problem: Problem) -> Http
         "campaign": campaign,
         "heading": refusal.heading,
         "text": refusal.text,
+        "may_be_another": problem == Problem.TAKEN_BY_ANOTHER,
         "way": ways_back.way_of_refused(campaign),
     }
     return render(request, "recruitment/refused.html", context, status=refusal.status)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.db.models import F, QuerySet
 
 from accounts.models import PlatformIdentity
-from annotation.models import Enrollment, Study, WorkSession
+from annotation.models import Enrollment, Event, Study, WorkSession
 from recruitment.arriving.arrival import Arrival
 from recruitment.codes import Outcome, completion_code, find_code, outcome_of
 from recruitment.joining import participant_of, person_of, way_back, way_of_screened_out
@@ -179,6 +179,15 @@ def is_known_visit(campaign: Campaign, arrival: Arrival) -> bool:
         hit_assignment=arrival.hit_assignment,
         enrollment__annotator__in=identities.values("annotator"),
     ).exists()
+
+
+def was_taken_before(visit: Visit) -> bool:
+    """Whether the test was handed in before a visit that only says whose it is: perhaps by another."""
+    session = visit.session
+    if session is None or session.story_limit or not session.identity_claimed:
+        return False
+    last = visit.enrollment.events.filter(type=Event.Type.ATTEMPT_SUBMITTED).order_by("-pk").first()
+    return last is not None and last.at < visit.arrived_at
 
 
 def visit_of(session: WorkSession) -> Visit | None:

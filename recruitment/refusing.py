@@ -95,6 +95,14 @@ _REFUSALS = {
         _("You have taken this test already"),
         _("Everybody takes it once, so there is nothing more to do for you in this piece of work."),
     ),
+    Problem.TAKEN_BY_ANOTHER: VisitRefusal(
+        403,
+        _("This test has been taken with your id"),
+        _(
+            "It was taken in another visit with your id, and everybody takes it once. If that was you, hand "
+            "in or give back that piece of work, and give this one back."
+        ),
+    ),
     Problem.FORGOTTEN: VisitRefusal(
         410,
         _("You have been forgotten"),

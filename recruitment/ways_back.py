@@ -11,7 +11,7 @@ from accounts.models import PlatformIdentity
 from annotation import actions as annotation_actions
 from annotation import queries as annotation_queries
 from annotation import rules
-from annotation.models import Assignment, Enrollment, Event, Story, WorkSession
+from annotation.models import Assignment, Enrollment, Story, WorkSession
 from annotation.rules import Reason
 from recruitment.arriving.ending import Ending, Outcome, ending, outcome
 from recruitment.arriving.mturk import ASSIGNMENT, submit_address
@@ -97,13 +97,13 @@ def _passed(person: Enrollment) -> bool | None:
         return person.state == State.QUALIFIED
     if person.state not in (State.SUSPENDED, State.WITHDRAWN):
         return None
-    over = (Event.Type.ENROLLMENT_QUALIFIED, Event.Type.ENROLLMENT_FAILED)
-    last = person.events.filter(type__in=over).order_by("-pk").first()
-    return last.type == Event.Type.ENROLLMENT_QUALIFIED if last else None
+    return annotation_queries.test_outcome(person)
 
 
 def _may_go_on(person: Enrollment, session: WorkSession, *, now: datetime) -> bool:
     """Whether the person can be given something to do in this session now. Looks only, and takes nothing."""
+    if session.state == WorkSession.State.DOUBTED:
+        return False
     if session.story_limit == 0:
         reason = rules.may_be_served(annotation_actions.standing(person))
         return reason in STEPS and annotation_queries.kept_out(person) is None

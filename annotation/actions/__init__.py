@@ -11,6 +11,7 @@ from annotation.actions.checks import (
     take_in_check,
 )
 from annotation.actions.enrollments import (
+    ask_again,
     decline_consent,
     enroll,
     forget,
@@ -18,6 +19,7 @@ from annotation.actions.enrollments import (
     invite,
     reinstate,
     revoke_link,
+    set_back,
     set_qualified,
     suspend,
     withdraw,
@@ -83,6 +85,7 @@ __all__ = [
     "add_consent_text",
     "adjudicate",
     "admit_through",
+    "ask_again",
     "assign_next_story",
     "blockers",
     "cancel_import",
@@ -136,6 +139,7 @@ __all__ = [
     "revoke_invitation",
     "revoke_link",
     "run_import",
+    "set_back",
     "set_check_key",
     "set_check_keys",
     "set_gate",

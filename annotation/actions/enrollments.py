@@ -60,7 +60,8 @@ def give_consent(*, enrollment: Enrollment, consent: ConsentText, now: datetime)
         raise NotAdmitted(kept_out)
     if consent.study_id != enrollment.study_id or consent.version != enrollment.study.consent_version:
         raise WrongState(_("The consent text has changed since you opened this page. Please read it again."))
-    if enrollment.consent_id == consent.pk and enrollment.state != Enrollment.State.DECLINED:
+    undecided = enrollment.state in (Enrollment.State.INVITED, Enrollment.State.DECLINED)
+    if enrollment.consent_id == consent.pk and not undecided:
         return enrollment
     if enrollment.state == Enrollment.State.WITHDRAWN:
         raise WrongState(_("You have withdrawn from this study."))
@@ -180,8 +181,8 @@ def reinstate(*, enrollment: Enrollment, by: User | None, now: datetime, reason:
     enrollment.checks_from = enrollment.stories_submitted
     enrollment.warned_after = None
     enrollment.save(update_fields=["checks_from", "warned_after"])
-    had_qualified = enrollment.events.filter(type=Event.Type.ENROLLMENT_QUALIFIED).exists()
-    _move(enrollment, Enrollment.State.QUALIFIED if had_qualified else Enrollment.State.CONSENTED, now=now)
+    qualified = queries.test_outcome(enrollment)
+    _move(enrollment, Enrollment.State.QUALIFIED if qualified else Enrollment.State.CONSENTED, now=now)
     record_event(
         study=enrollment.study,
         type=Event.Type.ENROLLMENT_REINSTATED,
@@ -190,6 +191,54 @@ def reinstate(*, enrollment: Enrollment, by: User | None, now: datetime, reason:
         now=now,
         note=reason,
     )
+    return enrollment
+
+
+@transaction.atomic
+def set_back(
+    *, enrollment: Enrollment, asks_consent: bool, by: User | None, now: datetime, reason: str
+) -> Enrollment:
+    """Let a person take the test again: back to where it begins, or to the consent text before it.
+
+    ``asks_consent``: what was agreed to so far was not the person's own word. Called with what makes their
+    attempts void. Raises :class:`ReasonMissing`, also for a reason of more than 300 characters, and
+    :class:`WrongState` for somebody who is suspended or has left.
+    """
+    reason = reason.strip()
+    if "\0" in reason or not 1 <= len(reason) <= LONGEST_REASON:
+        raise ReasonMissing(
+            _("Give the reason in 1 to %(most)s characters. It is kept in the log.")
+            % {"most": LONGEST_REASON}
+        )
+    enrollment = _lock(enrollment)
+    if enrollment.state not in rules.BEFORE_OR_AFTER_TEST:
+        raise WrongState(
+            _("Somebody who is %(state)s cannot take the test again.")
+            % {"state": enrollment.get_state_display()}
+        )
+    give_lease_back(enrollment=enrollment)
+    # Without a test of the study's own, agreeing is what qualifies.
+    has_test = enrollment.study.gate != Study.Gate.NOT_REQUIRED
+    has_agreed = has_test and enrollment.consent_id is not None and not asks_consent
+    _move(enrollment, Enrollment.State.CONSENTED if has_agreed else Enrollment.State.INVITED, now=now)
+    record_event(
+        study=enrollment.study,
+        type=Event.Type.TEST_GIVEN_BACK,
+        by=by,
+        enrollment=enrollment,
+        now=now,
+        note=reason,
+    )
+    return enrollment
+
+
+@transaction.atomic
+def ask_again(*, enrollment: Enrollment, now: datetime) -> Enrollment:
+    """Whoever comes anew for another piece of work is asked for consent, though somebody declined before."""
+    enrollment = _lock(enrollment)
+    if enrollment.state == Enrollment.State.DECLINED:
+        _move(enrollment, Enrollment.State.INVITED, now=now)
+        record_event(study=enrollment.study, type=Event.Type.CONSENT_ASKED, enrollment=enrollment, now=now)
     return enrollment
 
 

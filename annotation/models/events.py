@@ -37,6 +37,8 @@ class Event(models.Model):
         ANNOTATOR_INVITED = "annotator_invited", _("annotator invited")
         CONSENT_GIVEN = "consent_given", _("consent given")
         CONSENT_DECLINED = "consent_declined", _("consent declined")
+        CONSENT_ASKED = "consent_asked", _("asked for consent again")
+        TEST_GIVEN_BACK = "test_given_back", _("let take the test again")
         ENROLLMENT_QUALIFIED = "enrollment_qualified", _("qualified")
         ENROLLMENT_FAILED = "enrollment_failed", _("not qualified")
         ENROLLMENT_SUSPENDED = "enrollment_suspended", _("suspended")

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
 from annotation import actions, queries, rules
-from annotation.access import annotator_page, keep_session, page_url, session_id, work_session
+from annotation.access import annotator_page, is_given_up, keep_session, page_url, session_id, work_session
 from annotation.errors import NotAdmitted, NotTheirs, WrongState
 from annotation.forms import error_summary, instructions_context, question_fields
 from annotation.models import Assignment, ConsentText, Enrollment, Vote
@@ -36,6 +36,9 @@ PAGE_OF_REASON = {
 }
 """Refusals that are really a step the person has still to take, and the page where they take it."""
 
+UNDECIDED = (Enrollment.State.INVITED, Enrollment.State.DECLINED)
+"""States of people who have not agreed, or are asked once more."""
+
 WORTH_ANOTHER_LOOK = (Reason.NOTHING_FREE, Reason.STUDY_PAUSED, Reason.PROTOCOL_CHANGED)
 """Refusals that may be over at any moment."""
 
@@ -44,6 +47,8 @@ WORTH_ANOTHER_LOOK = (Reason.NOTHING_FREE, Reason.STUDY_PAUSED, Reason.PROTOCOL_
 @annotator_page
 def home(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """Wherever the person belongs now."""
+    if is_given_up(request):
+        return redirect(page_url(request, "link:hand_in"))
     reason = rules.may_be_served(actions.standing(enrollment))
     target = PAGE_OF_REASON.get(reason, "annotation:stories") if reason else "annotation:stories"
     return redirect(page_url(request, target))
@@ -53,13 +58,15 @@ def home(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 @annotator_page
 def consent(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """The consent text, and the person's answer to it."""
+    if is_given_up(request):
+        return redirect(page_url(request, "link:hand_in"))
     version = number(request.POST.get("version")) or enrollment.study.consent_version
     text = get_object_or_404(ConsentText, study=enrollment.study, version=version)
     kept_out = queries.kept_out(enrollment)
     if kept_out:
         return _not_for_them(request, enrollment, kept_out)
     if request.method != "POST":
-        if enrollment.consent_id == text.pk and enrollment.state != Enrollment.State.DECLINED:
+        if enrollment.consent_id == text.pk and enrollment.state not in UNDECIDED:
             return redirect(page_url(request, "annotation:home"))
         return page(
             request, enrollment, "annotation/consent.html", {"consent": text, "action_url": request.path}
@@ -68,7 +75,7 @@ def consent(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
         if request.POST.get("decision") == "agree":
             actions.give_consent(enrollment=enrollment, consent=text, now=timezone.now())
             return redirect(page_url(request, "annotation:instructions"))
-        if enrollment.consent_id:  # somebody who is in already and does not agree to a newer text
+        if enrollment.state not in UNDECIDED:  # in already, and does not agree to a newer text
             return redirect(page_url(request, "annotation:withdraw"))
         actions.decline_consent(enrollment=enrollment, now=timezone.now())
         return redirect(page_url(request, "annotation:declined"))

@@ -52,7 +52,7 @@ def _wrong_keys(study_id: int | None) -> Iterator[int]:
 def _wrong_grades(study_id: int | None) -> Iterator[int]:
     """Attempts handed in whose grade does not follow from their answers and their key."""
     keys: dict[int, dict[Cell, set[str]]] = {}
-    attempts = Attempt.objects.filter(state=Attempt.State.SUBMITTED)
+    attempts = Attempt.objects.filter(submitted_at__isnull=False)
     if study_id:
         attempts = attempts.filter(round__study=study_id)
     attempts = attempts.order_by("pk").select_related("key").prefetch_related("answers")
@@ -82,8 +82,9 @@ CHECKS = (
         by_sql("""
             SELECT r.study_id, first.enrollment_id AS row
             FROM qualification_attempt first JOIN qualification_round r ON r.id = first.round_id
-            WHERE first.number = 1 AND r.attempts_allowed < (
-                SELECT count(*) FROM qualification_attempt t WHERE t.enrollment_id = first.enrollment_id)
+            WHERE first.number = 1 AND first.state <> 'void' AND r.attempts_allowed < (
+                SELECT count(*) FROM qualification_attempt t
+                WHERE t.enrollment_id = first.enrollment_id AND t.state <> 'void')
         """),
     ),
     Check(

@@ -6,7 +6,7 @@ order of their numbers, then the attempt or the review.
 
 from __future__ import annotations
 
-from qualification.actions.attempts import save_answers, start_attempt, submit_attempt
+from qualification.actions.attempts import save_answers, start_attempt, submit_attempt, void_attempts
 from qualification.actions.experts import (
     ask_experts,
     close_gathering,
@@ -34,4 +34,5 @@ __all__ = [
     "set_answer_key",
     "start_attempt",
     "submit_attempt",
+    "void_attempts",
 ]

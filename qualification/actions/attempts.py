@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 
 from annotation import actions as annotation_actions
 from annotation.grading import Cell, grade
-from annotation.models import Enrollment, Event, Study
+from annotation.models import Enrollment, Event, Study, WorkSession
 from qualification.actions.rounds import lock_rounds_of
 from qualification.errors import AlreadyHandedIn, NoAttemptLeft, NoRound, NotTheirTurn
 from qualification.models import AcceptableOption, AnswerKey, Attempt, AttemptAnswer, Round, RoundStory
@@ -18,14 +18,15 @@ from qualification.turns import turn_of
 
 
 @transaction.atomic
-def start_attempt(*, enrollment: Enrollment, now: datetime) -> Attempt:
+def start_attempt(*, enrollment: Enrollment, now: datetime, session_id: int | None = None) -> Attempt:
     """The person's attempt at the test: the one they are in, else a new one, at the round that is theirs.
 
-    Raises :class:`NotTheirTurn` unless they have consented, are not yet judged and the study is open,
-    :class:`NoRound` and :class:`NoAttemptLeft`.
+    ``session_id``: the work session of the visit. Raises :class:`NotTheirTurn` unless they have consented,
+    are not yet judged, the study is open and the visit has not been given up, :class:`NoRound` and
+    :class:`NoAttemptLeft`.
     """
     enrollment = _lock_enrollment(enrollment)
-    _check_their_turn(enrollment)
+    _check_their_turn(enrollment, session_id)
     current = Attempt.objects.filter(enrollment=enrollment, state=Attempt.State.STARTED).first()
     if current:
         return current
@@ -58,14 +59,20 @@ def start_attempt(*, enrollment: Enrollment, now: datetime) -> Attempt:
 
 
 @transaction.atomic
-def save_answers(*, attempt: Attempt, round_story: RoundStory, submitted: Mapping[str, str]) -> None:
+def save_answers(
+    *,
+    attempt: Attempt,
+    round_story: RoundStory,
+    submitted: Mapping[str, str],
+    session_id: int | None = None,
+) -> None:
     """Keep the person's answers about one story of the round; they can change until handed in.
 
     Raises ``IncompleteForm`` (nothing is stored then), :class:`AlreadyHandedIn`, and
     :class:`NotTheirTurn` for somebody who was suspended or left meanwhile.
     """
     attempt = _lock_attempt(attempt)
-    _check_their_turn(attempt.enrollment)
+    _check_their_turn(attempt.enrollment, session_id)
     protocol = attempt.enrollment.study.protocol
     choices = protocol.read_form(protocol.parse(round_story.story.content), submitted)
     AttemptAnswer.objects.filter(attempt=attempt, round_story=round_story).delete()
@@ -82,7 +89,7 @@ def save_answers(*, attempt: Attempt, round_story: RoundStory, submitted: Mappin
 
 
 @transaction.atomic
-def submit_attempt(*, attempt: Attempt, now: datetime) -> Attempt:
+def submit_attempt(*, attempt: Attempt, now: datetime, session_id: int | None = None) -> Attempt:
     """Hand the attempt in, grade it, and set the person's standing in the study.
 
     Handing in again returns the graded attempt as it is. Somebody who fails with attempts left may
@@ -93,7 +100,7 @@ def submit_attempt(*, attempt: Attempt, now: datetime) -> Attempt:
         attempt = _lock_attempt(attempt)
     except AlreadyHandedIn:
         return Attempt.objects.get(pk=attempt.pk)
-    _check_their_turn(attempt.enrollment)
+    _check_their_turn(attempt.enrollment, session_id)
     answers = list(attempt.answers.select_related("round_story__story"))
     outcome = grade({_cell(a): a.option for a in answers}, _acceptable(attempt.key))
     for answer in answers:
@@ -118,6 +125,18 @@ def submit_attempt(*, attempt: Attempt, now: datetime) -> Attempt:
     return attempt
 
 
+@transaction.atomic
+def void_attempts(*, enrollment: Enrollment, were_theirs: bool, now: datetime) -> int:
+    """Make every attempt of a person void, so that they can take the test again; returns how many.
+
+    Nothing of them is deleted. ``were_theirs``: what they handed in is still paid as their work; not if
+    somebody else took the test in their name. Called with what sets the person back to before the test.
+    """
+    enrollment = _lock_enrollment(enrollment)
+    standing = Attempt.objects.standing().filter(enrollment=enrollment)
+    return standing.update(state=Attempt.State.VOID, voided_at=now, was_theirs=were_theirs)
+
+
 def _acceptable(key: AnswerKey) -> dict[Cell, set[str]]:
     acceptable: dict[Cell, set[str]] = {}
     for option in key.options.select_related("round_story__story"):
@@ -129,7 +148,11 @@ def _cell(row: AcceptableOption | AttemptAnswer) -> Cell:
     return Cell(row.round_story.story.story_id, row.question, row.row)
 
 
-def _check_their_turn(enrollment: Enrollment) -> None:
+def _check_their_turn(enrollment: Enrollment, session_id: int | None) -> None:
+    """Raises :class:`NotTheirTurn`; also for a visit given up, whose work nobody could hand in."""
+    doubted = WorkSession.objects.filter(enrollment=enrollment, state=WorkSession.State.DOUBTED)
+    if session_id is not None and doubted.filter(pk=session_id).exists():
+        raise NotTheirTurn(gettext("This piece of work is over, so nothing more can be done in it."))
     if enrollment.state != Enrollment.State.CONSENTED:
         raise NotTheirTurn(
             gettext("The test is not open to somebody who is %(state)s.")

@@ -1,20 +1,18 @@
-"""Qualification: rounds of stories, the experts' answers, the acceptable ones, and people's attempts."""
+"""Rounds of stories, the experts' answers, and the acceptable ones."""
 
 from __future__ import annotations
 
 import pgtrigger
 from django.conf import settings
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from annotation.models import Enrollment, Story, Study
+from annotation.models import Story, Study
 from qualification.models.triggers import (
     BLIND_AND_FINAL,
     FINAL,
-    KEY_OF_ITS_ROUND,
     NOBODY_IS_BLIND,
-    NOT_HANDED_IN,
     NOTHING_IS_OPEN,
     STAYS_UNDER_ITS_KEY,
     frozen_key_does_not_grow,
@@ -290,101 +288,3 @@ class KeyReader(models.Model):
 
     def __str__(self) -> str:
         return f"{self.reader} on {self.round}"
-
-
-class Attempt(models.Model):
-    """One person's try at a round, graded against the key that stood when they began.
-
-    Attempts are numbered over all rounds of a study, so that another form is no further try.
-    """
-
-    class State(models.TextChoices):
-        STARTED = "started", _("started")
-        SUBMITTED = "submitted", _("handed in")
-
-    round = models.ForeignKey(Round, on_delete=models.PROTECT, related_name="attempts")
-    enrollment = models.ForeignKey(Enrollment, on_delete=models.PROTECT, related_name="attempts")
-    key = models.ForeignKey(AnswerKey, on_delete=models.PROTECT, related_name="attempts")
-    number = models.PositiveSmallIntegerField()
-    attempts_allowed = models.PositiveSmallIntegerField(
-        help_text=_("Over all rounds of the study, by the one that the person was given first.")
-    )
-    state = models.CharField(max_length=10, choices=State, default=State.STARTED)
-    started_at = models.DateTimeField()
-    submitted_at = models.DateTimeField(null=True, blank=True)
-    passed = models.BooleanField(null=True, blank=True)
-
-    class Meta:
-        ordering = ("pk",)
-        constraints = [
-            models.UniqueConstraint(
-                fields=["enrollment", "number"], name="one_attempt_per_number_and_person"
-            ),
-            models.UniqueConstraint(
-                fields=["enrollment"], condition=Q(state="started"), name="one_attempt_at_a_time_per_person"
-            ),
-            models.CheckConstraint(
-                condition=Q(number__gte=1) & Q(number__lte=F("attempts_allowed")),
-                name="attempt_is_one_of_those_allowed",
-            ),
-            models.CheckConstraint(
-                condition=Q(state="started", submitted_at=None, passed=None)
-                | Q(state="submitted", submitted_at__isnull=False, passed__isnull=False),
-                name="attempt_is_graded_when_handed_in",
-            ),
-        ]
-        triggers = [
-            pgtrigger.Protect(
-                name="submitted_attempt_is_final",
-                operation=FINAL,
-                condition=pgtrigger.Q(old__state="submitted"),
-            ),
-            pgtrigger.Trigger(
-                name="attempt_is_under_a_key_of_its_round",
-                operation=pgtrigger.Insert | pgtrigger.Update,
-                when=pgtrigger.After,
-                func=KEY_OF_ITS_ROUND,
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"attempt {self.number} at {self.round}"
-
-
-class AttemptAnswer(models.Model):
-    """One answer of an attempt. Can change until the attempt is handed in, then never."""
-
-    attempt = models.ForeignKey(Attempt, on_delete=models.PROTECT, related_name="answers")
-    round_story = models.ForeignKey(RoundStory, on_delete=models.PROTECT, related_name="+")
-    question = models.CharField(max_length=40)
-    row = models.CharField(max_length=40, blank=True, default="")
-    option = models.CharField(max_length=40)
-    accepted = models.BooleanField(null=True, blank=True, help_text=_("Set when the attempt is graded."))
-
-    class Meta:
-        ordering = ("attempt", "round_story", "question", "row")
-        constraints = [
-            models.UniqueConstraint(
-                fields=["attempt", "round_story", "question", "row"], name="one_attempt_answer_per_question"
-            ),
-            models.CheckConstraint(
-                condition=~Q(question="") & ~Q(option=""), name="attempt_answer_says_something"
-            ),
-        ]
-        triggers = [
-            pgtrigger.Protect(
-                name="graded_answer_is_final",
-                operation=FINAL,
-                condition=pgtrigger.Q(old__accepted__isnull=False),
-            ),
-            pgtrigger.Trigger(
-                name="submitted_attempt_does_not_grow",
-                operation=pgtrigger.Insert,
-                when=pgtrigger.Before,
-                func=NOT_HANDED_IN,
-            ),
-            story_of_its_round("qualification_attempt", "attempt_id"),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.question}: {self.option}"

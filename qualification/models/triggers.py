@@ -38,10 +38,23 @@ NOBODY_BEGAN = """
     RETURN NEW;
 """
 NOT_HANDED_IN = """
-    IF EXISTS (SELECT FROM qualification_attempt a WHERE a.id = NEW.attempt_id AND a.state = 'submitted') THEN
-        RAISE EXCEPTION 'pgtrigger: Cannot add to an attempt that has been handed in';
+    IF EXISTS (SELECT FROM qualification_attempt a WHERE a.id IN (NEW.attempt_id, OLD.attempt_id)
+               AND a.state <> 'started') THEN
+        RAISE EXCEPTION 'pgtrigger: Cannot change an attempt that has been handed in or is void';
+    END IF;
+    IF TG_OP = 'DELETE' THEN
+        RETURN OLD;
     END IF;
     RETURN NEW;
+"""
+ONLY_BECOMES_VOID = """
+    IF TG_OP = 'UPDATE' THEN
+        IF NEW.state = 'void' AND to_jsonb(NEW) - 'state' - 'voided_at' - 'was_theirs'
+                = to_jsonb(OLD) - 'state' - 'voided_at' - 'was_theirs' THEN
+            RETURN NEW;
+        END IF;
+    END IF;
+    RAISE EXCEPTION 'pgtrigger: Cannot change an attempt that has been handed in, but to make it void';
 """
 STAYS_UNDER_ITS_KEY = """
     IF EXISTS (SELECT FROM qualification_answerkey k WHERE k.round_id IN (NEW.round_id, OLD.round_id)) THEN

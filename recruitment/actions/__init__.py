@@ -7,6 +7,7 @@ from recruitment.actions.campaigns import (
     discard_campaign,
     start_campaign,
 )
+from recruitment.actions.claims import set_back
 from recruitment.actions.differences import (
     approve_for_difference,
     confirm_by_hand,
@@ -104,6 +105,7 @@ __all__ = [
     "send_link",
     "send_payment",
     "send_to_hand_in",
+    "set_back",
     "set_join_link",
     "set_membership",
     "settle_difference",

@@ -11,7 +11,8 @@ from accounts.actions import AskedToBeForgotten, recognise
 from accounts.models import Annotator, PlatformIdentity
 from annotation import actions as annotation_actions
 from annotation.models import Enrollment, Event, Study, WorkSession
-from recruitment.arriving.admission import may_begin
+from recruitment.actions.claims import note_two_visits, unproven_test
+from recruitment.arriving.admission import TESTED, may_begin
 from recruitment.arriving.arrival import Arrival, CannotArrive, Problem
 from recruitment.models import Campaign, Posting, Visit
 from recruitment.models.campaigns import GRACE
@@ -47,8 +48,20 @@ def arrive_for_campaign(*, campaign: Campaign, arrival: Arrival, is_proven: bool
 
 
 @transaction.atomic
-def note_refused_visit(*, study: Study, problem: Problem, campaign_number: int, now: datetime) -> None:
-    """Say in the log that somebody was not let in, and why; never who."""
+def note_refused_visit(
+    *,
+    study: Study,
+    problem: Problem,
+    campaign_number: int,
+    now: datetime,
+    other_visit: int | None = None,
+) -> None:
+    """Say in the log that somebody was not let in, and why; never who.
+
+    ``other_visit``: that of the same person because of which they were not; researchers are shown it.
+    """
+    if other_visit is not None:
+        note_two_visits(visit_id=other_visit, now=now)
     annotation_actions.record_event(
         study=study,
         type=Event.Type.VISIT_REFUSED,
@@ -109,9 +122,16 @@ def _let_in(campaign: Campaign, annotator: Annotator, *, now: datetime) -> Enrol
         left_unfinished=known is not None
         and campaign.visits.filter(enrollment=known, handed_in_at=None, session__state=_OPEN).exists(),
     )
+    other = unproven_test(known) if known else None
+    if problem == Problem.TEST_TAKEN and other:
+        raise CannotArrive(Problem.TAKEN_BY_ANOTHER, other_visit=other.pk)
     if problem:
         raise CannotArrive(problem)
-    return known or annotation_actions.enroll(study=study, annotator=annotator, now=now)
+    if known is None:
+        return annotation_actions.enroll(study=study, annotator=annotator, now=now)
+    if other and known.state in TESTED:  # they can hand in a test that may not be theirs
+        note_two_visits(visit_id=other.pk, now=now)
+    return annotation_actions.ask_again(enrollment=known, now=now)
 
 
 def _begin(

@@ -34,12 +34,18 @@ class Problem(enum.StrEnum):
     NOT_OPEN = "not_open"
     NOT_QUALIFIED = "not_qualified"
     TEST_TAKEN = "test_taken"
+    TAKEN_BY_ANOTHER = "taken_by_another"
+    """The test was taken in a visit that is not confirmed: by them, or by somebody who typed their id."""
     FORGOTTEN = "forgotten"
 
 
 class CannotArrive(Exception):
-    """Somebody is not let in; nothing has been changed."""
+    """Somebody is not let in; nothing has been changed.
 
-    def __init__(self, problem: Problem) -> None:
+    ``other_visit``: the number of the visit of the same person because of which they are not.
+    """
+
+    def __init__(self, problem: Problem, *, other_visit: int | None = None) -> None:
         super().__init__(problem.value)
         self.problem = problem
+        self.other_visit = other_visit

@@ -90,6 +90,7 @@ class Difference(models.Model):
         DOUBTED_BUT_THERE = "doubted_but_there", _("given up here, then handed in there")
         PARTIAL = "partial", _("handed in with fewer stories than asked for")
         PAID_OTHERWISE = "paid_otherwise", _("paid in another way, then handed in there")
+        TWO_VISITS = "two_visits", _("two visits say to be this person")
 
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="differences")
     kind = models.CharField(max_length=20, choices=Kind)

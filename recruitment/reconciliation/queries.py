@@ -107,10 +107,16 @@ def answered_differences(campaign: Campaign) -> QuerySet[Difference]:
     theirs = Q(submission=OuterRef("submission")) | Q(submission__visit=OuterRef("visit"))
     decided = Payment.objects.filter(theirs, STANDING)
     still_open = WorkSession.State.OPEN
+    known = Visit.objects.filter(
+        enrollment=OuterRef("visit__enrollment"),
+        campaign__purpose=Campaign.Purpose.TEST,
+        session__state=WorkSession.State.CONFIRMED,
+    )
+    about_work = Q(Exists(decided)) & ~Q(kind__in=[Difference.Kind.DECIDED_THERE, Difference.Kind.TWO_VISITS])
     return (
-        Difference.objects.filter(Exists(decided), campaign=campaign, settled_at=None)
-        .exclude(kind=Difference.Kind.DECIDED_THERE)
+        Difference.objects.filter(campaign=campaign, settled_at=None)
         .exclude(Q(visit__session__state=still_open) | Q(submission__visit__session__state=still_open))
+        .filter(about_work | Q(Exists(known), kind=Difference.Kind.TWO_VISITS))
         .order_by("pk")
     )
 
@@ -142,7 +148,9 @@ def here(visit: Visit) -> Here:
 
 
 def _began_test(person: Enrollment) -> bool:
-    return person.events.filter(type=Event.Type.ATTEMPT_STARTED).exists()
+    turns = (Event.Type.ATTEMPT_STARTED, Event.Type.TEST_GIVEN_BACK)
+    last = person.events.filter(type__in=turns).order_by("-pk").first()
+    return last is not None and last.type == Event.Type.ATTEMPT_STARTED
 
 
 def campaigns_to_ask(*, now: datetime) -> QuerySet[Campaign]:

@@ -27,7 +27,7 @@ class Way(enum.StrEnum):
 
 
 PAYING = (Way.BONUS, Way.OTHER_BONUS, Way.OUTSIDE)
-NOT_HANDED_IN, PARTIAL = "not_handed_in", "partial"
+NO_DATA, NOT_HANDED_IN, PARTIAL, TWO_VISITS = "no_data", "not_handed_in", "partial", "two_visits"
 _UNFINISHED = (Status.RETURNED, Status.TIMED_OUT)
 _NOT_LISTED = (None, Status.ACTIVE, Status.UNKNOWN)
 
@@ -54,6 +54,8 @@ def ways_of(case: Case) -> list[Way]:
     Nobody can tell the platform anything about who has been forgotten: that is left to its own pages.
     """
     ways = [Way.SETTLE]
+    if case.kind == TWO_VISITS:  # it is about the person: whose work it is is said there
+        return ways
     is_rejected = case.status == Status.REJECTED or case.decision == Decision.REJECTED
     if case.session in ("open", "doubted") and case.kind != PARTIAL and not is_rejected:
         ways.append(Way.CONFIRM)

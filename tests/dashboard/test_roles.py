@@ -62,6 +62,7 @@ PAGES: dict[str, tuple[Right | None, Right | None, tuple[str, ...]]] = {
     "exclude": (Right.CHANGE, Right.CHANGE, (PSEUDONYM,)),
     "set_standing": (None, Right.CHANGE, (PSEUDONYM,)),
     "set_group": (None, Right.CHANGE, (PSEUDONYM,)),
+    "tests": (Right.LOOK, Right.CHANGE, (PSEUDONYM,)),
     "stories": (Right.LOOK, None, ()),
     "story": (Right.LOOK, Right.REVIEW, (STORY,)),
     "checks": (Right.LOOK, Right.CHANGE, ()),

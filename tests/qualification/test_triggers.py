@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -105,3 +106,31 @@ def test_keys_and_attempts() -> None:
         lambda: Attempt.objects.filter(pk=attempt.pk).update(passed=False),
         lambda: Attempt.objects.filter(pk=attempt.pk)._raw_delete("default"),
     )
+
+
+def test_a_void_attempt_stays_as_it_was() -> None:
+    study = builders.make_study(stories=1, qualification=1)
+    done, began = builders.invite(study, 2)
+    builders.take_test(builders.consent(done), builders.answers(q1="no"))
+    attempt = actions.start_attempt(enrollment=builders.consent(began), now=timezone.now())
+    entry = attempt.round.round_stories.get()
+    actions.save_answers(attempt=attempt, round_story=entry, submitted=builders.ALL_YES)
+    handed_in = Attempt.objects.get(enrollment=done)
+    refused(  # of one that was handed in, nothing else changes with it
+        lambda: Attempt.objects.filter(pk=handed_in.pk).update(
+            state="void", voided_at=timezone.now(), passed=True
+        )
+    )
+
+    for person in (done, began):
+        assert actions.void_attempts(enrollment=person, were_theirs=True, now=timezone.now()) == 1
+
+    for void in (handed_in, attempt):
+        it, its_answers = Attempt.objects.filter(pk=void.pk), AttemptAnswer.objects.filter(attempt=void)
+        refused(
+            partial(it.update, state="started", voided_at=None),
+            partial(it.update, was_theirs=False),
+            partial(it._raw_delete, "default"),
+            partial(its_answers.update, option="x"),
+            partial(its_answers._raw_delete, "default"),
+        )

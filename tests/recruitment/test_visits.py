@@ -212,7 +212,7 @@ def test_whoever_fails_the_test_hands_it_in_all_the_same(trial: Campaign) -> Non
     assert browser.heading == "Thank you for trying"
     browser.open(browser.document.xpath("//a[contains(@class, 'button')]/@href")[0])
     assert browser.heading == "One last step: hand it in"
-    assert come(trial, assignmentId="3SECOND").heading == "You have taken this test already"
+    assert come(trial, assignmentId="3SECOND").heading == "This test has been taken with your id"
 
 
 def test_somebody_who_lost_the_hit_after_the_test_hands_it_in_with_another(trial: Campaign) -> None:
