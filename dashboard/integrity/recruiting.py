@@ -58,7 +58,7 @@ CHECKS = (
             """
             SELECT study_id, submission_id AS row
             FROM payments WHERE kind NOT IN ('bonus', 'outside') AND state NOT IN ('failed', 'withdrawn')
-            GROUP BY study_id, submission_id, CASE WHEN kind = 'top_up' THEN 'top_up' ELSE 'decision' END
+            GROUP BY study_id, submission_id, kind = 'top_up', decided_there
             HAVING count(*) > 1
             """,
             payments=_PAYMENTS,
@@ -80,12 +80,13 @@ CHECKS = (
     Check(
         "payment_is_settled_when_it_was_sent",
         3,
-        "Payments that are settled at no time, not settled at a time, or done without having been sent.",
+        "Payments that are settled at no time, not settled at a time, or done by us without being sent.",
         by_sql(
             """
             SELECT study_id, id AS row FROM payments
             WHERE (state IN ('done', 'failed', 'withdrawn')) <> (settled_at IS NOT NULL)
-               OR state = 'done' AND kind <> 'outside' AND (tries = 0 OR first_sent_at IS NULL)
+               OR state = 'done' AND kind <> 'outside' AND NOT decided_there
+                  AND (tries = 0 OR first_sent_at IS NULL)
             """,
             payments=_PAYMENTS,
         ),

@@ -43,14 +43,15 @@ class Money:
     """Sums in a campaign's currency, without what the platform charges on top."""
 
     paid: Decimal
-    """In all; ``outside`` of it in another way than by the platform."""
+    """In all; ``outside`` of it in another way than by the platform, ``there`` by the platform without us."""
     outside: Decimal
+    there: Decimal
     underway: Decimal
     refused: int
     """Payments that the platform refused."""
 
 
-NO_MONEY = Money(NOTHING, NOTHING, NOTHING, 0)
+NO_MONEY = Money(NOTHING, NOTHING, NOTHING, NOTHING, 0)
 
 
 T = TypeVar("T")
@@ -149,6 +150,7 @@ def _sums(payments: QuerySet[Payment]) -> dict[int, Money]:
         .annotate(
             paid=Sum("amount", filter=Q(state=State.DONE), default=NOTHING),
             outside=Sum("amount", filter=Q(kind=Payment.Kind.OUTSIDE), default=NOTHING),
+            there=Sum("amount", filter=Q(decided_there=True), default=NOTHING),
             underway=Sum("amount", filter=Q(state__in=[State.REQUESTED, State.SENDING]), default=NOTHING),
             refused=Count("pk", filter=Q(state=State.FAILED)),
         )
@@ -320,6 +322,7 @@ PAYMENT_COLUMNS = (
     "amount",
     "currency",
     "state",
+    "decided_there",
     "requested_at",
     "settled_at",
     "problem",
@@ -344,6 +347,7 @@ def payment_rows(study: Study) -> Iterator[dict[str, Any]]:
             "amount": str(payment.amount),
             "currency": payment.currency,
             "state": payment.state,
+            "decided_there": payment.decided_there,
             "requested_at": payment.requested_at.isoformat(),
             "settled_at": payment.settled_at.isoformat() if payment.settled_at else "",
             "problem": payment.problem,

@@ -30,6 +30,7 @@ from recruitment.reconciliation.plan import Decision
 Kind = Payment.Kind
 State = Payment.State
 CENT = Decimal("0.01")
+DECIDED_THERE = "The platform paid it without us: on its own pages, or by its clock."
 
 
 @transaction.atomic
@@ -47,6 +48,27 @@ def approve(*, submission: Submission, by: User | None, now: datetime) -> Paymen
     _check_handed_in(submission)
     reward = submission.campaign.reward
     return _request(submission, Kind.APPROVAL, reward, "", by=by, now=now)
+
+
+@transaction.atomic
+def note_paid_there(*, submission: Submission, now: datetime) -> Payment:
+    """Write down that the platform has paid the reward without us: on its own pages, or by its clock.
+
+    Nothing is sent. Its row must be locked, and no approval may stand.
+    """
+    payment = Payment.objects.create(
+        submission=submission,
+        kind=Kind.APPROVAL,
+        state=State.DONE,
+        decided_there=True,
+        amount=submission.campaign.reward,
+        currency=submission.campaign.currency,
+        requested_at=now,
+        settled_at=now,
+    )
+    for type in (Event.Type.PAYMENT_REQUESTED, Event.Type.PAYMENT_SENT):
+        record_payment(payment=payment, type=type, by=None, now=now, note=DECIDED_THERE)
+    return payment
 
 
 @transaction.atomic

@@ -16,7 +16,7 @@ from accounts.models import User
 from annotation import actions as annotation_actions
 from annotation.sql import lock_person
 from recruitment.actions.grants import grant, grants_of, take_back
-from recruitment.actions.payments import approve
+from recruitment.actions.payments import approve, note_paid_there
 from recruitment.actions.sending import lock_submission
 from recruitment.marketplace import Status
 from recruitment.models import Campaign, Difference, Grant, Submission, Visit
@@ -100,6 +100,10 @@ def take_step(
     if step == Step.APPROVE:
         assert submission is not None
         approve(submission=submission, by=by, now=now)
+        return True
+    if step == Step.NOTE_PAID_THERE:
+        assert submission is not None
+        note_paid_there(submission=submission, now=now)
         return True
     assert visit is not None
     assert visit.session is not None

@@ -142,7 +142,8 @@ class Payment(models.Model):
 
     It is written before the platform is asked, with the token under which the platform (or, where it has
     no tokens, a look at what it has done) knows a repetition. Amounts never change; a failed one stays.
-    What a researcher paid somebody in another way, because the platform could not, is written and not sent.
+    What a researcher paid somebody in another way, because the platform could not, is written and not sent;
+    so is the reward that the platform itself paid.
     """
 
     class Kind(models.TextChoices):
@@ -170,6 +171,11 @@ class Payment(models.Model):
     )
     kind = models.CharField(max_length=10, choices=Kind)
     state = models.CharField(max_length=10, choices=State, default=State.REQUESTED)
+    decided_there = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text=_("The platform decided it without us: on its own pages, or by its clock."),
+    )
     amount = models.DecimalField(max_digits=8, decimal_places=2)
     currency = models.CharField(max_length=3)
     reason = models.TextField(blank=True, help_text=_("The person reads it."))
@@ -203,8 +209,14 @@ class Payment(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["submission"],
-                condition=Q(kind__in=["approval", "rejection"]) & ~Q(state__in=["failed", "withdrawn"]),
+                condition=Q(kind__in=["approval", "rejection"], decided_there=False)
+                & ~Q(state__in=["failed", "withdrawn"]),
                 name="one_decision_per_submission",
+            ),
+            models.UniqueConstraint(
+                fields=["submission"],
+                condition=Q(decided_there=True),
+                name="one_decision_there_per_submission",
             ),
             models.UniqueConstraint(
                 fields=["submission"],
@@ -220,6 +232,11 @@ class Payment(models.Model):
             models.CheckConstraint(
                 condition=~Q(kind="outside") | Q(state="done", tries=0, requested_by__isnull=False),
                 name="payment_outside_is_somebodys_word_and_never_sent",
+            ),
+            models.CheckConstraint(
+                condition=Q(decided_there=False)
+                | Q(kind="approval", state="done", tries=0, requested_by=None),
+                name="payment_decided_there_is_an_approval_never_sent",
             ),
             models.CheckConstraint(
                 condition=Q(state__in=["requested", "sending"], settled_at=None)

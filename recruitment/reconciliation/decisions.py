@@ -12,7 +12,7 @@ from recruitment.reconciliation.plan import Decision
 Kind, State = Payment.Kind, Payment.State
 DECISIONS = (Kind.APPROVAL, Kind.REJECTION)
 STANDING = Q(kind__in=DECISIONS) & ~Q(state__in=[State.FAILED, State.WITHDRAWN])
-"""Our approval or rejection that the platform has carried out, or has not refused so far."""
+"""An approval or rejection that the platform has carried out, or has not refused so far; also its own."""
 _made = Q(kind__in=[*DECISIONS, Kind.OUTSIDE]) & ~Q(state=State.WITHDRAWN)
 _instead = ~Q(state=State.FAILED)
 """Of a bonus for other work, which is no bonus for this one if the platform refused it."""
@@ -39,15 +39,20 @@ def decided_about(submission: OuterRef) -> QuerySet[Payment]:
 
 
 def standing_decisions(submission: Submission | OuterRef) -> QuerySet[Payment]:
-    """The payments of a piece of work that are :data:`STANDING`: one at the most."""
-    return Payment.objects.filter(STANDING, submission=submission)
+    """The payments of a piece of work that are :data:`STANDING`.
+
+    One at the most, or two: the platform's own approval comes first, since it overturns our rejection.
+    """
+    return Payment.objects.filter(STANDING, submission=submission).order_by("-decided_there", "pk")
 
 
 def _come_to(found: list[Payment]) -> Decision | None:
     standing = [one for one in found if one.state != State.FAILED]
-    for one in standing:
-        if one.kind in DECISIONS:
-            return Decision.APPROVED if one.kind == Kind.APPROVAL else Decision.REJECTED
+    kinds = {one.kind for one in standing}
+    if Kind.APPROVAL in kinds:  # also the platform's own, after a rejection of ours
+        return Decision.APPROVED
+    if Kind.REJECTION in kinds:
+        return Decision.REJECTED
     if standing:
         return Decision.PAID_OTHERWISE
     return Decision.REFUSED if found else None

@@ -29,6 +29,8 @@ class Step(enum.StrEnum):
     DOUBT = "doubt"
     """The visit is not confirmed: its votes' slots go to others."""
     APPROVE = "approve"
+    NOTE_PAID_THERE = "note_paid_there"
+    """The platform has paid the reward without us: that belongs among our payments."""
     GRANT_QUALIFIED = "grant_qualified"
     GRANT_INCOMPLETE = "grant_incomplete"
     REVOKE_INCOMPLETE = "revoke_incomplete"
@@ -110,7 +112,8 @@ def plan(
     if there.status in GIVEN_UP:
         return _given_up(here, there)
     if here is not None and here.decided_by_hand:
-        return [*_by_hand(here, there, rules, decision), *_decided(there, decision)]
+        counts = here.session == "confirmed" and not here.is_partial
+        return [*_by_hand(here, there, rules, decision), *_decided(there, decision, counts=counts)]
     if here is None or (here.answers == 0 and not here.may_hand_in):
         return [Step.FLAG_NO_DATA, *_decided(there, decision)]
     if not _is_proven(here, there, rules):
@@ -119,7 +122,8 @@ def plan(
         return [*_doubted(here), *_decided(there, decision)]
     was_given_up = [Step.FLAG_DOUBTED_BUT_THERE] if here.session == "doubted" else []
     paid = _paid(here, there, rules, decision)
-    return [*was_given_up, *accepted(here), *paid, *_decided(there, decision)]
+    decided = _decided(there, decision, counts=not here.is_partial)
+    return [*was_given_up, *accepted(here), *paid, *decided]
 
 
 def accepted(here: Here) -> list[Step]:
@@ -163,11 +167,19 @@ def _paid(here: Here, there: There, rules: Rules, decision: Decision | None) -> 
     return [Step.APPROVE] if rules.approves_by_itself else []
 
 
-def _decided(there: There, decision: Decision | None) -> list[Step]:
-    """Decisions that were made on the platform's own pages, or by its clock, and are not ours."""
-    decided = there.status in (Status.APPROVED, Status.REJECTED)
+def _decided(there: There, decision: Decision | None, *, counts: bool = False) -> list[Step]:
+    """Decisions that were made on the platform's own pages, or by its clock, and are not ours.
+
+    ``counts``: it is whole, and its votes count. Where that was paid there, as it would have been from here,
+    nobody has anything to judge.
+    """
     ours = DECIDED_AS.get(decision) if decision else None
-    return [Step.FLAG_DECIDED_THERE] if decided and ours != there.status else []
+    if there.status not in (Status.APPROVED, Status.REJECTED) or ours == there.status:
+        return []
+    if there.status == Status.REJECTED:
+        return [Step.FLAG_DECIDED_THERE]
+    as_from_here = counts and decision in (None, Decision.REFUSED)
+    return [Step.NOTE_PAID_THERE] if as_from_here else [Step.NOTE_PAID_THERE, Step.FLAG_DECIDED_THERE]
 
 
 def _doubted(here: Here) -> list[Step]:

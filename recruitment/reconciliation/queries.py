@@ -59,17 +59,23 @@ def other_postings(campaign: Campaign, *, now: datetime) -> QuerySet[Posting]:
 def unsettled_visits(campaign: Campaign) -> QuerySet[Visit]:
     """Visits not confirmed or given up yet, and those whose work waits for a decision or was taken back.
 
-    A decision that the platform refused leaves the work undecided: it may have been decided there.
+    A decision that the platform refused leaves the work undecided: it may have been decided there. What was
+    approved there is settled once that is among our payments.
     """
     work = Submission.objects.filter(visit=OuterRef("pk"))
     undecided = work.filter(~Exists(standing_decisions(OuterRef("pk"))), status__in=HANDED_IN)
-    not_ours = work.filter(differences__kind="decided_there")
+    not_ours = work.filter(status=Submission.Status.REJECTED, differences__kind="decided_there")
     taken_back = work.filter(status__in=GIVEN_UP)
     is_open = Q(session__state=WorkSession.State.OPEN)
     is_confirmed = Q(session__state=WorkSession.State.CONFIRMED, decided_by_hand=False)
     return (
         Visit.objects.filter(campaign=campaign)
-        .filter(is_open | is_confirmed & Exists(taken_back) | Exists(undecided) & ~Exists(not_ours))
+        .filter(
+            is_open
+            | is_confirmed & Exists(taken_back)
+            | Exists(undecided) & ~Exists(not_ours)
+            | Exists(work.filter(paid_there_unnoted()))
+        )
         .order_by("pk")
     )
 
@@ -94,12 +100,22 @@ def visits_to_settle(campaign: Campaign, posting: Posting) -> list[int]:
 
 
 def unsettled_strangers(campaign: Campaign) -> QuerySet[Submission]:
-    """Work that was handed in there and of which no visit is known here, as long as nobody has noticed."""
+    """Work that was handed in there and of which no visit is known here, as long as nobody has noticed.
+
+    Also what was paid there after that and is not among our payments.
+    """
+    unseen = ~Exists(standing_decisions(OuterRef("pk"))) & Q(differences=None)
     return (
         Submission.objects.filter(campaign=campaign, visit=None, status__in=HANDED_IN)
-        .filter(~Exists(standing_decisions(OuterRef("pk"))), differences=None)
+        .filter(unseen | paid_there_unnoted())
         .order_by("pk")
     )
+
+
+def paid_there_unnoted() -> Q:
+    """Of submissions: the platform has approved them, and no approval is among our payments."""
+    approvals = standing_decisions(OuterRef("pk")).filter(kind=Payment.Kind.APPROVAL)
+    return Q(~Exists(approvals), status=Submission.Status.APPROVED)
 
 
 def answered_differences(campaign: Campaign) -> QuerySet[Difference]:

@@ -12,6 +12,7 @@ from django.utils import timezone
 from accounts.models import PlatformIdentity
 from annotation import actions as annotation_actions
 from annotation.models import Assignment, Enrollment, Study
+from dashboard.recruiting.figures import money_of
 from recruitment import actions
 from recruitment.actions import CampaignSettings
 from recruitment.arriving.arrival import Arrival
@@ -131,11 +132,21 @@ class Desk:
         rows, is_bonus = self.double.world.charges.values(), kind == "bonus"
         return [(str(row.amount), str(row.fee)) for row in rows if (row.kind == "bonus") == is_bonus]
 
+    def assert_books_agree(self) -> None:
+        """What left the account, without fees, is what our sums say that the platform paid."""
+        assert_books_agree(sum((row.amount for row in self.double.world.charges.values()), Decimal(0)))
+
     def worker_of(self, submission: Submission) -> str:
         return PlatformIdentity.objects.get(annotator=submission.annotator_id).person
 
     def worker_of_visit(self, visit: Visit) -> str:
         return PlatformIdentity.objects.get(annotator=visit.enrollment.annotator_id).person
+
+
+def assert_books_agree(charged: Decimal) -> None:
+    """What a platform has charged in all campaigns, without fees, is what our sums say that it paid."""
+    ours = [money_of(campaign) for campaign in Campaign.objects.all()]
+    assert sum((money.paid - money.outside for money in ours), Decimal(0)) == charged
 
 
 def bonus(work: Submission, amount: str = "0.37", **more: Any) -> Payment:

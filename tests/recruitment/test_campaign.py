@@ -33,6 +33,7 @@ from tests.doubles.mturk.qualifications import members
 from tests.doubles.mturk.server import KEY_ID, SECRET, MTurkDouble
 from tests.recruitment.campaigns import STORIES, TEST, make_campaign
 from tests.recruitment.crowd import Workers
+from tests.recruitment.handed_in import assert_books_agree
 
 # Each step is committed: in one transaction for all, every look at a row that was changed a thousand times
 # would go through its thousand versions.
@@ -208,6 +209,7 @@ def check_money(double: MTurkDouble, campaigns: list[Campaign], crowd: Workers, 
         seats = campaign.seats_per_posting if payment.kind == Payment.Kind.APPROVAL else 1
         expected += payment.amount + reward_fee(payment.amount, seats=seats, masters=False)
     assert spent == expected
+    assert_books_agree(sum((charge.amount for charge in world.charges.values()), Decimal(0)))
     for campaign in campaigns:
         estimate = marketplace.estimate(offer_of(campaign))
         per_seat = estimate.total / campaign.seats

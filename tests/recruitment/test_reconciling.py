@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -16,6 +17,9 @@ from django.utils import timezone
 from accounts.models import PlatformIdentity
 from annotation import actions as annotation_actions
 from annotation.models import Assignment, Event, Story, WorkSession
+from dashboard.integrity.base import run
+from dashboard.integrity.recruiting import CHECKS
+from dashboard.recruiting.figures import money_of, payment_rows
 from recruitment import actions
 from recruitment.errors import CannotPay, CannotSettle
 from recruitment.links import visit_path
@@ -24,10 +28,11 @@ from recruitment.models import Campaign, Difference, Grant, Payment, Submission,
 from recruitment.mturk.actions import take_hint
 from recruitment.mturk.notifications import Hint
 from tests import builders
+from tests.doubles.mturk.client import client_for
 from tests.doubles.mturk.faults import Fault
 from tests.doubles.mturk.server import MTurkDouble
 from tests.recruitment.campaigns import STORIES
-from tests.recruitment.handed_in import Desk
+from tests.recruitment.handed_in import Desk, reject
 
 pytestmark = pytest.mark.django_db
 Kind, State = Difference.Kind, Assignment.State
@@ -36,7 +41,9 @@ Kind, State = Difference.Kind, Assignment.State
 @pytest.fixture
 def desk() -> Iterator[Desk]:
     with MTurkDouble() as double:
-        yield Desk(double, builders.make_study(stories=1), replace(STORIES, seats=6))
+        desk = Desk(double, builders.make_study(stories=1), replace(STORIES, seats=6))
+        yield desk
+        desk.assert_books_agree()
 
 
 def work_in(desk: Desk, *, receipt: str | None = None, hands_in: bool = True) -> Visit:
@@ -62,6 +69,10 @@ def only_difference(kind: str) -> Difference:
 def over(desk: Desk) -> Any:
     """A moment after everybody's time is over."""
     return timezone.now() + desk.campaign.time_allowed + timedelta(hours=1)
+
+
+def integrity_problems() -> list[str]:
+    return [outcome.check.name for outcome in run(CHECKS) if not outcome.holds]
 
 
 def settle(difference: Difference, how: str = "She wrote to us.") -> Difference:
@@ -263,9 +274,54 @@ def test_what_is_decided_on_the_platforms_own_pages_is_shown_once(desk: Desk) ->
     desk.marketplace.approve(visit.hit_assignment, person=desk.worker_of_visit(visit))
     for hours in (0, 1):
         desk.sweep(now=timezone.now() + timedelta(hours=hours))
-    only_difference(Kind.DECIDED_THERE)
+    assert not Difference.objects.exists(), "it is whole and counts: nobody has anything to judge"
     assert votes(visit) == [State.SUBMITTED]
-    assert (Payment.objects.count(), desk.charges()) == (0, [("0.25", "0.05")])
+    payment = Payment.objects.get()
+    assert (payment.kind, payment.state, payment.decided_there) == ("approval", "done", True)
+    assert (payment.tries, desk.charges()) == (0, [("0.25", "0.05")])
+    assert actions.approve(submission=payment.submission, by=None, now=timezone.now()) == payment
+
+
+def test_what_the_platforms_clock_pays_is_in_our_books(desk: Desk) -> None:
+    """One whole and waiting for a researcher, one unproven, one of which nothing is here."""
+    Campaign.objects.update(approves_by_itself=False)
+    work_in(desk)
+    work_in(desk, receipt="typed by hand")
+    worker = desk.double.crowd.hire().worker_id
+    seat = desk.double.crowd.accept(desk.double.crowd.available(worker)[0], worker)
+    desk.double.crowd.submit([("assignmentId", seat.assignment_id), ("receipt", "none")])
+    desk.sweep()
+    assert set(Difference.objects.values_list("kind", flat=True)) == {Kind.WRONG_RECEIPT, Kind.NO_DATA}
+    desk.later(days=20)
+    desk.double.world.settle()
+    for hours in (1, 3, 5):
+        desk.sweep(now=timezone.now() + timedelta(hours=hours))
+    assert desk.charges() == [("0.25", "0.05")] * 3
+    money = money_of(desk.campaign)
+    assert (str(money.paid), str(money.there), money.underway) == ("0.75", "0.75", Decimal(0))
+    rows = list(payment_rows(desk.study))
+    assert [(row["kind"], row["amount"], row["decided_there"]) for row in rows] == [
+        ("approval", "0.25", True)
+    ] * 3
+    judged = Difference.objects.filter(kind=Kind.DECIDED_THERE, settled_at=None)
+    assert sorted(bool(found.submission and found.submission.visit) for found in judged) == [False, True]
+    assert not integrity_problems()
+
+
+def test_a_rejection_that_is_overturned_there_is_in_our_books_and_shown(desk: Desk) -> None:
+    submission = desk.hand_in()
+    reject(submission)
+    desk.send_all()
+    assert desk.charges() == []
+    client_for(desk.double).approve_assignment(AssignmentId=submission.hit_assignment, OverrideRejection=True)
+    for hours in (2, 4):
+        desk.sweep(now=timezone.now() + timedelta(hours=hours))
+    only_difference(Kind.DECIDED_THERE)
+    assert list(Payment.objects.values_list("kind", "amount", "decided_there").order_by("pk")) == [
+        ("rejection", Decimal(0), False),
+        ("approval", Decimal("0.25"), True),
+    ]
+    assert not integrity_problems()
 
 
 def test_a_stale_answer_takes_nothing_back(desk: Desk) -> None:

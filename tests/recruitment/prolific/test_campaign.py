@@ -25,6 +25,7 @@ from recruitment.prolific.signed import keys_of
 from tests import builders
 from tests.annotation.pages import Browser
 from tests.doubles.prolific import TOKEN, ProlificDouble
+from tests.recruitment.handed_in import assert_books_agree
 from tests.recruitment.prolific.conftest import Lab
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
@@ -182,6 +183,7 @@ def test_who_passes_is_let_in_and_everybody_is_paid_once(lab: Campaigns) -> None
     done = bonuses.filter(state=Payment.State.DONE).count()
     assert done + bonuses.filter(state=Payment.State.FAILED, problem__contains="a day").count() == 2
     assert lab.paid("bonus") == [20] * done
+    assert_books_agree(sum((Decimal(entry.cents) for entry in lab.platform.ledger), Decimal(0)) / 100)
     assert not Payment.objects.exclude(state__in=["done", "failed"]).exists()
     spent = 7 * Decimal("0.70") + done * Decimal("0.28")
     for campaign in (tests, stories):

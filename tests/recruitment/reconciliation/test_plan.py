@@ -146,11 +146,27 @@ def test_what_was_decided_on_the_platforms_own_pages_is_shown() -> None:
     assert Step.FLAG_DECIDED_THERE in steps(DONE, There(Status.REJECTED, "R-1"))
     assert Step.FLAG_DECIDED_THERE in steps(DONE, There(Status.REJECTED, "R-1"), decision=Decision.APPROVED)
     confirmed = replace(DONE, session="confirmed")
-    for refused in (Decision.REFUSED, Decision.PAID_OTHERWISE):
-        assert steps(confirmed, There(Status.APPROVED, "R-1"), decision=refused) == [Step.FLAG_DECIDED_THERE]
+    for ours in (Decision.PAID_OTHERWISE, Decision.REJECTED):
+        assert steps(confirmed, There(Status.APPROVED, "R-1"), decision=ours) == [
+            Step.NOTE_PAID_THERE,
+            Step.FLAG_DECIDED_THERE,
+        ]
     assert Step.FLAG_DECIDED_THERE not in steps(
         DONE, There(Status.REJECTED, "R-1"), decision=Decision.REJECTED
     )
+
+
+def test_what_was_paid_there_as_it_would_have_been_from_here_is_noted_and_needs_nobody() -> None:
+    paid = There(Status.APPROVED, "R-1")
+    assert steps(DONE, paid) == [Step.CONFIRM, Step.NOTE_PAID_THERE]
+    confirmed = replace(DONE, session="confirmed")
+    assert steps(confirmed, paid, decision=Decision.REFUSED) == [Step.NOTE_PAID_THERE]
+    assert steps(replace(confirmed, decided_by_hand=True, receipt="lost"), paid) == [Step.NOTE_PAID_THERE]
+    judged = [Step.NOTE_PAID_THERE, Step.FLAG_DECIDED_THERE]
+    assert steps(replace(confirmed, is_partial=True), paid) == judged
+    assert steps(replace(DONE, session="doubted", decided_by_hand=True), paid) == judged
+    assert steps(DONE, There(Status.APPROVED, "forged")) == [Step.FLAG_WRONG_RECEIPT, *judged]
+    assert steps(None, paid) == [Step.FLAG_NO_DATA, *judged]
 
 
 def test_what_is_not_paid_is_not_used() -> None:
