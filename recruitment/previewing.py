@@ -7,6 +7,7 @@ from typing import Any
 
 from annotation.models import ConsentText
 from annotation.protocols.base import Protocol
+from recruitment.arriving.admission import lets_in
 from recruitment.models import Campaign
 
 
@@ -18,6 +19,7 @@ def preview_context(campaign: Campaign) -> dict[str, Any]:
     return {
         "study": campaign.study,
         "campaign": campaign,
+        "lets_somebody_in": lets_in(study_state=campaign.study.state, campaign_state=campaign.state),
         "is_test": campaign.purpose == Campaign.Purpose.TEST,
         "hourly": hourly_pay(campaign.reward, campaign.minutes_expected),
         "questions": protocol.questions,

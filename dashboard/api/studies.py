@@ -18,13 +18,13 @@ from dashboard.api import inputs, outputs
 from dashboard.api.base import ApiView, Scope, StudyView, absolute
 from dashboard.api.described import BODY, LOCATION, described
 from dashboard.configuration import StudyConfiguration
-from dashboard.pages.overview import MOVES
+from dashboard.recruiting.doors import STUDY_MOVES
 from dashboard.study_forms import NO_TEST, SAMPLE_TEST, filled_in
 
 MOVE_TO = {
-    Study.State.OPEN: MOVES["open"],
-    Study.State.PAUSED: MOVES["pause"],
-    Study.State.CLOSED: MOVES["close"],
+    Study.State.OPEN: STUDY_MOVES["open"],
+    Study.State.PAUSED: STUDY_MOVES["pause"],
+    Study.State.CLOSED: STUDY_MOVES["close"],
 }
 
 

@@ -17,18 +17,22 @@ from annotation import actions
 from annotation.errors import AnnotationError, StudyNotReady
 from annotation.models import Study
 from annotation.rights import CHANGE_ALL, CREATE, Right, rights_in, signed_in, study_page
+from annotation.views.common import number
 from dashboard import overview
 from dashboard.attention import waiting
 from dashboard.checklist import Step, checklist
 from dashboard.figures import kept
 from dashboard.persons import story_address
+from dashboard.recruiting.doors import STUDY_MOVES, along_with, move_study, turning_away
 from publishing.baseline.drawing import can_be_drawn_from
 from publishing.models import Deposit, Release
 from publishing.views import release_list
 from qualification.experts import waited_for
 from qualification.queries import tested
+from recruitment.errors import RecruitmentError
 
-MOVES = {"open": actions.open_study, "pause": actions.pause_study, "close": actions.close_study}
+ASKED = "campaigns_asked"
+"""In a form that has asked which campaigns move with the study."""
 
 
 @require_safe
@@ -41,6 +45,7 @@ def study(request: HttpRequest, study: Study) -> HttpResponse:
     rights = rights_in(request.user, study)
     context |= {
         "missing": _missing(study),
+        "turning_away": turning_away(study),
         "may_change": Right.CHANGE in rights,
         "asked": waited_for(signed_in(request), study=study),
         "releases": release_list(study),
@@ -96,17 +101,27 @@ def _now(request: HttpRequest, study: Study) -> dict[str, Any]:
 @require_POST
 @study_page(Right.CHANGE)
 def change_state(request: HttpRequest, study: Study, move: str) -> HttpResponse:
-    """Open, pause or close a study."""
-    if move not in MOVES:
+    """Open, pause or close a study; where it has campaigns that could move with it, that is asked first."""
+    if move not in STUDY_MOVES:
         raise Http404
+    along = along_with(study, move)
+    if along and ASKED not in request.POST:
+        context = {"study": study, "move": move, "along": along, "asked": ASKED}
+        return render(request, "dashboard/move_study.html", context)
+    chosen = {number(text) for text in request.POST.getlist("campaign")}
     try:
-        MOVES[move](study=study, by=signed_in(request), now=timezone.now())
+        moved = move_study(
+            study=study, move=move, campaigns=chosen, by=signed_in(request), now=timezone.now()
+        )
+        for campaign in moved:
+            said = {"number": campaign.number, "state": campaign.get_state_display()}
+            messages.success(request, _("Campaign %(number)s: %(state)s.") % said)
     except StudyNotReady:
         messages.error(
             request, _("The study cannot open yet. Below is what is missing, and where to mend it.")
         )
         return redirect("dashboard:set_up", slug=study.slug)
-    except AnnotationError as error:
+    except (AnnotationError, RecruitmentError) as error:
         messages.error(request, str(error))
     return redirect("dashboard:study", slug=study.slug)
 
@@ -125,7 +140,7 @@ def _actions(
     buttons: dict[str, dict[str, Any]] = {}
     if Right.CHANGE in rights:
         if study.state != Study.State.CLOSED:
-            buttons["invite"] = _link(study, "joining", _("Invite people"))
+            buttons["invite"] = _link(study, "invite", _("Invite people"))
         for move, label in _moves(study):
             address = reverse("dashboard:change_state", args=[study.slug, move])
             buttons[move] = {"label": label, "url": address, "method": "post"}

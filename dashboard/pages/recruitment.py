@@ -19,6 +19,7 @@ from accounts.models import Environment, PlatformIdentity, User
 from annotation.models import Study
 from annotation.rights import Right, rights_in, signed_in, study_page
 from dashboard.recruiting import figures
+from dashboard.recruiting.doors import turning_away
 from dashboard.recruiting.forms import CampaignForm, SeatsForm
 from recruitment import actions
 from recruitment.campaigns import offer_of
@@ -72,6 +73,7 @@ def recruitment(request: HttpRequest, study: Study) -> HttpResponse:
     context = {
         "study": study,
         "campaigns": figures.campaigns_of(study, now=timezone.now()),
+        "turning_away": turning_away(study),
         "platforms": platforms,
         "is_rehearsal": is_rehearsal,
         "asks_for_test": study.gate != Study.Gate.NOT_REQUIRED,
@@ -151,6 +153,7 @@ def campaign(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     context = {
         "study": study,
         "campaign": found,
+        "turning_away": [one for one in turning_away(study) if one == found],
         "address": campaign_address(found),
         "abilities": abilities_of(found.platform, found.environment),
         "postings": found.postings.count(),

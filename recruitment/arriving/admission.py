@@ -10,6 +10,11 @@ TESTED = frozenset({"qualified", "failed", "suspended", "withdrawn"})
 OUT = frozenset({"failed", "suspended", "withdrawn"})
 
 
+def lets_in(*, study_state: str, campaign_state: str) -> bool:
+    """Whether somebody new who accepts the work finds something to do."""
+    return study_state == "open" and campaign_state in TAKES_PEOPLE
+
+
 def may_begin(
     *,
     is_test: bool,
@@ -27,7 +32,8 @@ def may_begin(
     """
     if campaign_state == "draft":
         return Problem.NOT_OPEN
-    if enrollment_state is None and (study_state != "open" or campaign_state not in TAKES_PEOPLE):
+    is_open = lets_in(study_state=study_state, campaign_state=campaign_state)
+    if enrollment_state is None and not is_open:
         return Problem.NOT_OPEN
     if is_test:
         return Problem.TEST_TAKEN if enrollment_state in TESTED and not left_unfinished else None
