@@ -47,7 +47,11 @@ ENTRIES = (
         below=("new_campaign", "campaign", "change_campaign", "work", "payments", "differences"),
     ),
     Entry("quality", _("Quality"), below=("person", "exclude")),
-    Entry("review", _("Review"), below=("review_sample", "review_item")),
+    Entry(
+        "review",
+        _("Review"),
+        below=("review_sample", "review_item", "decisions", "next_decision", "decide_story"),
+    ),
     Entry(
         "releases",
         _("Releases"),

@@ -9,29 +9,20 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.db import models
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy
 
-from annotation import rules
 from annotation.models import (
-    LIVING,
     Adjudication,
-    Answer,
-    Assignment,
-    Event,
     LintFinding,
-    SpotCheck,
     Story,
     Study,
     Vote,
-    VoteExclusion,
 )
 from annotation.protocols.base import Choice
-from annotation.queries import choices_in_words
 from publishing.filters import DEFAULT_FILTER, FILTERS, Outcome, StoryFilter, Verdict
 
 PAGE = 50
@@ -74,7 +65,7 @@ class Search:
     lint: str = ""
     """A code, or ``any``."""
     verdict: str = ""
-    """An outcome (``publishing.filters.Outcome``) under the all-agree rule, of the votes so far; or ``split``."""
+    """An outcome (``publishing.filters.Outcome``) under the all-agree rule so far; or ``split``."""
     dropped_by: str = ""
     """A question that drops them under the all-agree rule."""
     expert: str = ""
@@ -109,6 +100,10 @@ class ListedStory:
     is_split: bool = False
     expert: str = ""
     """What the newest decision of an expert says; empty when there is none."""
+
+    def get_expert_display(self) -> str:
+        """That in words."""
+        return str(Adjudication.Verdict(self.expert).label) if self.expert else ""
 
     @property
     def is_overruled(self) -> bool:
@@ -151,7 +146,7 @@ class StoryPage:
 
 def story_page(study: Study, search: Search, *, size: int = PAGE) -> StoryPage:
     """The main stories of the study that fit, by id, ``size`` at most; a constant number of queries."""
-    stories = Story.objects.filter(study=study).main().order_by("story_id")
+    stories: QuerySet[Story] = Story.objects.filter(study=study).main().order_by("story_id")
     stories = stories.filter(story_id__gt=search.after) if search.after else stories
     stories = stories.filter(story_id__gte=search.start) if search.start else stories
     stories = stories.defer("harmfulness_predicted", "unethicality_predicted", "content")
@@ -226,8 +221,8 @@ def listed(study: Study, stories: Sequence[Story]) -> list[ListedStory]:
     findings: dict[int, int] = defaultdict(int)
     for found in LintFinding.objects.filter(story__in=numbers).values_list("story_id", flat=True):
         findings[found] += 1
-    decisions = standing_decisions(study).filter(story__in=numbers).values_list("story", "verdict")
-    expert: dict[int, str] = dict(decisions)
+    standing = standing_decisions(study).filter(story__in=numbers)
+    expert = {decision.story_id: decision.verdict for decision in standing}
     rule = FILTERS[DEFAULT_FILTER]
     return [
         ListedStory(
@@ -286,114 +281,3 @@ def is_split(votes: dict[int, list[tuple[Choice, bool]]], votes_per_story: int) 
         for question in {choice.question for choice, counts in given if counts}
     )
     return any(abs(2 * against - len(votes)) <= 1 for against in objecting.values())
-
-
-def about(study: Study, story: Story) -> dict[str, Any]:
-    """Everything about one story, for its page; a constant number of queries.
-
-    Verdicts, votes and what comes of them are of main stories; others have none.
-    """
-    protocol = study.protocol
-    given = Assignment.objects.filter(story=story, story__role=Story.Role.MAIN)
-    assignments = list(given.select_related("enrollment").order_by("served_at", "pk"))
-    votes = _votes(assignments, story, study)
-    is_main = story.role == Story.Role.MAIN
-    cast = ballots([story.pk])[story.pk] if is_main else {}  # answers to a check are no votes on it
-    exclusions = list(
-        VoteExclusion.objects.filter(enrollment__in=[a.enrollment_id for a in assignments])
-        .filter(Q(assignment=None) | Q(assignment__in=assignments))
-        .select_related("excluded_by", "lifted_by")
-    )
-    checks = list(SpotCheck.objects.filter(vote__in=votes).select_related("by"))
-    return {
-        "parts": protocol.parts(protocol.parse(story.content)),
-        "findings": list(story.lint_findings.all()),
-        "people": [
-            _person(study, assignment, votes, exclusions, checks)
-            for assignment in assignments
-        ],
-        "verdicts": [
-            {"title": rule.shown(study.votes_per_story)[0], "verdict": judge(study, rule, cast),
-             "is_default": rule.name == DEFAULT_FILTER}
-            for rule in FILTERS.values() if is_main
-        ],
-        "reasons": _reasons(study, cast),
-        "living": sum(assignment.state in LIVING for assignment in assignments),
-        "adjudications": list(Adjudication.objects.filter(story=story).select_related("by").order_by("-pk")),
-        "history": _history(study, assignments, votes, exclusions, checks),
-    }  # fmt: skip
-
-
-def _votes(assignments: list[Assignment], story: Story, study: Study) -> list[Vote]:
-    """All revisions of the votes on the story, each with what it needs to be shown."""
-    votes = list(Vote.objects.filter(assignment__in=assignments).order_by("assignment", "revision"))
-    answers: dict[int, list[Answer]] = defaultdict(list)
-    for answer in Answer.objects.filter(vote__in=votes):
-        answers[answer.vote_id].append(answer)
-    by_number = {assignment.pk: assignment for assignment in assignments}
-    for assignment in assignments:
-        assignment.story = story
-    for vote in votes:
-        vote.assignment = by_number[vote.assignment_id]
-        vote._prefetched_objects_cache = {"answers": answers[vote.pk]}  # type: ignore[attr-defined]
-    return votes
-
-
-def _person(
-    study: Study,
-    assignment: Assignment,
-    votes: list[Vote],
-    exclusions: list[VoteExclusion],
-    checks: list[SpotCheck],
-) -> dict[str, Any]:
-    """One person's part in a story: the lease, every revision, and what was decided about it."""
-    own = [vote for vote in votes if vote.assignment_id == assignment.pk]
-    numbers = {vote.pk for vote in own}
-    return {
-        "pseudonym": rules.pseudonym(study.pseudonym_key, assignment.enrollment.annotator_id),
-        "assignment": assignment,
-        "holds": assignment.state in LIVING,
-        "leased": assignment.state == Assignment.State.LEASED,
-        "revisions": [{"vote": vote, "words": choices_in_words(study.protocol, vote)} for vote in own],
-        "exclusions": [
-            exclusion
-            for exclusion in exclusions
-            if exclusion.assignment_id == assignment.pk
-            or (
-                exclusion.assignment_id is None
-                and exclusion.enrollment_id == assignment.enrollment_id
-                and own
-            )
-        ],
-        "checks": [check for check in checks if check.vote_id in numbers],
-    }
-
-
-def _reasons(study: Study, cast: dict[int, list[tuple[Choice, bool]]]) -> list[dict[str, Any]]:
-    """Per question that somebody answered against the story: how many did."""
-    against: dict[str, set[int]] = defaultdict(set)
-    for vote, given in cast.items():
-        for choice, counts in given:
-            if counts:
-                against[choice.question].add(vote)
-    return [
-        {"title": question.title, "votes": len(against[question.key])}
-        for question in study.protocol.questions
-        if against[question.key]
-    ]
-
-
-def _history(
-    study: Study,
-    assignments: list[Assignment],
-    votes: list[Vote],
-    exclusions: list[VoteExclusion],
-    checks: list[SpotCheck],
-) -> list[Event]:
-    """What the log says about the votes on a story, found through the people who had it; the newest first."""
-    subjects = [f"vote {vote.pk}" for vote in votes]
-    subjects += [f"exclusion {exclusion.pk}" for exclusion in exclusions]
-    subjects += [f"spot check {check.pk}" for check in checks]
-    people = [assignment.enrollment_id for assignment in assignments]
-    events = Event.objects.filter(study=study, enrollment__in=people, subject__in=subjects)
-    return list(events.select_related("actor").order_by("-pk"))

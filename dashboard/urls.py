@@ -13,6 +13,7 @@ from dashboard.pages import (
     checks,
     comparing,
     creating,
+    deciding,
     differences,
     exclusion,
     filters,
@@ -101,6 +102,10 @@ urlpatterns = [
     path("studies/<slug:slug>/review/", review.review, name="review"),
     path("studies/<slug:slug>/review/<int:number>/", review.sample, name="review_sample"),
     path("studies/<slug:slug>/review/<int:number>/<int:position>/", review.item, name="review_item"),
+    path("studies/<slug:slug>/decisions/", deciding.decisions, name="decisions"),
+    path("studies/<slug:slug>/decisions.csv", deciding.decisions_file, name="decisions_file"),
+    path("studies/<slug:slug>/decisions/next/", deciding.next_decision, name="next_decision"),
+    path("studies/<slug:slug>/decisions/of/<path:story_id>/", deciding.decide_story, name="decide_story"),
     path("studies/<slug:slug>/members/", members.members, name="members"),
     path("studies/<slug:slug>/members/<int:user_id>/", members.member, name="member"),
     path(

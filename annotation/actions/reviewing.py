@@ -122,17 +122,29 @@ def spot_check(
 
 @transaction.atomic
 def adjudicate(
-    *, story: Story, verdict: Adjudication.Verdict, reason: str, by: User | None, now: datetime
+    *,
+    story: Story,
+    verdict: Adjudication.Verdict,
+    reason: str,
+    by: User | None,
+    now: datetime,
+    seen: int | None = None,
 ) -> Adjudication:
-    """Write an expert's decision beside a story's votes. It changes no count and no release.
+    """Write an expert's decision beside a story's votes. It changes no count and no verdict.
 
-    Raises :class:`ReasonMissing`, and :class:`WrongState` for a story that nobody votes on.
+    The newest decision about a story stands. ``seen`` is the number of the one that the expert has in front
+    of them (0: none); without it no matter. Raises :class:`ReasonMissing`, :class:`WrongState` for a story
+    that nobody votes on, and :class:`JudgedMeanwhile` when there is a newer decision than the one seen.
     """
     reason = reason.strip()
     if "\0" in reason or not 1 <= len(reason) <= LONGEST_STATEMENT:
         raise ReasonMissing(_("Give the reason in 1 to %(most)s characters.") % {"most": LONGEST_STATEMENT})
     if story.role != Story.Role.MAIN:
         raise WrongState(_("Only stories that the study is about are adjudicated."))
+    Story.objects.select_for_update(no_key=True).get(pk=story.pk)  # two experts take turns
+    last = Adjudication.objects.filter(story=story).order_by("-pk").first()
+    if seen is not None and seen != (last.pk if last else 0):
+        raise JudgedMeanwhile(_("Somebody else has decided about this story meanwhile. Look at it again."))
     adjudication = Adjudication.objects.create(story=story, verdict=verdict, reason=reason, by=by, at=now)
     record_event(
         study=story.study,

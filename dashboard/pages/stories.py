@@ -6,21 +6,17 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
-from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_safe
 
-from annotation import actions
-from annotation.actions.reviewing import LONGEST_STATEMENT
-from annotation.errors import AnnotationError
-from annotation.models import Adjudication, Story, Study
-from annotation.rights import Right, rights_in, signed_in, study_page
+from annotation.models import Story, Study
+from annotation.rights import Right, rights_in, study_page
 from dashboard.figures import kept
-from dashboard.stories import ANY, Search, about, reason_in_words, story_page
+from dashboard.one_story import about
+from dashboard.stories import ANY, SPLIT, Expert, Search, reason_in_words, story_page
 from publishing.filters import Outcome
 
 OUTCOMES = {
@@ -38,6 +34,7 @@ class SearchForm(forms.Form):
     model = forms.CharField(label=gettext_lazy("Generator model"), required=False, max_length=200)
     lint = forms.ChoiceField(label=gettext_lazy("Lint finding"), required=False)
     verdict = forms.ChoiceField(label=gettext_lazy("Verdict so far"), required=False)
+    expert = forms.ChoiceField(label=gettext_lazy("Decided by an expert"), required=False)
     dropped_by = forms.ChoiceField(label=gettext_lazy("Dropped by"), required=False)
     after = forms.CharField(required=False, max_length=100, widget=forms.HiddenInput)
 
@@ -47,7 +44,11 @@ class SearchForm(forms.Form):
         questions = [(question.key, question.title) for question in study.protocol.questions]
         _choose(self.fields["dropped_by"], [("", _("any question")), *questions])
         _choose(self.fields["lint"], [("", _("all stories")), (ANY, _("any finding")), *labels])
-        _choose(self.fields["verdict"], [("", _("all stories")), *OUTCOMES.items()])
+        _choose(
+            self.fields["verdict"],
+            [("", _("all stories")), *OUTCOMES.items(), (SPLIT, _("split by one vote"))],
+        )
+        _choose(self.fields["expert"], [("", _("all stories")), *Expert.choices])
         for name in self.fields:
             self.fields[name].widget.attrs["class"] = "text"
         self.fields["scenario"].widget.attrs["list"] = "scenarios"
@@ -93,43 +94,22 @@ def stories(request: HttpRequest, study: Study) -> HttpResponse:
     return render(request, "dashboard/stories.html", context)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@study_page(post=Right.REVIEW)
+@require_safe
+@study_page()
 def story(request: HttpRequest, study: Study, story_id: str) -> HttpResponse:
-    """Everything about one story; a POST writes an expert's decision beside its votes."""
+    """Everything about one story."""
     if "\0" in story_id:  # PostgreSQL takes no such text
         raise Http404
     found = get_object_or_404(Story.objects.select_related("story_import"), study=study, story_id=story_id)
     found.study = study
-    if request.method == "POST":
-        return _adjudicate(request, found)
     context = about(study, found) | {
         "study": study,
         "story": found,
         "outcomes": OUTCOMES,
         "may_review": Right.REVIEW in rights_in(request.user, study) and found.role == Story.Role.MAIN,
         "may_change": Right.CHANGE in rights_in(request.user, study),
-        "choices": Adjudication.Verdict.choices,
-        "longest": LONGEST_STATEMENT,
     }
     for row in context["verdicts"]:
         row["outcome"] = OUTCOMES[row["verdict"].outcome]
         row["reason"] = reason_in_words(study, row["verdict"])
     return render(request, "dashboard/story.html", context)
-
-
-def _adjudicate(request: HttpRequest, story: Story) -> HttpResponse:
-    try:
-        actions.adjudicate(
-            story=story,
-            verdict=Adjudication.Verdict(request.POST.get("verdict", "")),
-            reason=request.POST.get("reason", ""),
-            by=signed_in(request),
-            now=timezone.now(),
-        )
-        messages.success(request, _("Saved beside the votes. It changes no count and no release."))
-    except ValueError:
-        messages.error(request, _("Choose whether the story is valid. Nothing was saved."))
-    except AnnotationError as error:
-        messages.error(request, str(error))
-    return redirect("dashboard:story", slug=story.study.slug, story_id=story.story_id)

@@ -65,12 +65,18 @@ def test_a_rejected_answer_and_an_excluded_person_free_slots_that_are_served_aga
 
     window.link(rejected.story_id).click()
     expect(window.heading).to_have_text(rejected.story_id)
-    window.page.get_by_text("Decide as an expert").click()
     assert_good(window)
-    window.page.get_by_text("Not valid", exact=True).click()
-    window.page.get_by_label("Reason").fill("A regular occurrence.")
-    window.button("Save the decision").click()
+    window.link("Decide as an expert").click()
+    expect(window.page.get_by_label("Keyboard shortcuts")).to_be_visible()
+    assert_good(window)
+    press("2")
+    expect(window.page.get_by_label("Reason")).to_be_focused()
+    window.page.keyboard.type("A regular occurrence.")
+    press("Enter")
     expect(window.page.get_by_text("A regular occurrence.")).to_be_visible()
+    for path in ("", "next/?queue=dropped"):
+        window.page.goto(f"/studies/main/decisions/{path}")
+        assert_good(window)
     window.page.goto("/studies/main/stories/")
     assert_good(window)
 

@@ -124,8 +124,8 @@ def test_what_is_another_studys_is_not_found_under_this_ones_address(
     """Also for who may judge in both: the rights that are asked for are those in the study of the address."""
     answer = elsewhere.items.get()
     judged = {"decision": "reject", "reason": "careless", "seen": "0"}
-    decided = {"verdict": "valid", "reason": "It holds."}
-    story = f"stories/{answer.vote.assignment.story.story_id}/"
+    decided = {"decision": "valid", "reason": "It holds.", "seen": "0"}
+    story = f"decisions/of/{answer.vote.assignment.story.story_id}/"
     pages = {f"review/{elsewhere.pk}/": {}, f"review/{elsewhere.pk}/1/": judged, story: decided}
     researcher.force_login(ensure_researcher(username="boss", password="a long enough password"))
     for page, form in pages.items():

@@ -1,0 +1,100 @@
+"""Experts' decisions about stories: which are worth one, what was decided, and how it fits the filter."""
+
+from __future__ import annotations
+
+import enum
+from collections import Counter
+from dataclasses import dataclass
+
+from django.db.models import Exists, OuterRef, QuerySet
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from annotation.models import Adjudication, Answer, LintFinding, Story, Study, Vote
+from dashboard.stories import ListedStory, listed, standing_decisions
+from publishing.filters import Outcome
+
+LOOKED_AT = 20_000
+"""Stories among which one step looks for the next that could be worth a decision."""
+JUDGED = 100
+"""Stories whose votes are looked at together …"""
+AT_MOST = 1_000
+"""… and in one step altogether, before whoever asks is told how far it came."""
+
+
+class Queue(enum.StrEnum):
+    """Why a story is given to an expert."""
+
+    SPLIT = "split"
+    DROPPED = "dropped"
+    LINT = "lint"
+
+
+QUEUES: dict[Queue, Promise] = {
+    Queue.SPLIT: _("stories over which the votes are split by one"),
+    Queue.DROPPED: _("stories that the filter drops"),
+    Queue.LINT: _("stories with a lint finding"),
+}
+"""What to decide about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The next story to decide about; without one, ``further`` is where to look on (empty: that was all)."""
+
+    story: Story | None
+    further: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The standing decision about a story, and the story with its verdict so far."""
+
+    decision: Adjudication
+    row: ListedStory
+
+
+def next_to_decide(study: Study, queue: Queue, *, after: str = "") -> Step:
+    """The next main story, by id, that belongs into the queue and that no expert has decided about."""
+    stories = Story.objects.filter(study=study, story_id__gt=after).main().order_by("story_id")
+    window = list(stories.values_list("story_id", flat=True)[LOOKED_AT - 1 : LOOKED_AT])
+    stories = stories.filter(story_id__lte=window[0]) if window else stories
+    undecided = stories.filter(~Exists(Adjudication.objects.filter(story=OuterRef("pk"))))
+    if queue == Queue.LINT:
+        found = undecided.filter(Exists(LintFinding.objects.filter(story=OuterRef("pk")))).first()
+        return Step(found, "" if found or not window else window[0])
+    return _judged(study, queue, _objected_to(undecided)) or Step(None, window[0] if window else "")
+
+
+def _objected_to(stories: QuerySet[Story]) -> QuerySet[Story]:
+    """Those with all their votes of which one has an answer against the story: no other fits by its votes."""
+    votes = Vote.objects.counted().filter(assignment__story=OuterRef("pk"))
+    against = Answer.objects.filter(vote=OuterRef("pk"), counts_against=True)
+    return stories.filter(Exists(votes.filter(Exists(against))), has_free_slot=False)
+
+
+def _judged(study: Study, queue: Queue, stories: QuerySet[Story]) -> Step | None:
+    """The first that fits by its votes; None when there is none among all of them."""
+    last, looked = "", 0
+    while batch := listed(study, list(stories.filter(story_id__gt=last)[:JUDGED])):
+        for row in batch:
+            if row.is_split if queue == Queue.SPLIT else row.verdict.outcome is Outcome.DROPPED:
+                return Step(row.story)
+        last, looked = batch[-1].story.story_id, looked + len(batch)
+        if looked >= AT_MOST:
+            return Step(None, last)
+    return None
+
+
+def decided(study: Study) -> list[Decided]:
+    """Every story about which an expert has decided, the newest decision first."""
+    standing = list(standing_decisions(study).select_related("story", "by").order_by("-pk"))
+    rows = listed(study, [decision.story for decision in standing])
+    return [Decided(decision, row) for decision, row in zip(standing, rows, strict=True)]
+
+
+def sums(found: list[Decided]) -> list[tuple[Outcome, int, int]]:
+    """Per verdict of the filter: how many stories an expert holds for valid, and for not valid."""
+    counted = Counter((one.row.verdict.outcome, one.decision.verdict) for one in found)
+    valid, invalid = Adjudication.Verdict.VALID, Adjudication.Verdict.INVALID
+    return [(outcome, counted[outcome, valid], counted[outcome, invalid]) for outcome in Outcome]
