@@ -11,6 +11,7 @@ from django.utils.translation import ngettext
 
 from annotation.models import Enrollment, ReviewItem, Study
 from dashboard.checks import checks_of
+from dashboard.enrolled import ANY
 from dashboard.recruiting.figures import open_differences
 from dashboard.rounds import notes_of
 from qualification.models import Round
@@ -43,8 +44,8 @@ def waiting(study: Study, document: Mapping[str, Any] | None) -> list[Waiting]:
     """What there is to look at now; ``document`` is that of the figures. Three queries, none by story."""
     seen = document["noticed"] if document else {}
     found = [
-        (_flagged, seen.get("flagged", 0), "quality", "#people"),
-        (_suspended, _suspended_people(study), "checks", ""),
+        (_flagged, seen.get("flagged", 0), "people", f"?flag={ANY}"),
+        (_suspended, _suspended_people(study), "people", f"?state={Enrollment.State.SUSPENDED}"),
         (_unjudged, _answers_to_judge(study), "review", ""),
         (_doubted, seen.get("doubted_checks", 0), "checks", ""),
         (_notes, seen.get("test_notes", 0), "qualification", ""),

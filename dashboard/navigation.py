@@ -46,7 +46,8 @@ ENTRIES = (
         _("Recruitment"),
         below=("new_campaign", "campaign", "change_campaign", "work", "payments", "differences"),
     ),
-    Entry("quality", _("Quality"), below=("person", "exclude")),
+    Entry("people", _("People"), below=("invite", "invited_links", "person", "exclude")),
+    Entry("quality", _("Quality")),
     Entry(
         "review",
         _("Review"),

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from annotation import rules
 from annotation.checks import checks_among
 from annotation.models import Assignment, Enrollment, Story, Study, Vote
+from dashboard.enrolled import STEPS, people_address
 from dashboard.queries import Share, stories_address
 from qualification.queries import Tested
 from recruitment.models import Visit
@@ -41,19 +42,27 @@ def people_of(study: Study, people: Tested) -> list[Share]:
     """The same as shares of the invited; the steps of the test where the study asks for one."""
     counts = people_counts(study, people)
     steps = [
-        (_("Invited"), counts["invited"]),
-        (_("Came by their link"), counts["came"]),
-        (_("Agreed to take part"), counts["agreed"]),
+        (_("Invited"), "invited"),
+        (_("Came by their link"), "came"),
+        (_("Agreed to take part"), "agreed"),
     ]
     if study.gate != Study.Gate.NOT_REQUIRED:
         steps += [
-            (_("Began the test"), counts["began_test"]),
-            (_("Handed the test in"), counts["handed_in_test"]),
-            (_("Passed the test"), counts["passed_test"]),
+            (_("Began the test"), "began_test"),
+            (_("Handed the test in"), "handed_in_test"),
+            (_("Passed the test"), "passed_test"),
         ]
-    steps.append((_("Answered a story"), counts["active"]))
+    steps.append((_("Answered a story"), "active"))
     invited = counts["invited"]
-    return [Share(label, value, value / invited if invited else 0.0) for label, value in steps]
+    return [
+        Share(
+            label,
+            counts[step],
+            counts[step] / invited if invited else 0.0,
+            people_address(study, step=step) if step in STEPS else people_address(study),
+        )
+        for label, step in steps
+    ]
 
 
 def votes_in_the_last_hour(study: Study, *, now: datetime) -> int:

@@ -14,6 +14,7 @@ from annotation.models import Answer, CheckResult, Enrollment, Event, Story, Stu
 from annotation.protocols.base import Protocol, field_name
 from annotation.queries import choices
 from dashboard.checks import accepted_by
+from recruitment.models import Visit
 
 FAILED_SHOWN = 20
 """Failed checks that are shown with what was chosen, the newest first."""
@@ -119,6 +120,11 @@ def suspension_of(enrollment: Enrollment) -> Event | None:
         return None
     told = enrollment.events.filter(type=Event.Type.ENROLLMENT_SUSPENDED)
     return told.select_related("actor").order_by("-pk").first()
+
+
+def came_by_platform(enrollment: Enrollment) -> bool:
+    """Whether they come back by their work on a platform, and have been given no link."""
+    return Visit.objects.filter(enrollment=enrollment, campaign__isnull=False).exists()
 
 
 def _others(enrollment: Enrollment, stories: Collection[int]) -> Others:

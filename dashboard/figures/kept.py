@@ -82,6 +82,17 @@ def person(study: Study, pseudonym: str) -> dict[str, Any] | None:
     return next((row for row in found if row["pseudonym"] == pseudonym), None)
 
 
+def flagged(study: Study) -> dict[str, list[str]]:
+    """The flags of everybody who has one, by pseudonym. Reads the pages of these alone, which come first."""
+    found: dict[str, list[str]] = {}
+    for page in range(1, max(_places(study).values(), default=0) + 1):
+        people = people_on(study, page)
+        found |= {person["pseudonym"]: person["flags"] for person in people if person["flags"]}
+        if not people or not people[-1]["flags"]:
+            break
+    return found
+
+
 def _places(study: Study) -> dict[str, int]:
     """On which page each person is."""
     found: dict[str, int] | None = caches["shared"].get(_key(study, "people"))

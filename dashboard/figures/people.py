@@ -102,13 +102,13 @@ class PeopleTally:
     def document(self) -> dict[str, Any]:
         """Everybody together, and per person by pseudonym, as plain values.
 
-        ``everybody``: ``people``, ``votes``, ``median_seconds`` and ``options`` (question → option → share
-        of the answers to it, 0..1), over all votes. ``people`` lists, by pseudonym: ``votes``;
-        ``median_seconds``; ``options`` of the person's answers; ``compared`` (votes on complete stories that others voted on too);
-        ``agreement`` (share of the pairs of an answer and another person's answer to the same that agree,
-        over these; None without any); ``alone`` and ``alone_share`` (of these, on how many only this
-        person objected), ``alone_share_others`` (the same share in everybody else's votes); ``same_form``,
-        ``same_share`` (the form they handed in most, and in what share of their votes) and
+        ``everybody``: ``people``, ``votes``, ``median_seconds`` and ``options`` (question → option → share of
+        the answers to it, 0..1), over all votes. ``people`` lists, by pseudonym: ``votes``;
+        ``median_seconds``; ``options`` of the person's answers; ``compared`` (votes on complete stories that
+        others voted on too); ``agreement`` (share of the pairs of an answer and another person's answer to
+        the same that agree, over these; None without any); ``alone`` and ``alone_share`` (of these, on how
+        many only this person objected), ``alone_share_others`` (the same share in everybody else's votes);
+        ``same_form``, ``same_share`` (the form they handed in most, and in what share of their votes) and
         ``same_share_others`` (in what share of everybody else's); ``flags`` (names of
         :mod:`dashboard.figures.flags`); ``evidence`` (flag → story ids).
         """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -17,11 +18,12 @@ from annotation.models import CheckResult, Enrollment, Story, Study, Vote
 from annotation.queries import recent_votes
 from annotation.rights import Right, rights_in, signed_in, study_page
 from dashboard.figures import kept, shown
-from dashboard.persons import answer_rows, failed_checks, story_address, suspension_of
+from dashboard.persons import answer_rows, came_by_platform, failed_checks, story_address, suspension_of
 from dashboard.queries import enrollment_called
 from dashboard.recruiting.earned import earned_by
 from dashboard.recruiting.groups import memberships_of
 from qualification.experts import closed_texts
+from recruitment.queries import confirmed_address_of
 
 State = Enrollment.State
 
@@ -54,6 +56,8 @@ def person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
             "is kept and credited. Please write to us."
         ),
         "longest": LONGEST_REASON,
+        "may_renew_link": may_change and not came_by_platform(enrollment),
+        "may_send_link": may_change and settings.SENDS_MAIL and confirmed_address_of(enrollment) is not None,
         "failed": failed,
         "more_failed": more_failed,
         "memberships": memberships_of(enrollment),

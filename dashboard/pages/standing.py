@@ -1,12 +1,13 @@
-"""What a researcher decides about a person's standing, from the person's page: that they pause, and go on."""
+"""What a researcher does about one person, from their page: pause them, let them go on, renew their link."""
 
 from __future__ import annotations
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from annotation import actions
@@ -15,6 +16,9 @@ from annotation.errors import AnnotationError
 from annotation.models import Study
 from annotation.rights import Right, signed_in, study_page
 from dashboard.queries import enrollment_called
+from recruitment.actions import send_link
+from recruitment.errors import RecruitmentError
+from recruitment.links import personal_link
 
 
 @require_POST
@@ -35,5 +39,26 @@ def set_standing(request: HttpRequest, study: Study, pseudonym: str) -> HttpResp
             actions.reinstate(enrollment=person, reason=reason, by=by, now=now)
             messages.success(request, _("They can go on. Failed checks are counted anew from now on."))
     except AnnotationError as error:
+        messages.error(request, str(error))
+    return redirect("dashboard:person", slug=study.slug, pseudonym=pseudonym)
+
+
+@never_cache
+@require_POST
+@study_page(Right.CHANGE)
+def persons_link(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
+    """Mail somebody their link again, or with ``do=renew`` end it and show the new one, this once."""
+    person = enrollment_called(study, pseudonym)
+    if person is None:
+        raise Http404("Nobody in this study has this pseudonym.")
+    by = signed_in(request)
+    if request.POST.get("do") == "renew":
+        person = actions.revoke_link(enrollment=person, by=by, now=timezone.now())
+        context = {"study": study, "pseudonym": pseudonym, "link": personal_link(person)}
+        return render(request, "dashboard/new_link.html", context)
+    try:
+        send_link(enrollment=person, by=by)
+        messages.success(request, _("Their link is on its way to them."))
+    except RecruitmentError as error:
         messages.error(request, str(error))
     return redirect("dashboard:person", slug=study.slug, pseudonym=pseudonym)

@@ -115,7 +115,8 @@ def test_figures_from_before_the_stories_came_are_not_shown(boss: Client) -> Non
     shown = words(boss.get("/studies/fresh/").content)
     assert "A worker is working the figures out" in shown
     assert "Every story has all its votes" not in shown
-    assert "manage.py invite fresh --count 10" in shown
+    assert "Nobody is invited yet" in shown
+    assert b"/studies/fresh/people/invite/" in boss.get("/studies/fresh/").content
 
 
 def test_without_a_test_its_steps_are_left_out(boss: Client) -> None:
