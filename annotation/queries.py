@@ -31,11 +31,15 @@ PACE_OF = 30
 
 @dataclass(frozen=True, slots=True)
 class WorkSoFar:
-    """What a person has done: stories, their pace in seconds, and what it comes to if it is paid."""
+    """What a person has done: stories, their pace in seconds, and what it comes to if it is paid.
+
+    ``cut``: of how many of the stories that make the pace the time was cut (:func:`rules.paid_seconds`).
+    """
 
     stories: int
     pace: float | None
     pay: Decimal | None
+    cut: int = 0
 
 
 def usable_checks(study: Study) -> int:
@@ -98,9 +102,11 @@ def choices_in_words(protocol: Protocol, vote: Vote) -> list[tuple[str, str]]:
 def work_so_far(enrollment: Enrollment) -> WorkSoFar:
     """What the person has done up to now."""
     newest = Vote.objects.filter(assignment__enrollment=enrollment, revision=1).order_by("-pk")[:PACE_OF]
-    pace = rules.median_seconds([vote.seconds_on_task for vote in newest])
-    stories = enrollment.stories_submitted
-    return WorkSoFar(stories, pace, rules.estimated_pay(stories, pace, enrollment.study.pay_rate))
+    pace = rules.pace_of([vote.seconds_on_task for vote in newest])
+    stories, rate = enrollment.stories_submitted, enrollment.study.pay_rate
+    if pace is None:
+        return WorkSoFar(stories, None, None)
+    return WorkSoFar(stories, pace.seconds, rules.estimated_pay(stories, pace.seconds, rate), pace.cut)
 
 
 _NEWEST = """
@@ -115,7 +121,7 @@ _NEWEST = """
 """
 
 
-def paces_of(study: Study) -> dict[int, float | None]:
+def paces_of(study: Study) -> dict[int, rules.Pace | None]:
     """The pace of everybody in the study who has answered a story, by their enrollment.
 
     To the last digit that of :func:`work_so_far`, since people are paid by the one and read the other.
@@ -123,7 +129,7 @@ def paces_of(study: Study) -> dict[int, float | None]:
     with connection.cursor() as cursor:
         cursor.execute(_NEWEST, [study.pk, PACE_OF])
         return {
-            person: rules.median_seconds([float(second) for second in seconds])
+            person: rules.pace_of([float(second) for second in seconds])
             for person, seconds in cursor.fetchall()
         }
 

@@ -229,16 +229,38 @@ def pause_minutes(working_since: datetime | None, last_submitted_at: datetime | 
     return int(stretch.total_seconds() // 60) if stretch >= LONG_STRETCH else 0
 
 
-def median_seconds(seconds: Sequence[float]) -> float | None:
-    """A person's pace: the median time on task in seconds, or None without any answer."""
-    return statistics.median(seconds) if seconds else None
+def paid_seconds(seconds: float) -> float:
+    """How much of the time for which a story was open is paid: at most a long break, as in the test.
+
+    Nobody reads two sentences for longer, and a story left open over night is not a night of work.
+    """
+    return min(seconds, LONG_BREAK.total_seconds())
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """The median of somebody's paid times in ``seconds``, and of how many stories the time was ``cut``."""
+
+    seconds: float
+    cut: int
+
+
+def pace_of(seconds: Sequence[float]) -> Pace | None:
+    """A person's pace, from how long each of their stories was open; None without any answer."""
+    if not seconds:
+        return None
+    paid = [paid_seconds(one) for one in seconds]
+    return Pace(
+        statistics.median(paid), sum(one < open_for for one, open_for in zip(paid, seconds, strict=True))
+    )
 
 
 def estimated_pay(stories: int, pace: float | None, hourly: Decimal | None) -> Decimal | None:
     """What the work so far comes to: stories x pace x hourly rate, to the cent; None if not paid.
 
-    The median pace rather than the sum of times, because a story left open over lunch is not an hour
-    of work. An estimate for the person, never the basis of a payment.
+    ``pace`` in seconds, of paid times (:func:`pace_of`). The median rather than the sum of times, because a
+    story left open over lunch is not an hour of work. People read it as an estimate while they work; where no
+    platform pays them, it is also what they are owed.
     """
     if hourly is None or pace is None:
         return None

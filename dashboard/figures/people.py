@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from annotation.protocols.base import Choice, field_name
+from annotation.rules import paid_seconds
 from dashboard.figures import flags
 from publishing.files.rows import CountedVote
 
@@ -124,9 +125,9 @@ class PeopleTally:
         }
 
     def paces(self) -> list[tuple[int, float]]:
-        """Per person, by pseudonym: votes, and the median of their times in seconds."""
+        """Per person, by pseudonym: votes, and the median of their paid times in seconds."""
         return [
-            (len(person.seconds), float(np.median(person.seconds)))
+            (len(person.seconds), float(np.median(np.minimum(person.seconds, paid_seconds(np.inf)))))
             for _, person in sorted(self._people.items())
         ]
 

@@ -10,6 +10,7 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from annotation.models import Study
+from annotation.rules import paid_seconds
 from dashboard.figures import flags
 from dashboard.queries import Share, stories_address
 from publishing.comparing import MODEL
@@ -143,12 +144,13 @@ def _by_question(study: Study, dropped: Mapping[str, int], stories: int, *, list
 def hourly_pay(target: Decimal | None, median_seconds: float | None, own_seconds: float) -> Decimal | None:
     """What a person earns per hour if every story is paid alike, so that the median pace earns the target.
 
-    target × (median time of all votes) / (the person's median time), to the cent; None if not paid, or
-    when there is no time to compare.
+    target × (median time of all votes) / (the person's median time), to the cent, both as far as they are
+    paid; None if not paid, or when there is no time to compare.
     """
     if target is None or not median_seconds or not own_seconds:
         return None
-    return (target * Decimal(str(median_seconds)) / Decimal(str(own_seconds))).quantize(Decimal("0.01"))
+    everybodys, own = (Decimal(str(paid_seconds(one))) for one in (median_seconds, own_seconds))
+    return (target * everybodys / own).quantize(Decimal("0.01"))
 
 
 def option_label(question: Any, option: str) -> str:

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import PlatformIdentity
 from annotation.models import Enrollment, Study
 from annotation.queries import paces_of
-from annotation.rules import estimated_pay, pseudonym
+from annotation.rules import Pace, estimated_pay, pseudonym
 from qualification.models import Attempt
 from qualification.pay import Earnings, TimeAtTest, times_at_tests
 from recruitment.codes import completion_code, outcome_of
@@ -34,6 +34,7 @@ _WORK = (
     "test_seconds",
     "stories",
     "median_seconds",
+    "stories_cut",
 )
 _PAY = ("owed_for_stories", "owed_for_test", "owed", "currency")
 
@@ -54,7 +55,9 @@ def owed_rows(study: Study, way: CameBy | None = None) -> Iterator[dict[str, Any
     """Everybody who has worked and came by no campaign, or those who came one way, with what it comes to.
 
     Who has worked has answered a story, or handed a test in. The sums are those that they read on their own
-    pages: stories times their pace, and the time of the test, passed or not, both at the hourly rate.
+    pages: stories times their pace, and the time of the test, passed or not, both at the hourly rate. Of a
+    story no more counts than ``annotation.rules.paid_seconds``; ``stories_cut`` of those that make the pace
+    were open for longer.
     """
     paces, tests = paces_of(study), times_at_tests(study)
     for person in _who_worked(study, way):
@@ -79,10 +82,10 @@ def owed_to(study: Study, participants: Iterable[str]) -> Iterator[dict[str, Any
         yield {"participant": participant} | found.get(identity, nothing)
 
 
-def _row(study: Study, person: Any, pace: float | None, test: TimeAtTest | None) -> dict[str, Any]:
+def _row(study: Study, person: Any, pace: Pace | None, test: TimeAtTest | None) -> dict[str, Any]:
     outcome = outcome_of(person.stories_submitted)
     owed = Earnings(
-        estimated_pay(person.stories_submitted, pace, study.pay_rate) or NOTHING,
+        estimated_pay(person.stories_submitted, pace and pace.seconds, study.pay_rate) or NOTHING,
         test.pay if test and test.pay else NOTHING,
     )
     return {
@@ -94,7 +97,8 @@ def _row(study: Study, person: Any, pace: float | None, test: TimeAtTest | None)
         "test": "" if test is None else "passed" if test.passed else "failed",
         "test_seconds": "" if test is None else round(test.seconds, 1),
         "stories": person.stories_submitted,
-        "median_seconds": "" if pace is None else round(pace, 1),
+        "median_seconds": "" if pace is None else round(pace.seconds, 1),
+        "stories_cut": "" if pace is None else pace.cut,
         "owed_for_stories": str(owed.stories),
         "owed_for_test": str(owed.test),
         "owed": str(owed.total),

@@ -123,6 +123,18 @@ def test_each_code_is_owed_to_the_cent_what_its_owner_reads(study: Study, boss: 
     ]  # fmt: skip
 
 
+def test_a_story_left_open_is_paid_for_as_long_as_one_of_the_test(study: Study, boss: Client) -> None:
+    person = take_test(came(study, "slow"), takes=timedelta(minutes=3))
+    answer(person, [40 * 60.0, 14 * 3600.0])
+    (row,) = rows_of(boss.get(reverse("dashboard:owed_file", args=[study.slug])))
+    assert (row["stories"], row["median_seconds"], row["stories_cut"]) == ("2", "900.0", "2")
+    assert row["owed_for_stories"] == "7.18", (
+        "two stories of 15 minutes at 14.37 an hour, and not of 14 hours"
+    )
+    assert row["owed"] == own_sum(person)
+    assert "counts as 15 minutes" in at(person, "you/").document.text_content()
+
+
 def test_a_study_without_pay_says_so_and_has_no_columns_for_it(boss: Client) -> None:
     study = builders.make_study(stories=2)
     builders.vote(builders.qualified(study)[0])
