@@ -40,7 +40,6 @@ ENTRIES = (
         _("Qualification"),
         below=("new_round", "round", "answer_key", "expert", "expert_story"),
     ),
-    Entry("checks", _("Hidden checks"), below=("check", "check_keys")),
     Entry(
         "recruitment",
         _("Recruitment"),
@@ -59,6 +58,7 @@ ENTRIES = (
         below=("publish", "compare_releases", "withdraw_release", "draw_baseline"),
     ),
     Entry("accuracy", _("Accuracy"), suits=has_accuracy),
+    Entry("checks", _("Hidden checks"), below=("check", "check_keys"), is_rare=True),
     Entry("members", _("Members"), is_rare=True),
     Entry("joining", _("Join link and codes"), below=("join_link",), is_rare=True),
     Entry("filters", _("Filters"), suits=lambda study: not has_accuracy(study), is_rare=True),

@@ -24,11 +24,12 @@ LOOKING = [
     "Set-up",
     "Stories",
     "Qualification",
-    "Hidden checks",
     "Recruitment",
+    "People",
     "Quality",
     "Review",
     "Releases",
+    "Hidden checks",
     "Members",
     "Join link and codes",
     "Filters",
@@ -71,9 +72,9 @@ def test_a_desk_shows_one_row_and_the_rest_after_a_press(
     assert rows(menu) == 2
     assert menu.get_by_role("link").all_inner_texts() == labels
     window.page.keyboard.press("Tab")
-    expect(menu.get_by_role("link", name="Members")).to_be_focused()
+    expect(menu.get_by_role("link", name="Hidden checks")).to_be_focused()
     window.page.keyboard.press("Enter")
-    expect(window.heading).to_have_text("Who works on this study")
+    expect(window.heading).to_have_text("Hidden checks")
     expect(menu.locator(".menu__more b")).to_have_text("More")
     assert rows(menu) == 1
 
