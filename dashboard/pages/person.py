@@ -17,6 +17,7 @@ from annotation.actions.exclusions import LONGEST_REASON, standing_exclusion
 from annotation.models import CheckResult, Enrollment, Story, Study, Vote
 from annotation.queries import recent_votes
 from annotation.rights import Right, rights_in, signed_in, study_page
+from dashboard.attempts import attempts_of
 from dashboard.figures import kept, shown
 from dashboard.persons import answer_rows, came_by_platform, failed_checks, story_address, suspension_of
 from dashboard.queries import enrollment_called
@@ -60,6 +61,7 @@ def person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
         "may_send_link": may_change and settings.SENDS_MAIL and confirmed_address_of(enrollment) is not None,
         "failed": failed,
         "more_failed": more_failed,
+        "attempts": attempts_of(enrollment, closed=closed) if may_change else [],
         "memberships": memberships_of(enrollment),
         "earned": earned_by(enrollment),
         "figures": found,

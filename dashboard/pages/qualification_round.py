@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
@@ -18,6 +19,7 @@ from annotation.models import Membership, Study
 from annotation.protocols.base import field_name
 from annotation.rights import Right, rights_in, signed_in, study_page
 from dashboard.answer_key import KeyForms
+from dashboard.attempts import Asked, chosen_in
 from qualification import actions
 from qualification.errors import InvalidKey, QualificationError
 from qualification.experts import closed_rounds, review_of, why_undecided
@@ -92,7 +94,7 @@ def _context(round: Round, reader: User, rights: frozenset[Right]) -> dict[str, 
         "may_ask": may_ask,
         "askable": askable,
         "knowing": knowing,
-        "entries": _stories(round),
+        "entries": _stories(round, chosen_in(round) if attempts and may_change and not is_closed else {}),
         "is_closed": is_closed,
         "keys": _keys(round) if may_change and not is_closed else _dates(round),
         "attempts": attempts,
@@ -177,10 +179,18 @@ def _askable(round: Round, asked: list[ExpertReview]) -> tuple[list[User], list[
     return [person for person in people if person not in knowing], knowing
 
 
-def _stories(round: Round) -> list[dict[str, Any]]:
+def _stories(round: Round, chosen: Mapping[int, list[Asked]]) -> list[dict[str, Any]]:
+    """The stories of the round, each with what people chose where the reader may know the key."""
     entries: list[RoundStory] = list(round.round_stories.select_related("story__study").order_by("position"))
     protocol = round.study.protocol
-    return [{"entry": entry, "parts": protocol.parts(entry.story.item)} for entry in entries]
+    return [
+        {
+            "entry": entry,
+            "parts": protocol.parts(entry.story.item),
+            "asked": chosen.get(entry.position, []),
+        }
+        for entry in entries
+    ]
 
 
 def _dates(round: Round) -> list[dict[str, Any]]:

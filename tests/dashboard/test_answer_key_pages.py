@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import pytest
 from django.test import Client
 from django.utils import timezone
+from lxml import html
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import User
@@ -271,3 +272,34 @@ def test_a_question_that_is_too_hard_or_known_is_said_with_its_numbers(rosa: Cli
     assert "12 attempts failed by this answer alone" in page
     assert page.count("Too hard?") == 1
     assert page.count("Known?") == 1
+
+
+def test_the_round_says_what_people_chose_to_who_may_know_its_key(study: Study, round: Round) -> None:
+    rosa = member(study, "rosa", Membership.Role.RESEARCHER)
+    qualification_actions.set_answer_key(
+        round=round,
+        acceptable=dict.fromkeys(
+            round.round_stories.values_list("story__story_id", flat=True), builders.ACCEPTED
+        ),
+        by=None,
+        now=timezone.now(),
+    )
+    annotation_actions.open_study(study=study, by=None, now=timezone.now())
+    study.refresh_from_db()
+    assert "What people chose" not in text(rosa, f"{HERE}1/"), "nobody has taken it"
+    for changes in ({}, {"q1": "possibly"}, {"q1": "no"}, {"q1": "no"}):
+        (person,) = builders.invite(study)
+        builders.take_test(builders.consent(person), builders.answers(**changes))
+
+    page = html.document_fromstring(text(rosa, f"{HERE}1/"))
+    told = [
+        " ".join(cell.text_content().split())
+        for cell in page.xpath(
+            "(//table[contains(caption, 'What people chose')])[1]//tr[td][position() < 4]/*"
+        )
+    ]
+    title = str(study.protocol.questions[0].title)
+    assert told == [title, "Yes Accepted", "1", "25 %", "Possibly Accepted", "1", "25 %", "No", "2", "50 %"]
+    reviewer = member(study, "rita", Membership.Role.REVIEWER)
+    assert "What people chose" not in text(reviewer, f"{HERE}1/"), "she may be asked as an expert"
+    assert f'href="{HERE}1/#story-1"' in text(rosa, HERE)

@@ -76,6 +76,7 @@ def test_who_answers_blind_is_told_by_no_page_file_or_clone(study: Study, first:
 
     page = text(reader, f"{HERE}1/")
     assert "What version 1 accepts" not in page
+    assert "What people chose" not in page
     assert "closed to you" in page
     assert reader.get(f"{HERE}1/key/")["Location"] == f"{HERE}1/"
     assert reader.post(f"{HERE}1/key/", key_form(after=1))["Location"] == f"{HERE}1/"
@@ -93,6 +94,7 @@ def test_who_answers_blind_is_told_by_no_page_file_or_clone(study: Study, first:
     answer(reader, 2)
 
     assert "What version 1 accepts" in text(reader, f"{HERE}1/")
+    assert "What people chose" in text(reader, f"{HERE}1/")
     assert "Every question" in text(reader, HERE)
     assert reader.get("/studies/main/configuration.json").status_code == 200
     assert reader.get(f"/admin/qualification/answerkey/{key.pk}/change/").status_code == 200

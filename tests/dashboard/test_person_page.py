@@ -147,7 +147,7 @@ def test_what_cannot_be_decided_about_somebody_is_refused_in_words(study: Study)
         state = person.state
         person.refresh_from_db()
         assert person.state in (state, "suspended")
-    assert b'name="do"' not in researcher.get(page_of(excluded)).content
+    assert b'value="let_go_on"' not in researcher.get(page_of(excluded)).content
     assert "Readmit them" in researcher.get(page_of(excluded)).content.decode()
 
 
@@ -200,4 +200,18 @@ def test_the_page_costs_the_same_however_much_was_answered(study: Study) -> None
         with CaptureQueriesContext(connection) as queries:
             researcher.get(page_of(person))
         asked.append(len(queries))
-    assert asked[0] == asked[1] <= 24
+    assert asked[0] == asked[1] <= 29
+
+
+def test_attempts_at_the_test_are_there_with_what_was_missed(client: Client) -> None:
+    study = builders.make_study("tested", stories=1, qualification=2)
+    (person,) = builders.invite(study)
+    builders.take_test(builders.consent(person), builders.answers(q3="no"))
+    _, researcher = as_role(study)
+    page = html.document_fromstring(researcher.get(page_of(person)).content.decode())
+    said = " ".join(page.text_content().split())
+    title = str(study.protocol.question("q3").title)
+    assert f"not passed Not acceptable: story 1, “{title}” ; story 2, “{title}”" in said.replace("”;", "” ;")
+    assert "Round 1" in said
+    _, reviewer = as_role(study, Role.REVIEWER)
+    assert "Not acceptable" not in reviewer.get(page_of(person)).content.decode(), "it tells the key"
