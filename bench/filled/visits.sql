@@ -36,13 +36,12 @@ FROM piece WHERE campaign IS NOT NULL ORDER BY v;
 
 INSERT INTO recruitment_visit
     (id, enrollment_id, platform, environment, arrived_at, campaign_id, posting_id, hit_assignment, session_id,
-     submit_to, receipt, handed_in_at, is_partial)
+     submit_to, receipt, handed_in_at)
 SELECT %(visit_rows)s + v, enrollment, platform, 'live', arrived, campaign, p.id,
        CASE WHEN campaign IS NULL THEN '' ELSE 'work-' || v END,
        CASE WHEN campaign IS NOT NULL THEN %(sessions)s + v END, '',
        CASE WHEN campaign IS NULL THEN '' ELSE 'receipt-' || v END,
-       CASE WHEN piece.state = 'confirmed' OR piece.state = 'doubted' AND mod(luck, 200) = 13 THEN ended END,
-       piece.state = 'confirmed' AND answers < wanted
+       CASE WHEN piece.state = 'confirmed' OR piece.state = 'doubted' AND mod(luck, 200) = 13 THEN ended END
 FROM piece LEFT JOIN recruitment_posting AS p ON p.campaign_id = campaign AND p.number = posting
 ORDER BY v;
 
