@@ -175,6 +175,24 @@ def test_outcome(enrollment: Enrollment) -> bool | None:
     return last.type == Event.Type.ENROLLMENT_QUALIFIED
 
 
+def began_test(enrollment: Enrollment) -> bool:
+    """Whether the person has begun the test, since it was last given back to them if it was."""
+    return _newest(enrollment, Event.Type.ATTEMPT_STARTED, Event.Type.TEST_GIVEN_BACK)
+
+
+def is_in_test(enrollment: Enrollment) -> bool:
+    """Whether the person is in the middle of a test, which they may finish though nobody else may begin."""
+    is_their_turn = enrollment.state == Enrollment.State.CONSENTED
+    ends = (Event.Type.ATTEMPT_SUBMITTED, Event.Type.TEST_GIVEN_BACK)
+    return is_their_turn and _newest(enrollment, Event.Type.ATTEMPT_STARTED, *ends)
+
+
+def _newest(enrollment: Enrollment, wanted: Event.Type, *others: Event.Type) -> bool:
+    """Whether of these events of the person's the newest is the wanted one."""
+    last = enrollment.events.filter(type__in=(wanted, *others)).order_by("-pk").first()
+    return last is not None and last.type == wanted
+
+
 def kept_out(enrollment: Enrollment) -> Reason | None:
     """Why somebody may not agree to take part in the study; None when they may."""
     study, annotator = enrollment.study, enrollment.annotator_id

@@ -43,13 +43,15 @@ def ending_of(visit: Visit, *, now: datetime) -> Ending:
     """What the visit has come to by now. It must carry its session and enrollment with the study."""
     session, person = visit.session, visit.enrollment
     assert session is not None
+    is_test = session.story_limit == 0
     return ending(
         story_limit=session.story_limit,
         stories_submitted=session.stories_submitted,
-        passed=_passed(person) if session.story_limit == 0 else None,
+        passed=_passed(person) if is_test else None,
         left=person.state in (State.DECLINED, State.WITHDRAWN),
         may_go_on=_may_go_on(person, session, now=now),
         handed_in=visit.handed_in_at is not None,
+        began_test=is_test and not visit.decided_by_hand and annotation_queries.began_test(person),
     )
 
 
@@ -106,7 +108,8 @@ def _may_go_on(person: Enrollment, session: WorkSession, *, now: datetime) -> bo
         return False
     if session.story_limit == 0:
         reason = rules.may_be_served(annotation_actions.standing(person))
-        return reason in STEPS and annotation_queries.kept_out(person) is None
+        may_begin = reason in STEPS and annotation_queries.kept_out(person) is None
+        return may_begin or annotation_queries.is_in_test(person)
     reason = rules.may_be_served(annotation_actions.standing(person)) or rules.may_go_on(
         state=session.state,
         story_limit=session.story_limit,

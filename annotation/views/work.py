@@ -49,6 +49,8 @@ def home(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """Wherever the person belongs now."""
     if is_given_up(request):
         return redirect(page_url(request, "link:hand_in"))
+    if queries.is_in_test(enrollment):
+        return redirect(page_url(request, "qualification:intro"))
     reason = rules.may_be_served(actions.standing(enrollment))
     target = PAGE_OF_REASON.get(reason, "annotation:stories") if reason else "annotation:stories"
     return redirect(page_url(request, target))
@@ -172,8 +174,11 @@ def _served(
     if isinstance(outcome, Assignment):
         return _story(request, enrollment, outcome, receipt=receipt)
     enrollment.refresh_from_db(fields=["state", "suspension_reason", "stories_submitted"])
-    if outcome.reason in PAGE_OF_REASON:
-        url = page_url(request, PAGE_OF_REASON[outcome.reason])
+    target = PAGE_OF_REASON.get(outcome.reason)
+    if queries.is_in_test(enrollment):
+        target = PAGE_OF_REASON[Reason.NOT_QUALIFIED_YET]
+    if target:
+        url = page_url(request, target)
         return HttpResponseClientRedirect(url) if request.htmx else redirect(url)  # type: ignore[attr-defined]
     return _waiting(request, enrollment, outcome, receipt)
 

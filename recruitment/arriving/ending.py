@@ -13,7 +13,8 @@ class Ending(enum.StrEnum):
     COMPLETED = "completed"
     """All of it is done, and it is paid."""
     PARTIAL = "partial"
-    """Fewer stories than asked for, whatever stopped them: a researcher decides what is paid."""
+    """Fewer stories than asked for, or a test begun and not finished, whatever stopped them: a researcher
+    decides what is paid."""
     SCREENED_OUT = "screened_out"
     """The test was handed in and not passed."""
     NOTHING_DONE = "nothing_done"
@@ -73,11 +74,13 @@ def ending(
     left: bool,
     may_go_on: bool,
     handed_in: bool,
+    began_test: bool = False,
 ) -> Ending:
     """How a visit that asks for ``story_limit`` stories (0: for the test alone) ends if it ends now.
 
     ``passed`` is what the test came to, None while it is not over. ``left``: they declined or left the study.
     ``may_go_on``: the person can be given more to do now. ``handed_in``: they were sent to hand it in before.
+    ``began_test``: they were in the test, whose answers are saved story by story.
     Only whole work is paid by itself, whoever stopped it: who answers one story can wait until the time is
     over, nothing is left or their limit is reached elsewhere, and must not earn the reward for twenty by it.
     """
@@ -91,4 +94,4 @@ def ending(
         return Ending.DECLINED
     if may_go_on:
         return Ending.GO_ON
-    return Ending.PARTIAL if stories_submitted else Ending.NOTHING_DONE
+    return Ending.PARTIAL if stories_submitted or began_test else Ending.NOTHING_DONE

@@ -18,7 +18,8 @@ from django.db.models import (
     Value,
 )
 
-from annotation.models import Enrollment, Event, WorkSession
+from annotation.models import Enrollment, WorkSession
+from annotation.queries import began_test, test_outcome
 from recruitment.models import Campaign, Difference, Payment, Posting, Submission, Visit
 from recruitment.pay import HourlyPay, hourly_pay
 from recruitment.reconciliation.decisions import STANDING, decided_about, standing_decisions
@@ -147,26 +148,24 @@ def here(visit: Visit) -> Here:
     session, person = visit.session, visit.enrollment
     assert session is not None
     is_test = session.story_limit == 0
-    tested = person.state in TESTED
+    # Whoever is suspended or leaves after the test has taken all of it.
+    tested = person.state in TESTED or (is_test and test_outcome(person) is not None)
+    began = is_test and began_test(person)
     finished = tested if is_test else session.is_whole
+    # Nobody could finish a test in which they were suspended, whether or not they came back to hand it in.
+    was_stopped = began and person.state == Enrollment.State.SUSPENDED
     return Here(
         session=session.state,
         receipt=visit.receipt,
-        may_hand_in=finished or visit.handed_in_at is not None,
+        may_hand_in=finished or was_stopped or visit.handed_in_at is not None,
         answers=int(tested) if is_test else session.stories_submitted,
         expires_at=session.expires_at,
         passed_test=is_test and person.state == Enrollment.State.QUALIFIED,
-        was_given_work=_began_test(person) if is_test else session.assignments.exists(),
-        is_partial=not (is_test or finished),
+        was_given_work=began if is_test else session.assignments.exists(),
+        is_partial=not finished,
         is_known=not session.identity_claimed or visit.left_told_at is not None,
         decided_by_hand=visit.decided_by_hand,
     )
-
-
-def _began_test(person: Enrollment) -> bool:
-    turns = (Event.Type.ATTEMPT_STARTED, Event.Type.TEST_GIVEN_BACK)
-    last = person.events.filter(type__in=turns).order_by("-pk").first()
-    return last is not None and last.type == Event.Type.ATTEMPT_STARTED
 
 
 def campaigns_to_ask(*, now: datetime) -> QuerySet[Campaign]:
@@ -231,4 +230,6 @@ def to_approve(campaign: Campaign) -> QuerySet[Submission]:
     """Work of confirmed visits that was handed in in full and that nobody has decided, or paid otherwise."""
     confirmed = Q(visit__session__state=WorkSession.State.CONFIRMED, status=Submission.Status.SUBMITTED)
     work = Submission.objects.filter(confirmed, whole("visit__session"), campaign=campaign)
-    return work.filter(~Exists(decided_about(OuterRef("pk")))).order_by("pk")
+    # A test that was begun and not finished is no fewer stories than were asked for.
+    unfinished = Difference.objects.filter(visit=OuterRef("visit"), kind=Difference.Kind.PARTIAL)
+    return work.filter(~Exists(decided_about(OuterRef("pk"))), ~Exists(unfinished)).order_by("pk")
