@@ -228,7 +228,7 @@ def test_what_the_worker_notices_is_said_with_its_number(
     assert document["noticed"] == {"flagged": 2, "doubted_checks": 0, "test_notes": 4}
     said = [(line.text, line.url) for line in attention.waiting(study, document)]
     assert said == [
-        ("2 people have a flag", f"{ADDRESS}quality/#people"),
+        ("2 people have a flag", f"{ADDRESS}people/?flag=any"),
         ("4 signs that the test is too hard or known", f"{ADDRESS}qualification/"),
     ]
 
