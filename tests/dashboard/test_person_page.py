@@ -175,7 +175,8 @@ def test_answers_stand_beside_those_of_others(study: Study) -> None:
 
 
 @pytest.mark.django_db(transaction=True)  # the figures are of one moment
-def test_shares_stand_beside_everybodys(study: Study) -> None:
+def test_shares_stand_beside_everybodys(client: Client) -> None:
+    study = builders.make_study("shares")
     _, researcher = as_role(study)
     first, second = builders.qualified(study, 2)
     builders.vote(first, builders.answers(q1="no"))
