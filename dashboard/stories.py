@@ -7,8 +7,8 @@ one of the page before. A filter looks at so many stories from there and says so
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from django.db import models
 from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
@@ -96,7 +96,8 @@ class ListedStory:
     story: Story
     votes: int
     verdict: Verdict
-    findings: int
+    codes: tuple[str, ...]
+    """Of its lint findings, each as often as it was found."""
     is_split: bool = False
     expert: str = ""
     """What the newest decision of an expert says; empty when there is none."""
@@ -104,6 +105,11 @@ class ListedStory:
     def get_expert_display(self) -> str:
         """That in words."""
         return str(Adjudication.Verdict(self.expert).label) if self.expert else ""
+
+    @property
+    def findings(self) -> int:
+        """How many lint findings it has."""
+        return len(self.codes)
 
     @property
     def is_overruled(self) -> bool:
@@ -163,6 +169,16 @@ def story_page(study: Study, search: Search, *, size: int = PAGE) -> StoryPage:
     return StoryPage(rows, end, window if end else 0)
 
 
+def every_story(study: Study, search: Search) -> Iterator[ListedStory]:
+    """All that fit, page after page; memory is bounded by a page."""
+    while True:
+        page = story_page(study, search, size=LONGEST_PAGE)
+        yield from page.rows
+        if not page.next:
+            return
+        search = replace(search, after=page.next)
+
+
 def _window(search: Search) -> int:
     """How many stories a page looks through; 0: none is passed over."""
     if search.is_judged:
@@ -218,9 +234,9 @@ def listed(study: Study, stories: Sequence[Story]) -> list[ListedStory]:
     """The stories with what the list says of each; a constant number of queries."""
     numbers = [story.pk for story in stories]
     cast = ballots(numbers)
-    findings: dict[int, int] = defaultdict(int)
-    for found in LintFinding.objects.filter(story__in=numbers).values_list("story_id", flat=True):
-        findings[found] += 1
+    codes: dict[int, list[str]] = defaultdict(list)
+    for story, code in LintFinding.objects.filter(story__in=numbers).values_list("story_id", "code"):
+        codes[story].append(code)
     standing = standing_decisions(study).filter(story__in=numbers)
     expert = {decision.story_id: decision.verdict for decision in standing}
     rule = FILTERS[DEFAULT_FILTER]
@@ -229,7 +245,7 @@ def listed(study: Study, stories: Sequence[Story]) -> list[ListedStory]:
             story,
             len(cast[story.pk]),
             judge(study, rule, cast[story.pk]),
-            findings[story.pk],
+            tuple(sorted(codes[story.pk])),
             is_split(cast[story.pk], study.votes_per_story),
             expert.get(story.pk, ""),
         )

@@ -38,6 +38,7 @@ from dashboard.pages import (
     standing,
     statement,
     stories,
+    votes,
     work,
 )
 
@@ -100,6 +101,8 @@ urlpatterns = [
     path("studies/<slug:slug>/people/<slug:pseudonym>/groups/", groups.set_group, name="set_group"),
     path("studies/<slug:slug>/people/<slug:pseudonym>/tests/", retaking.tests, name="tests"),
     path("studies/<slug:slug>/stories/", stories.stories, name="stories"),
+    path("studies/<slug:slug>/stories.csv", stories.stories_file, name="stories_file"),
+    path("studies/<slug:slug>/votes.<str:kind>", votes.votes_file, name="votes_file"),
     path("studies/<slug:slug>/stories/<path:story_id>/", stories.story, name="story"),
     path("studies/<slug:slug>/checks/", checks.checks, name="checks"),
     path("studies/<slug:slug>/checks/answers/", check_keys.check_keys, name="check_keys"),

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from django.contrib.postgres.aggregates import ArrayAgg
@@ -20,6 +21,8 @@ from django.db.models.functions import Concat
 from annotation import rules
 from annotation.models import Answer, Assignment, Story, Study, SurplusReason, Vote
 from annotation.protocols.base import Question, field_name
+from dashboard.spreadsheets import ROWS_AT_ONCE
+from publishing.files import jsonl
 from publishing.files.jsonl import timestamp
 
 AT_ONCE = 500
@@ -63,6 +66,12 @@ def json_rows(
     for vote, answers in votes:
         about = {name: vote[name] for name in ABOUT}
         yield {"story_id": vote["story_id"], "annotator": vote["annotator"], **fields(answers), **about}
+
+
+def json_pieces(rows: Iterator[dict[str, Any]]) -> Iterator[bytes]:
+    """The rows as JSON lines, some hundred at a time: a piece per line would be slow to send."""
+    while piece := b"".join(jsonl.line(row) for row in islice(rows, ROWS_AT_ONCE)):
+        yield piece
 
 
 def csv_rows(

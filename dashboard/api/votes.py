@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from itertools import islice
 from typing import Any, ClassVar
 
 from django.http import StreamingHttpResponse
@@ -16,9 +15,8 @@ from annotation.downloads import EXPORTS
 from dashboard.api import inputs
 from dashboard.api.base import Scope, StudyView
 from dashboard.api.described import described
-from dashboard.spreadsheets import ROWS_AT_ONCE, csv_pieces
-from dashboard.votes import csv_columns, csv_rows, json_rows, questions_of, votes_of
-from publishing.files import jsonl
+from dashboard.spreadsheets import csv_pieces
+from dashboard.votes import csv_columns, csv_rows, json_pieces, json_rows, questions_of, votes_of
 
 
 class Export(StudyView):
@@ -61,7 +59,7 @@ class JsonLinesView(Export):
         """A stream. One that is cut off ends without its last chunk, which clients tell as an error."""
         since = self.read(inputs.VotesSince, query=True).get("since")
         rows = json_rows(votes_of(self.study, since=since), self.study.protocol.questions)
-        return self.answer(_lines(rows), "jsonl", "application/jsonl")
+        return self.answer(json_pieces(rows), "jsonl", "application/jsonl")
 
 
 class CsvView(Export):
@@ -86,9 +84,3 @@ class CsvView(Export):
     def _pieces(self, keys: list[str], since: datetime | None) -> Iterator[bytes]:
         rows = csv_rows(votes_of(self.study, since=since), keys)
         yield from (piece.encode() for piece in csv_pieces(csv_columns(keys), rows))
-
-
-def _lines(rows: Iterator[dict[str, Any]]) -> Iterator[bytes]:
-    """Some hundred lines at a time: a piece per line would be slow to send."""
-    while piece := b"".join(jsonl.line(row) for row in islice(rows, ROWS_AT_ONCE)):
-        yield piece

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -16,7 +18,17 @@ from annotation.models import Story, Study
 from annotation.rights import Right, rights_in, study_page
 from dashboard.figures import kept
 from dashboard.one_story import about
-from dashboard.stories import ANY, SPLIT, Expert, Search, reason_in_words, story_page
+from dashboard.spreadsheets import csv_stream
+from dashboard.stories import (
+    ANY,
+    SPLIT,
+    Expert,
+    ListedStory,
+    Search,
+    every_story,
+    reason_in_words,
+    story_page,
+)
 from publishing.filters import Outcome
 
 OUTCOMES = {
@@ -24,6 +36,22 @@ OUTCOMES = {
     Outcome.DROPPED: gettext_lazy("dropped"),
     Outcome.INCOMPLETE: gettext_lazy("incomplete"),
 }
+
+
+COLUMNS: dict[str, Callable[[ListedStory], Any]] = {
+    "story_id": lambda row: row.story.story_id,
+    "verdict": lambda row: row.verdict.outcome.value,
+    "reason": lambda row: row.verdict.reason,
+    "split_by_one": lambda row: str(row.is_split).lower(),
+    "expert": lambda row: row.expert,
+    "votes": lambda row: row.votes,
+    "lint": lambda row: " ".join(row.codes),
+    "scenario_name": lambda row: row.story.scenario_name,
+    "severity_original": lambda row: row.story.severity_original,
+    "story_generator_model": lambda row: row.story.story_generator_model,
+    "core_id": lambda row: row.story.core_id,
+}
+"""Of the file."""
 
 
 class SearchForm(forms.Form):
@@ -88,10 +116,20 @@ def stories(request: HttpRequest, study: Study) -> HttpResponse:
         ],
         "next": "?" + urlencode(wanted | {"after": page.next}) if page.next else "",
         "is_first": not search.after,
+        "wanted": urlencode(wanted),
         "scenarios": sorted(document["statistics"]["by_scenario"]) if document else [],
         "models": sorted(document["statistics"]["by_generator_model"]) if document else [],
     }
     return render(request, "dashboard/stories.html", context)
+
+
+@require_safe
+@study_page()
+def stories_file(request: HttpRequest, study: Study) -> HttpResponseBase:
+    """The same search as a CSV of all stories that fit, sent while they are looked for."""
+    search = replace(SearchForm(study, request.GET).search(), after="")
+    rows = ({name: value(row) for name, value in COLUMNS.items()} for row in every_story(study, search))
+    return csv_stream(request, f"{study.slug}-stories", list(COLUMNS), rows)
 
 
 @require_safe

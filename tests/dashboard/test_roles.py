@@ -68,6 +68,8 @@ PAGES: dict[str, tuple[Right | None, Right | None, tuple[str, ...]]] = {
     "set_group": (None, Right.CHANGE, (PSEUDONYM,)),
     "tests": (Right.LOOK, Right.CHANGE, (PSEUDONYM,)),
     "stories": (Right.LOOK, None, ()),
+    "stories_file": (Right.LOOK, None, ()),
+    "votes_file": (Right.LOOK, None, ("csv",)),
     "story": (Right.LOOK, None, (STORY,)),
     "decisions": (Right.LOOK, None, ()),
     "decisions_file": (Right.LOOK, None, ()),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import re
 from typing import Any
 
@@ -13,7 +16,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 
 from accounts.models import User
 from annotation import actions, rules
-from annotation.models import Adjudication, Enrollment, Membership, SpotCheck, Story, Study
+from annotation.models import Adjudication, Enrollment, Membership, SpotCheck, Story, Study, Vote
 from dashboard import stories
 from dashboard.stories import Search, story_page
 from tests import builders
@@ -150,6 +153,57 @@ def test_the_page_of_a_story_shows_everything_about_it(researcher: Client, study
         "Somebody’s votes excluded",
     ):
         assert said in page, said
+
+
+def test_what_was_looked_for_is_there_as_a_file_over_all_pages(
+    researcher: Client, study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stories, "LONGEST_PAGE", 1)
+    monkeypatch.setattr(stories, "JUDGED", 2)
+    known = study.stories.get(story_id=ids(study, verdict="dropped")[0])
+    known.lint_findings.all().delete()
+    known.lint_findings.create(code="made_up", message="Look at this.")
+    page = researcher.get("/studies/main/stories/", {"verdict": "dropped"}).content.decode()
+    assert 'href="/studies/main/stories.csv?verdict=dropped"' in page
+
+    rows = file_of(researcher, "/studies/main/stories.csv?verdict=dropped&after=zzz")
+
+    assert [row["story_id"] for row in rows] == everything(study, verdict="dropped")
+    assert rows[0] == {
+        "story_id": known.story_id,
+        "verdict": "dropped",
+        "reason": "q2",
+        "split_by_one": "true",
+        "expert": "",
+        "votes": "2",
+        "lint": "made_up",
+        "scenario_name": known.scenario_name,
+        "severity_original": "1",
+        "story_generator_model": "human-written",
+        "core_id": known.core_id,
+    }
+    assert len(file_of(researcher, "/studies/main/stories.csv")) == study.stories.count()
+
+
+def test_every_vote_can_be_downloaded_without_a_token(researcher: Client, study: Study) -> None:
+    page = researcher.get("/studies/main/quality/").content.decode()
+    for kind in ("csv", "jsonl"):
+        assert f'href="/studies/main/votes.{kind}"' in page
+    rows = file_of(researcher, "/studies/main/votes.csv")
+    assert len(rows) == Vote.objects.of_study(study).count() == 10
+    assert {row["q2"] for row in rows} == {"yes", "no"}
+    sent: Any = researcher.get("/studies/main/votes.jsonl")
+    lines = [json.loads(line) for line in b"".join(sent.streaming_content).splitlines()]
+    assert [(line["story_id"], line["annotator"]) for line in lines] == [
+        (row["story_id"], row["annotator"]) for row in rows
+    ]
+    assert researcher.get("/studies/main/votes.xml").status_code == 404
+
+
+def file_of(client: Client, address: str) -> list[dict[str, str]]:
+    """The rows of a CSV that is sent as a stream."""
+    response: Any = client.get(address)
+    return list(csv.DictReader(io.StringIO(b"".join(response.streaming_content).decode())))
 
 
 def test_an_id_that_no_story_can_have_leads_nowhere(researcher: Client, study: Study) -> None:
