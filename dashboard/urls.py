@@ -18,6 +18,7 @@ from dashboard.pages import (
     exclusion,
     filters,
     groups,
+    identifying,
     importing,
     invitation,
     joining,
@@ -144,6 +145,7 @@ urlpatterns = [
         name="discard_campaign",
     ),
     path("studies/<slug:slug>/recruitment/<int:number>/work/", work.work, name="work"),
+    path("studies/<slug:slug>/recruitment/find/", identifying.find, name="find_by_id"),
     path(
         "studies/<slug:slug>/recruitment/<int:number>/<str:move>/",
         recruitment.move_campaign,
@@ -151,6 +153,12 @@ urlpatterns = [
     ),
     path("studies/<slug:slug>/differences/", differences.differences, name="differences"),
     path("studies/<slug:slug>/differences/<int:number>/", differences.settle, name="settle_difference"),
+    path(
+        "studies/<slug:slug>/differences/<int:number>/ids/",
+        identifying.ids_of_difference,
+        name="ids_of_difference",
+    ),
+    path("studies/<slug:slug>/work/<int:number>/ids/", identifying.ids_of_work, name="ids_of_work"),
     path("studies/<slug:slug>/work/<int:number>/decide/", work.decide, name="decide_work"),
     path("studies/<slug:slug>/payments/<int:number>/again/", work.send_again, name="send_again"),
     path("studies/<slug:slug>/payments/<int:number>/back/", work.take_back, name="take_back"),

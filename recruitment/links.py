@@ -37,6 +37,13 @@ def campaign_address(campaign: Campaign) -> str:
     return absolute(reverse("recruitment:campaign", kwargs=names))
 
 
+def page_on_platform(platform: str, posting: str) -> str:
+    """The researchers' page on the platform with all work at a posting; empty where there is none."""
+    if platform != PlatformIdentity.Platform.PROLIFIC or not posting:
+        return ""
+    return f"https://app.prolific.com/researcher/workspaces/studies/{posting}/submissions"
+
+
 def confirming_link(identity: PlatformIdentity) -> str:
     """The address that says: this e-mail address is mine."""
     return absolute(reverse("link:confirm", kwargs={"token": address_token(identity.pk)}))

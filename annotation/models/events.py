@@ -67,6 +67,7 @@ class Event(models.Model):
         ADDRESS_FORGOTTEN = "address_forgotten", _("e-mail address forgotten")
         JOIN_LINK_SET = "join_link_set", _("join link set")
         JOIN_LINK_REMOVED = "join_link_removed", _("join link removed")
+        IDENTITY_SHOWN = "identity_shown", _("ids on a platform looked at")
         IDENTITY_ERASED = "identity_erased", _("identity erased")
         ROUND_CREATED = "round_created", _("qualification round created")
         KEY_SET = "answer_key_set", _("answer key set")

@@ -58,7 +58,8 @@ CHECKS = (
             """
             SELECT study_id, submission_id AS row
             FROM payments WHERE kind NOT IN ('bonus', 'outside') AND state NOT IN ('failed', 'withdrawn')
-            GROUP BY study_id, submission_id, kind = 'top_up', decided_there
+            GROUP BY study_id, submission_id, decided_there,
+                     CASE WHEN kind IN ('top_up', 'overturn') THEN kind END
             HAVING count(*) > 1
             """,
             payments=_PAYMENTS,
@@ -71,7 +72,7 @@ CHECKS = (
         by_sql(
             """
             SELECT study_id, id AS row FROM payments
-            WHERE kind = 'approval' AND amount <> reward OR kind = 'rejection' AND amount <> 0
+            WHERE kind IN ('approval', 'overturn') AND amount <> reward OR kind = 'rejection' AND amount <> 0
                OR kind IN ('bonus', 'top_up', 'outside') AND amount <= 0
             """,
             payments=_PAYMENTS,

@@ -14,19 +14,20 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import User
-from annotation.models import Study
+from annotation.models import Enrollment, Study
 from annotation.rights import Right, rights_in, signed_in, study_page
 from annotation.rules import pseudonym
 from dashboard.pages.comparing import number_in
-from dashboard.pages.work import rejection_form, valid
+from dashboard.pages.work import is_test, rejection_form, valid
 from dashboard.recruiting import figures
 from dashboard.recruiting.forms import DecisionForm, RemedyForm
+from dashboard.recruiting.tested import TestResult, results_of
 from dashboard.spreadsheets import csv_stream
 from recruitment import actions
 from recruitment.actions.payments import can_be_asked_again
 from recruitment.errors import CannotSettle, RecruitmentError
 from recruitment.marketplace import Status
-from recruitment.models import Difference, Payment
+from recruitment.models import Campaign, Difference, Payment
 from recruitment.platforms import abilities_of
 from recruitment.reconciliation.cases import cases_of, person_of_difference, visit_of_difference
 from recruitment.reconciliation.remedies import PAYING, Case, Way, ways_of
@@ -41,10 +42,15 @@ def differences(request: HttpRequest, study: Study) -> HttpResponse:
     """Every difference that nobody has dealt with, with what can be done about it."""
     page = Paginator(figures.open_differences(study), ON_A_PAGE).get_page(request.GET.get("page"))
     cases = cases_of(list(page))
+    enrolled = _enrolled(study, list(page))
+    tests = results_of(study, enrolled)
+    comparisons = list(study.campaigns.exclude(state=Campaign.State.DRAFT).order_by("-number"))
     context = {
         "study": study,
         "page": page,
-        "rows": [_row(study, difference, cases[difference.pk]) for difference in page],
+        "rows": [_row(study, difference, cases[difference.pk], enrolled, tests) for difference in page],
+        "comparisons": comparisons,
+        "agrees": all(one.synced_at and not one.sync_problem for one in comparisons),
         "may_change": Right.CHANGE in rights_in(request.user, study),
     }
     return render(request, "dashboard/differences.html", context)
@@ -108,6 +114,7 @@ def _payment_rows(study: Study, shown: list[Payment], *, may_change: bool) -> li
             "pseudonym": pseudonym(study.pseudonym_key, payment.submission.annotator_id),
             "can_be_sent_again": may_change and payment.pk in again,
             "is_forgotten": payment.submission.annotator.erased_at is not None,
+            "has_trouble": payment.state != Payment.State.DONE and bool(payment.problem),
         }
         for payment in shown
     ]
@@ -151,7 +158,9 @@ def _settle(difference: Difference, way: str, request: HttpRequest, *, by: User)
     if way == Way.CONFIRM:
         actions.confirm_by_hand(difference=difference, how=how, by=by, now=now)
         return
-    if way == Way.APPROVE:
+    if way == Way.OVERTURN:
+        actions.overturn_for_difference(difference=difference, how=how, by=by, now=now)
+    elif way == Way.APPROVE:
         actions.approve_for_difference(difference=difference, how=how, by=by, now=now)
     elif way == Way.REJECT:
         said = valid(rejection_form(difference.campaign, request.POST))
@@ -160,6 +169,7 @@ def _settle(difference: Difference, way: str, request: HttpRequest, *, by: User)
             how=how,
             reason=said["reason"],
             category=said.get("category", ""),
+            leave_group=said.get("leave_group", False),
             by=by,
             now=now,
         )
@@ -167,13 +177,26 @@ def _settle(difference: Difference, way: str, request: HttpRequest, *, by: User)
         actions.settle_difference(difference=difference, how=how, by=by, now=now)
 
 
-def _row(study: Study, difference: Difference, case: Case) -> dict[str, Any]:
+def _enrolled(study: Study, differences: list[Difference]) -> set[int]:
+    """Whom of those concerned the study knows: the others have work on the platform, and nothing here."""
+    people = [person_of_difference(difference).pk for difference in differences]
+    known = Enrollment.objects.filter(study=study, annotator__in=people)
+    return set(known.values_list("annotator", flat=True))
+
+
+def _row(
+    study: Study, difference: Difference, case: Case, enrolled: set[int], tests: dict[int, TestResult]
+) -> dict[str, Any]:
     visit = visit_of_difference(difference)
     campaign = difference.campaign
+    person = person_of_difference(difference).pk
     return {
         "difference": difference,
-        "pseudonym": pseudonym(study.pseudonym_key, person_of_difference(difference).pk),
+        "pseudonym": pseudonym(study.pseudonym_key, person),
+        "is_enrolled": person in enrolled,
         "session": visit.session if visit else None,
+        "is_test": is_test(campaign),
+        "test": tests.get(person),
         "submission": difference.submission,
         "ways": ways_of(case),
         "is_forgotten": case.is_forgotten,

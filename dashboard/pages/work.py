@@ -10,15 +10,18 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.models import User
+from accounts.models import PlatformIdentity, User
 from annotation.models import Study
 from annotation.rights import Right, rights_in, signed_in, study_page
 from annotation.rules import pseudonym
+from dashboard.pages.comparing import number_in
 from dashboard.recruiting import figures
 from dashboard.recruiting.forms import BonusForm, OneBonusForm, RejectionForm
+from dashboard.recruiting.tested import TestResult, results_of
 from recruitment import actions
 from recruitment.errors import CannotPay, RecruitmentError
 from recruitment.models import Campaign, Payment, Submission
@@ -27,6 +30,11 @@ from recruitment.platforms import abilities_of
 from recruitment.queueing import now_or_never
 
 ON_A_PAGE = 50
+HELD = gettext_lazy("Written down. The platform hears of it in ten minutes; until then you can take it back.")
+STILL_ASKED = gettext_lazy(
+    "Prolific still shows the person your request to return the work, and who returns it is not paid: write "
+    "to them that it is settled."
+)
 SEND_AGAIN_TASK = "recruitment.tasks.send_again"
 
 
@@ -37,13 +45,15 @@ def work(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """Every piece of work that the platform lists as handed in; what waits for a decision first."""
     campaign = get_object_or_404(Campaign.objects.select_related("study"), study=study, number=number)
     after = request.GET.get("after", "")
-    page = figures.work_page(campaign, after=after, size=ON_A_PAGE)
+    only = number_in(request.GET.get("only"))
+    page = figures.work_page(campaign, after=after, only=only, size=ON_A_PAGE)
+    tests = results_of(study, [found.annotator_id for found in page.rows]) if is_test(campaign) else {}
     context = {
         "study": study,
         "campaign": campaign,
         "next": f"after={page.next}" if page.next else "",
-        "is_first": not after,
-        "rows": [_row(study, submission) for submission in page.rows],
+        "is_first": not (after or only),
+        "rows": [_row(study, submission, tests.get(submission.annotator_id)) for submission in page.rows],
         "abilities": abilities_of(campaign.platform, campaign.environment),
         "may_change": Right.CHANGE in rights_in(request.user, study),
     }
@@ -58,8 +68,11 @@ def decide(request: HttpRequest, study: Study, number: int) -> HttpResponse:
         Submission.objects.select_related("campaign__study"), pk=number, campaign__study=study
     )
     try:
-        decide_about(submission, request.POST.get("way", ""), request, by=signed_in(request))
-        messages.success(request, _("Written down, and sent to the platform."))
+        way = request.POST.get("way", "")
+        decide_about(submission, way, request, by=signed_in(request))
+        messages.success(
+            request, str(HELD) if way == "reject" else _("Written down, and sent to the platform.")
+        )
     except RecruitmentError as error:
         messages.error(request, str(error))
     return redirect("dashboard:work", slug=study.slug, number=submission.campaign.number)
@@ -88,8 +101,14 @@ def take_back(request: HttpRequest, study: Study, number: int) -> HttpResponse:
         Payment.objects.select_related("submission__campaign"), pk=number, submission__campaign__study=study
     )
     try:
-        actions.withdraw_rejection(payment=payment, by=signed_in(request), now=timezone.now())
-        messages.success(request, _("Taken back: the work waits for a decision again."))
+        if request.POST.get("way") == "approve":
+            actions.approve_instead(payment=payment, by=signed_in(request), now=timezone.now())
+            messages.success(request, _("Taken back, and approved."))
+        else:
+            actions.withdraw_rejection(payment=payment, by=signed_in(request), now=timezone.now())
+            messages.success(request, _("Taken back: the work waits for a decision again."))
+        if payment.tries and payment.submission.platform == PlatformIdentity.Platform.PROLIFIC:
+            messages.warning(request, str(STILL_ASKED))
     except RecruitmentError as error:
         messages.error(request, str(error))
     return redirect("dashboard:work", slug=study.slug, number=payment.submission.campaign.number)
@@ -116,12 +135,16 @@ def decide_about(submission: Submission, way: str, request: HttpRequest, *, by: 
     elif way == "bonus":
         said = valid(OneBonusForm(request.POST))
         actions.give_bonus(submission=submission, by=by, now=now, **said)
+    elif way == "overturn":
+        votes_count = "votes_count" in request.POST
+        actions.overturn_rejection(submission=submission, votes_count=votes_count, by=by, now=now)
     elif way == "reject":
         said = valid(rejection_form(submission.campaign, request.POST))
         actions.reject(
             submission=submission,
             reason=said["reason"],
             category=said.get("category", ""),
+            leave_group=said.get("leave_group", False),
             by=by,
             now=now,
         )
@@ -129,11 +152,17 @@ def decide_about(submission: Submission, way: str, request: HttpRequest, *, by: 
         raise CannotPay(_("Say what is to be done with this work. Nothing was changed."))
 
 
+def is_test(campaign: Campaign) -> bool:
+    """Whether people come for the test and not for stories."""
+    return campaign.purpose == Campaign.Purpose.TEST
+
+
 def rejection_form(campaign: Campaign, data: Any = None) -> RejectionForm:
     """The form of a rejection, with what its platform asks for."""
     abilities = abilities_of(campaign.platform, campaign.environment)
     return RejectionForm(
         data,
+        is_test=is_test(campaign),
         categories=abilities.rejection_categories,
         shortest=abilities.shortest_rejection,
         longest=abilities.longest_rejection,
@@ -147,7 +176,7 @@ def valid(form: BonusForm | RejectionForm) -> dict[str, Any]:
     return form.cleaned_data
 
 
-def _row(study: Study, submission: Submission) -> dict[str, Any]:
+def _row(study: Study, submission: Submission, test: TestResult | None) -> dict[str, Any]:
     visit = submission.visit
     minutes = None
     if visit and visit.handed_in_at:
@@ -158,6 +187,8 @@ def _row(study: Study, submission: Submission) -> dict[str, Any]:
         "submission": submission,
         "pseudonym": pseudonym(study.pseudonym_key, submission.annotator_id),
         "session": visit.session if visit else None,
+        "is_test": is_test(submission.campaign),
+        "test": test,
         "minutes": minutes,
         "payments": payments,
         "waits": submission.waits,  # type: ignore[attr-defined]  # annotated by work_page
@@ -165,4 +196,9 @@ def _row(study: Study, submission: Submission) -> dict[str, Any]:
         or any(payment.state != Payment.State.FAILED for payment in decided),
         "token": uuid4(),
         "rejection": rejection_form(submission.campaign),
+        "may_overturn": submission.status == Submission.Status.REJECTED
+        and submission.annotator.erased_at is None
+        and not any(
+            one.kind == Payment.Kind.OVERTURN and one.state != Payment.State.FAILED for one in payments
+        ),
     }

@@ -244,15 +244,18 @@ class WorkPage:
     next: str
 
 
-def work_page(campaign: Campaign, *, after: str = "", size: int) -> WorkPage:
+def work_page(campaign: Campaign, *, after: str = "", only: int | None = None, size: int) -> WorkPage:
     """What was handed in on the platform, or answered here and then returned there or left to run out.
 
     What waits for a decision comes first (``waits``), then the rest, each the newest first; with visits and
-    payments. ``after`` is a place as the page before gave it; what is none is the beginning.
+    payments. ``after`` is a place as the page before gave it; what is none is the beginning. ``only``: one
+    piece of work, by its id.
     """
     waits, last = _place(after)
     rows = _beyond(_waiting(campaign), last if waits else None, size) if waits else []
-    if len(rows) <= size:
+    if only:
+        rows = [found for rows in (_waiting(campaign), _others(campaign)) for found in rows.filter(pk=only)]
+    elif len(rows) <= size:
         rows += _beyond(_others(campaign), None if waits else last, size - len(rows))
     for row in rows:
         row.campaign = campaign
@@ -283,7 +286,7 @@ def _decided() -> QuerySet[Payment]:
 def _beyond(found: QuerySet[Submission], last: int | None, size: int) -> list[Submission]:
     """One more than so many, the newest first, from the one after ``last`` on."""
     older = found if last is None else found.filter(pk__lt=last)
-    return list(older.select_related("visit__session").order_by("-pk")[: size + 1])
+    return list(older.select_related("visit__session", "annotator").order_by("-pk")[: size + 1])
 
 
 def _place(after: str) -> tuple[bool, int | None]:

@@ -260,11 +260,20 @@ class RejectionForm(StudyForm):
         label=_("Reason, which the person reads"), widget=forms.Textarea(attrs={"rows": 4})
     )
     category = forms.ChoiceField(label=_("Kind of reason"), required=False)
+    leave_group = forms.BooleanField(required=False)
 
     def __init__(
-        self, data: Any, *, categories: tuple[tuple[str, str], ...], shortest: int, longest: int
+        self,
+        data: Any,
+        *,
+        is_test: bool,
+        categories: tuple[tuple[str, str], ...],
+        shortest: int,
+        longest: int,
     ) -> None:
         super().__init__(data)
+        if not is_test:
+            del self.fields["leave_group"]
         self.fields["reason"].validators += [MinLengthValidator(shortest), MaxLengthValidator(longest)]
         if categories:
             self.fields["category"].choices = categories  # type: ignore[attr-defined]

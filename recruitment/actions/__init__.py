@@ -16,6 +16,7 @@ from recruitment.actions.differences import (
 )
 from recruitment.actions.draining import campaigns_with_due, send_due
 from recruitment.actions.grants import due_grants, grant, send_grant, set_membership
+from recruitment.actions.identifying import look_up, show_ids
 from recruitment.actions.joining import arrive_by_link, join, remove_join_link, set_join_link
 from recruitment.actions.mailing import (
     ask_for_links,
@@ -39,8 +40,10 @@ from recruitment.actions.moving import (
     resume_campaign,
 )
 from recruitment.actions.ordering import open_orders, order_approvals, order_top_ups, write_payments
+from recruitment.actions.overturning import overturn_for_difference, overturn_rejection
 from recruitment.actions.payments import (
     approve,
+    approve_instead,
     ask_again,
     ask_again_for_all,
     give_bonus,
@@ -59,6 +62,7 @@ __all__ = [
     "add_seats",
     "approve",
     "approve_for_difference",
+    "approve_instead",
     "arrive_by_link",
     "arrive_for_campaign",
     "ask_again",
@@ -81,6 +85,7 @@ __all__ = [
     "join",
     "keep_groups",
     "look_again",
+    "look_up",
     "mail_change",
     "mail_confirmation",
     "mail_invitation",
@@ -93,6 +98,8 @@ __all__ = [
     "open_orders",
     "order_approvals",
     "order_top_ups",
+    "overturn_for_difference",
+    "overturn_rejection",
     "pause_campaign",
     "pay_for_difference",
     "reconcile",
@@ -111,6 +118,7 @@ __all__ = [
     "settle_difference",
     "settle_stranger",
     "settle_visit",
+    "show_ids",
     "start_campaign",
     "take_in",
     "withdraw_rejection",

@@ -20,7 +20,7 @@ from recruitment.actions.settling import lock_visit, take_step
 from recruitment.errors import CannotPay, CannotSettle
 from recruitment.models import Difference, Submission, Visit
 from recruitment.reconciliation import queries
-from recruitment.reconciliation.cases import visit_of_difference
+from recruitment.reconciliation.cases import has_answers, visit_of_difference
 from recruitment.reconciliation.decisions import decision_of
 from recruitment.reconciliation.plan import Decision, accepted
 
@@ -57,7 +57,7 @@ def confirm_by_hand(*, difference: Difference, how: str, by: User | None, now: d
     nothing is here or that was rejected, and when somebody else has dealt with it.
     """
     difference, visit, work = lock_open(difference)
-    if visit is None:
+    if visit is None or (difference.kind == Difference.Kind.NO_DATA and not has_answers(visit)):
         raise CannotSettle(_("Nothing of this work is here, so there is nothing that could count."))
     accept_by_hand(visit=visit, work=work, by=by, now=now)
     waits = work is not None and work.status == Submission.Status.SUBMITTED and decision_of(work) is None
@@ -80,11 +80,25 @@ def approve_for_difference(*, difference: Difference, how: str, by: User | None,
 
 @transaction.atomic
 def reject_for_difference(
-    *, difference: Difference, how: str, reason: str, category: str = "", by: User | None, now: datetime
+    *,
+    difference: Difference,
+    how: str,
+    reason: str,
+    category: str = "",
+    leave_group: bool = False,
+    by: User | None,
+    now: datetime,
 ) -> Difference:
     """Reject the work that a difference is about, and settle it; both or neither. Raises as above."""
     difference, _visit, work = lock_open(difference)
-    reject(submission=_listed(work), reason=reason, category=category, by=by, now=now)
+    reject(
+        submission=_listed(work),
+        reason=reason,
+        category=category,
+        leave_group=leave_group,
+        by=by,
+        now=now,
+    )
     return settle_difference(difference=difference, how=how, by=by, now=now)
 
 

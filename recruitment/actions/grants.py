@@ -15,7 +15,7 @@ from annotation.models import Enrollment, Event
 from recruitment.actions.sending import FOR_BETTER_TIMES, next_try
 from recruitment.errors import CannotGrant
 from recruitment.marketplace import Marketplace, MarketplaceError, Unreachable
-from recruitment.models import Campaign, Grant
+from recruitment.models import Campaign, Grant, Submission
 from recruitment.queueing import soon
 from recruitment.reconciliation.membership import over
 
@@ -23,7 +23,7 @@ SEND_TASK = "recruitment.tasks.send_due"
 """Sends everything of a campaign that is due."""
 State = Grant.State
 Kind = Grant.Kind
-WAITING = (State.REQUESTED, State.LEAVING)
+WAITING, OUT = (State.REQUESTED, State.LEAVING), (State.LEAVING, State.LEFT)
 
 
 @transaction.atomic
@@ -36,8 +36,8 @@ def grant(*, campaign: Campaign, annotator: Annotator, kind: Grant.Kind, now: da
     if not _group(campaign, kind):
         return None
     known, made = _wanted(campaign, annotator, kind, now=now)
-    back = Grant.objects.filter(pk=known.pk, state__in=[State.LEAVING, State.LEFT], by_hand=False)
-    if kind == Kind.QUALIFIED and known.state in (State.LEAVING, State.LEFT):
+    back = Grant.objects.filter(pk=known.pk, state__in=OUT, by_hand=False)
+    if kind == Kind.QUALIFIED and known.state in OUT:
         back = back.exclude(annotator__in=over(campaign.study).values("annotator"))
     again = back.update(campaign=campaign, **_anew(State.REQUESTED, now=now))
     if made or again:
@@ -49,7 +49,7 @@ def grant(*, campaign: Campaign, annotator: Annotator, kind: Grant.Kind, now: da
 @transaction.atomic
 def take_back(*, wanted: Grant, now: datetime) -> bool:
     """Have the person taken out of the group again. Whether that is to be done."""
-    standing = Grant.objects.filter(pk=wanted.pk).exclude(state__in=[State.LEAVING, State.LEFT])
+    standing = Grant.objects.filter(pk=wanted.pk).exclude(state__in=OUT)
     taken = standing.update(**_anew(State.LEAVING, now=now))
     if taken:
         soon(SEND_TASK, wanted.campaign_id)
@@ -58,7 +58,13 @@ def take_back(*, wanted: Grant, now: datetime) -> bool:
 
 @transaction.atomic
 def set_membership(
-    *, campaign: Campaign, annotator: Annotator, kind: Grant.Kind, is_member: bool, by: User, now: datetime
+    *,
+    campaign: Campaign,
+    annotator: Annotator,
+    kind: Grant.Kind,
+    is_member: bool,
+    by: User | None,
+    now: datetime,
 ) -> Grant:
     """Put a person into the study's group of this kind, or take them out, on a researcher's word.
 
@@ -81,6 +87,35 @@ def set_membership(
     soon(SEND_TASK, campaign.pk)
     wanted.refresh_from_db()
     return wanted
+
+
+@transaction.atomic
+def leave_group(*, submission: Submission, by: User | None, now: datetime) -> None:
+    """Have whoever did this test leave the group of those who passed, if they are in it, on a researcher's
+    word.
+
+    To be called at the time of the decision about the test, by which :func:`let_back` knows it.
+    """
+    campaign = submission.campaign
+    given = grants_of(campaign, submission.annotator_id, Kind.QUALIFIED).exclude(state__in=OUT).first()
+    if given:
+        set_membership(
+            campaign=given.campaign,
+            annotator=submission.annotator,
+            kind=Kind.QUALIFIED,
+            is_member=False,
+            by=by,
+            now=now,
+        )
+
+
+@transaction.atomic
+def let_back(*, submission: Submission, since: datetime, now: datetime) -> None:
+    """Undo a :func:`leave_group` of this time: the person is back in the group if they still belong there."""
+    left = grants_of(submission.campaign, submission.annotator_id, Kind.QUALIFIED)
+    undone = left.filter(state__in=OUT, by_hand=True, requested_at=since)
+    if undone.update(by_hand=False):
+        grant(campaign=submission.campaign, annotator=submission.annotator, kind=Kind.QUALIFIED, now=now)
 
 
 def send_grant(*, grant_id: int, marketplace: Marketplace, now: datetime) -> Grant | None:

@@ -6,7 +6,7 @@ A payment is a row before the platform hears of it; ``recruitment.actions.sendin
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from uuid import UUID, uuid4
 
@@ -24,12 +24,14 @@ from recruitment.marketplace import Status
 from recruitment.models import Campaign, Payment, Submission, Visit
 from recruitment.models.payments import NEVER_APPROVED
 from recruitment.queueing import gathered, soon
-from recruitment.reconciliation.decisions import DECISIONS, decision_of, standing_decisions
+from recruitment.reconciliation.decisions import APPROVING, DECISIONS, decision_of, standing_decisions
 from recruitment.reconciliation.plan import Decision
 
 Kind = Payment.Kind
 State = Payment.State
 CENT = Decimal("0.01")
+REJECTION_WAITS = timedelta(minutes=10)
+"""So long a rejection can be taken back before the platform hears of it: it harms somebody's record."""
 DECIDED_THERE = "The platform paid it without us: on its own pages, or by its clock."
 
 
@@ -41,10 +43,12 @@ def approve(*, submission: Submission, by: User | None, now: datetime) -> Paymen
     """
     submission = lock_submission(submission)
     decided = _decision(submission)
-    if decided and decided.kind == Kind.APPROVAL:
+    if decided and decided.kind in APPROVING:
         return decided
     if decided:
-        raise CannotPay(_("This work has been rejected, so it cannot be approved."))
+        raise CannotPay(
+            _("This work has been rejected, so it cannot be approved. Take that back, or overturn it.")
+        )
     _check_handed_in(submission)
     reward = submission.campaign.reward
     return _request(submission, Kind.APPROVAL, reward, "", by=by, now=now)
@@ -73,13 +77,21 @@ def note_paid_there(*, submission: Submission, now: datetime) -> Payment:
 
 @transaction.atomic
 def reject(
-    *, submission: Submission, reason: str, category: str = "", by: User | None, now: datetime
+    *,
+    submission: Submission,
+    reason: str,
+    category: str = "",
+    leave_group: bool = False,
+    by: User | None,
+    now: datetime,
 ) -> Payment:
     """Pay nothing for a piece of work, and tell the person why.
 
     It harms their record on the platform, and its votes do not count any more: what is not paid is not
-    used. What is poor can be accepted without counting it instead. Raises :class:`CannotPay` without a
-    reason, or for work that has been decided already.
+    used. What is poor can be accepted without counting it instead. ``leave_group``: who passed the test in
+    this work leaves the group of those who did, too. For :data:`REJECTION_WAITS` it is not sent.
+
+    Raises :class:`CannotPay` without a reason, or for work that has been decided already.
     """
     if not reason.strip():
         raise CannotPay(_("A rejection needs a reason: the person reads it, and may complain about it."))
@@ -91,9 +103,33 @@ def reject(
     if _decision(submission):
         raise CannotPay(_("This work has been decided already."))
     _check_handed_in(submission)
+    if leave_group:
+        grants.leave_group(submission=submission, by=by, now=now)
     return _request(
-        submission, Kind.REJECTION, Decimal("0.00"), reason.strip(), category=category, by=by, now=now
+        submission,
+        Kind.REJECTION,
+        Decimal("0.00"),
+        reason.strip(),
+        category=category,
+        waits=REJECTION_WAITS,
+        by=by,
+        now=now,
     )
+
+
+@transaction.atomic
+def overturn(*, submission: Submission, by: User | None, now: datetime) -> Payment:
+    """Pay the reward for work that is rejected on the platform, after all.
+
+    Asked again, gives the payment that there is. Raises :class:`CannotPay` for work that is not rejected.
+    """
+    submission = lock_submission(submission)
+    known = submission.payments.filter(kind=Kind.OVERTURN).exclude(state=State.FAILED).first()
+    if known:
+        return known
+    if submission.status != Status.REJECTED:
+        raise CannotPay(_("Only a rejection that the platform has carried out can be overturned."))
+    return _request(submission, Kind.OVERTURN, submission.campaign.reward, "", by=by, now=now)
 
 
 @transaction.atomic
@@ -135,7 +171,7 @@ def give_bonus(
     if not reason.strip():
         raise CannotPay(_("A bonus needs a reason: the person reads it."))
     decided = _decision(submission)
-    is_approved = submission.status == Status.APPROVED or bool(decided and decided.kind == Kind.APPROVAL)
+    is_approved = submission.status == Status.APPROVED or bool(decided and decided.kind in APPROVING)
     if not is_approved and (top_up or submission.status not in NEVER_APPROVED):
         raise CannotPay(_("A bonus is for approved work; this has not been approved."))
     if in_place_of and decision_of(in_place_of) in (Decision.APPROVED, Decision.PAID_OTHERWISE):
@@ -163,6 +199,8 @@ def ask_again(*, payment: Payment, by: User | None, now: datetime) -> Payment:
         raise CannotPay(_("Only what the platform refused can be asked for again, and each only once."))
     if payment.kind == Kind.APPROVAL:
         return approve(submission=submission, by=by, now=now)
+    if payment.kind == Kind.OVERTURN:
+        return overturn(submission=submission, by=by, now=now)
     if payment.kind == Kind.REJECTION:
         return reject(submission=submission, reason=payment.reason, category=payment.category, by=by, now=now)
     return give_bonus(
@@ -214,9 +252,20 @@ def withdraw_rejection(*, payment: Payment, by: User | None, now: datetime) -> P
     payment.state, payment.settled_at, payment.next_try_at = State.WITHDRAWN, now, None
     payment.save(update_fields=["state", "settled_at", "next_try_at"])
     Visit.objects.filter(submission=payment.submission_id).update(decided_by_hand=False)
+    grants.let_back(submission=payment.submission, since=payment.requested_at, now=now)
     note = _("Taken back before it was carried out.")
     record_payment(payment=payment, type=Event.Type.PAYMENT_FAILED, by=by, now=now, note=note)
     return payment
+
+
+@transaction.atomic
+def approve_instead(*, payment: Payment, by: User | None, now: datetime) -> Payment:
+    """Take a rejection back that has not been carried out, and approve the work; both or neither.
+
+    Raises :class:`CannotPay` as :func:`withdraw_rejection` and :func:`approve` do.
+    """
+    withdrawn = withdraw_rejection(payment=payment, by=by, now=now)
+    return approve(submission=withdrawn.submission, by=by, now=now)
 
 
 @gathered()
@@ -276,9 +325,11 @@ def _request(
     category: str = "",
     in_place_of: Submission | None = None,
     token: UUID | None = None,
+    waits: timedelta | None = None,
     by: User | None,
     now: datetime,
 ) -> Payment:
+    """``waits``: so long it is not sent."""
     try:
         with transaction.atomic():
             payment = Payment.objects.create(
@@ -292,9 +343,10 @@ def _request(
                 request_token=token or uuid4(),
                 requested_by=by,
                 requested_at=now,
+                next_try_at=now + waits if waits else None,
             )
     except IntegrityError as error:
         raise CannotPay(_("This has been decided or paid already.")) from error
     record_payment(payment=payment, type=Event.Type.PAYMENT_REQUESTED, by=by, now=now, note=reason)
-    soon(SEND_TASK, submission.campaign_id)
+    soon(SEND_TASK, submission.campaign_id, after=int(waits.total_seconds()) + 1 if waits else 0)
     return payment

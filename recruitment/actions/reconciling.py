@@ -247,3 +247,5 @@ def _is_stale(known: Status, said: Status) -> bool:
     if said in (Status.ACTIVE, Status.UNKNOWN):
         return known not in (Status.ACTIVE, Status.UNKNOWN)
     return said == Status.SUBMITTED and known in (Status.APPROVED, Status.REJECTED)
+    if said == Status.REJECTED:  # what is paid is never taken back
+        return known == Status.APPROVED

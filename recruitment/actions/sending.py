@@ -37,6 +37,7 @@ Kind = Payment.Kind
 State = Payment.State
 DECIDED = {
     Payment.Kind.APPROVAL: Submission.Status.APPROVED,
+    Payment.Kind.OVERTURN: Submission.Status.APPROVED,
     Payment.Kind.REJECTION: Submission.Status.REJECTED,
 }
 SENDING = timedelta(minutes=5)
@@ -178,6 +179,8 @@ def _carry_out(claim: Claim, marketplace: Marketplace) -> None:
     person = person_of(payment.submission)
     if payment.kind == Kind.APPROVAL:
         marketplace.approve(work, person=person)
+    elif payment.kind == Kind.OVERTURN:
+        marketplace.overturn(work, person=person)
     elif payment.kind == Kind.REJECTION:
         marketplace.reject(
             work, person=person, reason=payment.reason, category=payment.category, since=payment.requested_at

@@ -149,6 +149,7 @@ class Payment(models.Model):
     class Kind(models.TextChoices):
         APPROVAL = "approval", _("approval")
         REJECTION = "rejection", _("rejection")
+        OVERTURN = "overturn", _("rejection overturned")
         BONUS = "bonus", _("bonus")
         TOP_UP = "top_up", _("top-up to the hourly rate")
         OUTSIDE = "outside", _("paid in another way")
@@ -220,12 +221,17 @@ class Payment(models.Model):
             ),
             models.UniqueConstraint(
                 fields=["submission"],
+                condition=Q(kind="overturn") & ~Q(state="failed"),
+                name="one_overturning_per_submission",
+            ),
+            models.UniqueConstraint(
+                fields=["submission"],
                 condition=Q(kind="top_up") & ~Q(state="failed"),
                 name="one_top_up_per_submission",
             ),
             models.CheckConstraint(
                 condition=Q(kind="rejection", amount=0) & ~Q(reason="")
-                | Q(kind="approval", amount__gte=0)
+                | Q(kind__in=["approval", "overturn"], amount__gte=0)
                 | Q(kind__in=["bonus", "top_up", "outside"], amount__gt=0) & ~Q(reason=""),
                 name="payment_has_an_amount_and_a_reason",
             ),

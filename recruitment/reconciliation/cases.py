@@ -44,9 +44,16 @@ def _case(
         status=Status(submission.status) if submission else None,
         session=visit.session.state if visit and visit.session else "",
         decision=decisions[submission.pk] if submission else None,
+        has_answers=bool(visit and has_answers(visit)),
         is_forgotten=person.erased_at is not None,
         has_other_approved_work=(difference.campaign.study_id, person.pk) in others,
     )
+
+
+def has_answers(visit: Visit) -> bool:
+    """Whether a story was answered in it, or its last page was reached: of a test, that it was handed in."""
+    session = visit.session
+    return visit.handed_in_at is not None or bool(session and session.stories_submitted)
 
 
 def person_of_difference(difference: Difference) -> Annotator:

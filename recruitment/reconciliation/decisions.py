@@ -11,9 +11,12 @@ from recruitment.reconciliation.plan import Decision
 
 Kind, State = Payment.Kind, Payment.State
 DECISIONS = (Kind.APPROVAL, Kind.REJECTION)
-STANDING = Q(kind__in=DECISIONS) & ~Q(state__in=[State.FAILED, State.WITHDRAWN])
-"""An approval or rejection that the platform has carried out, or has not refused so far; also its own."""
-_made = Q(kind__in=[*DECISIONS, Kind.OUTSIDE]) & ~Q(state=State.WITHDRAWN)
+APPROVING = (Kind.APPROVAL, Kind.OVERTURN)
+STANDING = Q(kind__in=[*DECISIONS, Kind.OVERTURN]) & ~Q(state__in=[State.FAILED, State.WITHDRAWN])
+"""What the platform has carried out of our decisions, or has not refused so far; also its own approval."""
+_made = Q(kind__in=[*DECISIONS, Kind.OUTSIDE]) & ~Q(state=State.WITHDRAWN) | Q(
+    kind=Kind.OVERTURN, state=State.DONE
+)
 _instead = ~Q(state=State.FAILED)
 """Of a bonus for other work, which is no bonus for this one if the platform refused it."""
 
@@ -41,15 +44,15 @@ def decided_about(submission: OuterRef) -> QuerySet[Payment]:
 def standing_decisions(submission: Submission | OuterRef) -> QuerySet[Payment]:
     """The payments of a piece of work that are :data:`STANDING`.
 
-    One at the most, or two: the platform's own approval comes first, since it overturns our rejection.
+    One at the most, or what overturns our rejection before it: the platform's own approval, or one of ours.
     """
-    return Payment.objects.filter(STANDING, submission=submission).order_by("-decided_there", "pk")
+    return Payment.objects.filter(STANDING, submission=submission).order_by("-decided_there", "-pk")
 
 
 def _come_to(found: list[Payment]) -> Decision | None:
     standing = [one for one in found if one.state != State.FAILED]
     kinds = {one.kind for one in standing}
-    if Kind.APPROVAL in kinds:  # also the platform's own, after a rejection of ours
+    if kinds & {*APPROVING}:  # also the platform's own, after a rejection of ours
         return Decision.APPROVED
     if Kind.REJECTION in kinds:
         return Decision.REJECTED

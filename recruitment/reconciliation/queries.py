@@ -22,10 +22,12 @@ from annotation.models import Enrollment, WorkSession
 from annotation.queries import began_test, test_outcome
 from recruitment.models import Campaign, Difference, Payment, Posting, Submission, Visit
 from recruitment.pay import HourlyPay, hourly_pay
-from recruitment.reconciliation.decisions import STANDING, decided_about, standing_decisions
+from recruitment.reconciliation.decisions import APPROVING, STANDING, decided_about, standing_decisions
 from recruitment.reconciliation.plan import Here
 
 DAY, HOUR = Value(timedelta(days=1)), timedelta(hours=1)
+OVERTURNED_WITHIN = timedelta(days=30)
+"""So long after work was handed in its rejection may be overturned: Mechanical Turk's rule."""
 HANDED_IN = (Submission.Status.SUBMITTED, Submission.Status.APPROVED, Submission.Status.REJECTED)
 GIVEN_UP = (
     Submission.Status.RETURNED,
@@ -49,8 +51,14 @@ def postings_to_ask(campaign: Campaign, *, now: datetime) -> QuerySet[Posting]:
 
 
 def other_postings(campaign: Campaign, *, now: datetime) -> QuerySet[Posting]:
-    """The others in which a stranger's work could be, and that have not been asked about for an hour."""
-    decided = Q(submissions__status__in=[Submission.Status.APPROVED, Submission.Status.REJECTED])
+    """The others in which something new could be, and that have not been asked about for an hour.
+
+    That is a stranger's work, or a rejection that somebody has overturned on the platform's own pages.
+    """
+    long_ago = Q(submissions__submitted_at__lte=now - OVERTURNED_WITHIN)
+    decided = Q(submissions__status=Submission.Status.APPROVED) | long_ago & Q(
+        submissions__status=Submission.Status.REJECTED
+    )
     postings = Posting.objects.filter(campaign=campaign).exclude(remote_id="")
     open_ones = postings.annotate(decided=Count("submissions", filter=decided)).filter(decided__lt=F("seats"))
     not_lately = Q(synced_at=None) | Q(synced_at__lte=now - HOUR)
@@ -115,7 +123,7 @@ def unsettled_strangers(campaign: Campaign) -> QuerySet[Submission]:
 
 def paid_there_unnoted() -> Q:
     """Of submissions: the platform has approved them, and no approval is among our payments."""
-    approvals = standing_decisions(OuterRef("pk")).filter(kind=Payment.Kind.APPROVAL)
+    approvals = standing_decisions(OuterRef("pk")).filter(kind__in=APPROVING)
     return Q(~Exists(approvals), status=Submission.Status.APPROVED)
 
 
@@ -172,7 +180,8 @@ def campaigns_to_ask(*, now: datetime) -> QuerySet[Campaign]:
     """Campaigns about which the platform may have something new to say.
 
     An ended one is asked about as long as somebody's work is open, and hourly until its time for decisions
-    is over: somebody whom stale lists made us give up may be found after all.
+    is over, or that in which rejections are overturned: somebody whom stale lists made us give up may be
+    found after all.
     """
     # HITs can be taken as soon as they are made, also when the platform refuses to make the others.
     on_the_platform = ~Q(state__in=[Campaign.State.DRAFT, Campaign.State.ENDED])
@@ -181,7 +190,13 @@ def campaigns_to_ask(*, now: datetime) -> QuerySet[Campaign]:
     ) | Exists(Submission.objects.filter(campaign=OuterRef("pk"), status=Submission.Status.SUBMITTED))
     decided_in = ExpressionWrapper(F("days_to_review") * DAY, output_field=DurationField())
     until = ExpressionWrapper(F("ended_at") + decided_in, output_field=DateTimeField())
-    lately = Q(until__gte=now) & (Q(synced_at=None) | Q(synced_at__lte=now - HOUR))
+    rejected = Submission.objects.filter(
+        campaign=OuterRef("pk"),
+        status=Submission.Status.REJECTED,
+        submitted_at__gt=now - OVERTURNED_WITHIN,
+    )
+    not_lately = Q(synced_at=None) | Q(synced_at__lte=now - HOUR)
+    lately = not_lately & (Q(until__gte=now) | Exists(rejected))
     ended = Q(state=Campaign.State.ENDED) & (waiting | lately)
     return (
         Campaign.objects.annotate(until=until)

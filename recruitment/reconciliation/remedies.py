@@ -18,6 +18,8 @@ class Way(enum.StrEnum):
     """Let the votes count; where the campaign approves by itself, that pays work that was handed in."""
     APPROVE = "approve"
     REJECT = "reject"
+    OVERTURN = "overturn"
+    """Pay what was rejected there, and let its votes count."""
     BONUS = "bonus"
     """Pay a bonus for this work, though it can never be approved."""
     OTHER_BONUS = "other_bonus"
@@ -37,7 +39,8 @@ class Case:
     """A difference as it stands. ``status``: what the platform says of the work; None if nothing.
 
     ``session``: the state of the work session here; empty where nothing of the work is here.
-    ``decision``: ours, whether or not the platform has carried it out.
+    ``decision``: ours, whether or not the platform has carried it out. ``has_answers``: there is something
+    here that could count.
     """
 
     kind: str
@@ -46,6 +49,7 @@ class Case:
     decision: Decision | None
     is_forgotten: bool
     has_other_approved_work: bool
+    has_answers: bool = True
 
 
 def ways_of(case: Case) -> list[Way]:
@@ -57,8 +61,11 @@ def ways_of(case: Case) -> list[Way]:
     if case.kind == TWO_VISITS:  # it is about the person: whose work it is is said there
         return ways
     is_rejected = case.status == Status.REJECTED or case.decision == Decision.REJECTED
-    if case.session in ("open", "doubted") and case.kind != PARTIAL and not is_rejected:
+    can_count = case.session in ("open", "doubted") and (case.has_answers or case.kind != NO_DATA)
+    if can_count and case.kind != PARTIAL and not is_rejected:
         ways.append(Way.CONFIRM)
+    if case.status == Status.REJECTED and not case.is_forgotten:
+        ways.append(Way.OVERTURN)
     is_decided = case.decision in (Decision.APPROVED, Decision.REJECTED)
     if case.status == Status.SUBMITTED and not is_decided and not case.is_forgotten:
         ways += [Way.APPROVE, Way.REJECT]

@@ -343,7 +343,23 @@ def test_each_difference_can_be_dealt_with(
     assert queued == [("recruitment.tasks.send_due", [payment.submission.campaign_id])]
     found = Difference.objects.get()
     assert (found.settled_how, str(found.settled_by)) == ("They showed us their answers.", "boss")
-    assert "The platform and this site agree" in words(boss, "differences")
+    assert "None: nothing of this study is on a platform" in words(boss, "differences")
+
+
+def test_nobody_is_told_that_all_agrees_before_it_was_compared_or_while_that_fails(
+    study: Study, boss: Client, double: MTurkDouble
+) -> None:
+    desk = Desk(double, study)
+    shown = words(boss, "differences")
+    assert "not compared yet" in shown
+    assert "agree" not in shown
+    desk.sweep()
+    assert "The platform and this site agree, as of the last comparison" in words(boss, "differences")
+    actions.note_sync_problem(campaign=desk.campaign, problem="It does not accept the credentials.")
+    shown = words(boss, "differences")
+    assert "does not accept the credentials" in shown
+    assert "What people did since then is not compared yet" in shown
+    assert "agree" not in shown
 
 
 def test_payments_are_a_table_without_names_that_runs_no_formula(study: Study, boss: Client) -> None:

@@ -15,6 +15,7 @@ from annotation.models import Assignment, Enrollment, Study
 from dashboard.recruiting.figures import money_of
 from recruitment import actions
 from recruitment.actions import CampaignSettings
+from recruitment.actions.payments import REJECTION_WAITS
 from recruitment.arriving.arrival import Arrival
 from recruitment.marketplace import Work
 from recruitment.models import Campaign, Payment, Submission, Visit
@@ -159,5 +160,7 @@ def approve(work: Submission) -> Payment:
     return actions.approve(submission=work, by=None, now=timezone.now())
 
 
-def reject(work: Submission, reason: str = "Nothing was read.") -> Payment:
-    return actions.reject(submission=work, reason=reason, by=None, now=timezone.now())
+def reject(work: Submission, reason: str = "Nothing was read.", **more: Any) -> Payment:
+    """A rejection that was asked for so long ago that it is sent now."""
+    then = timezone.now() - REJECTION_WAITS
+    return actions.reject(submission=work, reason=reason, by=None, now=then, **more)
