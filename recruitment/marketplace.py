@@ -38,6 +38,10 @@ class Unreachable(MarketplaceError):
         self.maybe_done, self.not_before = maybe_done, not_before
 
 
+class NotShown(Unreachable):
+    """It does not show the work that this is about: not yet, or not any more."""
+
+
 class Refused(MarketplaceError):
     """It said no, and would say no again. ``code`` is the platform's own name for the reason.
 

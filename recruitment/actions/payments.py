@@ -140,6 +140,7 @@ def give_bonus(
     reason: str,
     top_up: bool = False,
     in_place_of: Submission | None = None,
+    repeats: Payment | None = None,
     token: UUID | None = None,
     by: User | None,
     now: datetime,
@@ -148,8 +149,9 @@ def give_bonus(
 
     Work that can never be approved, because it was returned or ran out of time there, can have a bonus for
     what was done of it. ``in_place_of``: other work of the person that this pays, since the platform does not
-    list it. ``token`` is that of the form in which it was asked for, which asks for one bonus, however often
-    it is sent: asked again, gives the payment that there is.
+    list it. ``repeats``: the refused one that this asks for anew. ``token`` is that of the form in which it
+    was asked for, which asks for one bonus, however often it is sent: asked again, gives the payment that
+    there is.
 
     Raises :class:`CannotPay` for an amount that is no whole number of cents above zero, without a reason, for
     work that waits for a decision or was rejected, in place of work that is paid already, for a second
@@ -180,7 +182,15 @@ def give_bonus(
     if top_up and submission.payments.filter(kind=kind).exclude(state=State.FAILED).exists():
         raise CannotPay(_("This work has been topped up already."))
     return _request(
-        submission, kind, amount, reason.strip(), in_place_of=in_place_of, token=token, by=by, now=now
+        submission,
+        kind,
+        amount,
+        reason.strip(),
+        in_place_of=in_place_of,
+        repeats=repeats,
+        token=token,
+        by=by,
+        now=now,
     )
 
 
@@ -209,13 +219,17 @@ def ask_again(*, payment: Payment, by: User | None, now: datetime) -> Payment:
         reason=payment.reason,
         top_up=payment.kind == Kind.TOP_UP,
         in_place_of=payment.in_place_of,
+        repeats=payment,
         by=by,
         now=now,
     )
 
 
 def can_be_asked_again(payments: Collection[Payment]) -> set[int]:
-    """Those that the platform refused and in whose place nothing newer stands, by their ids. One query."""
+    """Those that the platform refused and in whose place nothing newer stands, by their ids. One query.
+
+    Of several bonuses for the same work each has its own repetition, whatever the amounts.
+    """
     refused = [payment for payment in payments if payment.state == State.FAILED]
     works = {payment.submission_id for payment in refused}
     others = list(Payment.objects.filter(submission__in=works)) if works else []
@@ -225,10 +239,12 @@ def can_be_asked_again(payments: Collection[Payment]) -> set[int]:
 
 
 def _stands_in_place_of(newer: Payment, refused: Payment) -> bool:
-    if newer.submission_id != refused.submission_id or newer.pk <= refused.pk:
+    if newer.repeats_id == refused.pk:
+        return True
+    if newer.submission_id != refused.submission_id or newer.pk <= refused.pk or refused.kind == Kind.BONUS:
         return False
-    if newer.kind == Kind.OUTSIDE or refused.kind == Kind.BONUS:
-        return newer.kind in (Kind.OUTSIDE, refused.kind) and newer.amount == refused.amount
+    if refused.kind in DECISIONS and newer.kind == Kind.OUTSIDE:  # noted for a difference about the work
+        return newer.repeats_id is None and newer.amount == refused.amount
     if refused.kind in DECISIONS:
         return newer.kind in DECISIONS
     return newer.kind == refused.kind
@@ -324,6 +340,7 @@ def _request(
     *,
     category: str = "",
     in_place_of: Submission | None = None,
+    repeats: Payment | None = None,
     token: UUID | None = None,
     waits: timedelta | None = None,
     by: User | None,
@@ -335,6 +352,7 @@ def _request(
             payment = Payment.objects.create(
                 submission=submission,
                 in_place_of=in_place_of,
+                repeats=repeats,
                 kind=kind,
                 amount=amount,
                 currency=submission.campaign.currency,

@@ -67,7 +67,7 @@ def note_paid_outside(*, payment: Payment, reason: str, by: User, now: datetime)
     payment = Payment.objects.get(pk=payment.pk)
     if payment.kind == Payment.Kind.REJECTION or not can_be_asked_again([payment]):
         raise CannotPay(_("Only what the platform refused to pay can be paid in another way, and only once."))
-    return _note_outside(submission, payment.amount, reason, by=by, now=now)
+    return _note_outside(submission, payment.amount, reason, repeats=payment, by=by, now=now)
 
 
 def _not_listed(visit: Visit, *, now: datetime) -> Submission:
@@ -90,7 +90,13 @@ def _not_listed(visit: Visit, *, now: datetime) -> Submission:
 
 
 def _note_outside(
-    submission: Submission, amount: Decimal, reason: str, *, by: User, now: datetime
+    submission: Submission,
+    amount: Decimal,
+    reason: str,
+    *,
+    repeats: Payment | None = None,
+    by: User,
+    now: datetime,
 ) -> Payment:
     if amount <= 0 or amount != amount.quantize(CENT):
         raise CannotPay(
@@ -100,6 +106,7 @@ def _note_outside(
         raise CannotPay(_("Say how the person was paid, and why not by the platform."))
     payment = Payment.objects.create(
         submission=submission,
+        repeats=repeats,
         kind=Payment.Kind.OUTSIDE,
         state=Payment.State.DONE,
         amount=amount,

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from itertools import takewhile
 from typing import Any
 from uuid import UUID
 
@@ -27,6 +26,7 @@ from recruitment.marketplace import (
     MarketplaceError,
     NotConfigured,
     NotEnoughMoney,
+    NotShown,
     Refused,
     Unreachable,
 )
@@ -42,6 +42,8 @@ DECIDED = {
 }
 SENDING = timedelta(minutes=5)
 """Longer than any call of a platform takes, with its repetitions."""
+SHOWN_WITHIN = timedelta(days=1)
+"""Work that a platform has not shown for so long is not there any more: it has listed it before."""
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(minutes=5), timedelta(hours=6)
 SEND_TASK = "recruitment.tasks.send_due"
 """Sends everything of a campaign that is due."""
@@ -91,8 +93,8 @@ def send_payment(*, payment_id: int, marketplace: Marketplace, now: datetime) ->
     """Have the platform carry a payment out, once; None when there is nothing (more) to send.
 
     Raises ``Unreachable`` when the platform did not answer; the payment is then sent again later, as it is:
-    less and less often while the account lacks money or its credentials are not accepted, and now and then
-    while the person has days to answer.
+    less and less often while the account lacks money or its credentials are not accepted, or the work is not
+    shown, which is final after :data:`SHOWN_WITHIN`; now and then while the person has days to answer.
     """
     claim = claim_payment(payment_id=payment_id, now=now)
     if claim is None:
@@ -101,6 +103,8 @@ def send_payment(*, payment_id: int, marketplace: Marketplace, now: datetime) ->
         _carry_out(claim, marketplace)
     except TakenOver:
         return None
+    except NotShown as error:
+        return _wait_for_it(claim, error, now=now)
     except Unreachable as error:
         waits = error.not_before and min(error.not_before, now + LONGEST_PAUSE)
         _give_back(claim, error, next_try_at=waits)
@@ -216,12 +220,18 @@ def _pay_bonus(claim: Claim, person: str, marketplace: Marketplace) -> None:
 
 
 def _tokens_before(payment: Payment) -> tuple[UUID, ...]:
-    """The tokens of the bonuses in whose place this one stands: refused ones of its kind and amount."""
-    before = Payment.objects.filter(
-        submission=payment.submission_id, kind=payment.kind, amount=payment.amount, pk__lt=payment.pk
-    )
-    refused = takewhile(lambda one: one.state == State.FAILED, before.order_by("-pk"))
-    return tuple(one.request_token for one in refused)
+    """The tokens of the refused ones in whose place it stands. Work has one top-up, and any bonuses."""
+    if payment.kind == Kind.TOP_UP:
+        before = payment.submission.payments.filter(
+            kind=Kind.TOP_UP, amount=payment.amount, pk__lt=payment.pk
+        )
+        return tuple(before.order_by("-pk").values_list("request_token", flat=True))
+    tokens = []
+    earlier = payment.repeats
+    while earlier:
+        tokens.append(earlier.request_token)
+        earlier = earlier.repeats
+    return tuple(tokens)
 
 
 @transaction.atomic
@@ -242,6 +252,18 @@ def _give_back(
         changes |= {"state": State.REQUESTED, "first_sent_at": None}
     claim.row().update(**changes)
     return Payment.objects.get(pk=claim.payment.pk)
+
+
+def _wait_for_it(claim: Claim, error: NotShown, *, now: datetime) -> Payment:
+    since = claim.payment.first_sent_at or now
+    if now - since < SHOWN_WITHIN:
+        return _give_back(claim, error, next_try_at=next_try(since, now=now))
+    problem = _(
+        "The platform has not shown this work for a day. See whether the account is still the one for which "
+        "it was done, and whether the work is still there: Mechanical Turk removes it 120 days after its HIT "
+        "is over. Then send this again; or pay the person in another way, and note that."
+    )
+    return _settle(claim, State.FAILED, problem=problem, now=now)
 
 
 @transaction.atomic

@@ -170,6 +170,14 @@ class Payment(models.Model):
         related_name="payments_elsewhere",
         help_text=_("Of a bonus: the person’s other work that it pays, and that the platform did not list."),
     )
+    repeats = models.OneToOneField(
+        "self",
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="repeated_by",
+        help_text=_("What the platform refused, and this asks for anew or says to be paid in another way."),
+    )
     kind = models.CharField(max_length=10, choices=Kind)
     state = models.CharField(max_length=10, choices=State, default=State.REQUESTED)
     decided_there = models.BooleanField(
@@ -265,7 +273,16 @@ class Payment(models.Model):
             pgtrigger.Protect(name="payment_stays", operation=pgtrigger.Delete),
             pgtrigger.ReadOnly(
                 name="payment_is_final",
-                fields=["submission", "in_place_of", "kind", "amount", "currency", "reason", "request_token"],
+                fields=[
+                    "submission",
+                    "in_place_of",
+                    "repeats",
+                    "kind",
+                    "amount",
+                    "currency",
+                    "reason",
+                    "request_token",
+                ],
             ),
             pgtrigger.Protect(
                 name="settled_payment_is_final",

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from recruitment.marketplace import BonusRequest, Refused, Status, Unreachable, Work
+from recruitment.marketplace import BonusRequest, NotShown, Refused, Status, Unreachable, Work
 from recruitment.mturk import errors
 from recruitment.mturk.client import PAGE, Api
 from recruitment.mturk.hits import TOKENS_ARE_KNOWN
@@ -131,7 +131,7 @@ class Review:
         """The work as it is shown now, if this person handed it in."""
         work = self.one(hit_assignment)
         if work is None:
-            raise Unreachable(_("Mechanical Turk does not show this work, or not yet."))
+            raise NotShown(_("Mechanical Turk does not show this work, or not yet."))
         if work.person != person:
             raise Refused(_("This work was handed in by somebody else."), code="OtherWorker")
         return work

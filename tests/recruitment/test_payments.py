@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from accounts.actions import ensure_researcher
 from annotation import actions as annotation_actions
 from annotation.models import Assignment, Event, WorkSession
 from recruitment import actions
 from recruitment.actions import sending
+from recruitment.actions.payments import can_be_asked_again
 from recruitment.errors import CannotPay
 from recruitment.marketplace import Refused, Status, Unreachable, Work
 from recruitment.models import Campaign, Grant, Payment, Submission
@@ -215,6 +217,34 @@ def test_what_is_wrong_with_the_account_waits_and_is_asked_for_less_and_less_oft
 
 
 @pytest.mark.django_db
+def test_work_that_is_not_shown_is_looked_for_for_a_day_and_then_somebody_is_told_what_to_look_at(
+    desk: Desk,
+) -> None:
+    work = desk.hand_in()
+    payment, start = approve(work), timezone.now()
+    Submission.objects.filter(pk=work.pk).update(hit_assignment="3" + "Z" * 29)  # as of another account
+    now, pauses = start, []
+    while now < start + timedelta(days=1):
+        waiting = desk.send(payment, now=now)
+        assert waiting
+        assert waiting.next_try_at
+        assert "does not show" in waiting.problem
+        assert desk.send(payment, now=now) is None, "not before it is time"
+        pauses.append(waiting.next_try_at - now)
+        now = waiting.next_try_at
+    assert 5 < len(pauses) < 15
+    assert (pauses[0], pauses[-1]) == (sending.FIRST_PAUSE, sending.LONGEST_PAUSE)
+    failed = desk.send(payment, now=now)
+    assert failed
+    assert failed.state == State.FAILED
+    assert "whether the account is still the one" in failed.problem
+    assert can_be_asked_again([failed]) == {failed.pk}
+    Submission.objects.filter(pk=work.pk).update(hit_assignment=work.hit_assignment)
+    desk.send(actions.ask_again(payment=failed, by=None, now=timezone.now()))
+    assert desk.charges() == [("0.25", "0.05")]
+
+
+@pytest.mark.django_db
 def test_a_wait_that_is_known_is_asked_about_now_and_then(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -285,6 +315,28 @@ def test_what_the_platform_refuses_stays_with_its_reason_and_can_be_asked_for_ag
     for payment in (refused, again):
         with pytest.raises(CannotPay, match="only once"):
             actions.ask_again(payment=payment, by=None, now=timezone.now())
+
+
+@pytest.mark.django_db
+def test_of_two_refused_bonuses_of_one_amount_each_can_be_asked_for_again(desk: Desk) -> None:
+    work = desk.hand_in()
+    desk.send(approve(work))
+    desk.later(days=200)  # bonuses are paid for half a year
+    refused = [desk.send(bonus(work, "1.00")) for _time in range(3)]
+    first, second, third = (payment for payment in refused if payment)
+    assert can_be_asked_again([first, second, third]) == {first.pk, second.pk, third.pk}
+    desk.later(days=-200)
+    now = timezone.now()
+    again = actions.ask_again(payment=first, by=None, now=now)
+    boss = ensure_researcher(username="boss", password="unguessable-1")
+    actions.note_paid_outside(payment=third, reason="By bank.", by=boss, now=now)
+    assert can_be_asked_again([first, second, third]) == {second.pk}
+    desk.send(again)
+    desk.send(actions.ask_again(payment=second, by=None, now=now))
+    assert desk.charges("bonus") == [("1.00", "0.20")] * 2
+    for payment in (first, second, third):
+        with pytest.raises(CannotPay, match="only once"):
+            actions.ask_again(payment=payment, by=None, now=now)
 
 
 @pytest.mark.django_db
