@@ -58,7 +58,7 @@ def people_of(study: Study, people: Tested) -> list[Share]:
         Share(
             label,
             counts[step],
-            counts[step] / invited if invited else 0.0,
+            counts[step] / invited if invited else None,
             people_address(study, step=step) if step in STEPS else people_address(study),
         )
         for label, step in steps
@@ -103,7 +103,7 @@ def droppers_of(study: Study, verdicts: Mapping[str, Any]) -> list[Share]:
         Share(
             str(question.title),
             dropped.get(question.key, 0),
-            dropped.get(question.key, 0) / complete if complete else 0.0,
+            dropped.get(question.key, 0) / complete if complete else None,
             stories_address(study, dropped_by=question.key),
         )
         for question in study.protocol.questions
@@ -117,7 +117,7 @@ def lint_of(study: Study, document: Mapping[str, Any]) -> list[Share]:
         Share(
             str(labels.get(code, code.replace("_", " "))),
             count,
-            count / stories if stories else 0.0,
+            count / stories if stories else None,
             stories_address(study, lint=code) if code in labels else "",
         )
         for code, count in document["lint"].items()

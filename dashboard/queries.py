@@ -15,11 +15,11 @@ from annotation.models import Enrollment, Story, StoryImport, Study
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A row of a table with a bar: a label, a count, the count's share in 0..1, and where they are listed."""
+    """A row of a table with a bar: a label, a count, its share in 0..1 (None of none), where it is listed."""
 
     label: str
     value: int
-    share: float
+    share: float | None
     url: str = ""
 
 

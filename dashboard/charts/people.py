@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,11 +23,13 @@ def people(rows: Sequence[Mapping[str, Any]], *, median_seconds: float | None, e
         {
             **{key: row[key] for key in ("pseudonym", "votes", "median_seconds", "agreement")},
             "flags": ", ".join(row["flags"]) or none,
+            "flagged": bool(row["flags"]),
         }
         for row in rows[:MOST]
     ]
     kinds = sorted({row["flags"] for row in found}, key=lambda kind: (kind != none, kind))
-    flagged = sum(row["flags"] != none for row in found)
+    flagged = sum(row["flagged"] for row in found)
+    lowest = _axis_from([row["agreement"] for row in found if row["agreement"] is not None])
     columns = (
         Column("pseudonym", _("Person")),
         Column("votes", _("Votes"), "count"),
@@ -34,7 +37,7 @@ def people(rows: Sequence[Mapping[str, Any]], *, median_seconds: float | None, e
         Column("agreement", _("Agrees with others"), "share"),
         Column("flags", _("Flags")),
     )
-    told = {"field": "flags", "type": "nominal", "sort": kinds, "title": None}
+    told = {"field": "flags", "type": "nominal", "scale": {"domain": kinds}, "title": None}
     seconds = {
         "field": "median_seconds",
         "type": "quantitative",
@@ -43,16 +46,20 @@ def people(rows: Sequence[Mapping[str, Any]], *, median_seconds: float | None, e
         "axis": {"tickCount": 8},
     }
     dots = {
-        "transform": [{"filter": "isValid(datum.agreement)"}],
         "mark": {"type": "point", "filled": True, "size": 90, "opacity": 0.85},
         "encoding": {
             "x": seconds,
-            "y": {"field": "agreement", **share_axis(_("Agrees with others"))},
+            "y": {"field": "agreement", **share_axis(_("Agrees with others"), lowest=lowest)},
             "color": told,
             "shape": told,
             "tooltip": tooltips(columns),
         },
     }
+    # Who has a flag is drawn last, on top of the others.
+    layers = [
+        {"transform": [{"filter": f"isValid(datum.agreement) && {which}datum.flagged"}], **dots}
+        for which in ("!", "")
+    ]
     middle = {
         "mark": {"type": "rule", "strokeDash": [4, 4], "style": "reference"},
         "encoding": {"x": {"datum": median_seconds, "type": "quantitative"}},
@@ -61,6 +68,8 @@ def people(rows: Sequence[Mapping[str, Any]], *, median_seconds: float | None, e
         "Counted votes. Agreement: share of the pairs of an answer and another person’s answer to the same "
         "that are alike. The dashed line is the median over all votes."
     )
+    if lowest:
+        how += " " + _("The axis of agreement begins at %(percent)s %%.") % {"percent": round(100 * lowest)}
     if everybody > len(found):
         how += " " + _("%(shown)s of %(people)s people: those with flags, then those with most votes.") % {
             "shown": len(found),
@@ -82,5 +91,10 @@ def people(rows: Sequence[Mapping[str, Any]], *, median_seconds: float | None, e
         how=how,
         columns=columns,
         rows=found,
-        drawing={"height": 300, "layer": [dots] if median_seconds is None else [middle, dots]},
+        drawing={"height": 300, "layer": layers if median_seconds is None else [middle, *layers]},
     )
+
+
+def _axis_from(shares: Sequence[float]) -> float:
+    """Where the axis begins, in whole tenths: below the lowest share, with a little room."""
+    return max(0, math.floor(10 * min(shares, default=0) - 0.1)) / 10

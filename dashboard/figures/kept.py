@@ -26,7 +26,7 @@ LONGEST = timedelta(minutes=30)
 """After so long without a result, the work is taken for lost and may be asked for again."""
 REST = 20
 """Times its own duration that a study's figures rest, so that they cost at most a twentieth of a worker."""
-SHAPE = 6
+SHAPE = 7
 """Of what is kept; raised when pages read more of it, so that they never meet what an older worker left."""
 PEOPLE_AT_ONCE = 50
 """On one page, and in one piece of the cache: reading some does not unpack all."""

@@ -134,7 +134,7 @@ def _by_question(study: Study, dropped: Mapping[str, int], stories: int, *, list
         Share(
             str(question.title),
             dropped.get(question.key, 0),
-            dropped.get(question.key, 0) / stories if stories else 0.0,
+            dropped.get(question.key, 0) / stories if stories else None,
             stories_address(study, dropped_by=question.key) if listed else "",
         )
         for question in study.protocol.questions

@@ -19,6 +19,7 @@ from dashboard.figures import forecast, kept
 from dashboard.figures.checks import add_checks
 from dashboard.figures.kept import Figures
 from dashboard.figures.people import PeopleTally
+from dashboard.recruiting.earned import earned_by_everybody
 from publishing.comparing import Comparison
 from publishing.errors import TooManyVotes
 from publishing.filters import DEFAULT_FILTER, Outcome, Verdict, get_filter
@@ -51,6 +52,7 @@ def make(study_id: int, *, now: datetime) -> Figures:
         failure = str(error)
     if document is not None:
         document["noticed"] = noticed(study, people)
+        document["paid"] = _add_pay(study, people)
     made = Figures(now, timedelta(seconds=time.monotonic() - begun), document, failure)
     kept.keep(study, made, people)
     return made
@@ -176,6 +178,19 @@ def _not_counted(study: Study) -> dict[str, int]:
         .filter(excluded | surplus, revision=1)
         .aggregate(surplus=Count("pk", filter=surplus), excluded=Count("pk", filter=excluded))
     )
+
+
+def _add_pay(study: Study, people: list[dict[str, Any]]) -> dict[str, int]:
+    """Put ``paid_per_hour`` into the figures of each person, None of who was not paid by a platform.
+
+    Returns how many ``people`` were paid, and how many of them ``below`` the study's rate.
+    """
+    earned = earned_by_everybody(study)
+    for person in people:
+        found = earned.get(person["pseudonym"])
+        person["paid_per_hour"] = found.per_hour if found else None
+    paid = [person["paid_per_hour"] for person in people if person["paid_per_hour"] is not None]
+    return {"people": len(paid), "below": sum(rate < (study.pay_rate or 0) for rate in paid)}
 
 
 def _answered_checks(study: Study) -> int:

@@ -32,6 +32,7 @@ def filters(request: HttpRequest, study: Study) -> HttpResponse:
         "figures": found,
         "underway": underway,
         "compared": compared,
+        "votes": found.document["votes"] if found and found.document else None,
         "rows": shown.compared_rows(study, compared) if compared else [],
     }
     return render(request, "dashboard/filters.html", context)

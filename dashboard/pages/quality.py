@@ -31,6 +31,7 @@ def quality(request: HttpRequest, study: Study) -> HttpResponse:
         page = places.get_page(request.GET.get("page"))
         context |= {
             "document": document,
+            "complete": document["verdicts"]["kept"] + document["verdicts"]["dropped"],
             "agreement": shown.agreement_rows(study, document),
             "page": page,
             "people": [shown.person_row(study, median, row) for row in kept.people_on(study, page.number)],
@@ -99,7 +100,8 @@ def _people_table(study: Study, document: dict[str, Any]) -> tuple[list[str], li
     rows = [
         {
             **{name: row[name] for name in plain},
-            "pay": shown.hourly_pay(study.pay_rate, median, row["median_seconds"]),
+            "pace_as_pay": shown.hourly_pay(study.pay_rate, median, row["median_seconds"]),
+            "paid_per_hour": row["paid_per_hour"],
             **{
                 name: row["options"].get(question, {}).get(option, 0.0)
                 for name, (question, option) in shares.items()
@@ -110,4 +112,12 @@ def _people_table(study: Study, document: dict[str, Any]) -> tuple[list[str], li
         }
         for row in people
     ]
-    return [*plain, "pay", *shares, "checks_answered", "checks_failed", "flags"], rows
+    return [
+        *plain,
+        "pace_as_pay",
+        "paid_per_hour",
+        *shares,
+        "checks_answered",
+        "checks_failed",
+        "flags",
+    ], rows

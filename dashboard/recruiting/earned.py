@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 
-from django.db.models import F, Sum
+from django.db.models import F, QuerySet, Sum
 
-from annotation.models import Enrollment
+from annotation import rules
+from annotation.models import Enrollment, Study
 from recruitment.models import Campaign, Payment, Visit
 from recruitment.pay import CENT
 
@@ -32,11 +33,31 @@ def earned_by(person: Enrollment) -> list[Earned]:
     """What was paid to the person for stories, per currency: rewards, bonuses and top-ups that arrived, and
     what was paid in another way. Only of visits that were handed in, since others have no time.
     """
-    visits = Visit.objects.filter(
-        enrollment=person, campaign__purpose=Campaign.Purpose.STORIES, handed_in_at__isnull=False
-    )
+    visits = _handed_in().filter(enrollment=person)
     times = visits.order_by().values_list("campaign__currency")
     took = dict(times.annotate(took=Sum(F("handed_in_at") - F("arrived_at"))))
     done = Payment.objects.filter(submission__visit__in=visits, state=Payment.State.DONE)
     sums = done.order_by().values_list("currency").annotate(paid=Sum("amount"))
     return [Earned(paid, currency, took.get(currency, timedelta())) for currency, paid in sums if paid]
+
+
+def earned_by_everybody(study: Study) -> dict[str, Earned]:
+    """The same of everybody who was paid in the study's currency, by pseudonym. Two queries."""
+    visits = _handed_in().filter(enrollment__study=study, campaign__currency=study.currency).order_by()
+    times = visits.values_list("enrollment").annotate(took=Sum(F("handed_in_at") - F("arrived_at")))
+    took = dict(times)
+    done = Payment.objects.filter(
+        submission__visit__in=visits, state=Payment.State.DONE, currency=study.currency
+    )
+    whose = "submission__visit__enrollment"
+    sums = done.order_by().values_list(whose, f"{whose}__annotator").annotate(paid=Sum("amount"))
+    return {
+        rules.pseudonym(study.pseudonym_key, annotator): Earned(paid, study.currency, took[enrollment])
+        for enrollment, annotator, paid in sums
+        if paid
+    }
+
+
+def _handed_in() -> QuerySet[Visit]:
+    """Visits for stories that have a time."""
+    return Visit.objects.filter(campaign__purpose=Campaign.Purpose.STORIES, handed_in_at__isnull=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -291,7 +292,7 @@ def test_the_round_says_what_people_chose_to_who_may_know_its_key(study: Study, 
         (person,) = builders.invite(study)
         builders.take_test(builders.consent(person), builders.answers(**changes))
 
-    page = html.document_fromstring(text(rosa, f"{HERE}1/"))
+    page: Any = html.document_fromstring(text(rosa, f"{HERE}1/"))
     told = [
         " ".join(cell.text_content().split())
         for cell in page.xpath(

@@ -147,6 +147,24 @@ def test_the_chart_of_people_is_bounded_and_says_so() -> None:
     assert f"{people.MOST} of 900 people" in chart.how
 
 
+def test_who_has_a_flag_is_drawn_last_and_the_axis_begins_below_the_lowest() -> None:
+    rows = [
+        {"pseudonym": f"p{n}", "votes": 1, "median_seconds": 1.0, "agreement": 0.95 - n / 100, "flags": flags}
+        for n, flags in enumerate((["too fast"], [], []))
+    ]
+    chart = people.people(rows, median_seconds=1.0, everybody=3)
+    assert [row["flagged"] for row in chart.rows] == [True, False, False], "first in the table"
+    _middle, below, above = chart.drawing["layer"]
+    assert "!datum.flagged" in below["transform"][0]["filter"]
+    assert "&& datum.flagged" in above["transform"][0]["filter"]
+    assert above["encoding"]["y"]["scale"]["domain"] == [0.9, 1]
+    assert "The axis of agreement begins at 90 %." in chart.how
+    low = people.people([rows[0] | {"agreement": 0.05}], median_seconds=1.0, everybody=1)
+    assert low.drawing["layer"][1]["encoding"]["y"]["scale"]["domain"] == [0, 1]
+    assert "axis" not in low.how
+    assert people.people([rows[0] | {"agreement": None}], median_seconds=1.0, everybody=1).rows
+
+
 def test_long_names_are_broken_where_they_can_be() -> None:
     assert in_lines("inside_reuse_labeled_containers") == "inside_reuse_\nlabeled_containers"
     assert len({in_lines("x" * 15 + " " * spaces + "y" * 10) for spaces in (1, 2, 3)}) == 3

@@ -9,7 +9,8 @@ from decimal import Decimal
 import pytest
 from django.utils import timezone
 
-from dashboard.recruiting.earned import Earned, earned_by
+from annotation.rules import pseudonym
+from dashboard.recruiting.earned import Earned, earned_by, earned_by_everybody
 from recruitment import actions
 from tests import builders
 from tests.doubles.mturk.server import MTurkDouble
@@ -33,3 +34,5 @@ def test_pay_by_the_hour_is_what_arrived_over_the_time_it_took() -> None:
         desk.send_all()
         (earned,) = earned_by(person)
         assert (earned.amount, earned.per_hour) == (Decimal("1.50"), Decimal("6.00"))
+        name = pseudonym(person.study.pseudonym_key, person.annotator_id)
+        assert earned_by_everybody(person.study) == {name: earned}

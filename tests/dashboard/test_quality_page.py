@@ -19,6 +19,7 @@ from annotation import actions, rules
 from annotation.models import Assignment, Enrollment, Study, Vote
 from dashboard.figures import flags, kept, shown, work
 from dashboard.queries import enrollment_called
+from dashboard.recruiting.earned import Earned
 from dashboard.spreadsheets import guarded
 from tests import builders
 from tests.builders import ALL_YES, answers
@@ -105,7 +106,7 @@ def test_the_files_hold_the_same_and_no_formula(study: Study, boss: Client) -> N
     people = table(boss, "people")
     by_name = {row["pseudonym"]: row for row in people}
     fast = by_name[fast_one(study)]
-    assert (fast["votes"], fast["median_seconds"], fast["pay"]) == ("24", "5.0", "120.00")
+    assert (fast["votes"], fast["median_seconds"], fast["pace_as_pay"]) == ("24", "5.0", "120.00")
     assert fast["flags"] == f"{flags.TOO_FAST} {flags.ALWAYS_ALONE}"
     assert float(fast["q3_no"]) == pytest.approx(8 / 24)
     assert float(fast["alone_share"]) == pytest.approx(8 / 24)
@@ -192,6 +193,45 @@ def test_pay_per_hour_by_hand() -> None:
     assert shown.hourly_pay(None, 40.0, 30.0) is None
     assert shown.hourly_pay(Decimal("15.00"), None, 30.0) is None
     assert shown.hourly_pay(Decimal("15.00"), 40.0, 0.0) is None
+
+
+def test_before_a_story_is_complete_a_sentence_stands_for_the_figures(boss: Client) -> None:
+    fresh = builders.make_study("fresh", stories=2, pay_rate=Decimal("15.00"))
+    work.make(fresh.pk, now=timezone.now() + timedelta(hours=1))
+    for page in ("quality", "filters"):
+        said = words(boss, f"/studies/fresh/{page}/")
+        assert "So far 0 of 6 votes have come." in said
+        assert "Agreement (CSV)" not in said
+        assert "Vega-Lite" not in said
+        assert "%" not in said
+        assert "It had not settled" not in said
+    overview = words(boss, "/studies/fresh/")
+    assert "Invited 0 –" in overview
+    assert " 0 %" not in overview
+    for person in builders.qualified(fresh, 6):
+        builders.vote(person)
+    work.make(fresh.pk, now=timezone.now() + timedelta(hours=1))
+    assert "Agreement (CSV)" in words(boss, "/studies/fresh/quality/")
+    assert "complete stories, 6 votes" in words(boss, "/studies/fresh/filters/")
+
+
+def test_what_was_really_paid_is_beside_the_target(
+    study: Study, boss: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = "/studies/looked-at/quality/"
+    assert "Pace, as pay" in words(boss, page)
+    assert "Paid per hour" not in words(boss, page)
+    name = fast_one(study)
+    paid = {name: Earned(Decimal("2.00"), "USD", timedelta(minutes=10))}
+    monkeypatch.setattr(work, "earned_by_everybody", lambda study: paid)
+    work.make(study.pk, now=timezone.now())
+    said = words(boss, page)
+    assert "Of 1 person who was paid, 1 got less than the target of 15.00 USD." in said
+    assert f"{name} too fast always alone 24 5.0 12.00" in said
+    assert "Pace, as pay" not in said
+    rows = {row["pseudonym"]: row for row in table(boss, "people")}
+    assert rows.pop(name)["paid_per_hour"] == "12.00"
+    assert {row["paid_per_hour"] for row in rows.values()} == {""}
 
 
 def test_people_are_kept_in_pages(study: Study, boss: Client, monkeypatch: pytest.MonkeyPatch) -> None:
