@@ -20,7 +20,7 @@ from annotation.models import (
     Vote,
     VoteExclusion,
 )
-from annotation.protocols.base import Choice
+from annotation.protocols.base import Choice, Protocol
 from annotation.queries import choices_in_words
 from dashboard.stories import ballots, judge
 from publishing.filters import DEFAULT_FILTER, FILTERS
@@ -43,13 +43,16 @@ def about(study: Study, story: Story) -> dict[str, Any]:
         .select_related("excluded_by", "lifted_by")
     )
     checks = list(SpotCheck.objects.filter(vote__in=votes).select_related("by"))
+    people = [_person(study, assignment, votes, exclusions, checks) for assignment in assignments]
+    for number, person in enumerate(people, 1):
+        person["number"] = number
+    voted = [person for person in people if person["newest"]]
     return {
         "parts": protocol.parts(protocol.parse(story.content)),
         "findings": list(story.lint_findings.all()),
-        "people": [
-            _person(study, assignment, votes, exclusions, checks)
-            for assignment in assignments
-        ],
+        "people": people,
+        "voted": voted,
+        "answered": _side_by_side(protocol, story, voted),
         "verdicts": [
             {"title": rule.shown(study.votes_per_story)[0], "verdict": judge(study, rule, cast),
              "is_default": rule.name == DEFAULT_FILTER}
@@ -92,7 +95,8 @@ def _person(
         "assignment": assignment,
         "holds": assignment.state in LIVING,
         "leased": assignment.state == Assignment.State.LEASED,
-        "revisions": [{"vote": vote, "words": choices_in_words(study.protocol, vote)} for vote in own],
+        "newest": own[-1] if own else None,
+        "earlier": [{"vote": vote, "words": choices_in_words(study.protocol, vote)} for vote in own[:-1]],
         "exclusions": [
             exclusion
             for exclusion in exclusions
@@ -105,6 +109,36 @@ def _person(
         ],
         "checks": [check for check in checks if check.vote_id in numbers],
     }
+
+
+def _side_by_side(protocol: Protocol, story: Story, voted: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Per question of the form, what each person answered last and whether that counts against the story."""
+    item = protocol.parse(story.content)
+    given = [
+        {(answer.question, answer.row): answer for answer in person["newest"].answers.all()}
+        for person in voted
+    ]
+    rows = []
+    for question in protocol.questions:
+        labels = {option.key: str(option.label) for option in question.options_for(item)}
+        for row in question.rows_for(item):
+            answers = [answered.get((question.key, row.key)) for answered in given]
+            rows.append(
+                {
+                    "title": f"{question.title}: {row.label}" if row.label else str(question.title),
+                    "cells": [
+                        (
+                            {
+                                "option": labels.get(answer.option, answer.option) if answer else "",
+                                "against": bool(answer and answer.counts_against),
+                            },
+                            person,
+                        )
+                        for answer, person in zip(answers, voted, strict=True)
+                    ],
+                }
+            )
+    return rows
 
 
 def _reasons(study: Study, cast: dict[int, list[tuple[Choice, bool]]]) -> list[dict[str, Any]]:

@@ -12,11 +12,12 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from lxml import html
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from accounts.models import User
 from annotation import actions, rules
-from annotation.models import Adjudication, Enrollment, Membership, SpotCheck, Story, Study, Vote
+from annotation.models import Adjudication, Assignment, Enrollment, Membership, SpotCheck, Story, Study, Vote
 from dashboard import stories
 from dashboard.stories import Search, story_page
 from tests import builders
@@ -153,6 +154,31 @@ def test_the_page_of_a_story_shows_everything_about_it(researcher: Client, study
         "Somebody’s votes excluded",
     ):
         assert said in page, said
+
+
+def test_answers_stand_side_by_side_and_those_against_the_story_are_marked(
+    researcher: Client, study: Study
+) -> None:
+    (story_id,) = ids(study, verdict="dropped")[:1]
+    page = html.fromstring(researcher.get(f"/studies/main/stories/{story_id}/").content)
+    table = page.find(".//table[@class='answered']")
+    assert table is not None
+    given = Assignment.objects.filter(story__story_id=story_id).select_related("enrollment")
+    names = [
+        rules.pseudonym(study.pseudonym_key, one.enrollment.annotator_id)
+        for one in given.order_by("served_at", "pk")
+    ]
+    assert [said(cell).split()[0] for cell in table.findall("./thead//th")] == ["Question", *names]
+    rows = {
+        said(row.findall("./th")[0]): [said(cell) for cell in row.findall("./td")]
+        for row in table.findall("./tbody/tr")
+    }
+    assert rows["Unlikely to be noticed"] == [f"{names[0]} Yes", f"{names[1]} ✗ No · against"]
+    assert "against" not in str([cells for title, cells in rows.items() if title != "Unlikely to be noticed"])
+
+
+def said(element: html.HtmlElement) -> str:
+    return " ".join(element.text_content().split())
 
 
 def test_what_was_looked_for_is_there_as_a_file_over_all_pages(
