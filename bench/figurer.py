@@ -22,7 +22,7 @@ from annotation.models import Story, Study
 from bench.filled.filling import lengthen_comparison
 from bench.machine import cpu_seconds, postmaster
 from bench.measure import Times
-from bench.visited import Page, not_measured, pages_of
+from bench.visited import FOUND, Page, not_measured, pages_of
 from dashboard.figures import kept, work
 from publishing.models import Release
 
@@ -91,6 +91,6 @@ def _seconds(client: Client, page: Page) -> float:
     begun = time.perf_counter()
     response = client.post(page.address, page.sent) if page.sent else client.get(page.address)
     body = b"".join(response)
-    if response.status_code != 200 or not body:
+    if response.status_code != page.status or not (body or page.status == FOUND):
         sys.exit(f"bench: {page.address} answered {response.status_code}.")
     return time.perf_counter() - begun

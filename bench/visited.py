@@ -25,33 +25,40 @@ from annotation.models import (
 )
 from annotation.rules import pseudonym
 from dashboard import urls
+from dashboard.deciding import Queue
 from dashboard.figures import kept
 from qualification.models import ExpertReview
 from recruitment.models import Campaign, Payment
 from recruitment.queries import completion_of
 
 HTMX = {"HX-Request": "true"}
+FOUND = 302
 ONLY_SENT = (
     "preview_new", "new_consent", "choose_test", "revoke_all_api_tokens", "revoke_api_token", "release_lease",
     "member", "revoke_members_token", "revoke_invitation", "discard_campaign", "move_campaign",
     "settle_difference", "decide_work", "send_again", "take_back", "paid_outside", "send_all_again",
-    "close_join_link", "change_state", "set_group",
+    "close_join_link", "change_state", "set_group", "set_standing", "persons_link", "find_by_id",
+    "ids_of_difference", "ids_of_work",
 )  # fmt: skip
 """Addresses of the dashboard to which forms are sent: no pages."""
-STREAMS = ("import_problems", "payments_file", "log_file", "owed_file", "compare_file")
+STREAMS = ("import_problems", "payments_file", "log_file", "owed_file", "compare_file", "votes_file")
 """Whole tables as files, which begin at once and end when they end."""
-OTHER_STUDIES = ("invited", "accuracy", "accuracy_file")
-"""For a study of another form, and for somebody who is no member yet."""
+OTHER_STUDIES = ("invited", "invited_links", "accuracy", "accuracy_file")
+"""For a study of another form, for somebody who is no member yet, and what an hour later shows nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One request: who asks (None: nobody in particular), for what, and what is sent if it is a POST."""
+    """One request: who asks (None: nobody in particular), for what, and what is sent if it is a POST.
+
+    ``status``: of the answer; of who looks for the next story it is :data:`FOUND`, the way to it.
+    """
 
     address: str
     user: User | None
     headers: dict[str, str] = field(default_factory=dict)
     sent: dict[str, str] | None = None
+    status: int = 200
 
 
 def not_measured(routes: Collection[str]) -> list[str]:
@@ -82,7 +89,12 @@ def pages_of(study: Study) -> dict[str, Page]:
     }
     pages = {name: Page(address, reader) for name, address in addresses.items()}
     moving = {"moving part of the overview": Page(root, reader, HTMX)}
-    return pages | moving | _looking_up(study, root, reader) | _experts(root) | _api(study, reader)
+    following = {
+        f"the next to decide, {queue}": Page(f"{root}decisions/next/?queue={queue}", reader, status=FOUND)
+        for queue in Queue
+    }
+    rest = _looking_up(study, root, reader) | _experts(root) | _api(study, reader)
+    return pages | moving | following | rest
 
 
 def _set_up(study: Study, root: str) -> dict[str, str]:
@@ -105,6 +117,7 @@ def _stories(study: Study, root: str) -> dict[str, str]:
     voted = Assignment.objects.filter(story__study=study, state="submitted", slot=2).latest("pk").story
     return {
         "stories": f"{root}stories/",
+        "stories as CSV": f"{root}stories.csv",
         "stories, half way": f"{root}stories/?after={middle.story_id}",
         "stories of no scenario": f"{root}stories/?scenario=none",
         "stories with findings": f"{root}stories/?lint=any",
@@ -127,7 +140,14 @@ def _people(study: Study, root: str) -> dict[str, str]:
         "quality, last page of people": f"{root}quality/?page={last_page}",
         "people as CSV": f"{root}quality/people.csv",
         "a chart's table": f"{root}charts/people.csv",
+        "people": f"{root}people/",
+        "people, half way": f"{root}people/?before={_middle(Enrollment.objects.filter(study=study))}",
+        "people who passed": f"{root}people/?step=passed_test",
+        "people with a flag": f"{root}people/?flag=any",
+        "people of a name": f"{root}people/?name={busy[:6]}",
+        "inviting": f"{root}people/invite/",
         "a person": f"{root}people/{busy}/",
+        "a person's tests": f"{root}people/{busy}/tests/",
         "a person, page 5": f"{root}people/{busy}/?page=5",
         "excluding somebody": f"{root}people/{busy}/exclude/",
         "readmitting somebody": f"{root}people/{excluded}/exclude/",
@@ -145,10 +165,15 @@ def _busiest(study: Study) -> Enrollment:
 def _reviewed(study: Study, root: str) -> dict[str, str]:
     check = Story.objects.filter(study=study, role=Story.Role.CHECK).earliest("pk")
     sample = ReviewSample.objects.filter(study=study).earliest("pk")
+    undecided = Story.objects.filter(study=study, adjudications=None).main().earliest("pk")
     judged = ReviewItem.objects.filter(sample=sample, spot_checks__isnull=False).earliest("pk")
     return {
         "checks": f"{root}checks/",
         "a check": f"{root}checks/{check.pk}/",
+        "answers of checks": f"{root}checks/answers/",
+        "decisions": f"{root}decisions/",
+        "decisions as CSV": f"{root}decisions.csv",
+        "deciding about a story": f"{root}decisions/of/{undecided.story_id}/",
         "review": f"{root}review/",
         "a sample": f"{root}review/{sample.pk}/?list",
         "a judged answer": f"{root}review/{sample.pk}/{judged.position}/",
