@@ -7,8 +7,9 @@ also among millions of votes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -16,17 +17,34 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from accounts.models import User
 from annotation import rules
-from annotation.models import Enrollment, Event, Study
+from annotation.models import Enrollment, Event, Study, Vote
 
+_VOTE = re.compile(r"vote \d{1,18}")
 AT_ONCE = 2000
 """Events that a stream has in memory."""
+EVERYDAY = (
+    Event.Type.CONSENT_GIVEN,
+    Event.Type.CONSENT_DECLINED,
+    Event.Type.ATTEMPT_STARTED,
+    Event.Type.ATTEMPT_SUBMITTED,
+    Event.Type.VISIT_ARRIVED,
+    Event.Type.VOTE_SUBMITTED,
+    Event.Type.VOTE_CHANGED,
+    Event.Type.CHECK_FAILED,
+)
+"""What people who answer do all the time. The other kinds are what colleagues and the system decided."""
+DECISIONS = tuple(kind for kind in Event.Type if kind not in EVERYDAY)
 COLUMNS = ("number", "at", "kind", "who", "annotator", "subject", "note")
 
 
 @dataclass(frozen=True, slots=True)
 class LogFilter:
-    """Which events are asked for; what is empty asks for nothing. ``until`` is not included."""
+    """Which events are asked for; what is empty asks for nothing. ``until`` is not included.
 
+    ``decisions``: only :data:`DECISIONS`, where nothing but days is asked for beside it.
+    """
+
+    decisions: bool = False
     kind: str = ""
     who: User | None = None
     person: Enrollment | None = None
@@ -53,6 +71,30 @@ def events_of(study: Study, chosen: LogFilter, *, before: Event | None = None) -
     return found
 
 
+def newest(study: Study, chosen: LogFilter, size: int, *, before: Event | None = None) -> list[Event]:
+    """The first ``size`` of :func:`events_of`, and of the decisions alone where those are asked for.
+
+    Among millions of votes a decision may be far from the next one. So the newest of each kind are taken,
+    each from the end of its index, and of these the newest.
+    """
+    if not chosen.decisions or chosen.kind or chosen.who or chosen.person:
+        return list(events_of(study, chosen, before=before)[:size])
+    kinds = [
+        events_of(study, replace(chosen, kind=kind), before=before).values_list("at", "id")[:size]
+        for kind in DECISIONS
+    ]
+    found = kinds[0].union(*kinds[1:], all=True).order_by("-at", "-id")[:size]
+    return list(events_of(study, LogFilter()).filter(pk__in=[number for _at, number in found]))
+
+
+def stories_of(study: Study, events: Sequence[Event]) -> dict[int, str]:
+    """Per event about a vote, by the event's number: the id of its story. One query."""
+    about = {event.pk: int(event.subject[5:]) for event in events if _VOTE.fullmatch(event.subject)}
+    votes = Vote.objects.filter(pk__in=about.values(), assignment__enrollment__study=study)
+    stories = dict(votes.values_list("pk", "assignment__story__story_id"))
+    return {event: stories[vote] for event, vote in about.items() if vote in stories}
+
+
 def stream_of(study: Study, chosen: LogFilter) -> Iterator[Event]:
     """The same events, all of them, with :data:`AT_ONCE` in memory at a time.
 
@@ -61,7 +103,7 @@ def stream_of(study: Study, chosen: LogFilter) -> Iterator[Event]:
     """
     last: Event | None = None
     while True:
-        batch = list(events_of(study, chosen, before=last)[:AT_ONCE])
+        batch = newest(study, chosen, AT_ONCE, before=last)
         yield from batch
         if len(batch) < AT_ONCE:
             return

@@ -21,11 +21,23 @@ from accounts.models import User
 from annotation.downloads import EXPORTS, download
 from annotation.models import Enrollment, Event, Study
 from annotation.rights import Right, study_page
-from dashboard.log import COLUMNS, LogFilter, events_of, researchers_in, row_of, stream_of
+from dashboard.log import (
+    COLUMNS,
+    DECISIONS,
+    EVERYDAY,
+    LogFilter,
+    newest,
+    researchers_in,
+    row_of,
+    stories_of,
+    stream_of,
+)
+from dashboard.persons import story_address
 from dashboard.queries import enrollment_called
 from dashboard.spreadsheets import ROWS_AT_ONCE, csv_stream
 
 PAGE = 50
+ALL = "all"
 LAST_DAY = date.max - timedelta(days=1)
 """The end of a day is the beginning of the next, which has to exist."""
 
@@ -33,6 +45,14 @@ LAST_DAY = date.max - timedelta(days=1)
 class LogForm(forms.Form):
     """Which events to show. Everything may be left empty."""
 
+    show = forms.ChoiceField(
+        label=gettext_lazy("How much of it"),
+        required=False,
+        choices=(
+            ("", gettext_lazy("what colleagues and the system decided")),
+            (ALL, gettext_lazy("that, and every answer")),
+        ),
+    )
     kind = forms.ChoiceField(label=gettext_lazy("What happened"), required=False)
     who = forms.ModelChoiceField(
         User.objects.none(), label=gettext_lazy("Which colleague"), required=False, to_field_name="username"
@@ -49,7 +69,11 @@ class LogForm(forms.Form):
         kind, who = self.fields["kind"], self.fields["who"]
         assert isinstance(kind, forms.ChoiceField)
         assert isinstance(who, forms.ModelChoiceField)
-        kind.choices = [("", _("everything")), *Event.Type.choices]
+        kind.choices = [
+            ("", _("everything")),
+            (_("What colleagues and the system decided"), [(one.value, one.label) for one in DECISIONS]),
+            (_("What people do who answer"), [(one.value, one.label) for one in EVERYDAY]),
+        ]
         who.queryset, who.empty_label = researchers_in(study), _("anybody")
         for name, field in self.fields.items():
             field.widget.attrs |= {"class": "text", "autocomplete": "off"}
@@ -76,6 +100,7 @@ class LogForm(forms.Form):
         """The filter that a valid form stands for; the last day is included."""
         said = self.cleaned_data
         return LogFilter(
+            decisions=said["show"] != ALL,
             kind=said["kind"],
             who=said["who"],
             person=said["person"],
@@ -91,13 +116,20 @@ def log(request: HttpRequest, study: Study) -> HttpResponse:
     form = LogForm(study, request.GET)
     if not form.is_valid():
         return render(request, "dashboard/log.html", {"study": study, "form": form}, status=400)
-    found = list(events_of(study, form.chosen(), before=_before(request, study))[: PAGE + 1])
+    chosen = form.chosen()
+    found = newest(study, chosen, PAGE + 1, before=_before(request, study))
+    stories = stories_of(study, found[:PAGE])
     asked = request.GET.copy()
     asked.pop("before", None)
+    other = asked.copy()
+    other["show"] = ALL if chosen.decisions else ""
     context = {
         "study": study,
         "form": form,
-        "rows": [{"event": event, **row_of(study, event)} for event in found[:PAGE]],
+        "rows": [_row(study, event, stories.get(event.pk, "")) for event in found[:PAGE]],
+        "can_switch": not (chosen.kind or chosen.who or chosen.person),
+        "decisions": chosen.decisions,
+        "other": other.urlencode(),
         "is_newest": "before" not in request.GET,
         "asked": asked.urlencode(),
         "older": found[PAGE - 1].pk if len(found) > PAGE else None,
@@ -120,6 +152,11 @@ def log_file(request: HttpRequest, study: Study, kind: str) -> HttpResponseBase:
         media_type = "application/jsonl; charset=utf-8"
         return download(request, _lines(rows), kind=EXPORTS, name=f"{name}.jsonl", media_type=media_type)
     raise Http404("The log is there as csv and as jsonl.")
+
+
+def _row(study: Study, event: Event, story_id: str) -> dict[str, Any]:
+    address = story_address(study, story_id) if story_id else ""
+    return {"event": event, "story_id": story_id, "address": address, **row_of(study, event)}
 
 
 def _lines(rows: Iterator[dict[str, Any]]) -> Iterator[str]:

@@ -19,7 +19,7 @@ from accounts.models import Annotator, PlatformIdentity, User
 from annotation import actions, rules
 from annotation.models import Enrollment, Event, Membership, Study
 from dashboard import log
-from dashboard.log import LogFilter, events_of, stream_of
+from dashboard.log import EVERYDAY, LogFilter, events_of, newest, stream_of
 from dashboard.pages.log import PAGE
 from dashboard.spreadsheets import guarded
 from recruitment import actions as recruitment_actions
@@ -222,6 +222,49 @@ def test_a_page_costs_as_many_queries_however_long_the_log_is(study: Study, desk
     for person in actions.invite(study=study, count=30, by=None, now=timezone.now()):
         remark(study, type=Event.Type.VISIT_ARRIVED, enrollment=person)
     assert cost() == few
+
+
+def test_answers_are_left_out_until_they_are_asked_for(study: Study, desk: Client, auditor: User) -> None:
+    running = builders.make_study("open", stories=2)
+    actions.set_role(study=running, user=auditor, role="auditor", by=None, now=timezone.now())
+    (person,) = builders.qualified(running)
+    builders.answer_everything([person])
+    address = reverse("dashboard:log", args=["open"])
+
+    def kinds(**asked: str) -> list[str]:
+        return [row["kind"] for row in desk.get(address, asked).context["rows"]]
+
+    everything = kinds(show="all")
+    assert {"vote_submitted", "consent_given"} < set(everything)
+    assert kinds() == [kind for kind in everything if kind not in EVERYDAY]
+    assert kinds()[:2] == ["enrollment_qualified", "annotator_invited"]
+    assert kinds(kind="vote_submitted") == ["vote_submitted"] * 2, "what is asked for is there"
+    assert "vote_submitted" in kinds(person=pseudonym(person))
+    page = desk.get(address, {"show": "all"}).content.decode()
+    story = running.stories.filter(role="main").first()
+    assert story is not None
+    assert f'href="/studies/open/stories/{story.story_id}/"' in page
+    for ending, count in (("", len(kinds())), ("?show=all", len(everything))):
+        response: Any = desk.get(reverse("dashboard:log_file", args=["open", "jsonl"]) + ending)
+        assert len(b"".join(response.streaming_content).decode().splitlines()) == count
+
+
+def test_pages_of_decisions_follow_each_other_and_look_through_no_votes(study: Study, desk: Client) -> None:
+    moment = timezone.now() + timedelta(hours=1)
+    kinds = (Event.Type.STUDY_PAUSED, Event.Type.STUDY_OPENED, Event.Type.VOTE_SUBMITTED)
+    for number in range(3 * PAGE):
+        remark(study, str(number), type=kinds[number % 3], at=moment + timedelta(seconds=number // 40))
+    before, seen = None, []
+    while batch := newest(study, LogFilter(decisions=True), PAGE, before=before):
+        seen += [event.note for event in batch]
+        before = batch[-1]
+    whole = [event.note for event in events_of(study, LogFilter()) if event.type not in EVERYDAY]
+    assert seen == whole
+    assert len(seen) > 2 * PAGE
+    with CaptureQueriesContext(connection) as queries:
+        newest(study, LogFilter(decisions=True), PAGE)
+    assert len(queries) == 2
+    assert "vote_submitted" not in queries[0]["sql"]
 
 
 @pytest.mark.parametrize("asked", ["nothing", "kind", "who", "person", "days"])

@@ -207,7 +207,7 @@ def test_before_a_story_is_complete_a_sentence_stands_for_the_figures(boss: Clie
         assert "It had not settled" not in said
     overview = words(boss, "/studies/fresh/")
     assert "Invited 0 –" in overview
-    assert " 0 %" not in overview
+    assert "Unlikely to be noticed 0 –" in overview
     for person in builders.qualified(fresh, 6):
         builders.vote(person)
     work.make(fresh.pk, now=timezone.now() + timedelta(hours=1))
