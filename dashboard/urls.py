@@ -152,6 +152,7 @@ urlpatterns = [
         name="move_campaign",
     ),
     path("studies/<slug:slug>/differences/", differences.differences, name="differences"),
+    path("studies/<slug:slug>/differences/alike/", differences.settle_alike, name="settle_alike"),
     path("studies/<slug:slug>/differences/<int:number>/", differences.settle, name="settle_difference"),
     path(
         "studies/<slug:slug>/differences/<int:number>/ids/",

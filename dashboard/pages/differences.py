@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.core.paginator import Paginator
+from django.core.paginator import Page, Paginator
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
@@ -21,9 +24,11 @@ from dashboard.pages.comparing import number_in
 from dashboard.pages.work import is_test, rejection_form, valid
 from dashboard.recruiting import figures
 from dashboard.recruiting.forms import DecisionForm, RemedyForm
+from dashboard.recruiting.narrowing import Narrowing, differences_narrowed, payments_narrowed
 from dashboard.recruiting.tested import TestResult, results_of
 from dashboard.spreadsheets import csv_stream
 from recruitment import actions
+from recruitment.actions.differences import NOTED_AT_ONCE
 from recruitment.actions.payments import can_be_asked_again
 from recruitment.errors import CannotSettle, RecruitmentError
 from recruitment.marketplace import Status
@@ -40,7 +45,9 @@ ON_A_PAGE = 50
 @study_page()
 def differences(request: HttpRequest, study: Study) -> HttpResponse:
     """Every difference that nobody has dealt with, with what can be done about it."""
-    page = Paginator(figures.open_differences(study), ON_A_PAGE).get_page(request.GET.get("page"))
+    narrowing = differences_narrowed(study, request.GET)
+    found = figures.open_differences(study).filter(narrowing.rows)
+    page = Paginator(found, ON_A_PAGE).get_page(request.GET.get("page"))
     cases = cases_of(list(page))
     enrolled = _enrolled(study, list(page))
     tests = results_of(study, enrolled)
@@ -48,12 +55,44 @@ def differences(request: HttpRequest, study: Study) -> HttpResponse:
     context = {
         "study": study,
         "page": page,
+        "narrowing": narrowing,
+        **_alike(narrowing, found, page),
         "rows": [_row(study, difference, cases[difference.pk], enrolled, tests) for difference in page],
         "comparisons": comparisons,
         "agrees": all(one.synced_at and not one.sync_problem for one in comparisons),
         "may_change": Right.CHANGE in rights_in(request.user, study),
     }
     return render(request, "dashboard/differences.html", context)
+
+
+def _alike(narrowing: Narrowing, found: QuerySet[Difference], page: Page[Difference]) -> dict[str, Any]:
+    """How many of one kind can be noted with the same words, and the newest of them that is on the list."""
+    number = page.paginator.count
+    if "kind" not in narrowing.chosen or number < 2:
+        return {}
+    return {"alike": number, "at_once": min(number, NOTED_AT_ONCE), "newest": found.latest("pk").pk}
+
+
+@require_POST
+@study_page(post=Right.CHANGE)
+def settle_alike(request: HttpRequest, study: Study) -> HttpResponse:
+    """Note how all that are on a narrowed list were dealt with, with the same words."""
+    narrowing = differences_narrowed(study, request.POST)
+    try:
+        number = actions.settle_alike(
+            study=study,
+            kind=narrowing.chosen.get("kind", ""),
+            campaign_number=number_in(narrowing.chosen.get("campaign")),
+            newest=number_in(request.POST.get("newest")) or 0,
+            how=request.POST.get("how", ""),
+            by=signed_in(request),
+            now=timezone.now(),
+        )
+        said = ngettext("%(number)s is noted, in the log.", "%(number)s are noted, each in the log.", number)
+        messages.success(request, said % {"number": number})
+    except RecruitmentError as error:
+        messages.error(request, str(error))
+    return redirect(f"{reverse('dashboard:differences', args=[study.slug])}?{narrowing.query}")
 
 
 @require_POST
@@ -79,9 +118,10 @@ def settle(request: HttpRequest, study: Study, number: int) -> HttpResponse:
 @require_safe
 @study_page()
 def payments(request: HttpRequest, study: Study) -> HttpResponse:
-    """Every payment with its state, the newest first."""
+    """Every payment, or those that the address names, with its state, the newest first."""
+    narrowing = payments_narrowed(study, request.GET)
     found = (
-        Payment.objects.filter(submission__campaign__study=study)
+        Payment.objects.filter(narrowing.rows, submission__campaign__study=study)
         .select_related("submission__campaign", "submission__annotator", "requested_by")
         .order_by("-pk")
     )
@@ -93,7 +133,8 @@ def payments(request: HttpRequest, study: Study) -> HttpResponse:
     may_change = Right.CHANGE in rights_in(request.user, study)
     context = {
         "study": study,
-        "next": f"before={shown[-1].pk}" if len(listed) > ON_A_PAGE else "",
+        "next": narrowing.further(before=shown[-1].pk) if len(listed) > ON_A_PAGE else "",
+        "narrowing": narrowing,
         "is_first": not before,
         "rows": _payment_rows(study, shown, may_change=may_change),
         "forgotten": figures.unpaid_and_forgotten(study),
@@ -140,8 +181,8 @@ def paid_outside(request: HttpRequest, study: Study, number: int) -> HttpRespons
 @require_safe
 @study_page()
 def payments_file(request: HttpRequest, study: Study) -> HttpResponseBase:
-    """The payments as a table, under pseudonyms."""
-    rows = figures.payment_rows(study)
+    """The payments, or those that the address names, as a table, under pseudonyms."""
+    rows = figures.payment_rows(study, payments_narrowed(study, request.GET).rows)
     return csv_stream(request, f"{study.slug}-payments", figures.PAYMENT_COLUMNS, rows)
 
 

@@ -332,10 +332,10 @@ PAYMENT_COLUMNS = (
 )
 
 
-def payment_rows(study: Study) -> Iterator[dict[str, Any]]:
-    """Every payment of the study under pseudonyms, the oldest first, for a table."""
+def payment_rows(study: Study, only: Q | None = None) -> Iterator[dict[str, Any]]:
+    """Every payment of the study, or ``only`` some, under pseudonyms, the oldest first, for a table."""
     payments = (
-        Payment.objects.filter(submission__campaign__study=study)
+        Payment.objects.filter(only or Q(), submission__campaign__study=study)
         .select_related("submission__campaign")
         .order_by("pk")
     )

@@ -85,7 +85,7 @@ def owed_to(study: Study, participants: Iterable[str]) -> Iterator[dict[str, Any
 def _row(study: Study, person: Any, pace: Pace | None, test: TimeAtTest | None) -> dict[str, Any]:
     outcome = outcome_of(person.stories_submitted)
     owed = Earnings(
-        estimated_pay(person.stories_submitted, pace and pace.seconds, study.pay_rate) or NOTHING,
+        estimated_pay(person.stories_submitted, pace.seconds if pace else None, study.pay_rate) or NOTHING,
         test.pay if test and test.pay else NOTHING,
     )
     return {

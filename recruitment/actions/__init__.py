@@ -12,6 +12,7 @@ from recruitment.actions.differences import (
     approve_for_difference,
     confirm_by_hand,
     reject_for_difference,
+    settle_alike,
     settle_difference,
 )
 from recruitment.actions.draining import campaigns_with_due, send_due
@@ -115,6 +116,7 @@ __all__ = [
     "set_back",
     "set_join_link",
     "set_membership",
+    "settle_alike",
     "settle_difference",
     "settle_stranger",
     "settle_visit",

@@ -13,18 +13,21 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from annotation import actions as annotation_actions
-from annotation.models import Event, WorkSession
+from annotation.models import Event, Study, WorkSession
 from recruitment.actions.payments import approve, reject
 from recruitment.actions.sending import lock_submission
 from recruitment.actions.settling import lock_visit, take_step
 from recruitment.errors import CannotPay, CannotSettle
 from recruitment.models import Difference, Submission, Visit
+from recruitment.queueing import gathered
 from recruitment.reconciliation import queries
 from recruitment.reconciliation.cases import has_answers, visit_of_difference
 from recruitment.reconciliation.decisions import decision_of
 from recruitment.reconciliation.plan import Decision, accepted
 
 Locked = tuple[Difference, Visit | None, Submission | None]
+NOTED_AT_ONCE = 500
+"""Differences that one press notes: as many as are done while somebody waits for the page."""
 UNPROVEN = (Difference.Kind.WRONG_RECEIPT, Difference.Kind.NO_DATA)
 """Differences about work that is not confirmed unless a researcher says so."""
 
@@ -46,6 +49,33 @@ def settle_difference(*, difference: Difference, how: str, by: User | None, now:
         annotation_actions.doubt_session(session=session, reason=how.strip(), by=by, now=now)
         Visit.objects.filter(pk=visit.pk).update(decided_by_hand=True)
     return settled
+
+
+@gathered()
+def settle_alike(
+    *,
+    study: Study,
+    kind: str,
+    campaign_number: int | None = None,
+    newest: int,
+    how: str,
+    by: User | None,
+    now: datetime,
+) -> int:
+    """Note the same words about all open differences of a kind, the oldest first; returns about how many.
+
+    Each as by :func:`settle_difference`, with its own entry in the log; at most :data:`NOTED_AT_ONCE`. None
+    that was noticed after ``newest``: whoever says this has not seen it. Raises :class:`CannotSettle` without
+    a word.
+    """
+    found = Difference.objects.filter(campaign__study=study, kind=kind, settled_at=None, pk__lte=newest)
+    if campaign_number is not None:
+        found = found.filter(campaign__number=campaign_number)
+    needed = ("campaign__study", "submission__visit", "visit")
+    alike = list(found.select_related(*needed).order_by("pk")[:NOTED_AT_ONCE])
+    for difference in alike:
+        settle_difference(difference=difference, how=how, by=by, now=now)
+    return len(alike)
 
 
 @transaction.atomic

@@ -107,6 +107,7 @@ PAGES: dict[str, tuple[Right | None, Right | None, tuple[str, ...]]] = {
     "send_all_again": (None, Right.CHANGE, ("1",)),
     "move_campaign": (None, Right.CHANGE, ("1", "ask")),
     "differences": (Right.LOOK, None, ()),
+    "settle_alike": (None, Right.CHANGE, ()),
     "settle_difference": (None, Right.CHANGE, (DIFFERENCE,)),
     "payments": (Right.LOOK, None, ()),
     "payments_file": (Right.LOOK, None, ()),
