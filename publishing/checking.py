@@ -1,4 +1,4 @@
-"""What a release says about hidden checks that people met, from rows and the log up to its moment."""
+"""What a release says about hidden checks and about votes that were judged, up to its moment."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 from django.db.models import Count, Q
 
 from annotation.checks import CheckRules
-from annotation.models import CheckResult, Event, Study
+from annotation.models import CheckResult, Event, ReviewSample, SpotCheck, Study
 from annotation.settled import NONE, noted_changes
-from publishing.facts import HiddenChecks
+from publishing.facts import HiddenChecks, SpotChecks
 from publishing.models import Release
 
 
@@ -43,6 +43,24 @@ def hidden_checks(release: Release) -> HiddenChecks | None:
         study=release.study, type=Event.Type.ANNOTATOR_WARNED, at__lte=until
     ).aggregate(people=Count("enrollment", distinct=True))
     return HiddenChecks(**found, warned=warned["people"], rules=_rules(release.study, until))
+
+
+def spot_checks(release: Release) -> SpotChecks | None:
+    """How the votes fared that were drawn at random from everybody's; None when none of them was judged.
+
+    What was decided last about each counts, as far as it was decided before the release.
+    """
+    decided = SpotCheck.objects.filter(
+        item__sample__study=release.study,
+        item__sample__kind=ReviewSample.Kind.RANDOM,
+        item__sample__among=ReviewSample.Among.EVERYBODY,
+        at__lte=counted_until(release),
+    )
+    standing = dict(decided.order_by("pk").values_list("vote__assignment", "decision"))
+    if not standing:
+        return None
+    kinds = (SpotCheck.Decision.ACCEPT, SpotCheck.Decision.UNCOUNTED, SpotCheck.Decision.REJECT)
+    return SpotChecks(*(list(standing.values()).count(kind) for kind in kinds))
 
 
 def _rules(study: Study, until: datetime) -> CheckRules:

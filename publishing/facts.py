@@ -89,6 +89,23 @@ class HiddenChecks:
 
 
 @dataclass(frozen=True, slots=True)
+class SpotChecks:
+    """Votes that researchers judged among those drawn at random, without seeing whose they were.
+
+    ``uncounted``: accepted and not counted.
+    """
+
+    accepted: int
+    uncounted: int
+    rejected: int
+
+    @property
+    def judged(self) -> int:
+        """All of them."""
+        return self.accepted + self.uncounted + self.rejected
+
+
+@dataclass(frozen=True, slots=True)
 class PayBefore:
     """A pay rate per hour (None: nothing was paid) that was in force until a moment."""
 
@@ -133,6 +150,8 @@ class ReleaseFacts:
     """Where the votes come from, when the study was made of a release with its votes."""
     checks: HiddenChecks | None = None
     """None when nobody was given a hidden check."""
+    spot_checks: SpotChecks | None = None
+    """None when no vote was judged that had been drawn at random from everybody's."""
     admitted_through: str = ""
     """The study in which people had to be qualified to take part in this one; empty: in none."""
 

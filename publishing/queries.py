@@ -15,7 +15,7 @@ from django.utils.translation import override
 from annotation.models import Answer, Assignment, Enrollment, Event, Story, Study, SurplusReason, Vote
 from annotation.protocols.base import Question
 from annotation.settled import NONE, noted_changes
-from publishing.checking import counted_until, hidden_checks
+from publishing.checking import counted_until, hidden_checks, spot_checks
 from publishing.facts import AskedQuestion, ImportedVotes, PayBefore, People, ReleaseFacts, Statement
 from publishing.models import DataStatement, Release
 
@@ -91,6 +91,7 @@ def release_facts(release: Release) -> ReleaseFacts:
         admitted_through=study.qualified_through.slug if study.qualified_through else "",
         surplus=surplus_votes(release),
         checks=hidden_checks(release),
+        spot_checks=spot_checks(release),
         statement=statement_of(study, at=release.requested_at),
     )
 

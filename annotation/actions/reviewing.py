@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Collection
 from datetime import datetime
 
 from django.db import transaction
@@ -45,23 +46,36 @@ def draw_sample(
     by: User | None,
     now: datetime,
     seed: int | None = None,
+    among: ReviewSample.Among = ReviewSample.Among.EVERYBODY,
+    of: Collection[int] | None = None,
 ) -> ReviewSample:
     """Draw counted answers that nobody has judged yet: ``per_person`` of each of so many ``people``.
 
     People and answers are chosen by the seed (a new one unless given), and the sample stays as it was
-    drawn. Raises :class:`NothingToReview`, and ``ValueError`` for sizes that are not between 1 and 50.
+    drawn. ``of``: the enrollments from which people are chosen, for a sample that is not ``among``
+    everybody. Raises :class:`NothingToReview`, and ``ValueError`` for sizes that are not between 1 and 50.
     """
+    if (of is None) != (among == ReviewSample.Among.EVERYBODY):
+        raise ValueError("Name the people of a sample that is not among everybody, and only then.")
     if not (1 <= people <= MOST_PEOPLE and 1 <= per_person <= MOST_PER_PERSON):
         raise ValueError(f"Draw 1 to {MOST_PER_PERSON} answers of 1 to {MOST_PEOPLE} people.")
     seed = secrets.randbits(32) if seed is None else seed
-    chosen = sampling.shuffled(seed, _people_with_votes(study))[:people]
+    there = _people_with_votes(study)
+    chosen = sampling.shuffled(seed, there if of is None else set(there) & set(of))[:people]
     flagged = kind == ReviewSample.Kind.FLAGGED
     candidates = _candidates(study, chosen, look_for_flags=flagged)
     drawn = sampling.draw(candidates, seed=seed, per_person=per_person, flagged=flagged)
     if not drawn:
         raise NothingToReview(_("There is no answer to review that fits and has not been judged yet."))
     sample = ReviewSample.objects.create(
-        study=study, kind=kind, people=people, per_person=per_person, seed=seed, drawn_by=by, drawn_at=now
+        study=study,
+        kind=kind,
+        among=among,
+        people=people,
+        per_person=per_person,
+        seed=seed,
+        drawn_by=by,
+        drawn_at=now,
     )
     ReviewItem.objects.bulk_create(
         ReviewItem(sample=sample, position=position, vote_id=item.vote, flag=item.flag)
@@ -73,7 +87,7 @@ def draw_sample(
         by=by,
         now=now,
         subject=f"sample {sample.pk}",
-        note=f"{len(drawn)} answers, {kind}, seed {seed}",
+        note=f"{len(drawn)} answers, {kind}, among {among}, seed {seed}",
     )
     return sample
 

@@ -97,10 +97,21 @@ class ReviewSample(models.Model):
 
     class Kind(models.TextChoices):
         RANDOM = "random", _("at random")
-        FLAGGED = "flagged", _("flagged answers")
+        FLAGGED = "flagged", _("answers that stand out")
+
+    class Among(models.TextChoices):
+        EVERYBODY = "everybody", _("everybody")
+        FLAGGED = "flagged", _("people with a flag")
+        PERSON = "person", _("one person")
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="review_samples")
     kind = models.CharField(max_length=10, choices=Kind)
+    among = models.CharField(
+        max_length=10,
+        choices=Among,
+        default=Among.EVERYBODY,
+        help_text=_("Whose answers it was drawn from."),
+    )
     people = models.PositiveSmallIntegerField(help_text=_("Of how many people at most."))
     per_person = models.PositiveSmallIntegerField(help_text=_("How many answers of each at most."))
     seed = models.BigIntegerField()
@@ -111,10 +122,20 @@ class ReviewSample(models.Model):
 
     class Meta:
         ordering = ("-pk",)
+        constraints = [
+            models.CheckConstraint(
+                condition=~Q(among="person") | Q(people=1), name="samples_of_one_person_are_of_one"
+            ),
+        ]
         triggers = [pgtrigger.Protect(name="review_sample_is_final", operation=_FINAL)]
 
     def __str__(self) -> str:
         return f"sample {self.pk}"
+
+    @property
+    def stands_for_all(self) -> bool:
+        """Whether its shares say something of all votes: at random, and of people chosen at random."""
+        return self.kind == self.Kind.RANDOM and self.among == self.Among.EVERYBODY
 
 
 class ReviewItem(models.Model):

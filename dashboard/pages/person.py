@@ -42,13 +42,15 @@ def person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
     page = _page_number(request)
     votes, more = recent_votes(enrollment, page=page)
     closed = closed_texts(signed_in(request))
-    may_change = Right.CHANGE in rights_in(request.user, study)
+    rights = rights_in(request.user, study)
+    may_change = Right.CHANGE in rights
     failed, more_failed = failed_checks(enrollment, closed=closed) if may_change else ([], 0)
     context = {
         "study": study,
         "pseudonym": pseudonym,
         "enrollment": enrollment,
         "may_exclude": may_change,
+        "may_review": Right.REVIEW in rights,
         "standing": standing_exclusion(enrollment),
         "suspension": suspension_of(enrollment),
         "can_be_suspended": State.SUSPENDED in rules.ENROLLMENT_TRANSITIONS[enrollment.state],

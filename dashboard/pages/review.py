@@ -6,13 +6,13 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.db.models import Count, Exists, OuterRef, Q
-from django.http import HttpRequest, HttpResponse
+from django.db.models import Count, Exists, OuterRef, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation import actions, rules
 from annotation.actions.exclusions import LONGEST_REASON
@@ -21,7 +21,11 @@ from annotation.errors import AnnotationError
 from annotation.models import ReviewItem, ReviewSample, SpotCheck, Study, Vote
 from annotation.queries import choices_in_words
 from annotation.rights import Right, rights_in, signed_in, study_page
+from dashboard.queries import enrollment_called
+from dashboard.reviewed import by_person, flagged_people, tallies, tally
+from dashboard.spreadsheets import csv_file
 
+COLUMNS = ("position", "flag", "decision", "reason", "by", "at", "story_id", "annotator", "state")
 SHOWN = 20
 """Samples on the page, the newest first."""
 BUTTONS = (
@@ -32,10 +36,20 @@ BUTTONS = (
 """Decision, key, and what its button says."""
 
 
+OF_A_PERSON = 10
+"""Answers that are drawn of one person at a time."""
+Among = ReviewSample.Among
+
+
 class SampleForm(forms.Form):
     """How many answers of how many people to draw, and which."""
 
     kind = forms.ChoiceField(label=gettext_lazy("Which answers"), choices=ReviewSample.Kind)
+    among = forms.ChoiceField(
+        label=gettext_lazy("Whose"),
+        choices=[(one.value, one.label) for one in (Among.EVERYBODY, Among.FLAGGED)],
+        required=False,
+    )
     people = forms.IntegerField(
         label=gettext_lazy("Of how many people at most"), min_value=1, max_value=MOST_PEOPLE, initial=20
     )
@@ -48,6 +62,10 @@ class SampleForm(forms.Form):
         for field in self.fields.values():
             field.widget.attrs["class"] = "text"
 
+    def clean_among(self) -> ReviewSample.Among:
+        """Everybody, unless said otherwise."""
+        return Among(self.cleaned_data["among"] or Among.EVERYBODY)
+
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_page(post=Right.REVIEW)
@@ -56,22 +74,64 @@ def review(request: HttpRequest, study: Study) -> HttpResponse:
     form = SampleForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         try:
+            flagged = form.cleaned_data["among"] == Among.FLAGGED
             sample = actions.draw_sample(
-                study=study, **form.cleaned_data, by=signed_in(request), now=timezone.now()
+                study=study,
+                **form.cleaned_data,
+                of=flagged_people(study) if flagged else None,
+                by=signed_in(request),
+                now=timezone.now(),
             )
             return redirect("dashboard:review_sample", slug=study.slug, number=sample.pk)
         except AnnotationError as error:
             messages.error(request, str(error))
             return redirect("dashboard:review", slug=study.slug)
-    judged = Count("items", filter=Q(items__spot_checks__isnull=False), distinct=True)
-    samples = ReviewSample.objects.filter(study=study).select_related("drawn_by")
+    samples = list(
+        ReviewSample.objects.filter(study=study)
+        .select_related("drawn_by")
+        .annotate(size=Count("items"))[:SHOWN]
+    )
+    found = tallies(samples)
     context = {
         "study": study,
         "form": form,
-        "samples": samples.annotate(size=Count("items", distinct=True), judged=judged)[:SHOWN],
+        "samples": [(sample, found[sample.pk]) for sample in samples],
         "may_review": Right.REVIEW in rights_in(request.user, study),
     }
     return render(request, "dashboard/review.html", context, status=400 if form.errors else 200)
+
+
+@require_POST
+@study_page(Right.REVIEW)
+def review_person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
+    """Draw some answers of one person, at random, and lead to the first."""
+    person = enrollment_called(study, pseudonym)
+    if person is None:
+        raise Http404("Nobody in this study has this pseudonym.")
+    try:
+        sample = actions.draw_sample(
+            study=study,
+            kind=ReviewSample.Kind.RANDOM,
+            among=Among.PERSON,
+            of=[person.pk],
+            people=1,
+            per_person=OF_A_PERSON,
+            by=signed_in(request),
+            now=timezone.now(),
+        )
+        return redirect("dashboard:review_sample", slug=study.slug, number=sample.pk)
+    except AnnotationError as error:
+        messages.error(request, str(error))
+        return redirect("dashboard:person", slug=study.slug, pseudonym=pseudonym)
+
+
+@require_safe
+@study_page()
+def sample_file(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """A sample as CSV: each answer with the decision about it; whose it is once it is judged."""
+    drawn = get_object_or_404(ReviewSample, study=study, pk=number)
+    rows = [_line(_row(study, item)) for item in _items(drawn)]
+    return csv_file(f"{study.slug}-sample-{drawn.pk}", COLUMNS, rows)
 
 
 @require_safe
@@ -82,12 +142,14 @@ def sample(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     waiting = drawn.items.filter(~Exists(SpotCheck.objects.filter(item=OuterRef("pk")))).first()
     if waiting and "list" not in request.GET:
         return redirect("dashboard:review_item", slug=study.slug, number=number, position=waiting.position)
-    items = list(
-        drawn.items.select_related("vote__assignment__story", "vote__assignment__enrollment")
-        .prefetch_related("spot_checks__by")
-        .order_by("position")
-    )
-    context = {"study": study, "sample": drawn, "rows": [_row(study, item) for item in items]}
+    rows = [_row(study, item) for item in _items(drawn)]
+    context = {
+        "study": study,
+        "sample": drawn,
+        "rows": rows,
+        "tally": tally(rows),
+        "people": sorted(by_person(rows).items()),
+    }
     return render(request, "dashboard/review_sample.html", context)
 
 
@@ -117,6 +179,7 @@ def item(request: HttpRequest, study: Study, number: int, position: int) -> Http
         "seen": decided[-1].pk if decided else 0,
         "of": found.sample.items.count(),
         "row": _row(study, found) if checks else None,
+        "whose": _pseudonym(study, found) if found.sample.among == Among.PERSON else "",
         "newer": Vote.objects.filter(assignment=vote.assignment_id, revision__gt=vote.revision).exists(),
         "buttons": BUTTONS,
         "longest": LONGEST_REASON,
@@ -148,12 +211,41 @@ def _row(study: Study, item: ReviewItem) -> dict[str, Any]:
     """An answer as it is listed: whose it is only once it has been judged."""
     assignment = item.vote.assignment
     checks = list(item.spot_checks.all())
-    if not checks:
+    if not checks:  # in the order of their ids, so the last one stands
         return {"item": item, "check": None}
     return {
         "item": item,
         "check": checks[-1],
         "story_id": assignment.story.story_id,
-        "pseudonym": rules.pseudonym(study.pseudonym_key, assignment.enrollment.annotator_id),
+        "pseudonym": _pseudonym(study, item),
         "state": assignment.get_state_display(),
+        "assignment_state": assignment.state,
+    }
+
+
+def _pseudonym(study: Study, item: ReviewItem) -> str:
+    return rules.pseudonym(study.pseudonym_key, item.vote.assignment.enrollment.annotator_id)
+
+
+def _items(drawn: ReviewSample) -> QuerySet[ReviewItem]:
+    """The answers of a sample in its order, each with all that was decided about it."""
+    items = drawn.items.select_related("vote__assignment__story", "vote__assignment__enrollment")
+    return items.prefetch_related("spot_checks__by").order_by("position")
+
+
+def _line(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of the file; what is not judged yet has nothing but its place."""
+    check = row["check"]
+    if check is None:
+        return dict.fromkeys(COLUMNS) | {"position": row["item"].position}
+    return {
+        "position": row["item"].position,
+        "flag": row["item"].flag,
+        "decision": check.decision,
+        "reason": check.reason,
+        "by": check.by.get_username() if check.by else "",
+        "at": check.at.isoformat(),
+        "story_id": row["story_id"],
+        "annotator": row["pseudonym"],
+        "state": row["assignment_state"],
     }

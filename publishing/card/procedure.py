@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from publishing.card.markdown import code, counted, listed, paragraphs, percent, share_of, steps, text
+from publishing.baseline.accuracy import wilson
+from publishing.card.markdown import (
+    code,
+    counted,
+    interval,
+    listed,
+    paragraphs,
+    percent,
+    share_of,
+    steps,
+    text,
+)
 from publishing.facts import MOST_SECONDS, ImportedVotes, ReleaseFacts, Tally
 from publishing.filters import get_filter
 
@@ -36,6 +47,7 @@ def procedure(facts: ReleaseFacts, tally: Tally) -> list[str]:
                     _form(facts),
                     _votes(facts, tally),
                     _checks(facts),
+                    _spot_checks(facts),
                     _filter(facts),
                 ),
             )
@@ -175,6 +187,21 @@ def _checks(facts: ReleaseFacts) -> str:
         f"{counted(found.answers, 'time', 'times')}, and {share_of(found.failed, found.answers)} "
         f"of these first answers were not acceptable.{came_of_it} Checks are no part of this dataset, and "
         "answers to them are no votes."
+    )
+
+
+def _spot_checks(facts: ReleaseFacts) -> str:
+    """What came of judging votes that were drawn at random, or nothing."""
+    found = facts.spot_checks
+    if found is None:
+        return ""
+    out = found.uncounted + found.rejected
+    bounds = interval(wilson(found.rejected, found.judged))
+    return (
+        f"**Spot checks.** Researchers judged {counted(found.judged, 'vote', 'votes')} drawn at random from "
+        "those of everybody, without seeing whose each was or what others had said: they rejected "
+        f"{share_of(found.rejected, found.judged)} (95 % interval of Wilson{bounds}, which takes "
+        f"the answers of one person for independent) and took {out:,} out of the count."
     )
 
 

@@ -86,6 +86,27 @@ def test_answers_that_were_judged_or_do_not_count_are_not_drawn_again(people: li
         draw(study)
 
 
+def test_a_sample_can_be_of_some_people_or_of_one(people: list[Enrollment]) -> None:
+    study, among = people[0].study, ReviewSample.Among
+    some = actions.draw_sample(
+        study=study, kind=Kind.RANDOM, people=3, per_person=2, by=None, now=timezone.now(),
+        among=among.FLAGGED, of=[people[1].pk, people[2].pk],
+    )  # fmt: skip
+    assert {item.vote.assignment.enrollment_id for item in some.items.all()} == {people[1].pk, people[2].pk}
+    assert not some.stands_for_all
+    assert draw(study).stands_for_all
+    assert not ReviewSample(kind=Kind.FLAGGED, among=among.EVERYBODY).stands_for_all
+    with pytest.raises(ValueError, match="Name the people"):
+        actions.draw_sample(
+            study=study, kind=Kind.RANDOM, people=3, per_person=2, by=None, now=timezone.now(), of=[1]
+        )
+    with pytest.raises(IntegrityError, match="samples_of_one_person_are_of_one"), transaction.atomic():
+        actions.draw_sample(
+            study=study, kind=Kind.RANDOM, people=2, per_person=2, by=None, now=timezone.now(),
+            among=among.PERSON, of=[people[1].pk],
+        )  # fmt: skip
+
+
 def test_flagged_answers_are_the_quick_and_the_lonely(people: list[Enrollment]) -> None:
     study, now = people[0].study, timezone.now()
     with pytest.raises(NothingToReview):

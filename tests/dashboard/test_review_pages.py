@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import re
+from typing import Any
+
 import pytest
 from django.test import Client
 from django.utils import timezone
@@ -10,6 +15,9 @@ from accounts.actions import ensure_researcher
 from accounts.models import User
 from annotation import actions, rules
 from annotation.models import Adjudication, Assignment, Enrollment, Membership, ReviewSample, SpotCheck, Vote
+from dashboard.charts.stories import percent
+from dashboard.figures import kept
+from publishing.baseline.accuracy import wilson
 from tests import builders
 
 pytestmark = pytest.mark.django_db
@@ -140,6 +148,97 @@ def test_what_is_another_studys_is_not_found_under_this_ones_address(
         if form:
             assert researcher.post(f"/studies/elsewhere/{page}", form).status_code == 302
     assert SpotCheck.objects.count() == Adjudication.objects.count() == 1
+
+
+def test_one_persons_answers_are_drawn_from_their_page_and_the_reviewer_knows_whose(
+    researcher: Client, person: Enrollment
+) -> None:
+    (other,) = builders.qualified(person.study)
+    builders.vote(other)
+    page = f"/studies/main/people/{pseudonym(person)}/"
+    assert f'action="{page}review/"' in text(researcher, page)
+
+    first = text_of(researcher.post(f"{page}review/", follow=True))
+
+    sample = ReviewSample.objects.get()
+    assert {item.vote.assignment.enrollment_id for item in sample.items.all()} == {person.pk}
+    assert f"All answers of this sample are by {pseudonym(person)}." in first
+    assert pseudonym(other) not in first
+    for position in (1, 2):
+        judged = {"decision": "accept", "seen": "0"}
+        researcher.post(f"/studies/main/review/{sample.pk}/{position}/", judged)
+    assert "say nothing of all votes" in text(researcher, f"/studies/main/review/{sample.pk}/")
+    again = text_of(researcher.post(f"{page}review/", follow=True))
+    assert "There is no answer to review" in again
+    assert researcher.post("/studies/main/people/annotator-0/review/").status_code == 404
+
+
+def test_people_with_a_flag_can_be_drawn_alone(
+    researcher: Client, person: Enrollment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (other,) = builders.qualified(person.study)
+    builders.vote(other)
+    form = {"kind": "random", "among": "flagged", "people": 5, "per_person": 5}
+    assert "There is no answer" in text_of(researcher.post("/studies/main/review/", form, follow=True))
+    figures = [
+        {"pseudonym": pseudonym(person), "flags": []},
+        {"pseudonym": pseudonym(other), "flags": ["fails_checks"]},
+    ]
+    monkeypatch.setattr(kept, "people", lambda study: figures)
+    researcher.post("/studies/main/review/", form)
+    sample = ReviewSample.objects.get()
+    assert sample.among == ReviewSample.Among.FLAGGED
+    assert [item.vote.assignment.enrollment_id for item in sample.items.all()] == [other.pk]
+
+
+def test_a_sample_says_what_came_of_it_as_a_page_and_as_a_file(
+    researcher: Client, person: Enrollment
+) -> None:
+    researcher.post("/studies/main/review/", {"kind": "random", "people": 5, "per_person": 2})
+    sample = ReviewSample.objects.get()
+    here = f"/studies/main/review/{sample.pk}"
+    researcher.post(f"{here}/1/", {"decision": "accept", "seen": "0"})
+    researcher.post(
+        f"{here}/1/", {"decision": "reject", "reason": "careless", "seen": str(SpotCheck.objects.get().pk)}
+    )
+
+    judged, waiting = rows_of(researcher, f"{here}.csv")
+    assert {
+        name: judged[name] for name in ("position", "decision", "reason", "by", "annotator", "state")
+    } == {
+        "position": "1",
+        "decision": "reject",
+        "reason": "careless",
+        "by": "rosa",
+        "annotator": pseudonym(person),
+        "state": "excluded",
+    }
+    assert {value for name, value in waiting.items() if name != "position"} == {""}
+
+    researcher.post(f"{here}/2/", {"decision": "accept", "seen": "0"})
+    low, high = wilson(1, 2) or (0, 0)
+    said = re.sub(r"\s+", " ", text(researcher, f"{here}/"))
+    assert f"50 % of the judged answers were rejected (1 of 2; 95 % interval {percent(low)} to" in said
+    assert f"to {percent(high)}, by Wilson" in said
+    assert_cells(said, pseudonym(person), "2", "1", "0", "1")
+    assert_cells(
+        re.sub(r"\s+", " ", text(researcher, "/studies/main/review/")), "everybody", "2 of 2", "1", "0", "1"
+    )
+
+
+def assert_cells(page: str, *cells: str) -> None:
+    """Cells of a row, one after the other."""
+    between = r"(\s*<[^>]*>)+\s*"
+    assert re.search(between.join(re.escape(cell) for cell in cells) + r"\s*<", page), cells
+
+
+def rows_of(client: Client, address: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(client.get(address).content.decode())))
+
+
+def text_of(response: Any) -> str:
+    said: str = response.content.decode()
+    return said
 
 
 def test_somebody_is_excluded_and_readmitted_on_their_page(researcher: Client, person: Enrollment) -> None:

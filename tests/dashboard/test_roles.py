@@ -79,6 +79,8 @@ PAGES: dict[str, tuple[Right | None, Right | None, tuple[str, ...]]] = {
     "check_keys": (Right.CHANGE, Right.CHANGE, ()),
     "check": (Right.CHANGE, Right.CHANGE, (CHECK,)),
     "review": (Right.LOOK, Right.REVIEW, ()),
+    "review_person": (None, Right.REVIEW, (PSEUDONYM,)),
+    "review_sample_file": (Right.LOOK, None, (SAMPLE,)),
     "review_sample": (Right.LOOK, None, (SAMPLE,)),
     "review_item": (Right.LOOK, Right.REVIEW, (SAMPLE, "1")),
     "qualification": (Right.LOOK, None, ()),
