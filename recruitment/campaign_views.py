@@ -9,6 +9,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -61,6 +62,8 @@ def hand_in(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     visit = queries.visit_of(session) if session else None
     if visit is None:
         return redirect(page_url(request, "annotation:home"))
+    if visit.replaced_at:
+        return _taken_anew(request, enrollment)
     outcome = ways_back.outcome_of(visit)
     if outcome:
         over = {"visit": visit, "session": session, "outcome": outcome.value}
@@ -83,6 +86,18 @@ def hand_in(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
         sites = [visit.submit_to, *settings.FRAME_ANCESTORS]  # a platform may send on to another of its own
         response._csp_update = {"form-action": sites}  # type: ignore[attr-defined]  # as csp_update does
     return response
+
+
+def _taken_anew(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
+    """For a page that was left open when its person took the same piece of work once more."""
+    said = {
+        "heading": _("This page is of an earlier time"),
+        "text": _(
+            "You gave this piece of work back or its time ran out, and then you took it again. Open it once "
+            "more at the place that sent you: it goes on there."
+        ),
+    }
+    return page(request, enrollment, "pages/message.html", said, status=409)
 
 
 def _come_in(request: HttpRequest, campaign: Campaign) -> HttpResponse:

@@ -180,7 +180,10 @@ def take_in(*, campaign: Campaign, work: Work, now: datetime) -> Submission | No
         "annotator": annotator,
     }
     visit = Visit.objects.filter(
-        campaign=campaign, hit_assignment=work.hit_assignment, enrollment__annotator=annotator
+        replaced_at=None,
+        campaign=campaign,
+        hit_assignment=work.hit_assignment,
+        enrollment__annotator=annotator,
     ).first()
     posting = Posting.objects.filter(campaign=campaign, remote_id=work.posting).first()
     known = Submission.objects.select_for_update(of=("self",), no_key=True).filter(**key).first()
@@ -231,6 +234,7 @@ def _who(campaign: Campaign, work: Work, *, now: datetime) -> Annotator | None:
         )
     except AskedToBeForgotten:
         theirs = Visit.objects.filter(
+            replaced_at=None,
             campaign=campaign,
             hit_assignment=work.hit_assignment,
             enrollment__annotator__erased_at__isnull=False,

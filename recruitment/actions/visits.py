@@ -12,12 +12,14 @@ from accounts.models import Annotator, PlatformIdentity
 from annotation import actions as annotation_actions
 from annotation.models import Enrollment, Event, Study, WorkSession
 from recruitment.actions.claims import note_two_visits, unproven_test
-from recruitment.arriving.admission import TESTED, may_begin
+from recruitment.actions.grants import grants_of, take_back
+from recruitment.arriving.admission import TESTED, is_taken_anew, may_begin
 from recruitment.arriving.arrival import Arrival, CannotArrive, Problem
-from recruitment.models import Campaign, Posting, Visit
+from recruitment.models import Campaign, Grant, Posting, Submission, Visit
 from recruitment.models.campaigns import GRACE
 
 RECEIPT_BYTES = 12
+TAKEN_ANEW = "The same person took this piece of work anew."
 _OPEN = WorkSession.State.OPEN
 
 
@@ -26,14 +28,15 @@ def arrive_for_campaign(*, campaign: Campaign, arrival: Arrival, is_proven: bool
     """The visit of a person for a piece of work, made with its work session if there is none.
 
     Opening the same piece of work again, also twice at once, is the same visit; another person with the
-    same id of a piece of work has another one. ``is_proven``: the platform itself said who it is. Raises
-    :class:`CannotArrive`, and then nothing was changed.
+    same id of a piece of work has another one, and so has who gave it back and took it anew. ``is_proven``:
+    the platform itself said who it is. Raises :class:`CannotArrive`, and then nothing was changed.
     """
     posting = _posting(campaign, arrival)
     annotator = _recognise(campaign, arrival, now=now)  # locked: two arrivals of one person take turns
     known = (
-        Visit.objects.select_related("enrollment__study", "session", "campaign")
+        Visit.objects.select_related("enrollment__study", "enrollment__annotator", "session", "campaign")
         .filter(
+            replaced_at=None,
             platform=campaign.platform,
             environment=campaign.environment,
             hit_assignment=arrival.hit_assignment,
@@ -41,7 +44,7 @@ def arrive_for_campaign(*, campaign: Campaign, arrival: Arrival, is_proven: bool
         )
         .first()
     )
-    if known:
+    if known and not _takes_anew(known, posting, now=now):
         return _open_again(known, posting, arrival, is_proven=is_proven)
     enrollment = _let_in(campaign, annotator, now=now)
     return _begin(campaign, posting, arrival, enrollment, is_proven=is_proven, now=now)
@@ -107,21 +110,43 @@ def _open_again(visit: Visit, posting: Posting, arrival: Arrival, *, is_proven: 
     return visit
 
 
+def _takes_anew(visit: Visit, posting: Posting, *, now: datetime) -> bool:
+    """Whether the person has taken a piece of work again that they had given back; the earlier visit is over.
+
+    Not where they could begin nothing: then the earlier one says why.
+    """
+    session, campaign, person = visit.session, visit.campaign, visit.enrollment
+    assert session is not None
+    assert campaign is not None
+    is_test = session.story_limit == 0
+    anew = is_taken_anew(
+        session=session.state,
+        is_whole=person.state in TESTED if is_test else session.is_whole,
+        has_answers=session.stories_submitted > 0,
+        told_left=visit.left_told_at is not None,
+        is_listed=Submission.objects.filter(visit=visit).exists(),
+        handed_in=visit.handed_in_at is not None,
+        decided_by_hand=visit.decided_by_hand,
+        expires_at=session.expires_at,
+        now=now,
+    )
+    if not anew or visit.posting_id != posting.pk or _problem(campaign, person):
+        return False
+    annotation_actions.doubt_session(session=session, reason=TAKEN_ANEW, by=None, now=now)
+    Visit.objects.filter(pk=visit.pk).update(replaced_at=now)
+    left = grants_of(campaign, person.annotator_id, Grant.Kind.INCOMPLETE).filter(by_hand=False).first()
+    if left:
+        take_back(wanted=left, now=now)
+    return True
+
+
 def _let_in(campaign: Campaign, annotator: Annotator, *, now: datetime) -> Enrollment:
     """The person's place in the campaign's study, made for somebody new who may begin."""
     # Not the caller's copy: somebody may have paused it since.
     campaign = Campaign.objects.select_related("study").get(pk=campaign.pk)
     study = campaign.study
     known = Enrollment.objects.select_related("study").filter(study=study, annotator=annotator).first()
-    problem = may_begin(
-        is_test=campaign.purpose == Campaign.Purpose.TEST,
-        needs_test=study.gate != Study.Gate.NOT_REQUIRED,
-        study_state=study.state,
-        campaign_state=campaign.state,
-        enrollment_state=known.state if known else None,
-        left_unfinished=known is not None
-        and campaign.visits.filter(enrollment=known, handed_in_at=None, session__state=_OPEN).exists(),
-    )
+    problem = _problem(campaign, known)
     other = unproven_test(known) if known else None
     if problem == Problem.TEST_TAKEN and other:
         raise CannotArrive(Problem.TAKEN_BY_ANOTHER, other_visit=other.pk)
@@ -132,6 +157,19 @@ def _let_in(campaign: Campaign, annotator: Annotator, *, now: datetime) -> Enrol
     if other and known.state in TESTED:  # they can hand in a test that may not be theirs
         note_two_visits(visit_id=other.pk, now=now)
     return annotation_actions.ask_again(enrollment=known, now=now)
+
+
+def _problem(campaign: Campaign, known: Enrollment | None) -> Problem | None:
+    study = campaign.study
+    return may_begin(
+        is_test=campaign.purpose == Campaign.Purpose.TEST,
+        needs_test=study.gate != Study.Gate.NOT_REQUIRED,
+        study_state=study.state,
+        campaign_state=campaign.state,
+        enrollment_state=known.state if known else None,
+        left_unfinished=known is not None
+        and campaign.visits.filter(enrollment=known, handed_in_at=None, session__state=_OPEN).exists(),
+    )
 
 
 def _begin(

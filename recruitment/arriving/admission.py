@@ -2,12 +2,37 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from recruitment.arriving.arrival import Problem
 
 TAKES_PEOPLE = frozenset({"creating", "live", "pausing", "ending"})
 """States of a campaign in which somebody new may come: HITs can be taken as soon as they are made."""
 TESTED = frozenset({"qualified", "failed", "suspended", "withdrawn"})
 OUT = frozenset({"failed", "suspended", "withdrawn"})
+
+
+def is_taken_anew(
+    *,
+    session: str,
+    is_whole: bool,
+    has_answers: bool,
+    told_left: bool,
+    is_listed: bool,
+    handed_in: bool,
+    decided_by_hand: bool,
+    expires_at: datetime,
+    now: datetime,
+) -> bool:
+    """Whether a person who comes with the same piece of work must have taken it once more.
+
+    Theirs is over, since it was given up here, the platform told so (``told_left``, which may come late), or
+    its time and ours are over, and nothing of it was handed in or can be: ``is_listed`` by the platform,
+    ``is_whole``, or with answers that wait to be handed in. ``decided_by_hand``: a researcher's word stands.
+    """
+    if is_whole or is_listed or handed_in or decided_by_hand or session == "confirmed":
+        return False
+    return session == "doubted" or ((told_left or now >= expires_at) and not has_answers)
 
 
 def lets_in(*, study_state: str, campaign_state: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pgtrigger
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
@@ -10,6 +11,14 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import Environment, PlatformIdentity
 from annotation.models import Enrollment, Study, WorkSession
 from recruitment.models.campaigns import Campaign, Posting
+
+_GIVEN_UP = """
+    IF NEW.replaced_at IS NOT NULL AND NOT EXISTS (
+        SELECT FROM annotation_worksession w WHERE w.id = NEW.session_id AND w.state = 'doubted') THEN
+        RAISE EXCEPTION 'work of which something may still count is not taken anew';
+    END IF;
+    RETURN NULL;
+"""
 
 
 class JoinLink(models.Model):
@@ -89,7 +98,8 @@ class Visit(models.Model):
     """One arrival of a person at a study. Every page of the visit carries a token that names it.
 
     A visit for a campaign is one piece of work there, known by the platform's id of it *and* the person:
-    the id may come again with somebody else. Opening the same piece of work again is the same visit.
+    the id may come again with somebody else. Opening the same piece of work again is the same visit, but
+    for one that was given back, or ran out, and was then taken anew: that is replaced by another one.
     """
 
     enrollment = models.ForeignKey(Enrollment, on_delete=models.PROTECT, related_name="visits")
@@ -127,19 +137,33 @@ class Visit(models.Model):
         blank=True,
         help_text=_("When the platform told that this person gave the work back or let it run out."),
     )
+    replaced_at = models.DateTimeField(
+        null=True, blank=True, help_text=_("When the same person took the same piece of work anew.")
+    )
 
     class Meta:
         ordering = ("-pk",)
         constraints = [
             models.UniqueConstraint(
                 fields=["platform", "environment", "hit_assignment", "enrollment"],
-                condition=~Q(hit_assignment=""),
+                condition=~Q(hit_assignment="") & Q(replaced_at=None),
                 name="one_visit_per_piece_of_work_and_person",
             ),
             models.CheckConstraint(
                 condition=Q(campaign=None, session=None, hit_assignment="", receipt="")
                 | Q(campaign__isnull=False, session__isnull=False) & ~Q(hit_assignment="") & ~Q(receipt=""),
                 name="visit_is_for_a_campaign_or_not",
+            ),
+            models.CheckConstraint(
+                condition=Q(replaced_at=None) | ~Q(hit_assignment=""), name="only_work_is_taken_anew"
+            ),
+        ]
+        triggers = [
+            pgtrigger.Trigger(
+                name="replaced_visit_is_given_up",
+                operation=pgtrigger.Insert | pgtrigger.UpdateOf("replaced_at"),
+                when=pgtrigger.After,
+                func=_GIVEN_UP,
             ),
         ]
 

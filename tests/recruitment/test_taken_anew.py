@@ -1,0 +1,206 @@
+"""The same person gives a piece of work back and takes it again: with an id that may be the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+from django.db import DatabaseError, transaction
+from django.test import Client
+from django.utils import timezone
+
+from accounts.models import PlatformIdentity
+from annotation import actions as annotation_actions
+from annotation.models import Assignment, WorkSession
+from recruitment import actions
+from recruitment.arriving.admission import is_taken_anew
+from recruitment.arriving.arrival import Arrival
+from recruitment.links import visit_path
+from recruitment.models import Difference, Grant, Payment, Submission, Visit
+from tests import builders
+from tests.doubles.mturk.server import MTurkDouble
+from tests.recruitment.campaigns import STORIES
+from tests.recruitment.handed_in import SITE, Desk
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
+State = WorkSession.State
+
+
+@pytest.fixture
+def desk() -> Iterator[Desk]:
+    with MTurkDouble() as double:
+        yield Desk(double, builders.make_study(stories=4), replace(STORIES, seats=3, stories_per_visit=2))
+
+
+def give_back(desk: Desk, visit: Visit) -> None:
+    desk.double.crowd.give_back(visit.hit_assignment, desk.worker_of_visit(visit))
+
+
+def open_it(desk: Desk, visit: Visit, *, now: datetime) -> Visit:
+    """The same person opens the same piece of work."""
+    assert visit.posting is not None
+    arrival = Arrival(visit.hit_assignment, visit.posting.remote_id, desk.worker_of_visit(visit), SITE)
+    opened = actions.arrive_for_campaign(campaign=desk.campaign, arrival=arrival, is_proven=False, now=now)
+    return Visit.objects.select_related("session", "enrollment", "campaign__study").get(pk=opened.pk)
+
+
+def given_up(desk: Desk, visit: Visit) -> datetime:
+    """Its time is over, and the platform was asked twice since. When that was."""
+    assert visit.session is not None
+    after = visit.session.expires_at
+    for minutes in (5, 15):
+        desk.sweep(now=after + timedelta(minutes=minutes))
+    return after + timedelta(minutes=20)
+
+
+def session_of(visit: Visit) -> WorkSession:
+    return WorkSession.objects.get(visit=visit)
+
+
+def test_who_takes_given_up_work_again_has_the_whole_time_and_is_paid(desk: Desk) -> None:
+    visit = desk.come()
+    desk.answer(visit)
+    give_back(desk, visit)
+    later = given_up(desk, visit)
+    assert session_of(visit).state == State.DOUBTED
+    assert Grant.objects.filter(state=Grant.State.LEAVING).count() == 0
+
+    anew = open_it(desk, visit, now=later)
+
+    assert anew.pk != visit.pk
+    assert session_of(anew).state == State.OPEN
+    assert session_of(anew).expires_at - later >= timedelta(minutes=desk.campaign.minutes_allowed)
+    assert open_it(desk, visit, now=later).pk == anew.pk
+    visit.refresh_from_db()
+    assert (visit.replaced_at, session_of(visit).state) == (later, State.DOUBTED)
+    for _story in range(2):
+        desk.answer(anew)
+    Client().get(f"{visit_path(anew)}hand-in/")
+    desk.double.crowd.accept(anew.posting.remote_id, desk.worker_of_visit(anew))  # type: ignore[union-attr]
+    desk.submit(anew)
+    desk.sweep()
+    assert Submission.objects.get().visit == anew
+    assert session_of(anew).state == State.CONFIRMED
+    assert Payment.objects.get().kind == Payment.Kind.APPROVAL
+    assert not Difference.objects.exists()
+    states = list(Assignment.objects.order_by("pk").values_list("state", flat=True))
+    assert states == ["doubted", "submitted", "submitted"]
+
+
+def test_who_takes_it_again_after_its_time_has_the_whole_time(desk: Desk) -> None:
+    visit = desk.come()
+    give_back(desk, visit)
+    late = session_of(visit).expires_at + timedelta(minutes=1)
+
+    anew = open_it(desk, visit, now=late)
+
+    assert anew.pk != visit.pk
+    assert session_of(visit).state == State.DOUBTED
+    assert session_of(anew).expires_at > late
+
+
+def test_what_the_platform_told_of_a_return_is_enough(desk: Desk) -> None:
+    visit = desk.come()
+    Visit.objects.filter(pk=visit.pk).update(left_told_at=timezone.now())
+
+    anew = open_it(desk, visit, now=timezone.now())
+
+    assert (anew.pk != visit.pk, anew.left_told_at) == (True, None)
+
+
+def test_loading_the_page_again_is_the_same_visit(desk: Desk) -> None:
+    visit, now = desk.come(), timezone.now()
+    assert open_it(desk, visit, now=now).pk == visit.pk
+
+    desk.answer(visit)  # now somebody could hand it in, and is told of a return that was long ago
+    Visit.objects.filter(pk=visit.pk).update(left_told_at=now)
+    assert open_it(desk, visit, now=session_of(visit).expires_at + timedelta(minutes=1)).pk == visit.pk
+
+
+def test_what_a_researcher_doubted_stays_so(desk: Desk) -> None:
+    visit, now = desk.come(), timezone.now()
+    annotation_actions.doubt_session(session=session_of(visit), reason="Forged.", by=None, now=now)
+    Visit.objects.filter(pk=visit.pk).update(decided_by_hand=True)
+
+    assert open_it(desk, visit, now=now).pk == visit.pk
+
+
+def test_who_can_begin_nothing_sees_what_became_of_the_earlier_one(desk: Desk) -> None:
+    visit = desk.come()
+    give_back(desk, visit)
+    later = given_up(desk, visit)
+    annotation_actions.suspend(enrollment=visit.enrollment, reason="We talk.", by=None, now=later)
+
+    assert open_it(desk, visit, now=later).pk == visit.pk
+
+
+def test_who_left_work_unfinished_and_took_it_again_leaves_that_group(desk: Desk) -> None:
+    visit = desk.come()
+    desk.answer(visit)
+    Visit.objects.filter(pk=visit.pk).update(left_told_at=timezone.now())
+    give_back(desk, visit)
+    later = given_up(desk, visit)
+    assert Grant.objects.get(kind=Grant.Kind.INCOMPLETE).state != Grant.State.LEAVING
+
+    open_it(desk, visit, now=later)
+
+    assert Grant.objects.get(kind=Grant.Kind.INCOMPLETE).state == Grant.State.LEAVING
+
+
+def test_a_page_of_the_earlier_visit_says_to_open_the_work_again(desk: Desk) -> None:
+    visit = desk.come()
+    give_back(desk, visit)
+    open_it(desk, visit, now=given_up(desk, visit))
+
+    page = Client().get(visit_path(visit), follow=True)
+
+    assert page.status_code == 409
+    assert "Open it once more at the place that sent you" in page.content.decode()
+
+
+def test_the_database_keeps_one_visit_of_a_piece_of_work_in_force(desk: Desk) -> None:
+    visit = desk.come()
+    with pytest.raises(DatabaseError, match="is not taken anew"), transaction.atomic():
+        Visit.objects.filter(pk=visit.pk).update(replaced_at=timezone.now())
+    give_back(desk, visit)
+    open_it(desk, visit, now=given_up(desk, visit))
+    with pytest.raises(DatabaseError, match="one_visit_per_piece_of_work"), transaction.atomic():
+        Visit.objects.filter(pk=visit.pk).update(replaced_at=None)
+    assert PlatformIdentity.objects.count() == 1
+
+
+NOW = timezone.now()
+OVER = {
+    "session": "doubted",
+    "is_whole": False,
+    "has_answers": False,
+    "told_left": False,
+    "is_listed": False,
+    "handed_in": False,
+    "decided_by_hand": False,
+    "expires_at": NOW - timedelta(minutes=1),
+    "now": NOW,
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({}, True),
+        ({"has_answers": True}, True),
+        ({"session": "open"}, True),
+        ({"session": "open", "has_answers": True}, False),
+        ({"session": "open", "expires_at": NOW + timedelta(minutes=1)}, False),
+        ({"session": "open", "expires_at": NOW + timedelta(minutes=1), "told_left": True}, True),
+        ({"session": "open", "has_answers": True, "told_left": True}, False),
+        ({"session": "confirmed"}, False),
+        ({"is_whole": True}, False),
+        ({"is_listed": True}, False),
+        ({"handed_in": True}, False),
+        ({"decided_by_hand": True}, False),
+    ],
+)
+def test_what_is_taken_anew(changed: dict[str, object], expected: bool) -> None:
+    assert is_taken_anew(**OVER | changed) is expected  # type: ignore[arg-type]
