@@ -48,16 +48,18 @@ def usable_checks(study: Study) -> int:
 
 
 def recent_votes(
-    enrollment: Enrollment, *, page: int = 1, session_id: int | None = None
+    enrollment: Enrollment, *, page: int = 1, session_id: int | None = None, only: Q | Exists | None = None
 ) -> tuple[list[Vote], bool]:
     """A page of the newest revisions of the person's answers, the newest first, and whether more follow.
 
-    ``session_id``: only those that were given in this work session.
+    ``session_id``: only those that were given in this work session. ``only``: those for which this holds.
     """
     newer = Vote.objects.filter(assignment=OuterRef("assignment"), revision__gt=OuterRef("revision"))
     begin = (page - 1) * RECENT
     found = list(
-        Vote.objects.filter(~Exists(newer), _in_session(session_id), assignment__enrollment=enrollment)
+        Vote.objects.filter(
+            ~Exists(newer), _in_session(session_id), only or Q(), assignment__enrollment=enrollment
+        )
         .select_related("assignment__story")
         .prefetch_related("answers")
         .order_by("-first_submitted_at", "-pk")[begin : begin + RECENT + 1]

@@ -7,8 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count
+from django.db.models import Count, Exists, OuterRef, Q
 from django.urls import NoReverseMatch, reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy
 
 from annotation.models import Answer, CheckResult, Enrollment, Event, Story, Study, Vote
 from annotation.protocols.base import Protocol, field_name
@@ -18,6 +20,13 @@ from recruitment.models import Visit
 
 FAILED_SHOWN = 20
 """Failed checks that are shown with what was chosen, the newest first."""
+
+NARROWED: dict[str, Promise] = {
+    "": gettext_lazy("all of them"),
+    "alone": gettext_lazy("where nobody else answered the same"),
+    "checks": gettext_lazy("hidden checks"),
+}
+"""Which of their answers one looks at."""
 
 Others = Mapping[tuple[int, str, str], Mapping[str, int]]
 """Per story, question and row: how many other people's counted votes chose each option."""
@@ -83,6 +92,27 @@ def answer_rows(
         }
         for vote in votes
     ]
+
+
+def narrowed(enrollment: Enrollment, to: str, *, closed: Collection[str]) -> Q | Exists | None:
+    """What holds for the answers that one looks at, of :data:`NARROWED`; None for all of them.
+
+    ``closed``: texts of which the reader must not know whether they are those of checks.
+    """
+    if to == "checks":
+        stories = Story.objects.filter(study=enrollment.study, role=Story.Role.CHECK)
+        return Q(assignment__story__in=stories.exclude(text_hash__in=list(closed)))
+    if to == "alone":
+        counted = Vote.objects.counted().exclude(assignment__enrollment=enrollment)
+        others = Answer.objects.filter(
+            vote__in=counted,
+            vote__assignment__story=OuterRef("vote__assignment__story"),
+            question=OuterRef("question"),
+            row=OuterRef("row"),
+        )
+        own = Answer.objects.filter(vote=OuterRef("pk"), vote__assignment__story__role=Story.Role.MAIN)
+        return Exists(own.filter(Exists(others), ~Exists(others.filter(option=OuterRef("option")))))
+    return None
 
 
 def failed_checks(enrollment: Enrollment, *, closed: Collection[str]) -> tuple[list[FailedCheck], int]:

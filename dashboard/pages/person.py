@@ -19,7 +19,15 @@ from annotation.queries import recent_votes
 from annotation.rights import Right, rights_in, signed_in, study_page
 from dashboard.attempts import attempts_of
 from dashboard.figures import kept, shown
-from dashboard.persons import answer_rows, came_by_platform, failed_checks, story_address, suspension_of
+from dashboard.persons import (
+    NARROWED,
+    answer_rows,
+    came_by_platform,
+    failed_checks,
+    narrowed,
+    story_address,
+    suspension_of,
+)
 from dashboard.queries import enrollment_called
 from dashboard.recruiting.earned import earned_by
 from dashboard.recruiting.groups import memberships_of
@@ -39,9 +47,9 @@ def person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
     found, underway = kept.refreshed(study, now=timezone.now())
     document = found.document if found else None
     own = kept.person(study, pseudonym)
-    page = _page_number(request)
-    votes, more = recent_votes(enrollment, page=page)
     closed = closed_texts(signed_in(request))
+    page, only = _page_number(request), request.GET.get("only", "")
+    votes, more = recent_votes(enrollment, page=page, only=narrowed(enrollment, only, closed=closed))
     rights = rights_in(request.user, study)
     may_change = Right.CHANGE in rights
     failed, more_failed = failed_checks(enrollment, closed=closed) if may_change else ([], 0)
@@ -73,6 +81,8 @@ def person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
         "questions": [str(question.title) for question in study.protocol.questions],
         "answers": answer_rows(study, enrollment, votes, _results(votes, closed)),
         "page": page,
+        "only": only if only in NARROWED else "",
+        "narrowed": NARROWED.items(),
         "more": more,
     }
     return render(request, "dashboard/person.html", context)

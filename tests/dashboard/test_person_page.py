@@ -216,3 +216,37 @@ def test_attempts_at_the_test_are_there_with_what_was_missed(client: Client) -> 
     assert "Round 1" in said
     _, reviewer = as_role(study, Role.REVIEWER)
     assert "Not acceptable" not in reviewer.get(page_of(person)).content.decode(), "it tells the key"
+
+
+def test_answers_are_narrowed_to_those_nobody_shares_and_to_checks(study: Study) -> None:
+    _, researcher = as_role(study)
+    first, second, third = builders.qualified(study, 3)
+    met = builders.work_through(first, 20)
+    for person in (second, third):
+        builders.work_through(person, 10)
+    alone = next(story for story in met if story.role == Story.Role.MAIN and story.assignments.count() > 1)
+    actions.change_vote(
+        assignment_id=alone.assignments.get(enrollment=first).pk,
+        enrollment=first,
+        submitted=builders.answers(q3="no"),
+        now=timezone.now(),
+    )
+    checks = [story.story_id for story in met if story.role == Story.Role.CHECK]
+
+    def shown(**asked: str) -> list[str]:
+        page = html.document_fromstring(researcher.get(page_of(first), asked).content.decode())
+        return page.xpath("//*[@aria-labelledby='answers']//tbody/tr/th/a/text()")  # type: ignore[no-any-return]
+
+    assert shown(only="alone") == [alone.story_id]
+    assert shown(only="checks") == checks[::-1]
+    assert len(shown(only="nonsense")) == len(shown()) == 20
+
+    other = builders.make_study("other", opened=False, qualification_required=True)
+    text = builders.story_row(int(checks[0][6:11]), prefix="test")
+    round = builders.make_round(other, [text])
+    blind = User.objects.create_user("blind", password=None)
+    for one in (study, other):
+        actions.set_role(study=one, user=blind, role=Role.REVIEWER, by=None, now=timezone.now())
+    qualification_actions.ask_experts(round=round, experts=[blind], by=None, now=timezone.now())
+    researcher.force_login(blind)
+    assert shown(only="checks") == checks[:0:-1], "which story is a check tells who answers its text blind"
