@@ -56,7 +56,10 @@ def fixed_settings(*, state: str, has_stories: bool) -> dict[str, str]:
     """
     fixed = {}
     if has_stories:
-        fixed["protocol"] = _("The stories that are here were read by this protocol.")
+        fixed["protocol"] = _(
+            "The stories that are here, those of the test too, were read by this protocol and stay. For "
+            "another protocol make another study."
+        )
         fixed["serving_seed"] = _("The stories that are here have their places by this seed.")
     if state != "draft":
         opened = _("The study has been opened, and people know it by this form.")

@@ -107,7 +107,7 @@ def spot_check(
 
     A later decision is a new row; “accepted” takes the vote back as far as its slot is still free. ``seen``
     is the number of the decision that the one who decides has in front of them (0: none); without it no
-    matter. Raises :class:`ReasonMissing` for a vote taken out without a reason, and
+    matter. Raises :class:`ReasonMissing` for a vote taken out without a reason, or one of one letter, and
     :class:`JudgedMeanwhile` when there is a newer decision than the one that was seen.
     """
     assignment = vote.assignment
@@ -117,6 +117,8 @@ def spot_check(
     last = SpotCheck.objects.filter(vote__assignment=assignment).order_by("-pk").first()
     if seen is not None and seen != (last.pk if last else 0):
         raise JudgedMeanwhile(_("Somebody else has judged this answer meanwhile. Look at it again."))
+    if len(reason) == 1:  # a key that was meant to decide, and went into the field
+        raise ReasonMissing(_("“%(typed)s” is no reason. Say in a few words why.") % {"typed": reason})
     check = SpotCheck.objects.create(vote=vote, item=item, decision=decision, reason=reason, by=by, at=now)
     if accepted:
         readmit_vote(assignment=assignment, reason=reason or f"accepted ({check})", by=by, now=now)

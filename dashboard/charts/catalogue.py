@@ -79,7 +79,9 @@ def _by_generator(source: Source) -> Chart | None:
 def _by_severity(source: Source) -> Chart | None:
     rows = source.document["by_severity"]
     name, title = "kept-by-severity", _("Kept, by severity")
-    return stories.retention(name, title, _("Severity"), rows, ranked=False) if rows else None
+    if not rows:
+        return None
+    return stories.retention(name, title, _("Severity"), rows, ranked=False, called=_("severity %s"))
 
 
 def _people(source: Source) -> Chart | None:

@@ -62,12 +62,20 @@ def verdicts(counts: Mapping[str, int]) -> Chart:
 
 
 def retention(
-    name: str, title: str, what: str, rows: Iterable[Mapping[str, Any]], *, ranked: bool, lists: str = ""
+    name: str,
+    title: str,
+    what: str,
+    rows: Iterable[Mapping[str, Any]],
+    *,
+    ranked: bool,
+    lists: str = "",
+    called: str = "%s",
 ) -> Chart:
     """The kept share of the complete stories by one of their properties, ``what``.
 
     ``rows``: of :func:`dashboard.figures.shown.retention_rows`. ``ranked``: the most often kept first;
     else in the order given, which then means something. ``lists``: as in :class:`Chart`.
+    ``called``: how a sentence says one of the names.
     """
     found = [
         with_share(
@@ -90,7 +98,7 @@ def retention(
     return Chart(
         name=name,
         title=title,
-        finding=_extremes(found, kept, complete),
+        finding=_extremes(found, kept, complete, called),
         how=_(
             "Share of the stories with all their votes, with Wilson’s interval (95 %); the dashed line is "
             "the share over all of them."
@@ -199,7 +207,7 @@ def _most(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     return max(rows, key=lambda row: row["share"] or 0)
 
 
-def _extremes(rows: Sequence[Mapping[str, Any]], kept: int, complete: int) -> str:
+def _extremes(rows: Sequence[Mapping[str, Any]], kept: int, complete: int, called: str) -> str:
     """All of them together, and of those with stories enough who is kept most and least often."""
     if not complete:
         return _("No story is complete yet.")
@@ -214,8 +222,8 @@ def _extremes(rows: Sequence[Mapping[str, Any]], kept: int, complete: int) -> st
     most, least = _most(seen), min(seen, key=lambda row: row["share"])
     return _("%(whole)s Most often: %(most)s (%(high)s); least often: %(least)s (%(low)s).") % {
         "whole": whole,
-        "most": most["name"],
+        "most": called % most["name"],
         "high": percent(most["share"]),
-        "least": least["name"],
+        "least": called % least["name"],
         "low": percent(least["share"]),
     }

@@ -27,7 +27,7 @@ from dashboard.preview import preview_of, study_of
 from dashboard.samples import sample_consent
 from dashboard.study_forms import SAMPLE_TEST, CloneForm, ConfigurationForm, NewStudyForm, StudyForm
 from publishing.errors import PublishingError
-from qualification.errors import QualificationError
+from qualification.errors import InvalidKey, QualificationError
 from qualification.experts import is_closed_in
 
 REFUSALS = (AnnotationError, PublishingError, QualificationError)
@@ -155,6 +155,9 @@ def _make(request: HttpRequest, form: StudyForm, slug: str, config: StudyConfigu
     except ImportRefused as error:
         for problem in error.problems:
             form.add_error(None, str(problem))
+    except InvalidKey as error:
+        for text in error.problems:
+            form.add_error(None, text)
     except REFUSALS as error:
         form.add_error(None, str(error))
     else:

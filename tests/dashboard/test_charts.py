@@ -47,6 +47,9 @@ def test_retention_is_ranked_with_intervals_and_says_the_extremes() -> None:
     few = stories.retention("kept", "Kept", "Scenario", [row("a", 0, 19), row("b", 9, 20)], ranked=True)
     assert few.finding == "9 of 39 complete stories are kept (23 %)."
     in_order = stories.retention("kept", "Kept", "Severity", rows, ranked=False)
+    by_severity = stories.retention("kept", "Kept", "Severity", rows, ranked=False, called="severity %s")
+    assert "Most often: severity " in by_severity.finding
+    assert "least often: severity " in by_severity.finding
     assert [found["name"] for found in in_order.rows] == ["low", "none", "high"]
     nothing = stories.retention("kept", "Kept", "Severity", [row("1", 0, 0)], ranked=False)
     assert nothing.finding == "No story is complete yet."

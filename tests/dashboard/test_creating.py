@@ -196,6 +196,23 @@ def test_everything_that_is_wrong_in_a_file(desk: Client, content: bytes, words:
     assert not Study.objects.exists()
 
 
+def test_every_place_where_stories_and_their_key_do_not_fit_is_a_line_of_its_own(
+    desk: Client, maker: User
+) -> None:
+    study = load_sample_study(now=timezone.now())
+    document = configuration_of(study, now=timezone.now())
+    key = document["qualification"]["key"]["stories"]
+    first, second, *_others = sorted(key)
+    del key[first], key[second]["q1"]
+    file = SimpleUploadedFile("study.json", json.dumps(document).encode())
+    response = desk.post(FROM_FILE, {"slug": "again", "file": file})
+    assert response.status_code == 422
+    errors = response.context["form"].non_field_errors()
+    assert sum(first in text for text in errors) >= 1
+    assert sum(second in text for text in errors) == 1
+    assert len(errors) > 1
+
+
 def test_a_clone_has_the_configuration_and_nothing_else(desk: Client, maker: User) -> None:
     study = load_sample_study(now=timezone.now())
     assert desk.get("/studies/sample/clone/").status_code == 404

@@ -83,6 +83,7 @@ def test_an_answer_is_judged_blind_and_then_shown_with_its_author(
     ("form", "said"),
     [
         ({"decision": "reject", "reason": "", "seen": "0"}, "Give the reason"),
+        ({"decision": "reject", "reason": "3", "seen": "0"}, "“3” is no reason"),
         ({"decision": "maybe", "reason": "x", "seen": "0"}, "not complete"),
         ({"decision": "accept", "reason": "x"}, "not complete"),
         ({"decision": "accept", "reason": "x", "seen": "77"}, "judged this answer meanwhile"),
