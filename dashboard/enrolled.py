@@ -117,14 +117,15 @@ def _fitting(study: Study, search: Search) -> QuerySet[Enrollment]:
 def _came_so_far(study: Study, step: str) -> Q | Exists:
     attempts = Attempt.objects.standing().filter(round__study=study, enrollment=OuterRef("pk"))
     handed_in = attempts.filter(state=Attempt.State.SUBMITTED)
-    return {
+    steps: dict[str, Q | Exists] = {
         "came": Exists(Visit.objects.filter(enrollment=OuterRef("pk"))),
         "agreed": Q(consented_at__isnull=False),
         "began_test": Exists(attempts),
         "handed_in_test": Exists(handed_in),
         "passed_test": Exists(handed_in.filter(passed=True)),
         "active": Q(stories_submitted__gt=0),
-    }[step]
+    }
+    return steps[step]
 
 
 def _called(

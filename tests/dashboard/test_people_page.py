@@ -65,12 +65,17 @@ def researcher(client: Client, study: Study) -> Client:
     return client
 
 
+def parsed(text: str) -> Any:
+    """A page, with the types of lxml left aside."""
+    return html.document_fromstring(text)
+
+
 def name_of(person: Enrollment) -> str:
     return rules.pseudonym(person.study.pseudonym_key, person.annotator_id)
 
 
 def names(client: Client, **asked: str) -> list[str]:
-    page = html.document_fromstring(client.get(HERE, asked).content.decode())
+    page = parsed(client.get(HERE, asked).content.decode())
     return [cell.text_content().strip() for cell in page.xpath("//tbody/tr/th")]
 
 
@@ -114,7 +119,7 @@ def test_a_step_of_the_funnel_lists_as_many_as_it_counts(study: Study) -> None:
 
 
 def test_a_line_says_how_somebody_fares(researcher: Client, study: Study) -> None:
-    page = html.document_fromstring(researcher.get(HERE).content.decode())
+    page = parsed(researcher.get(HERE).content.decode())
     said = {
         row.xpath("./th")[0].text_content().strip(): [
             " ".join(cell.text_content().split()) for cell in row.xpath("./td")
@@ -177,7 +182,7 @@ def test_links_are_made_shown_and_given_as_a_file(researcher: Client, study: Stu
     invited = list(Enrollment.objects.exclude(pk__in=before).order_by("pk"))
     links = [personal_link(person) for person in invited]
     assert len(links) == 3
-    shown = html.document_fromstring(page.content.decode()).get_element_by_id("new-links").text_content()
+    shown = parsed(page.content.decode()).get_element_by_id("new-links").text_content()
     assert shown.split() == links
     assert "no-store" in page["Cache-Control"]
     (address,) = [where for where, _ in page.redirect_chain]

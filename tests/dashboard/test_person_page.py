@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.db import connection
 from django.test import Client
@@ -44,9 +46,14 @@ def page_of(person: Enrollment, name: str = "person") -> str:
     return reverse(f"dashboard:{name}", args=[person.study.slug, pseudonym])
 
 
+def parsed(text: str) -> Any:
+    """A page, with the types of lxml left aside."""
+    return html.document_fromstring(text)
+
+
 def rows(client: Client, person: Enrollment, heading: str) -> list[list[str]]:
     """The cells of a table of the person's page, in words; none where it has no such table."""
-    page = html.document_fromstring(client.get(page_of(person)).content.decode())
+    page = parsed(client.get(page_of(person)).content.decode())
     return [
         [" ".join(cell.text_content().split()) for cell in row.xpath("./th|./td")]
         for row in page.xpath(f"//*[@aria-labelledby='{heading}']//tbody/tr")
@@ -97,7 +104,7 @@ def test_who_answers_the_same_text_blind_is_not_told(study: Study) -> None:
     assert [row[0] for row in rows(reader, person, "failed-checks")] == [checks[2].story_id]
 
     actions.set_role(study=study, user=ada, role=Role.REVIEWER, by=None, now=timezone.now())
-    page = html.document_fromstring(reader.get(page_of(person)).content.decode())
+    page = parsed(reader.get(page_of(person)).content.decode())
     flagged = " ".join(page.xpath("//*[contains(@class, 'notice--warn')]")[0].text_content().split())
     assert checks[2].story_id in flagged
     assert checks[0].story_id not in flagged
@@ -209,7 +216,7 @@ def test_attempts_at_the_test_are_there_with_what_was_missed(client: Client) -> 
     (person,) = builders.invite(study)
     builders.take_test(builders.consent(person), builders.answers(q3="no"))
     _, researcher = as_role(study)
-    page = html.document_fromstring(researcher.get(page_of(person)).content.decode())
+    page = parsed(researcher.get(page_of(person)).content.decode())
     said = " ".join(page.text_content().split())
     title = str(study.protocol.question("q3").title)
     assert f"not passed Not acceptable: story 1, “{title}” ; story 2, “{title}”" in said.replace("”;", "” ;")
@@ -234,8 +241,8 @@ def test_answers_are_narrowed_to_those_nobody_shares_and_to_checks(study: Study)
     checks = [story.story_id for story in met if story.role == Story.Role.CHECK]
 
     def shown(**asked: str) -> list[str]:
-        page = html.document_fromstring(researcher.get(page_of(first), asked).content.decode())
-        return page.xpath("//*[@aria-labelledby='answers']//tbody/tr/th/a/text()")  # type: ignore[no-any-return]
+        page = parsed(researcher.get(page_of(first), asked).content.decode())
+        return list(page.xpath("//*[@aria-labelledby='answers']//tbody/tr/th/a/text()"))
 
     assert shown(only="alone") == [alone.story_id]
     assert shown(only="checks") == checks[::-1]
