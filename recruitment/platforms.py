@@ -38,6 +38,8 @@ def marketplace(platform: str, environment: str, *, is_quick: bool = False) -> M
         from recruitment.mturk.marketplace import MechanicalTurk
 
         account = settings.MTURK[environment]
+        if environment == Environment.REHEARSAL:
+            _refuse_live_endpoint(account)
         return MechanicalTurk(
             environment=environment,
             key_id=account["key_id"],
@@ -62,6 +64,19 @@ def marketplace(platform: str, environment: str, *, is_quick: bool = False) -> M
             signs_addresses=settings.PROLIFIC_SIGNED_ADDRESSES[environment],
         )
     raise ValueError(f"{platform} is no platform on which campaigns run.")
+
+
+def _refuse_live_endpoint(rehearsal: dict[str, str]) -> None:
+    """An endpoint of one's own has no sandbox: a rehearsal there with the live key would pay real people."""
+    from recruitment.mturk.environments import is_amazon, site_of
+
+    live = settings.MTURK[Environment.LIVE]
+    is_one_place = site_of(rehearsal["endpoint"]) == site_of(live["endpoint"])
+    if is_one_place and not is_amazon(live["endpoint"]) and rehearsal["key_id"] == live["key_id"]:
+        raise NotConfigured(
+            _("%s is the live one: a rehearsal would spend its money. Use a key or an endpoint of its own.")
+            % "MTURK_REHEARSAL_ACCESS_KEY_ID"
+        )
 
 
 def _refuse_live_account(rehearsal: dict[str, str]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from django import forms
 from django.core.validators import MaxLengthValidator, MinLengthValidator, RegexValidator
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Story, Study
@@ -44,6 +45,36 @@ OF_A_TEST = {
 """What the form says in other words where people take a test."""
 
 
+TITLE = 128
+"""Characters of a title on a platform."""
+
+
+def _title(study: Study, *, is_test: bool) -> str:
+    """The study's title with what the work is, since people see both in one list."""
+    kind = gettext("(test)") if is_test else gettext("(stories)")
+    return f"{study.title[: TITLE - len(kind) - 1].rstrip()} {kind}"
+
+
+def _description(stories: int, *, minutes: int) -> str:
+    """What the work is, for those who do it; not the study's description, which is written for researchers.
+
+    ``stories``: in one piece of work; 0 for the test.
+    """
+    takes = ngettext("It takes about %(n)s minute.", "It takes about %(n)s minutes.", minutes) % {
+        "n": minutes
+    }
+    if not stories:
+        before = gettext("You read short instructions and answer a few questions about some test stories.")
+        after = gettext("The test is paid, whether you pass it or not. Who passes is offered more stories.")
+        return f"{before} {takes} {after}"
+    before = ngettext(
+        "You read %(n)s short story and answer a few questions about it.",
+        "You read %(n)s short stories and answer a few questions about each.",
+        stories,
+    ) % {"n": stories}
+    return f"{before} {takes}"
+
+
 def _seats(study: Study, stories: int) -> int:
     """What it takes until every story has its votes; where there are many, as it was a minute ago."""
 
@@ -58,7 +89,7 @@ class CampaignForm(StudyForm):
     """What is offered to people on a platform."""
 
     title = forms.CharField(
-        label=_("Title"), max_length=128, help_text=_("What people read in the platform’s list of work.")
+        label=_("Title"), max_length=TITLE, help_text=_("What people read in the platform’s list of work.")
     )
     description = forms.CharField(
         label=_("Description"),
@@ -168,8 +199,8 @@ class CampaignForm(StudyForm):
         minutes = Decimal(MINUTES_OF_A_TEST) if is_test else MINUTES_OF_A_STORY * stories
         is_mturk = platform == MTURK
         initial = {
-            "title": study.title[:128],
-            "description": study.description[:2000],
+            "title": _title(study, is_test=is_test),
+            "description": _description(stories, minutes=max(1, int(minutes))),
             "keywords": "reading, stories, judgement, short",
             "stories_per_visit": stories,
             "seats": SEATS_OF_A_TEST if is_test else _seats(study, stories),

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from accounts.models import Environment
 from recruitment.marketplace import NotConfigured, Refused, Unreachable
 from recruitment.mturk import errors
-from recruitment.mturk.environments import ENDPOINTS
+from recruitment.mturk.environments import ENDPOINTS, is_of_the_other
 
 REGION = "us-east-1"  # there never was another
 ADAPTIVE: Final = {"mode": "adaptive", "total_max_attempts": 4}
@@ -53,7 +53,7 @@ class Api:
         own = ENDPOINTS[Environment(environment)]
         if not key_id or not secret:
             raise NotConfigured(_("Mechanical Turk needs an AWS access key; see docs/mechanical-turk.md."))
-        if endpoint.rstrip("/") in set(ENDPOINTS.values()) - {own}:
+        if is_of_the_other(endpoint, environment):
             raise NotConfigured(
                 _("%s is of the other environment: the sandbox is for rehearsals only.") % endpoint
             )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from accounts.models import Environment
 
 ENDPOINTS = {
@@ -15,6 +17,19 @@ MASTERS = {
 """The qualification type of Masters; the one of the other environment does not exist."""
 
 
+def site_of(address: str) -> tuple[str, int]:
+    """Host and port of an endpoint, however it is written; of an empty one an empty host."""
+    parts = urlsplit(address.strip())
+    port = parts.port or (80 if parts.scheme == "http" else 443)
+    return (parts.hostname or "").rstrip("."), port
+
+
 def is_amazon(endpoint: str) -> bool:
     """Whether an endpoint, empty for the usual one, is Amazon's and so answers no more."""
-    return endpoint.rstrip("/") in ("", *ENDPOINTS.values())
+    return site_of(endpoint)[0] in ("", *(site_of(own)[0] for own in ENDPOINTS.values()))
+
+
+def is_of_the_other(endpoint: str, environment: str) -> bool:
+    """Whether an endpoint is Amazon's of the other environment, by its host, whatever the port."""
+    others = (own for name, own in ENDPOINTS.items() if name != environment)
+    return site_of(endpoint)[0] in {site_of(other)[0] for other in others}

@@ -12,6 +12,7 @@ from recruitment.mturk import errors, fees
 from recruitment.mturk.marketplace import MechanicalTurk
 from recruitment.mturk.questions import external_question, receipt_in
 from recruitment.mturk.requirements import requirements_of
+from recruitment.platforms import marketplace
 from tests.doubles.mturk.questions import external_url, form_answers
 from tests.recruitment.mturk.offers import offer
 
@@ -173,11 +174,44 @@ def test_sandbox_and_live_have_their_own_addresses_and_never_the_others() -> Non
     assert not live.abilities.still_exists
     assert "2026" in str(live.abilities.notes[0])
     for name, wrong in (("live", addresses[1]), ("rehearsal", addresses[0])):
-        with pytest.raises(NotConfigured):
-            MechanicalTurk(environment=name, endpoint=wrong, **key)
+        host = wrong.removeprefix("https://").rstrip("/")
+        written = (
+            wrong,
+            f"https://{host.upper()}/",
+            f"https://{host}:443",
+            f"https://{host}.",
+            f"http://{host}",
+        )
+        for endpoint in written:
+            with pytest.raises(NotConfigured, match="other environment"):
+                MechanicalTurk(environment=name, endpoint=endpoint, **key)
+            own = MechanicalTurk(
+                environment={"live": "rehearsal"}.get(name, "live"), endpoint=endpoint, **key
+            )
+            assert not own.abilities.still_exists
     with pytest.raises(NotConfigured):
         MechanicalTurk(environment="live", key_id="", secret="")
     with pytest.raises(Refused, match="https"):
         live.estimate(offer(entry_url="http://lab.example/"))
     with pytest.raises(Refused, match="dollars"):
         live.prepare(offer(currency="GBP"))
+
+
+def test_one_endpoint_with_one_key_is_not_used_for_live_and_rehearsal(settings: Any) -> None:
+    def account(endpoint: str, key_id: str) -> dict[str, str]:
+        return {"key_id": key_id, "secret": "s", "endpoint": endpoint, "notification_topic": ""}
+
+    live = account("https://mturk.lab.example/", "AKIALIVE")
+    for endpoint, key_id, refused in (
+        ("https://MTURK.lab.example:443", "AKIALIVE", True),
+        ("https://mturk.lab.example", "AKIAOWN", False),
+        ("https://mturk.lab.example:8443", "AKIALIVE", False),
+        ("", "AKIALIVE", False),
+    ):
+        settings.MTURK = {"live": live, "rehearsal": account(endpoint, key_id)}
+        if refused:
+            with pytest.raises(NotConfigured, match="MTURK_REHEARSAL_ACCESS_KEY_ID"):
+                marketplace("mturk", "rehearsal")
+        else:
+            marketplace("mturk", "rehearsal")
+        marketplace("mturk", "live")
