@@ -19,6 +19,7 @@ from rest_framework.response import Response
 
 from annotation.errors import AnnotationError, ImportRefused, InvalidStudy, StudyExists, StudyNotReady
 from annotation.protocols import UnknownProtocol
+from dashboard.pages.not_found import is_for_researchers, not_found
 from publishing.errors import NothingToRelease, NumberTaken, PublishingError, ReleaseUnderway, UnknownFilter
 from qualification.errors import QualificationError
 
@@ -176,6 +177,8 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponseBa
     if _is_for_programs(request):
         detail = "There is nothing at this address. Those of the API are in /api/v1/openapi.yaml."
         return _problem(404, "not_found", detail)
+    if is_for_researchers(request):
+        return not_found(request)
     return defaults.page_not_found(request, exception)
 
 
