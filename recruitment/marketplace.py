@@ -84,6 +84,16 @@ class Status(enum.StrEnum):
     UNKNOWN = "unknown"
 
 
+class OnOffer(enum.StrEnum):
+    """Whether people can begin on the platform, whatever we wanted; as ``Campaign.OfferThere``."""
+
+    OPEN = ""
+    PAUSED = "paused"
+    """Nobody new can begin, though places are free: somebody, or the platform, has stopped it."""
+    OVER = "over"
+    """Every place is taken, or it is closed for good."""
+
+
 @dataclass(frozen=True, slots=True)
 class Offer:
     """What people are offered: one campaign, as the platform has to know it.
@@ -263,6 +273,9 @@ class Marketplace(Protocol):
 
     def widen(self, remote_id: str, posting: str, *, seats: int, token: UUID) -> None:
         """Let ``seats`` people in all take a posting. One that has as many already is left as it is."""
+
+    def on_offer(self, remote_id: str, postings: Collection[str]) -> OnOffer:
+        """Whether people can begin there now with any of the postings."""
 
     def work(self, remote_id: str, postings: Collection[str]) -> list[Work]:
         """Everything the platform lists, of all pages, collected before anything is changed."""

@@ -24,6 +24,7 @@ from dashboard.pages.comparing import number_in
 from dashboard.pages.work import is_test, rejection_form, valid
 from dashboard.recruiting import figures
 from dashboard.recruiting.forms import DecisionForm, RemedyForm
+from dashboard.recruiting.large import asked_once_more
 from dashboard.recruiting.narrowing import Narrowing, differences_narrowed, payments_narrowed
 from dashboard.recruiting.tested import TestResult, results_of
 from dashboard.spreadsheets import csv_stream
@@ -105,7 +106,11 @@ def settle(request: HttpRequest, study: Study, number: int) -> HttpResponse:
         pk=number,
         campaign__study=study,
     )
-    way = request.POST.get("way", "")
+    way, amount = request.POST.get("way", ""), request.POST.get("amount", "")
+    is_bonus = way in (Way.BONUS, Way.OTHER_BONUS)
+    question = asked_once_more(request, difference.campaign, amount) if is_bonus else None
+    if question:
+        return question
     try:
         _settle(difference, way, request, by=signed_in(request))
         messages.success(request, _("Dealt with, and written in the log."))

@@ -200,8 +200,9 @@ def _number_to_top_up(found: Campaign) -> int:
 def _offered(found: Campaign) -> tuple[str, ...]:
     """What can be done with the campaign: one whose days on offer are over can be offered anew."""
     moves = OFFERED[Campaign.State(found.state)]
-    is_over = found.state == Campaign.State.LIVE and found.is_over(now=timezone.now())
-    return ("resume", *moves) if is_over else moves
+    is_live = found.state == Campaign.State.LIVE
+    is_over = found.is_over(now=timezone.now()) or found.offer_there == Campaign.OfferThere.PAUSED
+    return ("resume", *moves) if is_live and is_over else moves
 
 
 @require_POST

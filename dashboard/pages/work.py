@@ -21,6 +21,7 @@ from annotation.rules import pseudonym
 from dashboard.pages.comparing import number_in
 from dashboard.recruiting import figures
 from dashboard.recruiting.forms import BonusForm, OneBonusForm, RejectionForm
+from dashboard.recruiting.large import asked_once_more
 from dashboard.recruiting.tested import TestResult, results_of
 from recruitment import actions
 from recruitment.errors import CannotPay, RecruitmentError
@@ -67,8 +68,11 @@ def decide(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     submission = get_object_or_404(
         Submission.objects.select_related("campaign__study"), pk=number, campaign__study=study
     )
+    way, amount = request.POST.get("way", ""), request.POST.get("amount", "")
+    question = asked_once_more(request, submission.campaign, amount) if way == "bonus" else None
+    if question:
+        return question
     try:
-        way = request.POST.get("way", "")
         decide_about(submission, way, request, by=signed_in(request))
         messages.success(
             request, str(HELD) if way == "reject" else _("Written down, and sent to the platform.")

@@ -48,12 +48,15 @@ def pause_campaign(*, campaign: Campaign, by: User | None, now: datetime) -> Cam
 def resume_campaign(*, campaign: Campaign, by: User | None, now: datetime) -> Campaign:
     """Have a worker let people begin again, for as many days as were on offer at first.
 
-    Raises :class:`CannotRecruit` unless it is paused, or the days on offer are over.
+    Raises :class:`CannotRecruit` unless it is paused, here or on the platform, or the days on offer are over.
     """
     campaign = lock_campaign(campaign)
     wanted_from = [State.PAUSED, State.PAUSING]
-    if campaign.is_over(now=now):
+    is_paused_there = campaign.offer_there == Campaign.OfferThere.PAUSED
+    if campaign.is_over(now=now) or is_paused_there:
         wanted_from.append(State.LIVE)
+    if is_paused_there:  # or they would be taken for open, and left as they are
+        campaign.postings.filter(state=Posting.State.MADE).update(state=Posting.State.PAUSED)
     return go_on(campaign=campaign, only_from=wanted_from, by=by, now=now)
 
 
@@ -292,8 +295,9 @@ def _is_done(campaign: Campaign, state: Campaign.State, *, now: datetime) -> Non
 def _set_state(campaign: Campaign, state: Campaign.State, *, by: User | None, now: datetime) -> None:
     """Of a locked campaign. What the platform said about what was wanted before says nothing now."""
     campaign.state, campaign.problem = state, ""
+    campaign.offer_there, campaign.offer_there_since = "", None
     campaign.ended_at = now if state == State.ENDED else campaign.ended_at
-    campaign.save(update_fields=["state", "problem", "ended_at"])
+    campaign.save(update_fields=["state", "problem", "ended_at", "offer_there", "offer_there_since"])
     note = "on the platform" if state == State.LIVE else state.value
     record_change(campaign=campaign, type=Event.Type.CAMPAIGN_CHANGED, by=by, now=now, note=note)
 

@@ -20,8 +20,9 @@ from accounts.models import Annotator, PlatformIdentity
 from annotation import actions as annotation_actions
 from annotation.models import Event
 from recruitment.actions.differences import settle_difference
+from recruitment.actions.moving import record_change
 from recruitment.actions.settling import settle_stranger, settle_visit
-from recruitment.marketplace import Marketplace, MarketplaceError, Status, Work
+from recruitment.marketplace import Marketplace, MarketplaceError, OnOffer, Status, Work
 from recruitment.models import Campaign, Posting, Submission, Visit
 from recruitment.reconciliation import queries
 from recruitment.reconciliation.news import batches, news, not_noted_lately
@@ -62,6 +63,8 @@ def _compare_all(
     end: float,
     now: datetime,
 ) -> None:
+    with failures.of(f"offer of campaign {campaign.pk}"):
+        _ask_whether_open(campaign, marketplace, now=now)
     for posting in queries.postings_to_ask(campaign, now=now):
         with failures.of(f"posting {posting.pk}"):
             _compare(campaign, posting, marketplace, outcome, failures, now=now)
@@ -77,6 +80,23 @@ def _compare_all(
         with failures.of(f"difference {difference.pk}"):
             settle_difference(difference=difference, how=ANSWERED, by=None, now=now)
     _note_synced(campaign, outcome, now=now)
+
+
+def _ask_whether_open(campaign: Campaign, marketplace: Marketplace, *, now: datetime) -> None:
+    """Ask whether people can begin there, where that is wanted."""
+    made = list(campaign.postings.filter(state=Posting.State.MADE).values_list("remote_id", flat=True))
+    if campaign.state == Campaign.State.LIVE and made:
+        note_offer(campaign=campaign, found=marketplace.on_offer(campaign.remote_id, made), now=now)
+
+
+@transaction.atomic
+def note_offer(*, campaign: Campaign, found: OnOffer, now: datetime) -> None:
+    """Say at a campaign that is up whether people can begin there, and since when they cannot."""
+    changed = Campaign.objects.filter(pk=campaign.pk, state=Campaign.State.LIVE).exclude(offer_there=found)
+    since = None if found is OnOffer.OPEN else now
+    if changed.update(offer_there=found, offer_there_since=since):
+        note = f"on the platform: {found.value or 'open'}"
+        record_change(campaign=campaign, type=Event.Type.CAMPAIGN_CHANGED, by=None, now=now, note=note)
 
 
 @contextmanager
@@ -250,6 +270,6 @@ def _is_stale(known: Status, said: Status) -> bool:
     """Whether the platform says something that was true before what it has said already."""
     if said in (Status.ACTIVE, Status.UNKNOWN):
         return known not in (Status.ACTIVE, Status.UNKNOWN)
-    return said == Status.SUBMITTED and known in (Status.APPROVED, Status.REJECTED)
     if said == Status.REJECTED:  # what is paid is never taken back
         return known == Status.APPROVED
+    return said == Status.SUBMITTED and known in (Status.APPROVED, Status.REJECTED)

@@ -45,6 +45,11 @@ class Campaign(models.Model):
         ENDING = "ending", _("is being ended")
         ENDED = "ended", _("ended")
 
+    class OfferThere(models.TextChoices):
+        OPEN = "", _("people can begin")
+        PAUSED = "paused", _("paused there")
+        OVER = "over", _("every place is taken, or it was ended there")
+
     UNDERWAY = (State.CREATING, State.PAUSING, State.ENDING)
     """What is wanted of it is not done on the platform yet: a worker is at it, or a sweep sends one."""
 
@@ -97,6 +102,17 @@ class Campaign(models.Model):
     sync_problem = models.TextField(
         blank=True, db_default="", help_text=_("Why the last comparison with the platform failed, if it did.")
     )
+    offer_there = models.CharField(
+        max_length=10,
+        choices=OfferThere,
+        blank=True,
+        default=OfferThere.OPEN,
+        db_default="",
+        help_text=_("Whether people can begin on the platform, as it said when it was last asked."),
+    )
+    offer_there_since = models.DateTimeField(
+        null=True, blank=True, help_text=_("When it was first noticed that nobody new can begin there.")
+    )
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )
@@ -123,6 +139,11 @@ class Campaign(models.Model):
             models.CheckConstraint(
                 condition=Q(seats__gte=1, seats_per_posting__gte=1, reward__gt=0),
                 name="campaign_asks_and_pays",
+            ),
+            models.CheckConstraint(
+                condition=Q(offer_there="", offer_there_since=None)
+                | ~Q(offer_there="") & Q(offer_there_since__isnull=False),
+                name="campaign_is_stopped_there_since_a_time",
             ),
             models.CheckConstraint(
                 condition=Q(minutes_expected__gte=1, minutes_allowed__gte=models.F("minutes_expected")),

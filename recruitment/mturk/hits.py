@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from recruitment.marketplace import MarketplaceError, Offer, PostingRequest, Refused, Unreachable
+from recruitment.marketplace import MarketplaceError, Offer, OnOffer, PostingRequest, Refused, Unreachable
 from recruitment.mturk import errors
 from recruitment.mturk.client import Api
 from recruitment.mturk.questions import external_question
@@ -101,6 +101,15 @@ class Hits:
             if error.code != errors.NO_HIT:
                 raise
             return {}
+
+    def on_offer(self, hits: Collection[str]) -> OnOffer:
+        """Whether anybody can begin with any of them, from one list of all HITs."""
+        wanted, now = set(hits), self._now()
+        rows = [row for row in self._api.everything("ListHITs", "HITs") if row["HITId"] in wanted]
+        free = [row for row in rows if row["NumberOfAssignmentsAvailable"] > 0]
+        if any(row["Expiration"] > now for row in free):
+            return OnOffer.OPEN
+        return OnOffer.PAUSED if free else OnOffer.OVER
 
     def expire(self, hits: Iterable[str]) -> None:
         """Let nobody new begin; who works may hand in until their time is over."""

@@ -21,6 +21,7 @@ from recruitment.marketplace import (
     Estimate,
     Group,
     Offer,
+    OnOffer,
     PostingRequest,
     Refused,
     Work,
@@ -117,6 +118,9 @@ class MechanicalTurk:
 
     def widen(self, remote_id: str, posting: str, *, seats: int, token: UUID) -> None:
         self._hits.widen(posting, seats=seats, token=token)
+
+    def on_offer(self, remote_id: str, postings: Collection[str]) -> OnOffer:
+        return self._hits.on_offer(postings)
 
     def work(self, remote_id: str, postings: Collection[str]) -> list[Work]:
         return self._review.handed_in(postings)

@@ -24,6 +24,7 @@ from recruitment.marketplace import (
     NotConfigured,
     NotEnoughMoney,
     Offer,
+    OnOffer,
     PostingRequest,
     Refused,
     Unreachable,
@@ -231,6 +232,12 @@ class Prolific:
                 int(self._study(remote_id)["total_available_places"]) >= seats for _read in range(READS)
             ):
                 raise
+
+    def on_offer(self, remote_id: str, postings: Collection[str]) -> OnOffer:
+        status = self._study(remote_id)["status"]
+        if status in statuses.RECRUITING:
+            return OnOffer.OPEN
+        return OnOffer.OVER if status in statuses.OVER else OnOffer.PAUSED
 
     # -- people's work
 

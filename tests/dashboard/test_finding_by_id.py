@@ -97,7 +97,9 @@ def test_whom_to_write_to_about_a_difference_is_shown_on_request(study: Study, b
     difference = stranger_on_a_platform(study)
     listed = boss.get(address("differences")).content.decode()
     assert "a-session" not in listed
-    assert "/people/" not in listed, "a stranger has no page here"
+    name = pseudonym(study.pseudonym_key, difference.submission.annotator_id) if difference.submission else ""
+    assert name in listed
+    assert address("person", name) not in listed, "a stranger has no page here"
     shown = boss.post(address("ids_of_difference", difference.pk))
     for said in ("5f3a9c0de1", "a-session"):
         assert said in words(shown.content)

@@ -263,10 +263,17 @@ def test_work_is_approved_rejected_and_given_a_bonus(
     assert Payment.objects.count() == 3
     assert "decided already" in post("decide_work", works[1].pk, way="reject", reason="Again.")
     other = bonus | {"token": str(uuid4())}
+    large = other | {"amount": "500"}
+    asked = " ".join(re.sub(r"<[^>]+>", " ", post("decide_work", works[0].pk, **large)).split())
+    for said in ("Nothing has been paid yet", "In all 600.00 USD", "The account holds", "Yes, pay 500 USD"):
+        assert said in asked
+    assert Payment.objects.count() == 3
     assert "not been approved" in post("decide_work", works[2].pk, **other)
     for wrong in ({"way": "burn"}, {"way": "bonus", "amount": "lots", "reason": "x"}, {"way": "reject"}):
         post("decide_work", works[2].pk, **wrong)
     assert Payment.objects.count() == 3
+    assert "Written down" in post("decide_work", works[0].pk, **large | {"amount": "0.76", "sure": "yes"})
+    Payment.objects.get(amount=Decimal("0.76"))
     for _press in range(2):
         assert "4 pieces of work are being approved" in post("move_campaign", 1, "approve")
     assert "Waiting for a worker to take it" in post("move_campaign", 1, "approve")
@@ -352,14 +359,14 @@ def test_nobody_is_told_that_all_agrees_before_it_was_compared_or_while_that_fai
     desk = Desk(double, study)
     shown = words(boss, "differences")
     assert "not compared yet" in shown
-    assert "agree" not in shown
+    assert "site agree" not in shown
     desk.sweep()
     assert "The platform and this site agree, as of the last comparison" in words(boss, "differences")
     actions.note_sync_problem(campaign=desk.campaign, problem="It does not accept the credentials.")
     shown = words(boss, "differences")
     assert "does not accept the credentials" in shown
     assert "What people did since then is not compared yet" in shown
-    assert "agree" not in shown
+    assert "site agree" not in shown
 
 
 def test_payments_are_a_table_without_names_that_runs_no_formula(study: Study, boss: Client) -> None:

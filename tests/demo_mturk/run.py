@@ -140,7 +140,7 @@ def _announce(
 def _work(
     chosen: argparse.Namespace, double: MTurkDouble, origin: str, study: Study, *, say: Callable[[str], None]
 ) -> None:
-    """The test, then the stories, until nobody is shown a HIT any more."""
+    """The test, then the stories, until a round of everybody hands nothing in any more."""
     table = json.loads((settings.BASE_DIR / "sample_study" / "truth.json").read_text(encoding="utf-8"))
     truth = crowd.truth_of(study, table=table, valid=0.6, seed=chosen.seed)
     workers = Workers(double, origin, truth, count=chosen.workers, seed=chosen.seed)
@@ -159,8 +159,11 @@ def _work(
 
 
 def _rounds(workers: Workers, left: Collection[str] = ()) -> int:
-    """One round of everybody; how many HITs were taken, of which none is among those to be left."""
-    return sum(1 for _worker in workers.round(left))
+    """One round of everybody; how many HITs were handed in, of which none is among those to be left."""
+    before = workers.tally.handed_in
+    for _worker in workers.round(left):
+        pass
+    return workers.tally.handed_in - before
 
 
 def _settle(double: MTurkDouble, study: Study) -> None:

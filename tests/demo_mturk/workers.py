@@ -40,6 +40,8 @@ class Workers:
             for number in range(count)
         }
         self.tally = Tally()
+        self._given_back: set[tuple[str, str]] = set()
+        """Workers and HITs that they do not take again: whoever declined is shown the same HIT for ever."""
 
     def round(self, left: Collection[str] = ()) -> Iterator[str]:
         """Everybody in turn takes a few of the HITs they are shown; yields who did, after each.
@@ -47,7 +49,8 @@ class Workers:
         ``left``: HITs that none of them takes.
         """
         for worker, person in self._people.items():
-            shown = [hit for hit in self._double.crowd.available(worker) if hit not in left]
+            done_with = {*left, *(hit for who, hit in self._given_back if who == worker)}
+            shown = [hit for hit in self._double.crowd.available(worker) if hit not in done_with]
             for hit in shown[:HITS_IN_A_ROW]:
                 self._do(hit, worker, person)
                 yield worker
@@ -66,6 +69,7 @@ class Workers:
             page = self._next(page, browser, person)
         if self._double.crowd.state(assignment, worker) == "Accepted":
             self._double.crowd.give_back(assignment, worker)
+            self._given_back.add((worker, hit))
             self.tally.given_back += 1
         else:
             self.tally.handed_in += 1

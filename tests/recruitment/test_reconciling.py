@@ -89,11 +89,11 @@ def test_votes_count_once_the_platform_has_confirmed_the_visit(desk: Desk) -> No
     assert (session.state, session.identity_claimed) == (WorkSession.State.CONFIRMED, False)
     assert desk.charges() == [("0.25", "0.05")]
     assert not Difference.objects.exists()
-    calls = sum(desk.double.calls.values())
+    calls = desk.double.calls.copy()
     campaign = Campaign.objects.select_related("study").get()
     outcome = actions.reconcile(campaign=campaign, marketplace=desk.marketplace, now=timezone.now())
-    assert (outcome.looked_at, sum(desk.double.calls.values()) - calls) == (0, 0), (
-        "what is settled costs no call"
+    assert (outcome.looked_at, set(desk.double.calls - calls)) == (0, {"ListHITs"}), (
+        "what is settled costs no call, but for whether people can begin"
     )
 
 
@@ -342,3 +342,22 @@ def test_votes_that_count_at_once_are_taken_back_for_who_never_hands_in() -> Non
         for minutes in (0, 5):
             desk.sweep(now=late + timedelta(minutes=minutes))
         assert votes(visit) == [State.DOUBTED]
+
+
+def test_hits_that_somebody_expired_there_and_hits_that_are_taken_are_said_to_be(desk: Desk) -> None:
+    def there() -> str:
+        desk.sweep()
+        return Campaign.objects.get().offer_there
+
+    assert there() == ""
+    hits = [hit.hit_id for hit in desk.double.world.hits.values()]
+    desk.marketplace.pause(desk.campaign.remote_id, hits)
+    assert there() == "paused"
+    since = Campaign.objects.get().offer_there_since
+    assert there() == "paused"
+    assert Campaign.objects.get().offer_there_since == since
+    desk.marketplace.resume(desk.campaign.remote_id, hits, until=desk.double.world.now() + timedelta(days=1))
+    assert there() == ""
+    for _seat in range(desk.campaign.seats):
+        desk.come()
+    assert there() == "over"

@@ -255,3 +255,32 @@ def test_a_signature_is_enough_and_where_there_are_signatures_nothing_else_is(
     assert visit.session is not None
     assert (visit.hit_assignment, visit.session.identity_claimed) == (theirs.submission, False)
     assert lab.double.seen[-1] == f"GET /api/v1/submissions/{theirs.submission}/"
+
+
+def test_a_study_that_is_paused_or_stopped_there_is_said_to_be(lab: Campaigns) -> None:
+    tests = lab.put_up("test")
+    lab.double.faults.rate = 0.0  # a list that is old is mended by the next sweep
+    lab.sweep(tests)
+    assert reload(tests).offer_there == ""
+    for action, said in (("PAUSE", "paused"), ("START", ""), ("STOP", "over")):
+        path = f"/studies/{tests.remote_id}/transition/"
+        lab.prolific.client.post(path, {"action": action}, repeatable=True)
+        lab.double.settle()
+        lab.sweep(tests)
+        found = reload(tests)
+        assert (found.offer_there, found.offer_there_since is None, found.state) == (said, not said, "live")
+
+
+def test_what_was_paused_there_is_resumed_from_here(lab: Campaigns) -> None:
+    tests = lab.put_up("test")
+    lab.double.faults.rate = 0.0
+    lab.prolific.client.post(f"/studies/{tests.remote_id}/transition/", {"action": "PAUSE"}, repeatable=True)
+    lab.double.settle()
+    lab.sweep(tests)
+    now = lab.platform.clock.now()
+    asked = actions.resume_campaign(campaign=reload(tests), by=None, now=now)
+    assert asked.offer_there == "", "what it said before says nothing any more"
+    actions.carry_out(campaign=asked, marketplace=lab.prolific, now=now)
+    lab.double.settle()
+    lab.sweep(tests)
+    assert (reload(tests).offer_there, lab.platform.studies[tests.remote_id].status) == ("", "ACTIVE")
