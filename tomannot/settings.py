@@ -263,6 +263,7 @@ LANGUAGES = [("en", "English"), ("de", "Deutsch")]
 LOCALE_PATHS = [BASE_DIR / "locale"]
 USE_TZ = True
 TIME_ZONE = "UTC"
+FORMAT_MODULE_PATH = "tomannot.formats"
 
 STATIC_URL = f"{_public.path}/static/"  # whole: it is read before a request brings the script prefix
 STATICFILES_DIRS = [BASE_DIR / "static"]
