@@ -180,6 +180,7 @@ urlpatterns = [
     path("studies/<slug:slug>/joining/", joining.joining, name="joining"),
     path("studies/<slug:slug>/joining/link/", joining.join_link, name="join_link"),
     path("studies/<slug:slug>/joining/close/", joining.close_join_link, name="close_join_link"),
+    path("studies/<slug:slug>/owed/paid/", joining.note_paid, name="note_paid"),
     path("studies/<slug:slug>/owed.csv", joining.owed_file, name="owed_file"),
     path("studies/<slug:slug>/statement/", statement.statement, name="statement"),
     path("studies/<slug:slug>/accuracy/", baseline.accuracy, name="accuracy"),

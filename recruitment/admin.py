@@ -18,6 +18,7 @@ from recruitment.models import (
     Difference,
     Grant,
     JoinLink,
+    LinkPayment,
     Payment,
     PaymentOrder,
     Posting,
@@ -91,6 +92,12 @@ class SubmissionAdmin(ReadOnlyAdmin):
 class PaymentAdmin(ReadOnlyAdmin):
     list_display = ("id", "submission", "kind", "amount", "currency", "state", "tries", "requested_at")
     list_filter = ("kind", "state", "submission__campaign")
+
+
+@admin.register(LinkPayment)
+class LinkPaymentAdmin(ReadOnlyAdmin):
+    list_display = ("id", "enrollment", "amount", "currency", "reason", "noted_by", "noted_at")
+    list_filter = ("enrollment__study",)
 
 
 @admin.register(PaymentOrder)

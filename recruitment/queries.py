@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 
-from django.db.models import F, QuerySet
+from django.db.models import F, QuerySet, Sum
 
 from accounts.models import PlatformIdentity
 from annotation.models import Enrollment, Event, Study, WorkSession
 from recruitment.arriving.arrival import Arrival
 from recruitment.codes import Outcome, completion_code, find_code, outcome_of
 from recruitment.joining import participant_of, person_of, way_back, way_of_screened_out
-from recruitment.models import Campaign, JoinLink, Visit
+from recruitment.models import Campaign, JoinLink, LinkPayment, Visit
 
 EMAIL = PlatformIdentity.Platform.EMAIL
 LINK = PlatformIdentity.Platform.LINK
@@ -45,6 +47,14 @@ class CheckedCode:
     outcome: Outcome
     still_true: bool
     is_theirs: bool | None
+
+
+def paid_outside(study: Study, only: Iterable[int] | None = None) -> dict[int, Decimal]:
+    """What people who came by no campaign were paid, by their enrollments; in the study's currency."""
+    paid = LinkPayment.objects.filter(enrollment__study=study, currency=study.currency)
+    if only is not None:
+        paid = paid.filter(enrollment__in=only)
+    return dict(paid.order_by().values_list("enrollment").annotate(sum=Sum("amount")))
 
 
 def address_of(enrollment: Enrollment) -> PlatformIdentity | None:

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+from uuid import UUID, uuid4
+
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.models import Study
 from annotation.rights import Right, rights_in, signed_in, study_page
+from annotation.rules import pseudonym
 from dashboard.recruiting.join_form import JoinLinkForm, addresses
 from dashboard.recruiting.owed import CameBy, columns_of, owed_rows, owed_to
+from dashboard.recruiting.paid import paid_in_form, paid_in_table
 from dashboard.spreadsheets import csv_stream
 from recruitment import actions
+from recruitment.errors import CannotPay, RecruitmentError
 from recruitment.join_platforms import PLATFORMS
 from recruitment.joining import InvalidJoinLink, own_source
 from recruitment.links import join_address_of
-from recruitment.models import JoinLink
+from recruitment.models import JoinLink, LinkPayment
 from recruitment.queries import came_by, check_code
+
+NEWEST = 10
+"""Entries about what was paid that are shown; all of them are in the log."""
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -39,6 +49,43 @@ def owed_file(request: HttpRequest, study: Study) -> HttpResponseBase:
     return csv_stream(request, name, columns_of(study), owed_rows(study, way))
 
 
+@require_POST
+@study_page(post=Right.CHANGE)
+def note_paid(request: HttpRequest, study: Study) -> HttpResponse:
+    """Note what people were paid outside: one of them, or all in a table that comes back."""
+    table = request.FILES.get("table")
+    try:
+        paid = (
+            paid_in_table(study, table)
+            if table
+            else paid_in_form(study, request.POST.get("who", ""), request.POST.get("paid", ""))
+        )
+        number = actions.note_link_payments(
+            study=study,
+            amounts=paid.amounts,
+            seen=paid.seen,
+            reason=request.POST.get("reason", ""),
+            token=_token(request),
+            by=signed_in(request),
+            now=timezone.now(),
+        )
+        said = ngettext(
+            "Noted what %(number)s person was paid.", "Noted what %(number)s people were paid.", number
+        )
+        messages.success(request, said % {"number": number} if number else _("This was noted before."))
+    except RecruitmentError as error:
+        messages.error(request, str(error))
+    return redirect(f"{reverse('dashboard:joining', args=[study.slug])}#paid")
+
+
+def _token(request: HttpRequest) -> UUID:
+    """That of the form, which notes once, however often it is pressed."""
+    try:
+        return UUID(request.POST.get("token", ""))
+    except ValueError as error:
+        raise CannotPay(_("Load the page again: this form cannot be told from others.")) from error
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_page(post=Right.CHANGE)
 def joining(request: HttpRequest, study: Study) -> HttpResponse:
@@ -54,6 +101,8 @@ def joining(request: HttpRequest, study: Study) -> HttpResponse:
         "people": came_by(link).count() if link else 0,
         "is_over": link is not None and link.closes_at is not None and link.closes_at <= timezone.now(),
         "ways": CameBy.choices,
+        "token": uuid4(),
+        "noted": _noted(study),
         "may_change": Right.CHANGE in rights_in(request.user, study),
         "asked": request.method == "POST",
         "code": code,
@@ -61,6 +110,15 @@ def joining(request: HttpRequest, study: Study) -> HttpResponse:
         "found": check_code(study, code, participant=participant) if code else None,
     }
     return render(request, "dashboard/joining.html", context)
+
+
+def _noted(study: Study) -> list[tuple[str, LinkPayment]]:
+    """The newest entries about what was paid outside, each with the person's pseudonym."""
+    newest = LinkPayment.objects.filter(enrollment__study=study).select_related("enrollment", "noted_by")
+    return [
+        (pseudonym(study.pseudonym_key, entry.enrollment.annotator_id), entry)
+        for entry in newest.order_by("-pk")[:NEWEST]
+    ]
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -7,10 +7,12 @@ a platform has to leave the one table that holds them.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from django.db.models import CharField, Exists, OuterRef, Q, QuerySet, Subquery, TextChoices
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import PlatformIdentity
@@ -19,13 +21,15 @@ from annotation.queries import paces_of
 from annotation.rules import Pace, estimated_pay, pseudonym
 from qualification.models import Attempt
 from qualification.pay import Earnings, TimeAtTest, times_at_tests
-from recruitment.codes import completion_code, outcome_of
+from recruitment.codes import Outcome, completion_code, outcome_of
 from recruitment.joining import person_of, source_of
 from recruitment.models import JoinLink, Visit
+from recruitment.queries import paid_outside
 
 NOTHING = Decimal("0.00")
 _WORK = (
     "completion_code",
+    "every_code",
     "annotator",
     "came_by",
     "source",
@@ -36,7 +40,7 @@ _WORK = (
     "median_seconds",
     "stories_cut",
 )
-_PAY = ("owed_for_stories", "owed_for_test", "owed", "currency")
+_PAY = ("owed_for_stories", "owed_for_test", "owed", "paid_so_far", "still_owed", "currency", "as_of", "paid")
 
 
 class CameBy(TextChoices):
@@ -59,9 +63,9 @@ def owed_rows(study: Study, way: CameBy | None = None) -> Iterator[dict[str, Any
     story no more counts than ``annotation.rules.paid_seconds``; ``stories_cut`` of those that make the pace
     were open for longer.
     """
-    paces, tests = paces_of(study), times_at_tests(study)
-    for person in _who_worked(study, way):
-        yield _row(study, person, paces.get(person.pk), tests.get(person.pk))
+    table = _Table.of(study)
+    for person in who_worked(study, way):
+        yield table.row(person)
 
 
 def owed_to(study: Study, participants: Iterable[str]) -> Iterator[dict[str, Any]]:
@@ -72,24 +76,46 @@ def owed_to(study: Study, participants: Iterable[str]) -> Iterator[dict[str, Any
     """
     link = JoinLink.objects.filter(study=study).first()
     asked = {person_of(link.source, one): one for one in participants} if link else {}
-    paces, tests = paces_of(study), times_at_tests(study)
-    found = {
-        person.identity: _row(study, person, paces.get(person.pk), tests.get(person.pk))
-        for person in _who_worked(study, CameBy.JOIN_LINK, asked)
-    }
+    table = _Table.of(study)
+    found = {person.identity: table.row(person) for person in who_worked(study, CameBy.JOIN_LINK, asked)}
     nothing = dict.fromkeys(columns_of(study), "") | {"outcome": "no work"}
     for identity, participant in asked.items():
         yield {"participant": participant} | found.get(identity, nothing)
 
 
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """What is known of everybody, by their enrollments, as of one moment."""
+
+    study: Study
+    paces: dict[int, Pace | None]
+    tests: dict[int, TimeAtTest]
+    paid: dict[int, Decimal]
+    as_of: str
+
+    @classmethod
+    def of(cls, study: Study) -> _Table:
+        as_of = timezone.now().isoformat(timespec="seconds")
+        return cls(study, paces_of(study), times_at_tests(study), paid_outside(study), as_of)
+
+    def row(self, person: Any) -> dict[str, Any]:
+        paid = self.paid.get(person.pk, NOTHING)
+        found = _row(self.study, person, self.paces.get(person.pk), self.tests.get(person.pk))
+        money = {"paid_so_far": str(paid), "still_owed": str(Decimal(found["owed"]) - paid)}
+        return found | money | {"as_of": self.as_of, "paid": ""}
+
+
 def _row(study: Study, person: Any, pace: Pace | None, test: TimeAtTest | None) -> dict[str, Any]:
     outcome = outcome_of(person.stories_submitted)
+    # Who has answered stories can have handed in the code of who had not yet.
+    shown = [outcome] if outcome == Outcome.SCREENED_OUT else [outcome, Outcome.SCREENED_OUT]
     owed = Earnings(
         estimated_pay(person.stories_submitted, pace.seconds if pace else None, study.pay_rate) or NOTHING,
         test.pay if test and test.pay else NOTHING,
     )
     return {
         "completion_code": completion_code(study.pseudonym_key, person.pk, outcome),
+        "every_code": " ".join(completion_code(study.pseudonym_key, person.pk, one) for one in shown),
         "annotator": pseudonym(study.pseudonym_key, person.annotator_id),
         "came_by": (CameBy.JOIN_LINK if person.identity else CameBy.PERSONAL_LINK).value,
         "source": source_of(person.identity or ""),
@@ -106,8 +132,8 @@ def _row(study: Study, person: Any, pace: Pace | None, test: TimeAtTest | None) 
     }
 
 
-def _who_worked(
-    study: Study, way: CameBy | None, only: Collection[str] | None = None
+def who_worked(
+    study: Study, way: CameBy | None = None, only: Collection[str] | None = None
 ) -> QuerySet[Enrollment, Any]:
     """The people of the table, with the platform's ``identity`` by which a join link knows them, if any.
 

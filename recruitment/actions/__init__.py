@@ -41,6 +41,7 @@ from recruitment.actions.moving import (
     resume_campaign,
 )
 from recruitment.actions.ordering import open_orders, order_approvals, order_top_ups, write_payments
+from recruitment.actions.outside import note_link_payments
 from recruitment.actions.overturning import overturn_for_difference, overturn_rejection
 from recruitment.actions.payments import (
     approve,
@@ -91,6 +92,7 @@ __all__ = [
     "mail_confirmation",
     "mail_invitation",
     "mail_links",
+    "note_link_payments",
     "note_not_mailed",
     "note_paid_outside",
     "note_problem",

@@ -7,6 +7,7 @@ actions; rows are locked after the person's enrollment, campaign before posting 
 from recruitment.models.campaigns import Campaign, Posting
 from recruitment.models.joining import JoinLink, Visit
 from recruitment.models.orders import PaymentOrder
+from recruitment.models.outside import LinkPayment
 from recruitment.models.payments import Difference, Grant, Payment, Submission, WebhookEvent
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "Difference",
     "Grant",
     "JoinLink",
+    "LinkPayment",
     "Payment",
     "PaymentOrder",
     "Posting",

@@ -8,18 +8,22 @@ import re
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
+from uuid import uuid4
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import Error, transaction
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from accounts.actions import ensure_researcher
 from annotation import actions
-from annotation.models import Enrollment, Study
+from annotation.models import Enrollment, Event, Study
 from qualification import actions as qualification_actions
 from qualification.models import RoundStory
 from recruitment import actions as recruitment_actions
+from recruitment.models import LinkPayment
 from recruitment.queries import completion_of
 from tests import builders
 from tests.annotation.pages import at
@@ -113,7 +117,7 @@ def test_each_code_is_owed_to_the_cent_what_its_owner_reads(study: Study, boss: 
     assert not any("participant" in row or "4711" in str(row) for row in rows)
 
     def only(way: str) -> list[dict[str, str]]:
-        return rows_of(boss.get(url, {"came_by": way}))
+        return [row | {"as_of": rows[0]["as_of"]} for row in rows_of(boss.get(url, {"came_by": way}))]
 
     assert (only("join_link"), only("personal_link")) == (rows[:2], rows[2:])
     asked = rows_of(boss.post(url, {"participants": "another\nidle\nnobody\nanother participant-4711"}))
@@ -133,6 +137,70 @@ def test_a_story_left_open_is_paid_for_as_long_as_one_of_the_test(study: Study, 
     )
     assert row["owed"] == own_sum(person)
     assert "counts as 15 minutes" in at(person, "you/").document.text_content()
+
+
+def test_who_has_been_paid_is_remembered_once_however_often_it_is_said(study: Study, boss: Client) -> None:
+    url, page, note = (
+        reverse(f"dashboard:{name}", args=[study.slug]) for name in ("owed_file", "joining", "note_paid")
+    )
+    early = take_test(came(study, "early"), takes=timedelta(minutes=3))
+    code_of_test = completion_of(early)
+    answer(early, [60.0] * 10)
+    late = take_test(came(study, "late"), takes=timedelta(minutes=3))
+    monday = rows_of(boss.get(url))
+    assert code_of_test
+    assert code_of_test.code in monday[0]["every_code"].split()
+    assert monday[0]["every_code"].startswith(monday[0]["completion_code"])
+    assert [(row["paid_so_far"], row["still_owed"]) for row in monday] == [
+        ("0.00", row["owed"]) for row in monday
+    ]
+    assert datetime.fromisoformat(monday[0]["as_of"])
+
+    def upload(rows: list[dict[str, str]], **changes: str) -> str:
+        written = io.StringIO()
+        writer = csv.DictWriter(written, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+        file = SimpleUploadedFile("owed.csv", written.getvalue().encode())
+        sent = {"table": file, "reason": "By bank.", "token": str(uuid4())} | changes
+        return boss.post(note, sent, follow=True).content.decode()
+
+    paid = [monday[0] | {"paid": monday[0]["still_owed"]}, monday[1]]
+    token = str(uuid4())
+    assert "Noted what 1 person was paid" in upload(paid, token=token)
+    assert "noted before" in upload(paid, token=token), "a second press"
+    assert "has been noted as paid since" in upload(paid), "the same table again"
+    answer(early, [60.0] * 2)
+    friday = rows_of(boss.get(url))
+    assert (friday[0]["paid_so_far"], friday[0]["still_owed"]) == (monday[0]["owed"], "0.47")
+    assert friday[1]["still_owed"] == friday[1]["owed"]
+    wrong = [
+        friday[0] | {"paid": "all"},
+        friday[1] | {"annotator": "nobody", "completion_code": "", "paid": "1"},
+    ]
+    said = upload(wrong)
+    assert "Line 2: “all” is no amount. Line 3: nobody in the table" in said
+    assert "Nothing is filled in" in upload(friday)
+    assert "Say how people were paid" in upload([friday[0] | {"paid": "0.47"}], reason=" ")
+    assert LinkPayment.objects.count() == 1
+
+    def one(who: str, amount: str) -> str:
+        sent = {"who": who, "paid": amount, "reason": "Cash.", "token": str(uuid4())}
+        return boss.post(note, sent, follow=True).content.decode()
+
+    assert "Noted what 1 person" in one(code_of_test.code, "0,47"), "by the code that they handed in first"
+    assert "Noted what 1 person" in one(friday[1]["annotator"], "5")
+    assert "Noted what 1 person" in one(friday[1]["annotator"], "-5"), "it was a mistake"
+    assert "No more can be taken back" in one(friday[1]["annotator"], "-0.01")
+    assert [row["still_owed"] for row in rows_of(boss.get(url))] == ["0.00", friday[1]["owed"]]
+    entries = LinkPayment.objects.order_by("pk")
+    assert [(entry.enrollment, str(entry.noted_by)) for entry in entries] == [
+        (person, "researcher") for person in (early, early, late, late)
+    ]
+    assert Event.objects.filter(type=Event.Type.PAYMENT_SENT, subject__startswith="link payment").count() == 4
+    assert "Cash." in boss.get(page).content.decode()
+    with pytest.raises(Error), transaction.atomic():
+        entries.update(amount=1)
 
 
 def test_a_study_without_pay_says_so_and_has_no_columns_for_it(boss: Client) -> None:

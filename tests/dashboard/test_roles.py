@@ -124,6 +124,7 @@ PAGES: dict[str, tuple[Right | None, Right | None, tuple[str, ...]]] = {
     "joining": (Right.LOOK, Right.CHANGE, ()),
     "join_link": (Right.CHANGE, Right.CHANGE, ()),
     "close_join_link": (None, Right.CHANGE, ()),
+    "note_paid": (None, Right.CHANGE, ()),
     "owed_file": (Right.CHANGE, Right.CHANGE, ()),
 }
 """Per address: the right that reading it needs and that posting to it needs (None: it has no such method),
