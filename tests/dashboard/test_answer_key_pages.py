@@ -304,3 +304,6 @@ def test_the_round_says_what_people_chose_to_who_may_know_its_key(study: Study, 
     reviewer = member(study, "rita", Membership.Role.REVIEWER)
     assert "What people chose" not in text(reviewer, f"{HERE}1/"), "she may be asked as an expert"
     assert f'href="{HERE}1/#story-1"' in text(rosa, HERE)
+    shown = text(rosa, f"{HERE}1/")
+    assert "See the key" in shown
+    assert "See the answers side by side" not in shown, "nobody was asked"
