@@ -41,7 +41,15 @@ ONLY_SENT = (
     "ids_of_difference", "ids_of_work",
 )  # fmt: skip
 """Addresses of the dashboard to which forms are sent: no pages."""
-STREAMS = ("import_problems", "payments_file", "log_file", "owed_file", "compare_file", "votes_file")
+STREAMS = (
+    "import_problems",
+    "payments_file",
+    "log_file",
+    "owed_file",
+    "compare_file",
+    "votes_file",
+    "stories_file",
+)
 """Whole tables as files, which begin at once and end when they end."""
 OTHER_STUDIES = ("invited", "invited_links", "accuracy", "accuracy_file")
 """For a study of another form, for somebody who is no member yet, and what an hour later shows nothing."""
@@ -117,7 +125,6 @@ def _stories(study: Study, root: str) -> dict[str, str]:
     voted = Assignment.objects.filter(story__study=study, state="submitted", slot=2).latest("pk").story
     return {
         "stories": f"{root}stories/",
-        "stories as CSV": f"{root}stories.csv",
         "stories, half way": f"{root}stories/?after={middle.story_id}",
         "stories of no scenario": f"{root}stories/?scenario=none",
         "stories with findings": f"{root}stories/?lint=any",
