@@ -13,7 +13,7 @@ from django.db.models import Q, QuerySet
 
 from accounts.models import User
 from annotation import actions as annotation_actions
-from annotation.models import Enrollment, WorkSession
+from annotation.models import Enrollment, Event, WorkSession
 from recruitment.actions.differences import close_difference
 from recruitment.actions.grants import take_back
 from recruitment.models import Campaign, Difference, Grant, Submission, Visit
@@ -32,11 +32,14 @@ def unproven_test(enrollment: Enrollment) -> Visit | None:
 def unproven_visits(enrollment: Enrollment) -> QuerySet[Visit]:
     """The person's visits that are worth nothing if somebody else came in their name.
 
-    Not those that the platform lists as handed in: these are its word.
+    Not those that the platform lists as handed in: these are its word. Nor those of whoever came after the
+    test had been taken, and found it taken.
     """
     open_ones = Visit.objects.filter(enrollment=enrollment, session__state=WorkSession.State.OPEN)
     listed = [Submission.Status.SUBMITTED, Submission.Status.APPROVED, Submission.Status.REJECTED]
-    return open_ones.exclude(PROVEN).exclude(submission__status__in=listed).order_by("pk")
+    found = open_ones.exclude(PROVEN).exclude(submission__status__in=listed).order_by("pk")
+    taken = enrollment.events.filter(type=Event.Type.ATTEMPT_SUBMITTED).order_by("-pk").first()
+    return found.filter(arrived_at__lte=taken.at) if taken else found
 
 
 @transaction.atomic

@@ -104,6 +104,22 @@ def test_who_is_let_in_beside_a_test_that_was_not_handed_in_is_told_too(trial: C
     assert Difference.objects.get().kind == TWO
 
 
+def test_who_came_second_goes_on_in_that_visit_once_the_test_is_theirs(trial: Campaign) -> None:
+    forge(trial, hands_in=False)
+    come(trial, assignmentId="3REAL", workerId=VICTIM)
+
+    again()
+
+    assert [session_of(visit).state for visit in Visit.objects.order_by("pk")] == ["doubted", "open"]
+    real = come(trial, assignmentId="3REAL", workerId=VICTIM)
+    assert real.heading == "Do you agree to take part?"
+    real.press("I agree")
+    take(real)
+    real.open(visit_path(newest_visit()) + "hand-in/")
+    assert real.heading == "One last step: hand it in"
+    assert "If it was not you" not in said(real)
+
+
 def test_once_a_test_is_proven_nobody_is_asked_who_it_was(trial: Campaign) -> None:
     forge(trial)
     annotation_actions.confirm_session(session=session_of(newest_visit()), by=None, now=timezone.now())
