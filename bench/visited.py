@@ -38,7 +38,7 @@ ONLY_SENT = (
     "member", "revoke_members_token", "revoke_invitation", "discard_campaign", "move_campaign",
     "settle_difference", "decide_work", "send_again", "take_back", "paid_outside", "send_all_again",
     "close_join_link", "change_state", "set_group", "set_standing", "persons_link", "find_by_id",
-    "ids_of_difference", "ids_of_work",
+    "ids_of_difference", "ids_of_work", "review_person",
 )  # fmt: skip
 """Addresses of the dashboard to which forms are sent: no pages."""
 STREAMS = (
@@ -127,6 +127,8 @@ def _stories(study: Study, root: str) -> dict[str, str]:
         "stories": f"{root}stories/",
         "stories, half way": f"{root}stories/?after={middle.story_id}",
         "stories of no scenario": f"{root}stories/?scenario=none",
+        "stories decided against the filter": f"{root}stories/?expert=against",
+        "undecided split stories": f"{root}stories/?expert=nobody&verdict=split&after={middle.story_id}",
         "stories with findings": f"{root}stories/?lint=any",
         "stories with a rare finding": f"{root}stories/?lint=near_duplicate&after={middle.story_id}",
         "kept stories": f"{root}stories/?verdict=kept",
@@ -183,6 +185,7 @@ def _reviewed(study: Study, root: str) -> dict[str, str]:
         "deciding about a story": f"{root}decisions/of/{undecided.story_id}/",
         "review": f"{root}review/",
         "a sample": f"{root}review/{sample.pk}/?list",
+        "a sample as CSV": f"{root}review/{sample.pk}.csv",
         "a judged answer": f"{root}review/{sample.pk}/{judged.position}/",
     }
 

@@ -158,8 +158,7 @@ def adjudicate(
     if story.role != Story.Role.MAIN:
         raise WrongState(_("Only stories that the study is about are adjudicated."))
     Story.objects.select_for_update(no_key=True).get(pk=story.pk)  # two experts take turns
-    last = Adjudication.objects.filter(story=story).order_by("-pk").first()
-    if seen is not None and seen != (last.pk if last else 0):
+    if _standing(story) != seen and seen is not None:
         raise JudgedMeanwhile(_("Somebody else has decided about this story meanwhile. Look at it again."))
     adjudication = Adjudication.objects.create(story=story, verdict=verdict, reason=reason, by=by, at=now)
     record_event(
@@ -171,6 +170,12 @@ def adjudicate(
         note=f"{verdict} {story.story_id}. {reason}",
     )
     return adjudication
+
+
+def _standing(story: Story) -> int:
+    """The number of the decision that stands about the story; 0 when there is none."""
+    newest = Adjudication.objects.filter(story=story).order_by("-pk").values_list("pk", flat=True)
+    return newest.first() or 0
 
 
 def _people_with_votes(study: Study) -> list[int]:
