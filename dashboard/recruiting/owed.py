@@ -146,7 +146,7 @@ def who_worked(
         platform=PlatformIdentity.Platform.LINK,
         person__startswith=person_of(link.source, "") if link else "",
     ).order_by("pk")
-    tested = Attempt.objects.filter(enrollment=OuterRef("pk"), state=Attempt.State.SUBMITTED)
+    tested = Attempt.objects.to_be_paid().filter(enrollment=OuterRef("pk"))
     by_campaign = Visit.objects.filter(enrollment=OuterRef("pk"), campaign__isnull=False)
     people = (
         Enrollment.objects.filter(~Exists(by_campaign), study=study, environment=study.environment)

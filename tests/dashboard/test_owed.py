@@ -20,6 +20,7 @@ from django.utils import timezone
 from accounts.actions import ensure_researcher
 from annotation import actions
 from annotation.models import Enrollment, Event, Study
+from dashboard.people.retaking import let_take_test_again
 from qualification import actions as qualification_actions
 from qualification.models import RoundStory
 from recruitment import actions as recruitment_actions
@@ -211,3 +212,16 @@ def test_a_study_without_pay_says_so_and_has_no_columns_for_it(boss: Client) -> 
     (row,) = rows_of(boss.get(reverse("dashboard:owed_file", args=[study.slug])))
     assert (row["outcome"], row["stories"]) == ("completed", "1")
     assert not {"owed", "currency"} & set(row)
+
+
+def test_a_test_that_may_be_taken_again_stays_owed(study: Study, boss: Client) -> None:
+    failed = take_test(came(study, "another"), takes=timedelta(minutes=5), q3="no")
+    url = reverse("dashboard:owed_file", args=[study.slug])
+    (before,) = rows_of(boss.get(url))
+
+    let_take_test_again(
+        enrollment=failed, was_somebody_else=False, reason="Their screen broke.", by=None, now=timezone.now()
+    )
+
+    (after,) = rows_of(boss.get(url))
+    assert (after["owed_for_test"], before["owed_for_test"]) == ("1.20", "1.20")

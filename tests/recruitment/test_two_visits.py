@@ -12,6 +12,7 @@ from dashboard.people.retaking import let_take_test_again
 from qualification import queries as qualification_queries
 from qualification.models import Attempt
 from qualification.pay import time_at_test
+from qualification.rates import rates_of
 from recruitment import actions
 from recruitment.links import visit_path
 from recruitment.marketplace import Status, Work
@@ -164,6 +165,8 @@ def test_the_real_worker_takes_the_test_and_the_forger_nothing_more(trial: Campa
     ]
     funnel = qualification_queries.tested(trial.study)
     assert (funnel.started, funnel.submitted, funnel.passed) == (1, 1, 1)
+    (rates,) = rates_of(trial.study)
+    assert (rates.started, rates.submitted, rates.passed, rates.later_tries) == (1, 1, 1, 0)
     assert Attempt.objects.to_be_paid().get().state == Attempt.State.SUBMITTED
 
 
