@@ -45,7 +45,11 @@ ENTRIES = (
         _("Recruitment"),
         below=("new_campaign", "campaign", "change_campaign", "work", "payments", "differences"),
     ),
-    Entry("people", _("People"), below=("invite", "invited_links", "person", "exclude")),
+    Entry(
+        "people",
+        _("People"),
+        below=("invite", "invited_links", "person", "persons_link", "exclude", "tests"),
+    ),
     Entry("quality", _("Quality")),
     Entry(
         "review",
