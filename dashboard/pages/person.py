@@ -50,28 +50,11 @@ def person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
     closed = closed_texts(signed_in(request))
     page, only = _page_number(request), request.GET.get("only", "")
     votes, more = recent_votes(enrollment, page=page, only=narrowed(enrollment, only, closed=closed))
-    rights = rights_in(request.user, study)
-    may_change = Right.CHANGE in rights
-    failed, more_failed = failed_checks(enrollment, closed=closed) if may_change else ([], 0)
     context = {
         "study": study,
         "pseudonym": pseudonym,
         "enrollment": enrollment,
-        "may_exclude": may_change,
-        "may_review": Right.REVIEW in rights,
-        "standing": standing_exclusion(enrollment),
-        "suspension": suspension_of(enrollment),
-        "can_be_suspended": State.SUSPENDED in rules.ENROLLMENT_TRANSITIONS[enrollment.state],
-        "told": _(
-            "We have paused your part in this study and would like to talk with you about it. What you gave "
-            "is kept and credited. Please write to us."
-        ),
-        "longest": LONGEST_REASON,
-        "may_renew_link": may_change and not came_by_platform(enrollment),
-        "may_send_link": may_change and settings.SENDS_MAIL and confirmed_address_of(enrollment) is not None,
-        "failed": failed,
-        "more_failed": more_failed,
-        "attempts": attempts_of(enrollment, closed=closed) if may_change else [],
+        **_for_whom(enrollment, rights_in(request.user, study), closed),
         "memberships": memberships_of(enrollment),
         "earned": earned_by(enrollment),
         "figures": found,
@@ -86,6 +69,39 @@ def person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
         "more": more,
     }
     return render(request, "dashboard/person.html", context)
+
+
+def _for_whom(enrollment: Enrollment, rights: frozenset[Right], closed: frozenset[str]) -> dict[str, Any]:
+    """What depends on who reads."""
+    return _standing(enrollment, rights) | _tested(enrollment, rights, closed)
+
+
+def _standing(enrollment: Enrollment, rights: frozenset[Right]) -> dict[str, Any]:
+    """Where the person stands in the study, and what the reader can do about it."""
+    may_change = Right.CHANGE in rights
+    return {
+        "may_exclude": may_change,
+        "may_review": Right.REVIEW in rights,
+        "standing": standing_exclusion(enrollment),
+        "suspension": suspension_of(enrollment),
+        "can_be_suspended": State.SUSPENDED in rules.ENROLLMENT_TRANSITIONS[enrollment.state],
+        "told": _(
+            "We have paused your part in this study and would like to talk with you about it. What you gave "
+            "is kept and credited. Please write to us."
+        ),
+        "longest": LONGEST_REASON,
+        "may_renew_link": may_change and not came_by_platform(enrollment),
+        "may_send_link": may_change and settings.SENDS_MAIL and confirmed_address_of(enrollment) is not None,
+    }
+
+
+def _tested(enrollment: Enrollment, rights: frozenset[Right], closed: frozenset[str]) -> dict[str, Any]:
+    """The hidden checks they failed and their attempts at the test, for who may know what is accepted."""
+    if Right.CHANGE not in rights:
+        return {"failed": [], "more_failed": 0, "attempts": []}
+    failed, more_failed = failed_checks(enrollment, closed=closed)
+    attempts = attempts_of(enrollment, closed=closed)
+    return {"failed": failed, "more_failed": more_failed, "attempts": attempts}
 
 
 def _results(votes: Sequence[Vote], closed: frozenset[str]) -> dict[int, bool]:

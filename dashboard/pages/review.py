@@ -157,14 +157,10 @@ def sample(request: HttpRequest, study: Study, number: int) -> HttpResponse:
 @study_page(post=Right.REVIEW)
 def item(request: HttpRequest, study: Study, number: int, position: int) -> HttpResponse:
     """One answer with its story: to be judged, or judged, and then also whose it is."""
-    found = get_object_or_404(
-        ReviewItem.objects.select_related(
-            "sample", "vote__assignment__story", "vote__assignment__enrollment"
-        ),
-        sample__study=study,
-        sample=number,
-        position=position,
+    items = ReviewItem.objects.select_related(
+        "sample", "vote__assignment__story", "vote__assignment__enrollment"
     )
+    found = get_object_or_404(items, sample__study=study, sample=number, position=position)
     if request.method == "POST":
         return _judge(request, study, found)
     protocol, vote = study.protocol, found.vote

@@ -181,7 +181,7 @@ def test_a_study_whose_protocol_is_not_installed_says_so(boss: Client) -> None:
     Study.objects.update(protocol_version="0.0")
     for page in (
         boss.get("/studies/main/configuration.json", follow=True),
-        boss.post("/studies/main/clone/", {"title": "T", "slug": "copy"}),
+        boss.post("/studies/main/clone/", {"title": "T", "slug": "copy", "environment": "live"}),
     ):
         assert "is installed in version" in shown(page)
     assert boss.get("/studies/main/preview/").status_code == 200
