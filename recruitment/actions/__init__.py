@@ -52,7 +52,7 @@ from recruitment.actions.payments import (
     reject,
     withdraw_rejection,
 )
-from recruitment.actions.reconciling import note_sync_problem, reconcile, take_in
+from recruitment.actions.reconciling import note_offer, note_sync_problem, reconcile, take_in
 from recruitment.actions.remedies import note_paid_outside, pay_for_difference
 from recruitment.actions.seats import add_seats
 from recruitment.actions.sending import due_payments, send_payment
@@ -94,6 +94,7 @@ __all__ = [
     "mail_links",
     "note_link_payments",
     "note_not_mailed",
+    "note_offer",
     "note_paid_outside",
     "note_problem",
     "note_refused_visit",

@@ -12,18 +12,19 @@ from typing import Any
 import pytest
 from django.urls import reverse
 from django.utils import timezone
-from playwright.sync_api import expect
+from playwright.sync_api import ViewportSize, expect
 
 from recruitment import actions
+from recruitment.marketplace import OnOffer
 from recruitment.models import Payment
 from tests import builders
 from tests.browser.checks import assert_good
 from tests.browser.conftest import OpenWindow
 from tests.browser.pages import sign_in
-from tests.browser.windows import DESKTOP
+from tests.browser.windows import DESKTOP, PHONE
 from tests.doubles.mturk.server import KEY_ID, SECRET, MTurkDouble
 from tests.recruitment.campaigns import STORIES, make_campaign, stranger_on_a_platform
-from tests.recruitment.handed_in import Desk
+from tests.recruitment.handed_in import Desk, reject
 
 pytestmark = pytest.mark.browser
 
@@ -97,10 +98,62 @@ def test_a_researcher_recruits_decides_and_pays(
     first.get_by_label("How it was dealt with").fill("Everything is there.")
     first.get_by_role("button", name="Let its votes count").click()
     expect(page.get_by_text("Dealt with, and written in the log.")).to_be_visible()
-    expect(page.get_by_text("Handed in there without our receipt")).to_have_count(0)
+    expect(first).to_have_count(0)
 
     page.goto(reverse("dashboard:payments", args=["main"]))
     assert_good(window)
     page.get_by_role("button", name=re.compile("that waits? or (was|were) refused again")).first.click()
     expect(page.get_by_text("A worker sends it now.")).to_be_visible()
     assert not window.foreign_requests()
+
+
+@pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_who_writes_is_found_and_what_harms_or_costs_much_is_asked_about_twice(
+    open_window: OpenWindow, researcher: tuple[str, str], desk: Desk, viewport: ViewportSize
+) -> None:
+    rejected, waits = desk.hand_in(confirmed=False), desk.hand_in(confirmed=False)
+    desk.send(reject(rejected))
+    window = open_window(viewport=viewport)
+    page = window.page
+    sign_in(window, researcher)
+
+    page.goto(reverse("dashboard:recruitment", args=["main"]))
+    page.get_by_label("Find by the platform’s id").fill(desk.worker_of(rejected))
+    window.button("Find").click()
+    expect(page.get_by_role("heading", name="Found by the platform’s id")).to_be_visible()
+    assert_good(window)
+    window.link("Decide about this work, or pay a bonus").click()
+    page.get_by_text("Overturn the rejection").click()
+    assert_good(window)
+    window.button("Overturn it and pay").click()
+    expect(page.get_by_text("Written down, and sent to the platform.")).to_be_visible()
+
+    work = page.get_by_role("listitem").filter(has=page.locator(f'form[action*="/work/{waits.pk}/"]'))
+    work.get_by_text("Reject this work").click()
+    work.get_by_label("Reason, which the person reads").fill("Nothing was read.")
+    work.get_by_role("button", name="Reject it").click()
+    expect(page.get_by_text("The platform hears of it in ten minutes")).to_be_visible()
+    window.button("Take it back and approve").click()
+    expect(page.get_by_text("Taken back, and approved.")).to_be_visible()
+
+    paid = page.get_by_role("listitem").filter(has_text="Pay a bonus").first
+    paid.get_by_text("Pay a bonus").click()
+    paid.get_by_label("Amount in USD").fill("500")
+    paid.get_by_label("Reason, which the person reads").fill("Thank you.")
+    paid.get_by_role("button", name="Pay it").click()
+    expect(page.get_by_role("heading", name="Is this bonus meant?")).to_be_visible()
+    assert_good(window)
+    window.link("No, pay nothing").click()
+
+    page.goto(reverse("dashboard:differences", args=["main"]))
+    page.get_by_role("button", name="Show the ids on the platform").first.click()
+    expect(page.get_by_role("heading", name="Ids on the platform")).to_be_visible()
+    assert_good(window)
+
+    actions.note_offer(campaign=desk.campaign, found=OnOffer.PAUSED, now=timezone.now())
+    page.goto(reverse("dashboard:campaign", args=["main", 1]))
+    expect(page.get_by_text("Paused there since")).to_be_visible()
+    page.get_by_text("End it for good", exact=True).click()
+    assert_good(window)
+    window.button("Yes, end it for good").click()
+    expect(page.get_by_text("The campaign: is being ended.")).to_be_visible()
