@@ -6,10 +6,11 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from operator import attrgetter
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 import pytest
@@ -24,13 +25,13 @@ from annotation.models import Event, Study
 from dashboard.recruiting import figures
 from dashboard.recruiting.forms import ONLY_MTURK
 from recruitment import actions, tasks
-from recruitment.marketplace import NotConfigured
+from recruitment.marketplace import NotConfigured, Status, Unreachable, Work
 from recruitment.models import Campaign, Difference, Grant, Payment, PaymentOrder, Submission
 from tests import builders
 from tests.doubles.mturk.faults import Fault
 from tests.doubles.mturk.server import KEY_ID, SECRET, MTurkDouble
-from tests.recruitment.campaigns import make_campaign, stranger_on_a_platform
-from tests.recruitment.handed_in import Desk
+from tests.recruitment.campaigns import TEST, make_campaign, stranger_on_a_platform
+from tests.recruitment.handed_in import Desk, reject
 from tomannot.celery import app
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
@@ -326,6 +327,38 @@ def test_a_rejection_is_taken_back_and_the_work_waits_again(
     again = reverse("dashboard:send_again", args=["open", rejection.pk])
     assert "Only what the platform refused" in boss.post(again, follow=True).content.decode()
     assert "Send it again" not in boss.get(payments).content.decode()
+
+
+def test_who_was_asked_to_return_work_is_still_asked_after_the_rejection_is_taken_back(
+    study: Study, boss: Client
+) -> None:
+    work = stranger_on_a_platform(study).submission
+    assert work is not None
+    rejection, now = reject(work), timezone.now()
+
+    class Asks:
+        """Prolific, which asks the person to return the work first."""
+
+        def reject(self, *_about: Any, **_more: Any) -> None:
+            raise Unreachable("asked", maybe_done=False, not_before=now + timedelta(days=3))
+
+    with pytest.raises(Unreachable):
+        actions.send_payment(payment_id=rejection.pk, marketplace=cast(Any, Asks()), now=now)
+    shown = said(boss, "take_back", rejection.pk, way="approve")
+    assert "Taken back, and approved" in shown
+    assert "write to them that it is settled" in shown
+    assert [payment.kind for payment in Payment.objects.exclude(state="withdrawn")] == ["approval"]
+
+
+def test_rejecting_a_test_offers_to_take_its_author_out_of_the_group(study: Study, boss: Client) -> None:
+    campaign = make_campaign(study, TEST)
+    work = Work(hit_assignment="3ASSIGNMENT", person="A1WORKER", status=Status.SUBMITTED)
+    actions.take_in(campaign=campaign, work=work, now=timezone.now())
+    page = boss.get(address("work", 1)).content.decode()
+    assert re.search(r'name="leave_group"\s+checked', page)
+    stories = replace(work, hit_assignment="3OTHER")
+    actions.take_in(campaign=make_campaign(study), work=stories, now=timezone.now())
+    assert "leave_group" not in boss.get(address("work", 2)).content.decode()
 
 
 def test_each_difference_can_be_dealt_with(
