@@ -44,7 +44,9 @@ def asked_once_more(request: HttpRequest, campaign: Campaign, amount: str) -> Ht
 
     It sends the same form again, with a word that it is meant. What is no amount is for the form to say.
     """
-    if "sure" in request.POST or Payment.objects.filter(request_token=_token(request)).exists():
+    token = _token(request)
+    is_known = token is not None and Payment.objects.filter(request_token=token).exists()
+    if is_known or "sure" in request.POST:
         return None
     try:
         large = _large(campaign, Decimal(amount))

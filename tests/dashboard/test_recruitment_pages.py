@@ -265,9 +265,9 @@ def test_work_is_approved_rejected_and_given_a_bonus(
     assert "decided already" in post("decide_work", works[1].pk, way="reject", reason="Again.")
     other = bonus | {"token": str(uuid4())}
     large = other | {"amount": "500"}
-    asked = " ".join(re.sub(r"<[^>]+>", " ", post("decide_work", works[0].pk, **large)).split())
+    question = " ".join(re.sub(r"<[^>]+>", " ", post("decide_work", works[0].pk, **large)).split())
     for said in ("Nothing has been paid yet", "In all 600.00 USD", "The account holds", "Yes, pay 500 USD"):
-        assert said in asked
+        assert said in question
     assert Payment.objects.count() == 3
     assert "not been approved" in post("decide_work", works[2].pk, **other)
     for wrong in ({"way": "burn"}, {"way": "bonus", "amount": "lots", "reason": "x"}, {"way": "reject"}):
