@@ -4,8 +4,8 @@ SELECT *, (place + 99) / 100 AS sample
 FROM (SELECT n, enrollment, row_number() OVER (ORDER BY n) AS place, submitted AS at
       FROM given WHERE checked IS NULL AND state = 'submitted' AND mod(n, 150) = 1) AS answers;
 
-INSERT INTO annotation_reviewsample (id, study_id, kind, people, per_person, seed, drawn_by_id, drawn_at)
-SELECT %(samples)s + sample, %(study)s, 'random', 20, 5, sample, %(owner)s, max(at)
+INSERT INTO annotation_reviewsample (id, study_id, kind, among, people, per_person, seed, drawn_by_id, drawn_at)
+SELECT %(samples)s + sample, %(study)s, 'random', 'everybody', 20, 5, sample, %(owner)s, max(at)
 FROM drawn GROUP BY sample ORDER BY sample;
 INSERT INTO annotation_reviewitem (id, sample_id, position, vote_id, flag)
 SELECT %(items)s + place, %(samples)s + sample, 1 + mod(place - 1, 100), %(votes)s + n,
