@@ -38,7 +38,7 @@ ONLY_SENT = (
     "member", "revoke_members_token", "revoke_invitation", "discard_campaign", "move_campaign",
     "settle_difference", "decide_work", "send_again", "take_back", "paid_outside", "send_all_again",
     "close_join_link", "change_state", "set_group", "set_standing", "persons_link", "find_by_id",
-    "ids_of_difference", "ids_of_work", "review_person",
+    "ids_of_difference", "ids_of_work", "review_person", "note_paid", "settle_alike",
 )  # fmt: skip
 """Addresses of the dashboard to which forms are sent: no pages."""
 STREAMS = (
