@@ -21,7 +21,11 @@ from tests.builders import ALL_YES
 from tests.publishing.support import judged_study
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("client")]
-PAGES = ("", "quality/", "filters/", "qualification/", "checks/", "stories/", "releases/", "recruitment/")
+PAGES = (
+    "", "set-up/", "quality/", "people/", "filters/", "qualification/", "checks/", "stories/", "review/",
+    "decisions/", "releases/", "recruitment/", "differences/", "payments/", "joining/", "log/", "members/",
+)  # fmt: skip
+"""Below the address of a study."""
 
 
 @pytest.fixture
@@ -38,6 +42,7 @@ def test_no_page_fails(client: Client, caplog: pytest.LogCaptureFixture) -> None
     for page in PAGES:
         response = client.get(f"/studies/{study.slug}/{page}")
         assert response.status_code == 200, page
+    assert client.get("/studies/").status_code == 200
     assert "Redis does not answer, so the cache is empty for now" in caplog.text
 
 
@@ -66,7 +71,7 @@ def test_a_release_is_built(tmp_path: Path, settings: Any) -> None:
 def test_every_operation_of_the_cache_says_what_an_empty_one_says() -> None:
     cache = caches["shared"]
     cache.set("a", 1)
-    assert (cache.get("a"), cache.get("a", 2)) == (None, 2)
+    assert (cache.get("a"), cache.get("a", 2), cache.get_many(["a"])) == (None, 2, {})
     assert (cache.add("a", 1), cache.delete("a"), cache.touch("a")) == (True, False, False)
     assert cache.set_many({"a": 1}) == ["a"]
     with pytest.raises(ValueError, match="no number under 'a'"):

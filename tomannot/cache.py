@@ -34,6 +34,10 @@ class ForgivingRedisCache(RedisCache):
     def delete(self, *args: Any, **named: Any) -> bool:
         return bool(_answer(super().delete, False, *args, **named))
 
+    def get_many(self, *args: Any, **named: Any) -> dict[Any, Any]:
+        found: dict[Any, Any] = _answer(super().get_many, {}, *args, **named)
+        return found
+
     def set_many(self, data: dict[Any, Any], *args: Any, **named: Any) -> list[Any]:
         failed: list[Any] = _answer(super().set_many, [*data], data, *args, **named)
         return failed
