@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 
-from django.db.models import F, QuerySet, Sum
+from django.db.models import Exists, F, OuterRef, QuerySet, Sum
 
 from annotation import rules
 from annotation.models import Enrollment, Study
@@ -31,9 +31,10 @@ class Earned:
 
 def earned_by(person: Enrollment) -> list[Earned]:
     """What was paid to the person for stories, per currency: rewards, bonuses and top-ups that arrived, and
-    what was paid in another way. Only of visits that were handed in, since others have no time.
+    what was paid in another way. Only of visits that were handed in, since others have no time; and the time
+    of a visit counts from when something about its pay is done, not while all of it waits.
     """
-    visits = _handed_in().filter(enrollment=person)
+    visits = _settled().filter(enrollment=person)
     times = visits.order_by().values_list("campaign__currency")
     took = dict(times.annotate(took=Sum(F("handed_in_at") - F("arrived_at"))))
     done = Payment.objects.filter(submission__visit__in=visits, state=Payment.State.DONE)
@@ -43,7 +44,7 @@ def earned_by(person: Enrollment) -> list[Earned]:
 
 def earned_by_everybody(study: Study) -> dict[str, Earned]:
     """The same of everybody who was paid in the study's currency, by pseudonym. Two queries."""
-    visits = _handed_in().filter(enrollment__study=study, campaign__currency=study.currency).order_by()
+    visits = _settled().filter(enrollment__study=study, campaign__currency=study.currency).order_by()
     times = visits.values_list("enrollment").annotate(took=Sum(F("handed_in_at") - F("arrived_at")))
     took = dict(times)
     done = Payment.objects.filter(
@@ -58,6 +59,8 @@ def earned_by_everybody(study: Study) -> dict[str, Earned]:
     }
 
 
-def _handed_in() -> QuerySet[Visit]:
-    """Visits for stories that have a time."""
-    return Visit.objects.filter(campaign__purpose=Campaign.Purpose.STORIES, handed_in_at__isnull=False)
+def _settled() -> QuerySet[Visit]:
+    """Visits for stories that have a time and a payment, or a rejection, that is done."""
+    done = Payment.objects.filter(submission__visit=OuterRef("pk"), state=Payment.State.DONE)
+    visits = Visit.objects.filter(campaign__purpose=Campaign.Purpose.STORIES, handed_in_at__isnull=False)
+    return visits.filter(Exists(done))
