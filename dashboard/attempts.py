@@ -7,11 +7,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 
 from annotation.models import Enrollment
 from annotation.protocols.base import field_name
 from qualification.models import AcceptableOption, Attempt, AttemptAnswer, Round, RoundStory
+from qualification.rates import kept_of
 
 Chosen = Mapping[tuple[int, str], Mapping[str, int]]
 """Per story (its number in the table of the round's stories) and form field: how many chose each option."""
@@ -38,8 +39,8 @@ class Asked:
 def chosen_in(round: Round) -> dict[int, list[Asked]]:
     """Per position in the round: what people chose in their first attempts, handed in; empty without any.
 
-    Which options are accepted is by the newest key: while there are attempts it does not change. Four
-    queries.
+    Which options are accepted is by the newest key: while there are attempts it does not change. Five
+    queries, one of them without the answers where what was chosen is kept.
     """
     chosen = _chosen(round)
     if not chosen:
@@ -80,12 +81,18 @@ def attempts_of(enrollment: Enrollment, *, closed: Collection[str]) -> list[dict
 
 
 def _chosen(round: Round) -> Chosen:
+    """Kept until another first attempt is handed in, and a little longer: it looks at every answer."""
     first = Attempt.objects.filter(
         round=round,
         state=Attempt.State.SUBMITTED,
         number=1,
         enrollment__environment=round.study.environment,
     )
+    of = {round.pk: first.count()}
+    return kept_of(round.study, f"choices:{round.pk}", of, lambda: _counted(first))
+
+
+def _counted(first: QuerySet[Attempt]) -> Chosen:
     rows = (
         AttemptAnswer.objects.filter(attempt__in=first)
         .order_by()

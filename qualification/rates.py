@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from django.core.cache import caches
 from django.db import connection
@@ -121,6 +122,7 @@ class RoundRates:
         return self.passed / self.submitted if self.submitted else None
 
 
+Found = TypeVar("Found")
 Figures = tuple[dict[int, list[QuestionRate]], dict[int, Halves], dict[int, Pace]]
 """By the number of the round's row: its questions, how many passed early and late, how long they took."""
 
@@ -146,7 +148,8 @@ def rates_of(study: Study) -> list[RoundRates]:
     people["first"] = Count("attempts", distinct=True, filter=submitted & Q(attempts__number=1))
     rounds = Round.objects.filter(study=study).order_by("-number")
     counts = {counted["pk"]: counted for counted in rounds.annotate(**people).values("pk", *people)}
-    questions, passing, paces = _figures(study, {pk: counted["first"] for pk, counted in counts.items()})
+    first = {pk: counted["first"] for pk, counted in counts.items()}
+    questions, passing, paces = kept_of(study, "figures", first, lambda: _worked_out(study, first))
     return [
         RoundRates(
             round=round,
@@ -163,25 +166,27 @@ def rates_of(study: Study) -> list[RoundRates]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
-    """Figures as they stand in the cache: of how many attempts, when they were made, how long it took."""
+class _Kept(Generic[Found]):
+    """What stands in the cache: of how many attempts per round, when it was made, how long it took."""
 
     of: dict[int, int]
     made_at: float
     took: float
-    figures: Figures
+    figures: Found
 
 
-def _figures(study: Study, handed_in: dict[int, int]) -> Figures:
+def kept_of(study: Study, what: str, handed_in: dict[int, int], work_out: Callable[[], Found]) -> Found:
     """What is asked of so many attempts per round; from the cache where it has been asked of as many, or just
     now. Without the cache it is worked out every time.
+
+    ``what``: its name among all that is kept so about a study.
     """
-    key = f"round-figures:{SHAPE}:{study.pk}:{study.created_at:%Y%m%d%H%M%S%f}:{study.environment}"
-    kept: _Kept | None = caches["shared"].get(key)
+    key = f"round-{what}:{SHAPE}:{study.pk}:{study.created_at:%Y%m%d%H%M%S%f}:{study.environment}"
+    kept: _Kept[Found] | None = caches["shared"].get(key)
     begun = time.time()
     if kept and (kept.of == handed_in or begun < kept.made_at + REST * kept.took):
         return kept.figures
-    figures = _worked_out(study, handed_in)
+    figures = work_out()
     made_at = time.time()
     caches["shared"].set(key, _Kept(handed_in, made_at, made_at - begun, figures), KEPT_SECONDS)
     return figures
