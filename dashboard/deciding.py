@@ -5,13 +5,15 @@ from __future__ import annotations
 import enum
 from collections import Counter
 from dataclasses import dataclass
+from datetime import timedelta
 
+from django.core.cache import caches
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from annotation.models import Adjudication, Answer, LintFinding, Story, Study, Vote
-from dashboard.stories import ListedStory, listed, standing_decisions
+from annotation.models import Adjudication, LintFinding, Story, Study
+from dashboard.stories import ListedStory, listed, objected_to, standing_decisions
 from publishing.filters import Outcome
 
 LOOKED_AT = 20_000
@@ -20,6 +22,10 @@ JUDGED = 100
 """Stories whose votes are looked at together …"""
 AT_MOST = 1_000
 """… and in one step altogether, before whoever asks is told how far it came."""
+
+MANY = 500
+"""Decisions; comparing more with the votes takes long beside a page."""
+KEPT_FOR = timedelta(minutes=1)
 
 
 class Queue(enum.StrEnum):
@@ -63,14 +69,7 @@ def next_to_decide(study: Study, queue: Queue, *, after: str = "") -> Step:
     if queue == Queue.LINT:
         found = undecided.filter(Exists(LintFinding.objects.filter(story=OuterRef("pk")))).first()
         return Step(found, "" if found or not window else window[0])
-    return _judged(study, queue, _objected_to(undecided)) or Step(None, window[0] if window else "")
-
-
-def _objected_to(stories: QuerySet[Story]) -> QuerySet[Story]:
-    """Those with all their votes of which one has an answer against the story: no other fits by its votes."""
-    votes = Vote.objects.counted().filter(assignment__story=OuterRef("pk"))
-    against = Answer.objects.filter(vote=OuterRef("pk"), counts_against=True)
-    return stories.filter(Exists(votes.filter(Exists(against))), has_free_slot=False)
+    return _judged(study, queue, objected_to(undecided)) or Step(None, window[0] if window else "")
 
 
 def _judged(study: Study, queue: Queue, stories: QuerySet[Story]) -> Step | None:
@@ -86,15 +85,30 @@ def _judged(study: Study, queue: Queue, stories: QuerySet[Story]) -> Step | None
     return None
 
 
-def decided(study: Study) -> list[Decided]:
-    """Every story about which an expert has decided, the newest decision first."""
-    standing = list(standing_decisions(study).select_related("story", "by").order_by("-pk"))
+def decided(study: Study, *, most: int | None = None) -> list[Decided]:
+    """Every story about which an expert has decided, the newest decision first; the ``most`` newest alone."""
+    standing = list(standing_decisions(study).select_related("story", "by").order_by("-pk")[:most])
     rows = listed(study, [decision.story for decision in standing])
     return [Decided(decision, row) for decision, row in zip(standing, rows, strict=True)]
 
 
-def sums(found: list[Decided]) -> list[tuple[Outcome, int, int]]:
-    """Per verdict of the filter: how many stories an expert holds for valid, and for not valid."""
+def sums(study: Study) -> list[tuple[Outcome, int, int]]:
+    """Per verdict of the filter: how many stories an expert holds for valid, and for not valid.
+
+    Of many decisions, as they were at most a minute ago: each has to be compared with the story's votes.
+    """
+    place = f"decided:{study.pk}:{study.created_at:%Y%m%d%H%M%S%f}"
+    known: list[tuple[Outcome, int, int]] | None = caches["shared"].get(place)
+    if known is not None:
+        return known
+    found = decided(study)
+    counted = _sums(found)
+    if len(found) > MANY:
+        caches["shared"].set(place, counted, KEPT_FOR.total_seconds())
+    return counted
+
+
+def _sums(found: list[Decided]) -> list[tuple[Outcome, int, int]]:
     counted = Counter((one.row.verdict.outcome, one.decision.verdict) for one in found)
     valid, invalid = Adjudication.Verdict.VALID, Adjudication.Verdict.INVALID
     return [(outcome, counted[outcome, valid], counted[outcome, invalid]) for outcome in Outcome]

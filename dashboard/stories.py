@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy
 
 from annotation.models import (
     Adjudication,
+    Answer,
     LintFinding,
     Story,
     Study,
@@ -30,9 +31,9 @@ PAGE = 50
 LONGEST_PAGE = 500
 """The most that a program may ask for."""
 LOOKED_AT = 20_000
-"""Stories that one page looks through for a scenario or a lint finding."""
+"""Stories that one page looks through for a scenario, a lint finding or answers against a story."""
 JUDGED = 300
-"""Stories that one page judges when it looks for a verdict."""
+"""Stories that one page judges by their votes, of those that fit in every other way."""
 COUNTED = 2_000
 """Stories of which one page counts the votes when it looks for those that lack some."""
 ANY = "any"
@@ -157,16 +158,20 @@ def story_page(study: Study, search: Search, *, size: int = PAGE) -> StoryPage:
     stories = stories.filter(story_id__gte=search.start) if search.start else stories
     stories = stories.defer("harmfulness_predicted", "unethicality_predicted", "content")
     stories = _decided(study, stories, search.expert)
-    window = _window(search)
-    end = _end_of(stories, window) if window else ""
+    looked = _window(search)
+    end = _end_of(stories, looked) if looked else ""
     fitting = _fitting(study, stories.filter(story_id__lte=end) if end else stories, search)
-    found = list(fitting if search.is_judged else fitting[: size + 1])
+    found = list(fitting[: (JUDGED if search.is_judged else size) + 1])
+    if search.is_judged and len(found) > JUDGED:
+        found = found[:JUDGED]
+        end = found[-1].story_id
+        looked = stories.filter(story_id__lte=end).count()
     rows = listed(study, found)
     if search.is_judged:
         rows = [row for row in rows if row.fits(search)]
     if len(rows) > size:
         return StoryPage(rows[:size], rows[size - 1].story.story_id)
-    return StoryPage(rows, end, window if end else 0)
+    return StoryPage(rows, end, looked if end else 0)
 
 
 def every_story(study: Study, search: Search) -> Iterator[ListedStory]:
@@ -181,9 +186,7 @@ def every_story(study: Study, search: Search) -> Iterator[ListedStory]:
 
 def _window(search: Search) -> int:
     """How many stories a page looks through; 0: none is passed over."""
-    if search.is_judged:
-        return JUDGED
-    if search.verdict:
+    if search.verdict == Outcome.INCOMPLETE:
         return COUNTED
     return LOOKED_AT if search.filters else 0
 
@@ -218,6 +221,8 @@ def _fitting(study: Study, stories: QuerySet[Story], search: Search) -> QuerySet
         votes = Vote.objects.counted().filter(assignment__story=OuterRef("pk")).order_by()
         counted = votes.values("assignment__story").annotate(number=Count("pk")).values("number")
         stories = stories.alias(votes=Coalesce(Subquery(counted), 0)).filter(votes__lt=study.votes_per_story)
+    if search.verdict in (Outcome.DROPPED, SPLIT) or search.dropped_by:
+        stories = objected_to(stories, search.dropped_by)
     if search.scenario:
         stories = stories.filter(scenario_name=search.scenario)
     if search.model:
@@ -228,6 +233,16 @@ def _fitting(study: Study, stories: QuerySet[Story], search: Search) -> QuerySet
             Exists(findings if search.lint == ANY else findings.filter(code=search.lint))
         )
     return stories
+
+
+def objected_to(stories: QuerySet[Story], question: str = "") -> QuerySet[Story]:
+    """Those with all their votes of which one has an answer against the story, to this ``question`` if one is
+    named: no other is dropped or split.
+    """
+    votes = Vote.objects.counted().filter(assignment__story=OuterRef("pk"))
+    against = Answer.objects.filter(vote=OuterRef("pk"), counts_against=True)
+    against = against.filter(question=question) if question else against
+    return stories.filter(Exists(votes.filter(Exists(against))), has_free_slot=False)
 
 
 def listed(study: Study, stories: Sequence[Story]) -> list[ListedStory]:

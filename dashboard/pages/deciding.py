@@ -22,6 +22,7 @@ from annotation.rights import Right, rights_in, signed_in, study_page
 from dashboard.deciding import QUEUES, Queue, decided, next_to_decide, sums
 from dashboard.pages.stories import OUTCOMES
 from dashboard.spreadsheets import csv_file
+from dashboard.stories import standing_decisions
 from publishing.filters import Outcome
 
 SHOWN = 50
@@ -38,16 +39,16 @@ BUTTONS = (
 @study_page()
 def decisions(request: HttpRequest, study: Study) -> HttpResponse:
     """What experts have decided beside what the filter says, and the ways to the next story."""
-    found = decided(study)
-    counted = sums(found)
+    counted = sums(study)
+    number = standing_decisions(study).count()
     dropped = next(row for row in counted if row[0] is Outcome.DROPPED)
     context = {
         "study": study,
         "sums": [(OUTCOMES[outcome], valid, invalid) for outcome, valid, invalid in counted],
         "dropped": dropped[1] + dropped[2],
         "restored": dropped[1],
-        "rows": [(one, OUTCOMES[one.row.verdict.outcome]) for one in found[:SHOWN]],
-        "more": max(0, len(found) - SHOWN),
+        "rows": [(one, OUTCOMES[one.row.verdict.outcome]) for one in decided(study, most=SHOWN)],
+        "more": max(0, number - SHOWN),
         "queues": QUEUES.items(),
         "may_review": Right.REVIEW in rights_in(request.user, study),
     }

@@ -17,7 +17,8 @@ from annotation.models import Adjudication, Enrollment, Membership, Story, Study
 from annotation.protocols.base import Choice
 from dashboard import deciding
 from dashboard.deciding import Queue, next_to_decide
-from dashboard.stories import Search, is_split, story_page
+from dashboard.pages import deciding as pages
+from dashboard.stories import ListedStory, Search, is_split, listed, story_page
 from tests import builders
 
 pytestmark = pytest.mark.django_db
@@ -233,3 +234,24 @@ def test_what_nobody_votes_on_is_not_decided_about(researcher: Client, study: St
         assert researcher.get(f"/studies/main/decisions/of/{story_id}/").status_code == 404
     for asked in ({}, {"queue": "nonsense"}, {"queue": "split", "after": "a\0b"}):
         assert researcher.get(QUEUE, asked)["Location"] == "/studies/main/decisions/"
+
+
+def test_of_many_decisions_the_votes_are_compared_once_for_many_looks(
+    researcher: Client, study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deciding, "MANY", 1)
+    monkeypatch.setattr(pages, "SHOWN", 1)
+    looked_at: list[int] = []
+
+    def counting(study: Study, found: list[Story]) -> list[ListedStory]:
+        looked_at.append(len(found))
+        return listed(study, found)
+
+    monkeypatch.setattr(deciding, "listed", counting)
+    for story_id in of(study, 0, 1):
+        decide(study, story_id, "valid")
+    for _ in range(2):
+        page = researcher.get("/studies/main/decisions/")
+        assert [row[1] for row in page.context["sums"]] == [0, 2, 0]
+        assert (len(page.context["rows"]), page.context["more"]) == (1, 1)
+    assert sorted(looked_at) == [1, 1, 2]

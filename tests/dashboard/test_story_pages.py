@@ -96,6 +96,27 @@ def test_every_story_is_on_one_page_whatever_is_looked_for(
     assert sorted(story_id for found in judged for story_id in found) == [story.story_id for story in known]
 
 
+def test_only_stories_that_somebody_answered_against_are_judged_when_dropped_ones_are_looked_for(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a few dropped ones among a million take thousands of pages, nearly all of them empty."""
+    monkeypatch.setattr(stories, "JUDGED", 3)
+    dropped = ids(study, verdict="dropped")
+    last = Story.objects.order_by("story_id").last()
+    assert last is not None
+    assert len(dropped) == 3
+    for search in ({"verdict": "dropped"}, {"verdict": "split"}, {"dropped_by": "q2"}):
+        page = story_page(study, Search(**search))
+        assert ([row.story.story_id for row in page.rows], page.next) == (dropped, ""), search
+    monkeypatch.setattr(stories, "JUDGED", 1)
+    page = story_page(study, Search(dropped_by="q2"))
+    before = Story.objects.filter(story_id__lte=dropped[0]).count()
+    assert ([row.story.story_id for row in page.rows], page.next) == (dropped[:1], dropped[0])
+    assert page.looked_through == before, "it says how far it came"
+    nobody = story_page(study, Search(dropped_by="q1"))
+    assert (nobody.rows, nobody.next) == ([], "")
+
+
 def test_stories_with_findings_are_found(study: Study) -> None:
     story = Story.objects.order_by("story_id")[2]
     story.lint_findings.all().delete()
