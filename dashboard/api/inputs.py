@@ -7,6 +7,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from accounts.models import Environment
 from annotation.models import Story
 from annotation.protocols import all_protocols
 from dashboard.samples import SAMPLE_PROTOCOL
@@ -83,6 +84,12 @@ class NewStudy(StudyChanges):
         choices=[name for name, _ in TESTS],
         default=SAMPLE_TEST,
         help_text=f"What people do first: our test, a test you add afterwards ({OWN_TEST}), or nothing.",
+    )
+
+    environment = serializers.ChoiceField(
+        choices=Environment.values,
+        default=Environment.LIVE,
+        help_text="A rehearsal is to try things out: its answers never become data. It never changes.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from django.utils import timezone
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.response import Response
 
+from accounts.models import Environment
 from annotation import actions as annotation_actions
 from annotation.actions import StudySettings
 from annotation.models import Study
@@ -136,9 +137,11 @@ class StateView(StudyView):
 def _configuration(given: dict[str, Any]) -> tuple[StudyConfiguration, str]:
     """What a request says, as a study's configuration, and the study's slug."""
     slug, consent, test = given.pop("slug"), given.pop("consent"), given.pop("test")
+    environment = given.pop("environment")
     settings = StudySettings(**given, qualification_required=test != NO_TEST)
     return StudyConfiguration(
         settings=settings,
         consent=filled_in(consent, settings.contact),
         rounds=(actions.sample_round(),) if test == SAMPLE_TEST else (),
+        rehearsal=environment == Environment.REHEARSAL,
     ), slug

@@ -76,6 +76,13 @@ def test_a_study_is_made_as_by_the_form_and_changed_and_opened() -> None:
     assert program.get("studies/tea/").json()["title"] == "Green tea", "all changes or none"
 
 
+@pytest.mark.parametrize(("asked", "made"), [({}, "live"), ({"environment": "rehearsal"}, "rehearsal")])
+def test_a_study_is_real_unless_it_is_made_a_rehearsal(asked: dict[str, str], made: str) -> None:
+    program = Program(ensure_researcher(username="ada", password="seven wet otters"))
+    assert program.post("studies/", NEW | asked).json()["environment"] == made
+    assert Study.objects.get(slug="tea").environment == made
+
+
 def test_what_is_wrong_with_a_study_is_told_all_at_once_and_where() -> None:
     program = Program(ensure_researcher(username="ada", password="seven wet otters"))
     wrong = NEW | {"slug": "a b", "votes_per_story": 0, "test": "sample", "protocol": "multiple-choice"}
