@@ -41,7 +41,8 @@ COLUMNS = ("number", "at", "kind", "who", "annotator", "subject", "note")
 class LogFilter:
     """Which events are asked for; what is empty asks for nothing. ``until`` is not included.
 
-    ``decisions``: only :data:`DECISIONS`, where nothing but days is asked for beside it.
+    ``decisions``: only :data:`DECISIONS`, where nothing but days is asked for beside it. ``closed``: ids of
+    hidden checks of which it is left out who failed them, since that tells what is accepted.
     """
 
     decisions: bool = False
@@ -50,6 +51,7 @@ class LogFilter:
     person: Enrollment | None = None
     since: datetime | None = None
     until: datetime | None = None
+    closed: frozenset[str] = frozenset()
 
 
 def events_of(study: Study, chosen: LogFilter, *, before: Event | None = None) -> QuerySet[Event]:
@@ -65,6 +67,8 @@ def events_of(study: Study, chosen: LogFilter, *, before: Event | None = None) -
         found = found.filter(at__gte=chosen.since)
     if chosen.until:
         found = found.filter(at__lt=chosen.until)
+    if chosen.closed:
+        found = found.exclude(type=Event.Type.CHECK_FAILED, note__in=list(chosen.closed))
     if before:
         # The first condition is implied by the second, and is the one that an index can begin at.
         found = found.filter(Q(at__lte=before.at), Q(at__lt=before.at) | Q(pk__lt=before.pk))

@@ -144,6 +144,14 @@ def failed_checks(enrollment: Enrollment, *, closed: Collection[str]) -> tuple[l
     return found, len(results) - len(found)
 
 
+def ids_of_checks(study: Study, texts: Collection[str]) -> frozenset[str]:
+    """The ids of the study's hidden checks with one of these texts. No query where there are none."""
+    if not texts:
+        return frozenset()
+    checks = Story.objects.filter(study=study, role=Story.Role.CHECK, text_hash__in=list(texts))
+    return frozenset(checks.values_list("story_id", flat=True))
+
+
 def suspension_of(enrollment: Enrollment) -> Event | None:
     """The line of the log that says who suspended the person, when, and why; None for who is not."""
     if enrollment.state != Enrollment.State.SUSPENDED:
@@ -152,9 +160,14 @@ def suspension_of(enrollment: Enrollment) -> Event | None:
     return told.select_related("actor").order_by("-pk").first()
 
 
-def came_by_platform(enrollment: Enrollment) -> bool:
-    """Whether they come back by their work on a platform, and have been given no link."""
-    return Visit.objects.filter(enrollment=enrollment, campaign__isnull=False).exists()
+def may_have_link(enrollment: Enrollment) -> bool:
+    """Whether a new link may be made for them.
+
+    Not for who comes back by their work on a platform: a new link would end the page they have open there.
+    And not for who was forgotten; who has only left still needs it, to be forgotten.
+    """
+    by_platform = Visit.objects.filter(enrollment=enrollment, campaign__isnull=False)
+    return enrollment.annotator.erased_at is None and not by_platform.exists()
 
 
 def _others(enrollment: Enrollment, stories: Collection[int]) -> Others:

@@ -59,8 +59,8 @@ def arrive(request: HttpRequest, token: str) -> HttpResponse:
         claim = read_personal_token(token)
     except InvalidToken:
         return wrong_link(request, token)
-    enrollment = Enrollment.objects.select_related("study").get(pk=claim.enrollment_id)
-    if enrollment.link_version != claim.link_version:
+    enrollment = Enrollment.objects.select_related("study", "annotator").get(pk=claim.enrollment_id)
+    if enrollment.link_version != claim.link_version or enrollment.annotator.erased_at:
         return revoked_link(request, enrollment)
     if enrollment.state in ON_THE_WAY and enrollment.study.state in REASON_OF_CLOSED_DOOR:
         return _closed(request, enrollment.study, queries.way_out_of(enrollment))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import datetime
+from uuid import UUID
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
 from accounts.models import Annotator, User
-from annotation.actions.enrollments import enroll
+from annotation.actions.enrollments import enroll, invited_by
 from annotation.actions.events import record_event
 from annotation.errors import WrongState
 from annotation.models import Enrollment, Event, Exclusion, Study
@@ -72,15 +73,18 @@ def exclude(*, study: Study, annotators: Collection[int], reason: str, by: User 
 
 @transaction.atomic
 def invite_qualified(
-    *, study: Study, by: User | None, now: datetime, most: int | None = None
+    *, study: Study, by: User | None, now: datetime, most: int | None = None, token: UUID | None = None
 ) -> list[Enrollment]:
     """Invite the people who are qualified in the study that this one asks for, ``most`` of them at most.
 
-    Nobody who is excluded, erased or invited already. Raises :class:`WrongState` for a study that asks
-    for no other one.
+    Nobody who is excluded, erased or invited already. ``token``: of the form; a second press of it invites
+    nobody more, and has the people of the first. Raises :class:`WrongState` for a study that asks for no
+    other one.
     """
     if study.qualified_through is None:
         raise WrongState(_("“%(study)s” does not ask for people of another study.") % {"study": study.slug})
+    if token and (invited := invited_by(study=study, token=token)):
+        return invited
     annotators = (
         Annotator.objects.filter(
             erased_at=None,
@@ -94,7 +98,7 @@ def invite_qualified(
     )
     # Locked, so that nobody is invited who is being forgotten; whoever has been meanwhile is left out.
     locked = annotators.select_for_update(of=("self",), no_key=True)[:most]
-    return [enroll(study=study, annotator=annotator, now=now, by=by) for annotator in locked]
+    return [enroll(study=study, annotator=annotator, now=now, by=by, token=token) for annotator in locked]
 
 
 def _lock_draft(study: Study) -> Study:

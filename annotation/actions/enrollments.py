@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from uuid import UUID
 
 from django.db import ProgrammingError, transaction
 from django.utils.translation import gettext as _
@@ -19,8 +20,13 @@ LONGEST_REASON = 300
 
 
 @transaction.atomic
-def enroll(*, study: Study, annotator: Annotator, now: datetime, by: User | None = None) -> Enrollment:
-    """The annotator's enrollment in the study, made (as invited) if there is none."""
+def enroll(
+    *, study: Study, annotator: Annotator, now: datetime, by: User | None = None, token: UUID | None = None
+) -> Enrollment:
+    """The annotator's enrollment in the study, made (as invited) if there is none.
+
+    ``token``: of the form by which several are invited at once; see :func:`invited_by`.
+    """
     enrollment, made = Enrollment.objects.get_or_create(
         study=study,
         annotator=annotator,
@@ -33,17 +39,32 @@ def enroll(*, study: Study, annotator: Annotator, now: datetime, by: User | None
             by=by,
             now=now,
             enrollment=enrollment,
+            subject=_form(token) if token else "",
         )
     return enrollment
 
 
 @transaction.atomic
-def invite(*, study: Study, count: int, by: User | None, now: datetime) -> list[Enrollment]:
-    """``count`` new people, each invited under a pseudonym of their own and known by their link only."""
+def invite(
+    *, study: Study, count: int, by: User | None, now: datetime, token: UUID | None = None
+) -> list[Enrollment]:
+    """``count`` new people, each invited under a pseudonym of their own and known by their link only.
+
+    ``token``: of the form. A second press of it invites nobody more, and has the people of the first.
+    """
     if not 1 <= count <= 10_000:
         raise ValueError("Invite between 1 and 10,000 people at a time.")
+    if token and (invited := invited_by(study=study, token=token)):
+        return invited
     annotators = Annotator.objects.bulk_create(Annotator(created_at=now) for _ in range(count))
-    return [enroll(study=study, annotator=annotator, now=now, by=by) for annotator in annotators]
+    return [enroll(study=study, annotator=annotator, now=now, by=by, token=token) for annotator in annotators]
+
+
+def invited_by(*, study: Study, token: UUID) -> list[Enrollment]:
+    """Whom this form has invited already. Two presses of one form take turns until the transaction ends."""
+    Study.objects.select_for_update(of=("self",), no_key=True).get(pk=study.pk)
+    told = Event.objects.filter(study=study, type=Event.Type.ANNOTATOR_INVITED, subject=_form(token))
+    return list(Enrollment.objects.filter(pk__in=told.values("enrollment")).order_by("pk"))
 
 
 @transaction.atomic
@@ -229,6 +250,8 @@ def set_back(
         now=now,
         note=reason,
     )
+    if asks_consent:
+        record_event(study=enrollment.study, type=Event.Type.CONSENT_ASKED, enrollment=enrollment, now=now)
     return enrollment
 
 
@@ -244,8 +267,13 @@ def ask_again(*, enrollment: Enrollment, now: datetime) -> Enrollment:
 
 @transaction.atomic
 def revoke_link(*, enrollment: Enrollment, by: User | None, now: datetime, note: str = "") -> Enrollment:
-    """Make every address dead that was given to the person so far; a link made now is a new one."""
+    """Make every address dead that was given to the person so far; a link made now is a new one.
+
+    Raises :class:`WrongState` for somebody who has been forgotten: their place is not opened again.
+    """
     enrollment = _lock(enrollment)
+    if Annotator.objects.get(pk=enrollment.annotator_id).erased_at:
+        raise WrongState(_("They have been forgotten, as they asked. Their place cannot be opened again."))
     enrollment.link_version += 1
     enrollment.save(update_fields=["link_version"])
     record_event(
@@ -316,6 +344,10 @@ def _by_story_held(annotator: Annotator) -> list[Enrollment]:
     leases = Assignment.objects.filter(enrollment__in=locked, state=Assignment.State.LEASED)
     held = dict(leases.values_list("enrollment", "story"))
     return sorted(locked, key=lambda place: held.get(place.pk, 0))
+
+
+def _form(token: UUID) -> str:
+    return f"form {token}"
 
 
 def _lock(enrollment: Enrollment) -> Enrollment:

@@ -20,7 +20,7 @@ from django.views.decorators.http import require_safe
 from accounts.models import User
 from annotation.downloads import EXPORTS, download
 from annotation.models import Enrollment, Event, Study
-from annotation.rights import Right, study_page
+from annotation.rights import Right, signed_in, study_page
 from dashboard.log import (
     COLUMNS,
     DECISIONS,
@@ -32,12 +32,14 @@ from dashboard.log import (
     stories_of,
     stream_of,
 )
-from dashboard.persons import story_address
+from dashboard.persons import ids_of_checks, story_address
 from dashboard.queries import enrollment_called
 from dashboard.spreadsheets import ROWS_AT_ONCE, csv_stream
+from qualification.experts import closed_texts
 
 PAGE = 50
 ALL = "all"
+DECIDED = "decided"
 LAST_DAY = date.max - timedelta(days=1)
 """The end of a day is the beginning of the next, which has to exist."""
 
@@ -49,7 +51,7 @@ class LogForm(forms.Form):
         label=gettext_lazy("How much of it"),
         required=False,
         choices=(
-            ("", gettext_lazy("what colleagues and the system decided")),
+            (DECIDED, gettext_lazy("what colleagues and the system decided")),
             (ALL, gettext_lazy("that, and every answer")),
         ),
     )
@@ -96,16 +98,20 @@ class LogForm(forms.Form):
             self.add_error("until", _("This day is before the first one."))
         return said
 
-    def chosen(self) -> LogFilter:
-        """The filter that a valid form stands for; the last day is included."""
+    def chosen(self, *, show: str, closed: frozenset[str]) -> LogFilter:
+        """The filter that a valid form stands for; the last day is included.
+
+        ``show``: how much of it where that is not said. ``closed``: texts that the reader answers blind.
+        """
         said = self.cleaned_data
         return LogFilter(
-            decisions=said["show"] != ALL,
+            decisions=(said["show"] or show) == DECIDED,
             kind=said["kind"],
             who=said["who"],
             person=said["person"],
             since=_begin(said["since"]) if said["since"] else None,
             until=_begin(said["until"] + timedelta(days=1)) if said["until"] else None,
+            closed=ids_of_checks(self.study, closed),
         )
 
 
@@ -116,13 +122,15 @@ def log(request: HttpRequest, study: Study) -> HttpResponse:
     form = LogForm(study, request.GET)
     if not form.is_valid():
         return render(request, "dashboard/log.html", {"study": study, "form": form}, status=400)
-    chosen = form.chosen()
+    closed = closed_texts(signed_in(request))
+    chosen = form.chosen(show=DECIDED, closed=closed)
     found = newest(study, chosen, PAGE + 1, before=_before(request, study))
     stories = stories_of(study, found[:PAGE])
     asked = request.GET.copy()
     asked.pop("before", None)
-    other = asked.copy()
-    other["show"] = ALL if chosen.decisions else ""
+    other, same = asked.copy(), asked.copy()
+    other["show"] = ALL if chosen.decisions else DECIDED
+    same["show"] = DECIDED if chosen.decisions else ALL
     context = {
         "study": study,
         "form": form,
@@ -130,6 +138,8 @@ def log(request: HttpRequest, study: Study) -> HttpResponse:
         "can_switch": not (chosen.kind or chosen.who or chosen.person),
         "decisions": chosen.decisions,
         "other": other.urlencode(),
+        "same": same.urlencode(),
+        "leaves_out": bool(closed),
         "is_newest": "before" not in request.GET,
         "asked": asked.urlencode(),
         "older": found[PAGE - 1].pk if len(found) > PAGE else None,
@@ -140,11 +150,12 @@ def log(request: HttpRequest, study: Study) -> HttpResponse:
 @require_safe
 @study_page(Right.AUDIT)
 def log_file(request: HttpRequest, study: Study, kind: str) -> HttpResponseBase:
-    """All events that pass the same filter, as CSV or as JSON lines; a stream."""
+    """All events that pass the same filter, as CSV or as JSON lines; a stream. Without one: the whole log."""
     form = LogForm(study, request.GET)
     if not form.is_valid():
         raise BadRequest("The filter of the log cannot be read.")
-    rows = (row_of(study, event) for event in stream_of(study, form.chosen()))
+    chosen = form.chosen(show=ALL, closed=closed_texts(signed_in(request)))
+    rows = (row_of(study, event) for event in stream_of(study, chosen))
     name = f"{study.slug}-log"
     if kind == "csv":
         return csv_stream(request, name, COLUMNS, rows)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
+from uuid import UUID, uuid4
 
 from django import forms
 from django.conf import settings
@@ -155,6 +156,8 @@ def invite(request: HttpRequest, study: Study) -> HttpResponse:
         "mail": mail,
         "form": form,
         "sends_mail": settings.SENDS_MAIL,
+        "has_links_before": _has_links_before(request, study),
+        "token": _token(request) or uuid4(),
     }
     return answered or render(request, "dashboard/invite.html", context, status=422 if form.errors else 200)
 
@@ -170,33 +173,35 @@ def invited_links(request: HttpRequest, study: Study, batch: str) -> HttpRespons
             request, _("New links are shown for an hour. Whose link is lost gets a new one on their page.")
         )
         return redirect("dashboard:people", slug=study.slug)
+    has_links_before = _has_links_before(request, study)
+    before = _links_before(study, invited) if has_links_before else {}
     rows = [
         {
             "pseudonym": rules.pseudonym(study.pseudonym_key, person.annotator_id),
             "link": personal_link(person),
-            "link_before": link_before,
+            "link_before": before.get(person.annotator_id, ""),
         }
-        for person, link_before in zip(invited, _links_before(study, invited), strict=True)
+        for person in invited
     ]
     if "csv" in request.GET:
-        columns = ["pseudonym", "link", *(["link_before"] if study.qualified_through else [])]
+        columns = ["pseudonym", "link", *(["link_before"] if has_links_before else [])]
         return csv_file(f"{study.slug}-links", columns, rows)
-    context = {"study": study, "rows": rows, "sends_mail": settings.SENDS_MAIL}
+    context = {"study": study, "rows": rows, "has_links_before": has_links_before}
     return render(request, "dashboard/invited_links.html", context)
 
 
 def _invite(request: HttpRequest, study: Study, count: int) -> HttpResponse:
-    now = timezone.now()
-    actions.invite(study=study, count=count, by=signed_in(request), now=now)
-    return _to_links(study, now)
+    by, now = signed_in(request), timezone.now()
+    invited = actions.invite(study=study, count=count, by=by, now=now, token=_token(request))
+    return _to_links(study, invited[0].created_at)
 
 
 def _invite_qualified(request: HttpRequest, study: Study) -> HttpResponse:
-    now = timezone.now()
+    by, now, token = signed_in(request), timezone.now(), _token(request)
     try:
-        invited = actions.invite_qualified(study=study, by=signed_in(request), now=now, most=MOST_AT_ONCE)
+        invited = actions.invite_qualified(study=study, by=by, now=now, most=MOST_AT_ONCE, token=token)
         if invited:
-            return _to_links(study, now)
+            return _to_links(study, invited[0].created_at)
         messages.info(request, _("Everybody who is qualified there is invited already."))
     except AnnotationError as error:
         messages.error(request, str(error))
@@ -242,10 +247,23 @@ def _salt(study: Study) -> str:
     return f"dashboard.invited:{study.pk}"
 
 
-def _links_before(study: Study, invited: Sequence[Enrollment]) -> list[str]:
-    """The link of each in the study that this one asks for: it tells to whom the new one is to be sent."""
+def _token(request: HttpRequest) -> UUID | None:
+    """Of the form that was sent; its second press invites nobody more."""
+    try:
+        return UUID(request.POST.get("token", ""))
+    except ValueError:
+        return None
+
+
+def _has_links_before(request: HttpRequest, study: Study) -> bool:
+    """Whether the reader may see the links of the other study: who has one answers there in that name."""
+    source = study.qualified_through
+    return source is not None and Right.CHANGE in rights_in(request.user, source)
+
+
+def _links_before(study: Study, invited: Sequence[Enrollment]) -> dict[int, str]:
+    """Per annotator, the link in the study that this one asks for: it tells whom to send the new one to."""
     there = Enrollment.objects.filter(
         study=study.qualified_through_id, annotator__in=[person.annotator_id for person in invited]
     )
-    links = {person.annotator_id: personal_link(person) for person in there}
-    return [links.get(person.annotator_id, "") for person in invited]
+    return {person.annotator_id: personal_link(person) for person in there}

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 
 from annotation import rules
 from annotation.actions.exclusions import LONGEST_REASON, standing_exclusion
-from annotation.models import CheckResult, Enrollment, Story, Study, Vote
+from annotation.models import CheckResult, Enrollment, Study, Vote
 from annotation.queries import recent_votes
 from annotation.rights import Right, rights_in, signed_in, study_page
 from dashboard.attempts import attempts_of
@@ -22,8 +22,9 @@ from dashboard.figures import kept, shown
 from dashboard.persons import (
     NARROWED,
     answer_rows,
-    came_by_platform,
     failed_checks,
+    ids_of_checks,
+    may_have_link,
     narrowed,
     story_address,
     suspension_of,
@@ -48,13 +49,16 @@ def person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
     document = found.document if found else None
     own = kept.person(study, pseudonym)
     closed = closed_texts(signed_in(request))
+    rights = rights_in(request.user, study)
+    choices = {to: label for to, label in NARROWED.items() if to != "checks" or Right.CHANGE in rights}
     page, only = _page_number(request), request.GET.get("only", "")
+    only = only if only in choices else ""
     votes, more = recent_votes(enrollment, page=page, only=narrowed(enrollment, only, closed=closed))
     context = {
         "study": study,
         "pseudonym": pseudonym,
         "enrollment": enrollment,
-        **_for_whom(enrollment, rights_in(request.user, study), closed),
+        **_for_whom(enrollment, rights, closed),
         "memberships": memberships_of(enrollment),
         "earned": earned_by(enrollment),
         "figures": found,
@@ -62,10 +66,10 @@ def person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
         "everybody": document["everybody"] if document else None,
         "person": _person(study, document, own, closed) if document and own else None,
         "questions": [str(question.title) for question in study.protocol.questions],
-        "answers": answer_rows(study, enrollment, votes, _results(votes, closed)),
+        "answers": answer_rows(study, enrollment, votes, _results(votes, rights, closed)),
         "page": page,
-        "only": only if only in NARROWED else "",
-        "narrowed": NARROWED.items(),
+        "only": only,
+        "narrowed": choices.items(),
         "more": more,
     }
     return render(request, "dashboard/person.html", context)
@@ -90,7 +94,7 @@ def _standing(enrollment: Enrollment, rights: frozenset[Right]) -> dict[str, Any
             "is kept and credited. Please write to us."
         ),
         "longest": LONGEST_REASON,
-        "may_renew_link": may_change and not came_by_platform(enrollment),
+        "may_renew_link": may_change and may_have_link(enrollment),
         "may_send_link": may_change and settings.SENDS_MAIL and confirmed_address_of(enrollment) is not None,
     }
 
@@ -104,8 +108,13 @@ def _tested(enrollment: Enrollment, rights: frozenset[Right], closed: frozenset[
     return {"failed": failed, "more_failed": more_failed, "attempts": attempts}
 
 
-def _results(votes: Sequence[Vote], closed: frozenset[str]) -> dict[int, bool]:
-    """Which of these votes answer a hidden check, and whether they passed; but for what is closed."""
+def _results(votes: Sequence[Vote], rights: frozenset[Right], closed: frozenset[str]) -> dict[int, bool]:
+    """Which of these votes answer a hidden check, and whether they passed; but for what is closed.
+
+    For who may know what is accepted: what passed is accepted, option by option.
+    """
+    if Right.CHANGE not in rights:
+        return {}
     found = CheckResult.objects.filter(vote__in=votes).exclude(key__story__text_hash__in=list(closed))
     return dict(found.values_list("vote", "passed"))
 
@@ -119,16 +128,11 @@ def _person(
     """
     everybody = document["everybody"]
     row = shown.person_row(study, everybody["median_seconds"], own, everybody=everybody["options"])
-    secret = _ids_of(study, closed) if closed else frozenset()
+    secret = ids_of_checks(study, closed)
     for flag in row["flagged"]:
         named = [story_id for story_id in flag["evidence"] if story_id not in secret]
         flag["stories"] = [(story_id, story_address(study, story_id)) for story_id in named]
     return row
-
-
-def _ids_of(study: Study, texts: frozenset[str]) -> frozenset[str]:
-    checks = Story.objects.filter(study=study, role=Story.Role.CHECK, text_hash__in=list(texts))
-    return frozenset(checks.values_list("story_id", flat=True))
 
 
 def _page_number(request: HttpRequest) -> int:

@@ -15,6 +15,7 @@ from annotation.actions.exclusions import check_reason
 from annotation.errors import AnnotationError
 from annotation.models import Study
 from annotation.rights import Right, signed_in, study_page
+from dashboard.persons import may_have_link
 from dashboard.queries import enrollment_called
 from recruitment.actions import send_link
 from recruitment.errors import RecruitmentError
@@ -52,13 +53,19 @@ def persons_link(request: HttpRequest, study: Study, pseudonym: str) -> HttpResp
     if person is None:
         raise Http404("Nobody in this study has this pseudonym.")
     by = signed_in(request)
-    if request.POST.get("do") == "renew":
-        person = actions.revoke_link(enrollment=person, by=by, now=timezone.now())
-        context = {"study": study, "pseudonym": pseudonym, "link": personal_link(person)}
-        return render(request, "dashboard/new_link.html", context)
     try:
-        send_link(enrollment=person, by=by)
-        messages.success(request, _("Their link is on its way to them."))
-    except RecruitmentError as error:
+        if request.POST.get("do") != "renew":
+            send_link(enrollment=person, by=by)
+            messages.success(request, _("Their link is on its way to them."))
+        elif may_have_link(person):
+            person = actions.revoke_link(enrollment=person, by=by, now=timezone.now())
+            context = {"study": study, "pseudonym": pseudonym, "link": personal_link(person)}
+            return render(request, "dashboard/new_link.html", context)
+        else:
+            messages.error(
+                request,
+                _("No new link is made for who comes by their work on a platform, or has been forgotten."),
+            )
+    except (AnnotationError, RecruitmentError) as error:
         messages.error(request, str(error))
     return redirect("dashboard:person", slug=study.slug, pseudonym=pseudonym)

@@ -17,11 +17,12 @@ from django.utils import timezone
 
 from accounts.models import Annotator, PlatformIdentity, User
 from annotation import actions, rules
-from annotation.models import Enrollment, Event, Membership, Study
+from annotation.models import Enrollment, Event, Membership, Story, Study
 from dashboard import log
 from dashboard.log import EVERYDAY, LogFilter, events_of, newest, stream_of
 from dashboard.pages.log import PAGE
 from dashboard.spreadsheets import guarded
+from qualification import actions as qualification_actions
 from recruitment import actions as recruitment_actions
 from tests import builders
 
@@ -244,9 +245,44 @@ def test_answers_are_left_out_until_they_are_asked_for(study: Study, desk: Clien
     story = running.stories.filter(role="main").first()
     assert story is not None
     assert f'href="/studies/open/stories/{story.story_id}/"' in page
-    for ending, count in (("", len(kinds())), ("?show=all", len(everything))):
+    assert f'href="{address}?show=all">Show all' in desk.get(address).content.decode()
+    whole, decided = len(everything), len(kinds())
+    for ending, count in (("", whole), ("?show=all", whole), ("?show=decided", decided)):
         response: Any = desk.get(reverse("dashboard:log_file", args=["open", "jsonl"]) + ending)
         assert len(b"".join(response.streaming_content).decode().splitlines()) == count
+    for asked, ending in (({}, "?show=decided"), ({"show": "all"}, "?show=all")):
+        assert f'log.csv{ending}"' in desk.get(address, asked).content.decode(), "what the page shows"
+
+
+def test_who_answers_a_text_blind_is_not_told_who_failed_it_as_a_check(
+    study: Study, desk: Client, auditor: User
+) -> None:
+    running = builders.make_study("open", stories=20)
+    builders.add_checks(running, 3)
+    (person,) = builders.qualified(running)
+    met = builders.work_through(person, 10, on_checks=builders.answers(q1="no"))
+    closed, told = (story for story in met if story.role == Story.Role.CHECK)
+    text = builders.story_row(int(closed.story_id[6:11]), prefix="test")
+    other = builders.make_study("other", opened=False, qualification_required=True)
+    round = builders.make_round(other, [text])
+    actions.set_role(study=other, user=auditor, role="reviewer", by=None, now=timezone.now())
+    (review,) = qualification_actions.ask_experts(round=round, experts=[auditor], by=None, now=timezone.now())
+    actions.set_role(study=running, user=auditor, role="auditor", by=None, now=timezone.now())
+
+    def failed() -> list[list[str]]:
+        response = desk.get(reverse("dashboard:log", args=["open"]), {"kind": "check_failed"})
+        page = [row["note"] for row in response.context["rows"]]
+        assert ("are left out here" in response.content.decode()) == (len(page) == 1)
+        found = [page]
+        for asked in ({}, {"person": pseudonym(person)}):
+            file: Any = desk.get(reverse("dashboard:log_file", args=["open", "jsonl"]), asked)
+            lines = [json.loads(line) for line in b"".join(file.streaming_content).decode().splitlines()]
+            found.append([line["note"] for line in lines if line["kind"] == "check_failed"])
+        return found
+
+    assert failed() == [[told.story_id]] * 3
+    qualification_actions.dismiss_expert(review=review, by=auditor, now=timezone.now())
+    assert failed() == [[told.story_id, closed.story_id]] * 3
 
 
 def test_pages_of_decisions_follow_each_other_and_look_through_no_votes(study: Study, desk: Client) -> None:

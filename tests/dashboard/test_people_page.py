@@ -278,6 +278,55 @@ def test_who_is_qualified_elsewhere_is_invited_with_both_links(researcher: Clien
     assert "is invited already" in again.content.decode()
 
 
+@pytest.mark.parametrize("role_there", [None, Role.REVIEWER, Role.AUDITOR])
+def test_who_may_not_change_the_other_study_gets_no_link_of_it(
+    researcher: Client, study: Study, role_there: str | None
+) -> None:
+    """A personal link lets who has it answer in that name."""
+    second = builders.make_study("second", opened=False, qualification_required=False)
+    bea = User.objects.create_user("bea", password=None)
+    actions.set_role(study=second, user=bea, role=Role.OWNER, by=None, now=timezone.now())
+    if role_there:
+        actions.set_role(study=study, user=bea, role=role_there, by=None, now=timezone.now())
+    actions.admit_through(study=second, source=study, by=None, now=timezone.now())
+    there = Enrollment.objects.get(study=study, state="qualified")
+    desk = Client()
+    desk.force_login(bea)
+    here = "/studies/second/people/invite/"
+    assert "the one they have had there" not in desk.get(here).content.decode()
+    address = desk.post(here, {"do": "qualified"})["Location"]
+    file = desk.get(f"{address}?csv").content.decode()
+    (row,) = csv.DictReader(io.StringIO(file))
+    assert row == {"pseudonym": row["pseudonym"], "link": personal_link(Enrollment.objects.get(study=second))}
+    assert personal_link(there) not in file
+    assert "two links" not in desk.get(address).content.decode()
+
+
+@pytest.mark.parametrize("do", ["links", "qualified"])
+def test_a_second_press_invites_nobody_more_and_leads_to_the_same_links(
+    researcher: Client, study: Study, monkeypatch: pytest.MonkeyPatch, do: str
+) -> None:
+    monkeypatch.setattr(pages, "MOST_AT_ONCE", 1)
+    builders.qualified(study)  # somebody more than one press invites
+    second = builders.make_study("second", opened=False, qualification_required=False)
+    rosa = User.objects.get(username="rosa")
+    actions.set_role(study=second, user=rosa, role=Role.OWNER, by=None, now=timezone.now())
+    actions.admit_through(study=second, source=study, by=None, now=timezone.now())
+    here = "/studies/second/people/invite/"
+
+    def press(token: str) -> str:
+        page = researcher.post(here, {"do": do, "count": "1", "token": token}, follow=True)
+        return str(parsed(page.content.decode()).get_element_by_id("new-links").text_content())
+
+    (first, _same), (other, _) = (
+        parsed(researcher.get(here).content.decode()).xpath("//input[@name='token']/@value") for _ in range(2)
+    )
+    assert press(first) == press(first)
+    assert Enrollment.objects.filter(study=second).count() == 1
+    assert press(other) != press(first)
+    assert Enrollment.objects.filter(study=second).count() == 2
+
+
 @pytest.mark.django_db(transaction=True)  # mails are queued after the commit
 def test_a_link_is_sent_again_and_renewed(
     client: Client, settings: Any, monkeypatch: pytest.MonkeyPatch

@@ -252,8 +252,26 @@ def test_answers_are_narrowed_to_those_nobody_shares_and_to_checks(study: Study)
     text = builders.story_row(int(checks[0][6:11]), prefix="test")
     round = builders.make_round(other, [text])
     blind = User.objects.create_user("blind", password=None)
-    for one in (study, other):
-        actions.set_role(study=one, user=blind, role=Role.REVIEWER, by=None, now=timezone.now())
+    actions.set_role(study=other, user=blind, role=Role.REVIEWER, by=None, now=timezone.now())
     qualification_actions.ask_experts(round=round, experts=[blind], by=None, now=timezone.now())
+    actions.set_role(study=study, user=blind, role=Role.RESEARCHER, by=None, now=timezone.now())
     researcher.force_login(blind)
     assert shown(only="checks") == checks[:0:-1], "which story is a check tells who answers its text blind"
+
+
+@pytest.mark.parametrize("role", [Role.REVIEWER, Role.AUDITOR])
+def test_which_answers_pass_a_check_is_for_who_may_change_the_study(study: Study, role: str) -> None:
+    """What passed is accepted, option by option; whoever reads it could not be asked blind any more."""
+    (person,) = builders.qualified(study)
+    builders.work_through(person, 10)
+    builders.work_through(person, 5, on_checks=WRONG)
+    _, reader = as_role(study, role)
+    page = reader.get(page_of(person)).content.decode()
+    assert "hidden check" not in page
+    answers = rows(reader, person, "answers")
+    assert len(answers) == 15
+    asked = parsed(reader.get(page_of(person), {"only": "checks"}).content.decode())
+    assert len(asked.xpath("//*[@aria-labelledby='answers']//tbody/tr")) == 15, "not narrowed"
+    assert asked.xpath("//select[@id='only']/option/@value") == ["", "alone"]
+    _, researcher = as_role(study)
+    assert sum("hidden check" in row[0] for row in rows(researcher, person, "answers")) == 3

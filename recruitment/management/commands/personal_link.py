@@ -8,6 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotation.actions import revoke_link
+from annotation.errors import AnnotationError
 from annotation.management.people import enrollment_number, find_enrollment
 from recruitment.actions import send_link
 from recruitment.errors import RecruitmentError
@@ -43,6 +44,6 @@ exit codes: 0 done · 1 there is no such person, or no mail can be sent to them 
                     enrollment = revoke_link(enrollment=enrollment, by=None, now=timezone.now())
                 if options["send"]:
                     send_link(enrollment=enrollment, by=None)
-        except RecruitmentError as error:
+        except (AnnotationError, RecruitmentError) as error:
             raise CommandError(str(error)) from error
         self.stdout.write(personal_link(enrollment))
