@@ -9,9 +9,9 @@ from typing import Any
 from django.urls import reverse
 from django.utils.translation import ngettext
 
-from annotation.models import Enrollment, ReviewItem, Study
+from annotation.models import ReviewItem, Study
 from dashboard.checks import checks_of
-from dashboard.enrolled import ANY
+from dashboard.enrolled import ANY, UNDECIDED, undecided_people
 from dashboard.recruiting.figures import open_differences
 from dashboard.rounds import notes_of
 from qualification.models import Round
@@ -45,7 +45,7 @@ def waiting(study: Study, document: Mapping[str, Any] | None) -> list[Waiting]:
     seen = document["noticed"] if document else {}
     found = [
         (_flagged, seen.get("flagged", 0), "people", f"?flag={ANY}"),
-        (_suspended, _suspended_people(study), "people", f"?state={Enrollment.State.SUSPENDED}"),
+        (_suspended, undecided_people(study).count(), "people", f"?state={UNDECIDED}"),
         (_unjudged, _answers_to_judge(study), "review", ""),
         (_doubted, seen.get("doubted_checks", 0), "checks", ""),
         (_notes, seen.get("test_notes", 0), "qualification", ""),
@@ -58,14 +58,9 @@ def waiting(study: Study, document: Mapping[str, Any] | None) -> list[Waiting]:
     ]
 
 
-def _suspended_people(study: Study) -> int:
-    people = Enrollment.objects.filter(study=study, environment=study.environment)
-    return people.filter(state=Enrollment.State.SUSPENDED).count()
-
-
 def _answers_to_judge(study: Study) -> int:
     """Of those that were drawn, and no more are drawn than somebody means to read."""
-    return ReviewItem.objects.filter(sample__study=study, spot_checks=None).count()
+    return ReviewItem.objects.filter(sample__study=study).waiting().count()
 
 
 def _flagged(count: int) -> str:
@@ -73,7 +68,12 @@ def _flagged(count: int) -> str:
 
 
 def _suspended(count: int) -> str:
-    return ngettext("%(n)s person is suspended", "%(n)s people are suspended", count) % {"n": count}
+    said = ngettext(
+        "%(n)s person is suspended, and their votes count",
+        "%(n)s people are suspended, and their votes count",
+        count,
+    )
+    return said % {"n": count}
 
 
 def _unjudged(count: int) -> str:

@@ -28,9 +28,11 @@ PAGE = 50
 """People on one page."""
 ANY = "any"
 EXCLUDED = "excluded"
+UNDECIDED = "undecided"
 
 STATES: list[tuple[str, str | Promise]] = [
     *Enrollment.State.choices,
+    (UNDECIDED, _("suspended, and their votes count")),
     (EXCLUDED, _("all their votes excluded")),
 ]
 STEPS: dict[str, str | Promise] = {
@@ -102,11 +104,22 @@ def people_page(study: Study, search: Search, *, size: int = PAGE) -> PeoplePage
     return PeoplePage(_listed(study, people, flagged), people[-1].pk if more else 0, found)
 
 
+def undecided_people(study: Study) -> QuerySet[Enrollment]:
+    """Who is suspended while nobody has decided what becomes of their votes. In the study's environment."""
+    suspended = Enrollment.objects.filter(study=study, state=Enrollment.State.SUSPENDED)
+    return suspended.filter(~_is_excluded(), environment=study.environment)
+
+
+def _is_excluded() -> Exists:
+    return Exists(VoteExclusion.objects.standing().of_people().filter(enrollment=OuterRef("pk")))
+
+
 def _fitting(study: Study, search: Search) -> QuerySet[Enrollment]:
     people = Enrollment.objects.filter(study=study)
     if search.state == EXCLUDED:
-        standing = VoteExclusion.objects.standing().of_people()
-        people = people.filter(Exists(standing.filter(enrollment=OuterRef("pk"))))
+        people = people.filter(_is_excluded())
+    elif search.state == UNDECIDED:
+        people = undecided_people(study)
     elif search.state:
         people = people.filter(state=search.state)
     if search.step:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from annotation import rules
-from annotation.models import Enrollment, ReviewSample, SpotCheck, Study
+from annotation.models import Enrollment, ReviewItem, ReviewSample, SpotCheck, Study
 from dashboard.figures import kept
 from publishing.baseline.accuracy import wilson
 
@@ -48,12 +48,23 @@ def counted(decisions: Iterable[str]) -> Tally:
 
 
 def tallies(samples: Sequence[ReviewSample]) -> dict[int, Tally]:
-    """Per sample, by its number: what was decided last about each of its answers. One query."""
-    checks = SpotCheck.objects.filter(item__sample__in=samples).order_by("pk")
-    decided: dict[int, dict[int, str]] = {sample.pk: {} for sample in samples}
-    for sample, item, decision in checks.values_list("item__sample", "item", "decision"):
-        decided[sample][item] = decision
-    return {sample: counted(items.values()) for sample, items in decided.items()}
+    """Per sample, by its number: what was decided last about each of its answers, here or in another sample.
+
+    Two queries.
+    """
+    items = list(ReviewItem.objects.filter(sample__in=samples).values_list("sample", "vote__assignment"))
+    standing = standing_checks({assignment for _, assignment in items})
+    found: dict[int, list[str]] = {sample.pk: [] for sample in samples}
+    for sample, assignment in items:
+        if assignment in standing:
+            found[sample].append(standing[assignment].decision)
+    return {sample: counted(decisions) for sample, decisions in found.items()}
+
+
+def standing_checks(assignments: Collection[int]) -> dict[int, SpotCheck]:
+    """Per assignment that was judged: what was decided last about its answer, whichever way. One query."""
+    checks = SpotCheck.objects.filter(vote__assignment__in=assignments).order_by("pk")
+    return {check.vote.assignment_id: check for check in checks.select_related("vote", "by")}
 
 
 def tally(rows: Iterable[Mapping[str, Any]]) -> Tally:
@@ -72,6 +83,6 @@ def by_person(rows: Iterable[Mapping[str, Any]]) -> dict[str, Tally]:
 
 def flagged_people(study: Study) -> list[int]:
     """The enrollments of those whose newest figures have a flag."""
-    flagged = {person["pseudonym"] for person in kept.people(study) if person["flags"]}
+    flagged = kept.flagged(study)
     people = Enrollment.objects.filter(study=study).values_list("pk", "annotator") if flagged else []
     return [pk for pk, annotator in people if rules.pseudonym(study.pseudonym_key, annotator) in flagged]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import fields, replace
 from datetime import datetime
 from typing import Any
@@ -48,19 +49,28 @@ def hidden_checks(release: Release) -> HiddenChecks | None:
 def spot_checks(release: Release) -> SpotChecks | None:
     """How the votes fared that were drawn at random from everybody's; None when none of them was judged.
 
-    What was decided last about each counts, as far as it was decided before the release.
+    What was decided last about each counts, in whichever sample, as far as it was before the release.
     """
-    decided = SpotCheck.objects.filter(
+    until = SpotCheck.objects.filter(at__lte=counted_until(release))
+    drawn = until.filter(
         item__sample__study=release.study,
         item__sample__kind=ReviewSample.Kind.RANDOM,
         item__sample__among=ReviewSample.Among.EVERYBODY,
-        at__lte=counted_until(release),
     )
-    standing = dict(decided.order_by("pk").values_list("vote__assignment", "decision"))
+    decided = until.filter(vote__assignment__in=drawn.values("vote__assignment")).order_by("pk")
+    rows = decided.values_list("vote__assignment", "vote__assignment__enrollment", "decision")
+    standing = {assignment: (person, decision) for assignment, person, decision in rows}
     if not standing:
         return None
-    kinds = (SpotCheck.Decision.ACCEPT, SpotCheck.Decision.UNCOUNTED, SpotCheck.Decision.REJECT)
-    return SpotChecks(*(list(standing.values()).count(kind) for kind in kinds))
+    decisions = Counter(decision for _, decision in standing.values())
+    people = Counter(person for person, _ in standing.values())
+    return SpotChecks(
+        accepted=decisions[SpotCheck.Decision.ACCEPT],
+        uncounted=decisions[SpotCheck.Decision.UNCOUNTED],
+        rejected=decisions[SpotCheck.Decision.REJECT],
+        people=len(people),
+        most_of_one=max(people.values()),
+    )
 
 
 def _rules(study: Study, until: datetime) -> CheckRules:

@@ -92,12 +92,14 @@ class HiddenChecks:
 class SpotChecks:
     """Votes that researchers judged among those drawn at random, without seeing whose they were.
 
-    ``uncounted``: accepted and not counted.
+    ``uncounted``: accepted and not counted. ``people``: whose they are; ``most_of_one``: of each at most.
     """
 
     accepted: int
     uncounted: int
     rejected: int
+    people: int
+    most_of_one: int
 
     @property
     def judged(self) -> int:

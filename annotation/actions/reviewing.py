@@ -49,7 +49,8 @@ def draw_sample(
     among: ReviewSample.Among = ReviewSample.Among.EVERYBODY,
     of: Collection[int] | None = None,
 ) -> ReviewSample:
-    """Draw counted answers that nobody has judged yet: ``per_person`` of each of so many ``people``.
+    """Draw counted answers: ``per_person`` of each of so many ``people``. None that somebody has judged, and
+    none that is in a sample already, where it waits to be judged.
 
     People and answers are chosen by the seed (a new one unless given), and the sample stays as it was
     drawn. ``of``: the enrollments from which people are chosen, for a sample that is not ``among``
@@ -66,7 +67,9 @@ def draw_sample(
     candidates = _candidates(study, chosen, look_for_flags=flagged)
     drawn = sampling.draw(candidates, seed=seed, per_person=per_person, flagged=flagged)
     if not drawn:
-        raise NothingToReview(_("There is no answer to review that fits and has not been judged yet."))
+        raise NothingToReview(
+            _("There is no answer to review that fits and has not been drawn or judged yet.")
+        )
     sample = ReviewSample.objects.create(
         study=study,
         kind=kind,
@@ -187,7 +190,7 @@ def _people_with_votes(study: Study) -> list[int]:
 
 
 def _candidates(study: Study, people: list[int], *, look_for_flags: bool) -> list[sampling.Candidate]:
-    """Counted votes of these people that nobody has judged; whether they stand alone only if asked for."""
+    """Counted votes of these people, neither judged nor drawn; whether they stand alone only if asked for."""
     against = Answer.objects.filter(counts_against=True)
     others = (
         Vote.objects.counted()
@@ -199,6 +202,7 @@ def _candidates(study: Study, people: list[int], *, look_for_flags: bool) -> lis
         .counted()
         .filter(assignment__enrollment__in=people)
         .exclude(assignment__votes__spot_checks__isnull=False)
+        .exclude(assignment__votes__review_items__isnull=False)
     )
     alone: set[int] = set()
     if look_for_flags and study.votes_per_story > 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pgtrigger
 from django.conf import settings
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models.people import Enrollment
@@ -134,8 +134,20 @@ class ReviewSample(models.Model):
 
     @property
     def stands_for_all(self) -> bool:
-        """Whether its shares say something of all votes: at random, and of people chosen at random."""
+        """Whether its shares say something of everybody: at random, and of people chosen at random.
+
+        People count alike in it, however many votes they have: so many of each are drawn at most.
+        """
         return self.kind == self.Kind.RANDOM and self.among == self.Among.EVERYBODY
+
+
+class ReviewItemQuerySet(models.QuerySet["ReviewItem"]):
+    """Filters for answers of samples."""
+
+    def waiting(self) -> ReviewItemQuerySet:
+        """Those about whose answer nobody has decided, in this sample or in another way."""
+        decided = SpotCheck.objects.filter(vote__assignment=OuterRef("vote__assignment"))
+        return self.filter(~Exists(decided))
 
 
 class ReviewItem(models.Model):
@@ -150,6 +162,8 @@ class ReviewItem(models.Model):
     position = models.PositiveIntegerField()
     vote = models.ForeignKey(Vote, on_delete=models.PROTECT, related_name="review_items")
     flag = models.CharField(max_length=10, choices=Flag, blank=True, default=Flag.NONE)
+
+    objects = ReviewItemQuerySet.as_manager()
 
     class Meta:
         ordering = ("sample", "position")

@@ -6,7 +6,8 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.db.models import Count, Exists, OuterRef, QuerySet
+from django.core.paginator import Paginator
+from django.db.models import Count, Exists, OuterRef
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -22,12 +23,12 @@ from annotation.models import ReviewItem, ReviewSample, SpotCheck, Study, Vote
 from annotation.queries import choices_in_words
 from annotation.rights import Right, rights_in, signed_in, study_page
 from dashboard.queries import enrollment_called
-from dashboard.reviewed import by_person, flagged_people, tallies, tally
+from dashboard.reviewed import by_person, flagged_people, standing_checks, tallies, tally
 from dashboard.spreadsheets import csv_file
 
 COLUMNS = ("position", "flag", "decision", "reason", "by", "at", "story_id", "annotator", "state")
 SHOWN = 20
-"""Samples on the page, the newest first."""
+"""Samples on a page: those that wait for somebody first, then the newest."""
 BUTTONS = (
     (SpotCheck.Decision.ACCEPT, "1", gettext_lazy("Accept")),
     (SpotCheck.Decision.UNCOUNTED, "2", gettext_lazy("Accept, but do not count")),
@@ -86,15 +87,15 @@ def review(request: HttpRequest, study: Study) -> HttpResponse:
         except AnnotationError as error:
             messages.error(request, str(error))
             return redirect("dashboard:review", slug=study.slug)
-    samples = list(
-        ReviewSample.objects.filter(study=study)
-        .select_related("drawn_by")
-        .annotate(size=Count("items"))[:SHOWN]
-    )
+    waiting = ReviewItem.objects.filter(sample=OuterRef("pk")).waiting()
+    drawn = ReviewSample.objects.filter(study=study).select_related("drawn_by").annotate(size=Count("items"))
+    page = Paginator(drawn.order_by(Exists(waiting).desc(), "-pk"), SHOWN).get_page(request.GET.get("page"))
+    samples = list(page)
     found = tallies(samples)
     context = {
         "study": study,
         "form": form,
+        "page": page,
         "samples": [(sample, found[sample.pk]) for sample in samples],
         "may_review": Right.REVIEW in rights_in(request.user, study),
     }
@@ -104,10 +105,15 @@ def review(request: HttpRequest, study: Study) -> HttpResponse:
 @require_POST
 @study_page(Right.REVIEW)
 def review_person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
-    """Draw some answers of one person, at random, and lead to the first."""
+    """Draw some answers of one person, at random, and lead to the first; or to those that wait already."""
     person = enrollment_called(study, pseudonym)
     if person is None:
         raise Http404("Nobody in this study has this pseudonym.")
+    begun = ReviewItem.objects.filter(
+        sample__among=Among.PERSON, vote__assignment__enrollment=person
+    ).waiting()
+    if waits := begun.order_by("pk").first():
+        return redirect("dashboard:review_sample", slug=study.slug, number=waits.sample_id)
     try:
         sample = actions.draw_sample(
             study=study,
@@ -130,7 +136,7 @@ def review_person(request: HttpRequest, study: Study, pseudonym: str) -> HttpRes
 def sample_file(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """A sample as CSV: each answer with the decision about it; whose it is once it is judged."""
     drawn = get_object_or_404(ReviewSample, study=study, pk=number)
-    rows = [_line(_row(study, item)) for item in _items(drawn)]
+    rows = [_line(row) for row in _rows(study, drawn)]
     return csv_file(f"{study.slug}-sample-{drawn.pk}", COLUMNS, rows)
 
 
@@ -139,10 +145,10 @@ def sample_file(request: HttpRequest, study: Study, number: int) -> HttpResponse
 def sample(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """To the first answer of a sample that nobody has judged; at the end, what was decided."""
     drawn = get_object_or_404(ReviewSample.objects.select_related("drawn_by"), study=study, pk=number)
-    waiting = drawn.items.filter(~Exists(SpotCheck.objects.filter(item=OuterRef("pk")))).first()
+    waiting = drawn.items.all().waiting().first()
     if waiting and "list" not in request.GET:
         return redirect("dashboard:review_item", slug=study.slug, number=number, position=waiting.position)
-    rows = [_row(study, item) for item in _items(drawn)]
+    rows = _rows(study, drawn)
     context = {
         "study": study,
         "sample": drawn,
@@ -164,17 +170,17 @@ def item(request: HttpRequest, study: Study, number: int, position: int) -> Http
     if request.method == "POST":
         return _judge(request, study, found)
     protocol, vote = study.protocol, found.vote
-    decided = list(SpotCheck.objects.filter(vote__assignment=vote.assignment_id).select_related("by"))
-    checks = [check for check in decided if check.item_id == found.pk]
+    # Also what was decided in another sample: who decides anew must have it in front of them.
+    checks = list(SpotCheck.objects.filter(vote__assignment=vote.assignment_id).select_related("by"))
     context = {
         "study": study,
         "item": found,
         "parts": protocol.parts(protocol.parse(vote.assignment.story.content)),
         "words": choices_in_words(protocol, vote),
         "checks": checks,
-        "seen": decided[-1].pk if decided else 0,
+        "seen": checks[-1].pk if checks else 0,
         "of": found.sample.items.count(),
-        "row": _row(study, found) if checks else None,
+        "row": _row(study, found, checks[-1]) if checks else None,
         "whose": _pseudonym(study, found) if found.sample.among == Among.PERSON else "",
         "newer": Vote.objects.filter(assignment=vote.assignment_id, revision__gt=vote.revision).exists(),
         "buttons": BUTTONS,
@@ -203,15 +209,14 @@ def _judge(request: HttpRequest, study: Study, found: ReviewItem) -> HttpRespons
     return redirect("dashboard:review_item", slug=study.slug, number=found.sample_id, position=found.position)
 
 
-def _row(study: Study, item: ReviewItem) -> dict[str, Any]:
-    """An answer as it is listed: whose it is only once it has been judged."""
+def _row(study: Study, item: ReviewItem, check: SpotCheck | None) -> dict[str, Any]:
+    """An answer as it is listed, with what was decided last: whose it is only once it has been judged."""
     assignment = item.vote.assignment
-    checks = list(item.spot_checks.all())
-    if not checks:  # in the order of their ids, so the last one stands
+    if check is None:
         return {"item": item, "check": None}
     return {
         "item": item,
-        "check": checks[-1],
+        "check": check,
         "story_id": assignment.story.story_id,
         "pseudonym": _pseudonym(study, item),
         "state": assignment.get_state_display(),
@@ -223,10 +228,12 @@ def _pseudonym(study: Study, item: ReviewItem) -> str:
     return rules.pseudonym(study.pseudonym_key, item.vote.assignment.enrollment.annotator_id)
 
 
-def _items(drawn: ReviewSample) -> QuerySet[ReviewItem]:
-    """The answers of a sample in its order, each with all that was decided about it."""
+def _rows(study: Study, drawn: ReviewSample) -> list[dict[str, Any]]:
+    """The answers of a sample in its order."""
     items = drawn.items.select_related("vote__assignment__story", "vote__assignment__enrollment")
-    return items.prefetch_related("spot_checks__by").order_by("position")
+    listed = list(items.order_by("position"))
+    standing = standing_checks({item.vote.assignment_id for item in listed})
+    return [_row(study, item, standing.get(item.vote.assignment_id)) for item in listed]
 
 
 def _line(row: dict[str, Any]) -> dict[str, Any]:

@@ -198,8 +198,10 @@ def _spot_checks(facts: ReleaseFacts) -> str:
     out = found.uncounted + found.rejected
     bounds = interval(wilson(found.rejected, found.judged))
     return (
-        f"**Spot checks.** Researchers judged {counted(found.judged, 'vote', 'votes')} drawn at random from "
-        "those of everybody, without seeing whose each was or what others had said: they rejected "
+        f"**Spot checks.** Researchers judged {counted(found.judged, 'vote', 'votes')} drawn at random, at "
+        f"most {found.most_of_one:,} of each of {counted(found.people, 'person', 'people')} chosen at random "
+        "from everybody, so that people count alike however many votes they gave. Without seeing whose each "
+        "was or what others had said, they rejected "
         f"{share_of(found.rejected, found.judged)} (95 % interval of Wilson{bounds}, which takes "
         f"the answers of one person for independent) and took {out:,} out of the count."
     )

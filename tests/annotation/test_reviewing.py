@@ -63,12 +63,36 @@ def state_of(vote: Vote) -> str:
 
 def test_a_seed_draws_the_same_answers_of_each_person_again(people: list[Enrollment]) -> None:
     study = people[0].study
-    first, again, other = draw(study), draw(study), draw(study, seed=8)
-    assert votes_in(first) == votes_in(again)
-    assert set(votes_in(first)) != set(votes_in(other))
-    by_person = [item.vote.assignment.enrollment_id for item in first.items.all()]
+    first, again, other = (drawn_and_forgotten(study, seed) for seed in (7, 7, 8))
+    assert first == again
+    assert set(first) != set(other)
+    drawn = Vote.objects.filter(pk__in=first).select_related("assignment")
+    by_person = [vote.assignment.enrollment_id for vote in drawn]
     assert sorted(map(by_person.count, {person.pk for person in people})) == [2, 2, 2]
     assert draw(study, people=1).items.count() == 2
+
+
+def drawn_and_forgotten(study: Study, seed: int) -> list[int]:
+    with transaction.atomic():
+        votes = votes_in(draw(study, seed=seed))
+        transaction.set_rollback(True)
+    return votes
+
+
+def test_what_waits_in_a_sample_is_not_drawn_into_another(people: list[Enrollment]) -> None:
+    study = people[0].study
+    first, second, third = draw(study), draw(study, seed=8), draw(study)
+    everything = [vote for sample in (first, second, third) for vote in votes_in(sample)]
+    assert len(everything) == len(set(everything)) == 18
+    with pytest.raises(NothingToReview, match="drawn"):
+        draw(study)
+
+
+def test_an_answer_waits_until_it_is_judged_in_whichever_way(people: list[Enrollment]) -> None:
+    sample = draw(people[0].study)
+    first, *others = sample.items.all()
+    decide(first.vote, Decision.ACCEPT)
+    assert list(sample.items.waiting()) == others
 
 
 def test_answers_that_were_judged_or_do_not_count_are_not_drawn_again(people: list[Enrollment]) -> None:

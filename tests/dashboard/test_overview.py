@@ -16,6 +16,7 @@ from accounts.actions import ensure_researcher
 from annotation import actions
 from annotation.models import Assignment, ReviewSample, Story, Study
 from dashboard import attention, overview, queries
+from dashboard.enrolled import UNDECIDED, Search, people_page
 from dashboard.figures import work
 from tests import builders
 
@@ -163,8 +164,9 @@ def test_the_number_of_queries_does_not_grow(
     with django_assert_max_num_queries(100) as seen:
         boss.get(ADDRESS)
     read = [query["sql"] for query in seen.captured_queries if '"annotation_vote"' in query["sql"]]
-    assert [query for query in read if '"submitted_at" > ' not in query] == [], (
-        "no page reads votes but those of the last hour"
+    few = ('"submitted_at" > ', 'FROM "annotation_reviewitem"')
+    assert [query for query in read if not any(part in query for part in few)] == [], (
+        "no page reads votes but those of the last hour and those that were drawn for review"
     )
 
 
@@ -209,8 +211,27 @@ def test_what_waits_for_somebody_is_counted_with_its_page(boss: Client) -> None:
     noticed = work.make(study.pk, now=timezone.now() + timedelta(hours=1)).document["noticed"]  # type: ignore[index]
     assert noticed == {"flagged": 0, "doubted_checks": 0, "test_notes": 0}
     shown = boss.get("/studies/pilot/").content
-    assert "To look at 1 person is suspended 2 answers drawn for review are not judged yet" in words(shown)
+    suspended = "1 person is suspended, and their votes count"
+    assert f"To look at {suspended} 2 answers drawn for review are not judged yet" in words(shown)
     assert b'href="/studies/pilot/review/"' in shown
+
+
+def test_who_is_suspended_and_excluded_has_been_decided_about(boss: Client) -> None:
+    study = builders.make_study("pilot", stories=2, votes_per_story=2)
+    now = timezone.now()
+    waiting, excluded = builders.qualified(study, 2)
+    for person in (waiting, excluded):
+        builders.vote(person)
+        actions.suspend(enrollment=person, by=None, now=now, reason="Thank you.")
+    actions.exclude_annotator(enrollment=excluded, reason="x", told="y", by=None, now=now)
+    (line,) = attention.waiting(study, None)
+    assert (line.text, line.url) == (
+        "1 person is suspended, and their votes count",
+        "/studies/pilot/people/?state=undecided",
+    )
+    listed = people_page(study, Search(state=UNDECIDED))
+    assert [row.enrollment.pk for row in listed.rows] == [waiting.pk]
+    assert "1 person" in words(boss.get(line.url).content)
 
 
 def test_what_the_worker_notices_is_said_with_its_number(

@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.core.cache import caches
 from django.test import Client
 from django.utils import timezone
 
@@ -17,6 +19,7 @@ from annotation import actions, rules
 from annotation.models import Adjudication, Assignment, Enrollment, Membership, ReviewSample, SpotCheck, Vote
 from dashboard.charts.stories import percent
 from dashboard.figures import kept
+from dashboard.pages import review
 from publishing.baseline.accuracy import wilson
 from tests import builders
 
@@ -162,6 +165,8 @@ def test_one_persons_answers_are_drawn_from_their_page_and_the_reviewer_knows_wh
     first = text_of(researcher.post(f"{page}review/", follow=True))
 
     sample = ReviewSample.objects.get()
+    assert researcher.post(f"{page}review/")["Location"] == f"/studies/main/review/{sample.pk}/"
+    assert ReviewSample.objects.get() == sample, "what was begun is gone on with"
     assert {item.vote.assignment.enrollment_id for item in sample.items.all()} == {person.pk}
     assert f"All answers of this sample are by {pseudonym(person)}." in first
     assert pseudonym(other) not in first
@@ -174,22 +179,64 @@ def test_one_persons_answers_are_drawn_from_their_page_and_the_reviewer_knows_wh
     assert researcher.post("/studies/main/people/annotator-0/review/").status_code == 404
 
 
-def test_people_with_a_flag_can_be_drawn_alone(
-    researcher: Client, person: Enrollment, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_people_with_a_flag_can_be_drawn_alone(researcher: Client, person: Enrollment) -> None:
     (other,) = builders.qualified(person.study)
     builders.vote(other)
     form = {"kind": "random", "among": "flagged", "people": 5, "per_person": 5}
     assert "There is no answer" in text_of(researcher.post("/studies/main/review/", form, follow=True))
-    figures = [
-        {"pseudonym": pseudonym(person), "flags": []},
-        {"pseudonym": pseudonym(other), "flags": ["fails_checks"]},
-    ]
-    monkeypatch.setattr(kept, "people", lambda study: figures)
+    row = {"votes": 1, "flags": []}
+    figures = [row | {"pseudonym": f"annotator-{n}"} for n in range(2 * kept.PEOPLE_AT_ONCE)]
+    flagged = row | {"pseudonym": pseudonym(other), "flags": ["fails_checks"]}
+    made = kept.Figures(timezone.now(), timedelta(), {})
+    kept.keep(person.study, made, [*figures, row | {"pseudonym": pseudonym(person)}, flagged])
+    # so that it is seen who reads those without a flag: there may be tens of thousands
+    caches["shared"].delete(kept._key(person.study, "people:2"))
     researcher.post("/studies/main/review/", form)
     sample = ReviewSample.objects.get()
     assert sample.among == ReviewSample.Among.FLAGGED
     assert [item.vote.assignment.enrollment_id for item in sample.items.all()] == [other.pk]
+
+
+def test_what_was_decided_elsewhere_is_in_front_of_who_decides_anew(
+    researcher: Client, person: Enrollment
+) -> None:
+    """One answer can be in two samples that were drawn at the same moment."""
+    researcher.post("/studies/main/review/", {"kind": "random", "people": 5, "per_person": 1})
+    sample = ReviewSample.objects.get()
+    vote = sample.items.get().vote
+    here = f"/studies/main/review/{sample.pk}"
+    check = actions.spot_check(
+        vote=vote, decision=SpotCheck.Decision.REJECT, reason="copied", by=None, now=timezone.now()
+    )
+    assert "copied" in text(researcher, f"{here}/1/")
+    assert f'name="seen" value="{check.pk}"' in text(researcher, f"{here}/1/")
+    done = researcher.get(f"{here}/")
+    assert done.status_code == 200, "nothing waits in it"
+    assert done.context["tally"].rejected == 1
+    assert [row["reason"] for row in rows_of(researcher, f"{here}.csv")] == ["copied"]
+    assert_cells(
+        re.sub(r"\s+", " ", text(researcher, "/studies/main/review/")), "everybody", "1 of 1", "0", "0", "1"
+    )
+
+
+def test_samples_that_wait_are_listed_first_and_all_of_them_are(
+    researcher: Client, person: Enrollment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(review, "SHOWN", 1)
+    now = timezone.now()
+    waiting, judged = (
+        actions.draw_sample(
+            study=person.study, kind=ReviewSample.Kind.RANDOM, people=1, per_person=1, by=None, now=now
+        )
+        for _ in range(2)
+    )
+    actions.spot_check(
+        vote=judged.items.get().vote, decision=SpotCheck.Decision.ACCEPT, reason="", by=None, now=now
+    )
+    pages = [text(researcher, f"/studies/main/review/?page={number}") for number in (1, 2)]
+    listed = [[sample for sample in (waiting, judged) if f"/review/{sample.pk}/" in page] for page in pages]
+    assert listed == [[waiting], [judged]]
+    assert 'href="?page=2"' in pages[0]
 
 
 def test_a_sample_says_what_came_of_it_as_a_page_and_as_a_file(
@@ -221,6 +268,7 @@ def test_a_sample_says_what_came_of_it_as_a_page_and_as_a_file(
     said = re.sub(r"\s+", " ", text(researcher, f"{here}/"))
     assert f"50 % of the judged answers were rejected (1 of 2; 95 % interval {percent(low)} to" in said
     assert f"to {percent(high)}, by Wilson" in said
+    assert "Of each person 2 answers were drawn at most, so people count alike in it" in said
     assert_cells(said, pseudonym(person), "2", "1", "0", "1")
     assert_cells(
         re.sub(r"\s+", " ", text(researcher, "/studies/main/review/")), "everybody", "2 of 2", "1", "0", "1"

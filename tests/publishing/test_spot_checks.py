@@ -57,11 +57,28 @@ def test_the_card_tells_of_votes_drawn_at_random_and_of_no_others() -> None:
 
     card = (release.directory / "README.md").read_text(encoding="utf-8")
     low, high = wilson(1, 2) or (0, 0)
-    assert "Researchers judged 2 votes drawn at random from those of everybody" in card
+    assert "Researchers judged 2 votes drawn at random, at most 2 of each of" in card
+    assert "so that people count alike however many votes they gave" in card
     assert f"they rejected 1 of 2 (50.0 %) (95 % interval of Wilson [{low:.2f}, {high:.2f}]" in card
     assert "took 1 out of the count" in card
     judge(sample, 3, Decision.REJECT, minutes=1)
-    assert queries.release_facts(Release.objects.get(pk=release.pk)).spot_checks == SpotChecks(1, 0, 1)
+    people = {item.vote.assignment.enrollment_id for item in sample.items.filter(position__lte=2)}
+    expected = SpotChecks(1, 0, 1, people=len(people), most_of_one=3 - len(people))
+    assert queries.release_facts(Release.objects.get(pk=release.pk)).spot_checks == expected
+
+
+def test_what_was_decided_last_about_a_vote_stands_in_whichever_sample() -> None:
+    study = builders.make_study("twice", stories=1, votes_per_story=1)
+    builders.vote(builders.qualified(study)[0])
+    now = timezone.now()
+    sample = actions.draw_sample(
+        study=study, kind=ReviewSample.Kind.RANDOM, people=1, per_person=1, by=None, now=now
+    )
+    judge(sample, 1, Decision.REJECT)
+    vote = sample.items.get().vote
+    actions.spot_check(vote=vote, decision=Decision.ACCEPT, reason="", by=None, now=timezone.now())
+    facts = queries.release_facts(published(study))
+    assert facts.spot_checks == SpotChecks(1, 0, 0, people=1, most_of_one=1)
 
 
 def test_without_spot_checks_the_card_says_nothing_of_them() -> None:
