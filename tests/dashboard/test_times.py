@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -38,3 +39,15 @@ def test_the_page_of_a_story_has_times_that_are_read_by_both(client: Client, lan
     story = study.stories.get().story_id
     page = client.get(f"/studies/main/stories/{story}/", headers={"Accept-Language": language})
     assert '<time datetime="2026-11-22T08:06:00+00:00">2026-11-22 08:06 UTC</time>' in page.content.decode()
+
+
+def test_no_template_writes_a_moment_without_its_zone() -> None:
+    """A moment inside a sentence is written with ``date``, and the sentence says UTC after it."""
+    for template in (settings.BASE_DIR / "templates" / "dashboard").glob("*.html"):
+        text = template.read_text(encoding="utf-8")
+        assert not re.findall(r"\|time\b", text), template.name
+        for found in re.finditer(r"""\|date:["'](Y-m-d )?H:i""", text):
+            rest = text[found.end() :]
+            sentence = re.split(r"{% end|</d[dt]>|</p>|</time>", rest)[0]
+            heading = "(UTC)" in text and "</time>" in rest[:40]  # of the column
+            assert "UTC" in sentence or heading, (template.name, found[0], sentence)
