@@ -53,6 +53,7 @@ def django_db_modify_db_settings(django_db_blocker: DjangoDbBlocker) -> None:
             template = kept.template_database(state_directory())
         settings.DATABASES["default"]["TEST"] |= {"NAME": name, "TEMPLATE": template}
         TransactionTestCase._fixture_teardown = kept.empty_tables  # type: ignore[attr-defined]
+        connection.creation._destroy_test_db = kept.drop_database  # type: ignore[attr-defined]
 
 
 @pytest.fixture(scope="session", autouse=True)

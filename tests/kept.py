@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -131,3 +132,20 @@ def empty_tables(_test_case: TransactionTestCase) -> None:
         cursor.execute(SQL(" UNION ALL ").join(looks))
         for (table,) in cursor.fetchall():
             cursor.execute(SQL("DELETE FROM {}").format(Identifier(table)))
+
+
+def drop_database(test_database_name: str, verbosity: int) -> None:
+    """Drop a run's database also while a session is left in it, and say whose, so that it can be mended.
+
+    A process that a test killed may leave one: the server notices only once it is through with its query.
+    """
+    connection.close_pool()  # type: ignore[attr-defined]  # of the PostgreSQL backend
+    with connection._nodb_cursor() as cursor:
+        cursor.execute(
+            "SELECT state, query FROM pg_stat_activity "
+            "WHERE datname = %s AND backend_type = 'client backend'",
+            [test_database_name],
+        )
+        for state, query in cursor.fetchall():
+            sys.stderr.write(f"tests: a session is left in {test_database_name}, {state}: {query[:300]}\n")
+        cursor.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(test_database_name)))
