@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 
 from django.db import connection
@@ -175,6 +176,17 @@ def test_outcome(enrollment: Enrollment) -> bool | None:
     if last is None or last.type == Event.Type.TEST_GIVEN_BACK:
         return None
     return last.type == Event.Type.ENROLLMENT_QUALIFIED
+
+
+def had_test(enrollment: Enrollment, *, since: datetime) -> bool:
+    """Whether the person has taken the whole test since then, also if it was given back to them after that.
+
+    Not where they were asked for their consent anew then, because somebody else had taken it.
+    """
+    over = (Event.Type.ENROLLMENT_QUALIFIED, Event.Type.ENROLLMENT_FAILED)
+    ends = enrollment.events.filter(type__in=(*over, Event.Type.CONSENT_ASKED), at__gte=since)
+    last = ends.order_by("-pk").first()
+    return last is not None and last.type in over
 
 
 def began_test(enrollment: Enrollment) -> bool:

@@ -42,7 +42,7 @@ from recruitment.actions.moving import (
 )
 from recruitment.actions.ordering import open_orders, order_approvals, order_top_ups, write_payments
 from recruitment.actions.outside import note_link_payments
-from recruitment.actions.overturning import overturn_for_difference, overturn_rejection
+from recruitment.actions.overturning import overturn_for_difference, overturn_rejection, send_payment
 from recruitment.actions.payments import (
     approve,
     approve_instead,
@@ -55,7 +55,7 @@ from recruitment.actions.payments import (
 from recruitment.actions.reconciling import note_offer, note_sync_problem, reconcile, take_in
 from recruitment.actions.remedies import note_paid_outside, pay_for_difference
 from recruitment.actions.seats import add_seats
-from recruitment.actions.sending import due_payments, send_payment
+from recruitment.actions.sending import due_payments
 from recruitment.actions.settling import settle_stranger, settle_visit
 from recruitment.actions.visits import arrive_for_campaign, note_refused_visit, send_to_hand_in
 

@@ -7,7 +7,8 @@ import time
 
 from annotation.locks import alone
 from recruitment.actions.grants import due_grants, send_grant
-from recruitment.actions.sending import due_payments, send_payment
+from recruitment.actions.overturning import send_payment
+from recruitment.actions.sending import due_payments
 from recruitment.clock import database_now
 from recruitment.locks import SEND
 from recruitment.marketplace import Marketplace, Unreachable

@@ -24,7 +24,13 @@ from recruitment.marketplace import Status
 from recruitment.models import Campaign, Payment, Submission, Visit
 from recruitment.models.payments import NEVER_APPROVED
 from recruitment.queueing import gathered, soon
-from recruitment.reconciliation.decisions import APPROVING, DECISIONS, decision_of, standing_decisions
+from recruitment.reconciliation.decisions import (
+    APPROVING,
+    DECISIONS,
+    decision_of,
+    standing_decisions,
+    topped_up,
+)
 from recruitment.reconciliation.plan import Decision
 
 Kind = Payment.Kind
@@ -118,9 +124,10 @@ def reject(
 
 
 @transaction.atomic
-def overturn(*, submission: Submission, by: User | None, now: datetime) -> Payment:
+def overturn(*, submission: Submission, votes_count: bool = False, by: User | None, now: datetime) -> Payment:
     """Pay the reward for work that is rejected on the platform, after all.
 
+    ``votes_count``: once the platform has carried it out, its votes count again.
     Asked again, gives the payment that there is. Raises :class:`CannotPay` for work that is not rejected.
     """
     submission = lock_submission(submission)
@@ -129,7 +136,8 @@ def overturn(*, submission: Submission, by: User | None, now: datetime) -> Payme
         return known
     if submission.status != Status.REJECTED:
         raise CannotPay(_("Only a rejection that the platform has carried out can be overturned."))
-    return _request(submission, Kind.OVERTURN, submission.campaign.reward, "", by=by, now=now)
+    reward = submission.campaign.reward
+    return _request(submission, Kind.OVERTURN, reward, "", votes_count=votes_count, by=by, now=now)
 
 
 @transaction.atomic
@@ -179,7 +187,7 @@ def give_bonus(
     if in_place_of and decision_of(in_place_of) in (Decision.APPROVED, Decision.PAID_OTHERWISE):
         raise CannotPay(_("The work that this bonus is for has been paid already."))
     kind = Kind.TOP_UP if top_up else Kind.BONUS
-    if top_up and submission.payments.filter(kind=kind).exclude(state=State.FAILED).exists():
+    if top_up and topped_up(submission).exists():
         raise CannotPay(_("This work has been topped up already."))
     return _request(
         submission,
@@ -210,7 +218,7 @@ def ask_again(*, payment: Payment, by: User | None, now: datetime) -> Payment:
     if payment.kind == Kind.APPROVAL:
         return approve(submission=submission, by=by, now=now)
     if payment.kind == Kind.OVERTURN:
-        return overturn(submission=submission, by=by, now=now)
+        return overturn(submission=submission, votes_count=payment.votes_count, by=by, now=now)
     if payment.kind == Kind.REJECTION:
         return reject(submission=submission, reason=payment.reason, category=payment.category, by=by, now=now)
     return give_bonus(
@@ -243,8 +251,9 @@ def _stands_in_place_of(newer: Payment, refused: Payment) -> bool:
         return True
     if newer.submission_id != refused.submission_id or newer.pk <= refused.pk or refused.kind == Kind.BONUS:
         return False
-    if refused.kind in DECISIONS and newer.kind == Kind.OUTSIDE:  # noted for a difference about the work
-        return newer.repeats_id is None and newer.amount == refused.amount
+    if newer.kind == Kind.OUTSIDE:  # noted for a difference, or before payments named what they repeat
+        may_be = refused.kind in (*DECISIONS, Kind.TOP_UP)
+        return may_be and newer.repeats_id is None and newer.amount == refused.amount
     if refused.kind in DECISIONS:
         return newer.kind in DECISIONS
     return newer.kind == refused.kind
@@ -343,6 +352,7 @@ def _request(
     repeats: Payment | None = None,
     token: UUID | None = None,
     waits: timedelta | None = None,
+    votes_count: bool = False,
     by: User | None,
     now: datetime,
 ) -> Payment:
@@ -358,6 +368,7 @@ def _request(
                 currency=submission.campaign.currency,
                 reason=reason,
                 category=category,
+                votes_count=votes_count,
                 request_token=token or uuid4(),
                 requested_by=by,
                 requested_at=now,

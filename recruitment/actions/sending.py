@@ -7,7 +7,7 @@ too little money) leaves the payment waiting; only what the platform refuses abo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -20,6 +20,7 @@ from django.utils.translation import gettext as _
 from accounts.models import PlatformIdentity, User
 from annotation import actions as annotation_actions
 from annotation.models import Enrollment, Event
+from annotation.sql import lock_person
 from recruitment.marketplace import (
     BonusRequest,
     Marketplace,
@@ -30,7 +31,7 @@ from recruitment.marketplace import (
     Refused,
     Unreachable,
 )
-from recruitment.models import Campaign, Payment, Submission
+from recruitment.models import Campaign, Payment, Submission, Visit
 from recruitment.queueing import soon
 
 Kind = Payment.Kind
@@ -51,6 +52,9 @@ BONUSES = (Kind.BONUS, Kind.TOP_UP)
 UNSETTLED = (State.REQUESTED, State.SENDING)
 FOR_BETTER_TIMES = (NotConfigured, NotEnoughMoney)
 """What is wrong with the account, not with the work: it waits until somebody has mended it."""
+
+
+WhenDone = Callable[[Payment, datetime], None]
 
 
 class TakenOver(Exception):
@@ -89,9 +93,12 @@ def claim_payment(*, payment_id: int, now: datetime) -> Claim | None:
     return Claim(payment, bool(is_first))
 
 
-def send_payment(*, payment_id: int, marketplace: Marketplace, now: datetime) -> Payment | None:
+def send_payment(
+    *, payment_id: int, marketplace: Marketplace, when_done: WhenDone | None = None, now: datetime
+) -> Payment | None:
     """Have the platform carry a payment out, once; None when there is nothing (more) to send.
 
+    ``when_done`` lets votes count after a rejection that was overturned so; both or neither.
     Raises ``Unreachable`` when the platform did not answer; the payment is then sent again later, as it is:
     less and less often while the account lacks money or its credentials are not accepted, or the work is not
     shown, which is final after :data:`SHOWN_WITHIN`; now and then while the person has days to answer.
@@ -114,7 +121,7 @@ def send_payment(*, payment_id: int, marketplace: Marketplace, now: datetime) ->
         return _give_back(claim, error, next_try_at=later, waits_since=claim.payment.waits_since or now)
     except MarketplaceError as error:
         return _settle(claim, State.FAILED, problem=str(error), now=now)
-    return _settle(claim, State.DONE, problem="", now=now)
+    return _settle(claim, State.DONE, problem="", when_done=when_done, now=now)
 
 
 def next_try(waits_since: datetime | None, *, now: datetime) -> datetime:
@@ -267,7 +274,13 @@ def _wait_for_it(claim: Claim, error: NotShown, *, now: datetime) -> Payment:
 
 
 @transaction.atomic
-def _settle(claim: Claim, state: Payment.State, *, problem: str, now: datetime) -> Payment:
+def _settle(
+    claim: Claim, state: Payment.State, *, problem: str, when_done: WhenDone | None = None, now: datetime
+) -> Payment:
+    follows = when_done if claim.payment.votes_count else None
+    visit = Visit.objects.filter(submission=claim.payment.submission_id).first() if follows else None
+    if visit:
+        lock_person(visit.enrollment_id)  # before the rows of the work, as everywhere
     settled = claim.row().update(
         state=state, problem=problem, settled_at=now, sending_until=None, next_try_at=None
     )
@@ -279,6 +292,8 @@ def _settle(claim: Claim, state: Payment.State, *, problem: str, now: datetime) 
             decided.update(status=DECIDED[Payment.Kind(payment.kind)], seen_at=now)
         type = Event.Type.PAYMENT_SENT if state == State.DONE else Event.Type.PAYMENT_FAILED
         record_payment(payment=payment, type=type, by=None, now=now, note=problem)
+        if follows:
+            follows(payment, now)
     return payment
 
 

@@ -191,6 +191,8 @@ class Payment(models.Model):
     category = models.CharField(
         max_length=40, blank=True, help_text=_("Of a rejection, where one is asked for.")
     )
+    votes_count = models.BooleanField(default=False, db_default=False)
+    """Of an overturned rejection: once it is carried out, the votes of the work count again."""
     request_token = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     remote_id = models.CharField(
         max_length=64, blank=True, help_text=_("The platform’s, where it gives one.")
@@ -264,6 +266,9 @@ class Payment(models.Model):
             models.CheckConstraint(
                 condition=Q(in_place_of=None) | Q(kind="bonus"), name="only_a_bonus_pays_other_work"
             ),
+            models.CheckConstraint(
+                condition=Q(votes_count=False) | Q(kind="overturn"), name="only_overturning_lets_votes_count"
+            ),
         ]
         indexes = [
             # Few of many: what is to be sent, and what was refused.
@@ -281,6 +286,7 @@ class Payment(models.Model):
                     "amount",
                     "currency",
                     "reason",
+                    "votes_count",
                     "request_token",
                 ],
             ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from django.db.models import OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from recruitment.models import Payment, Submission
 from recruitment.reconciliation.plan import Decision
@@ -47,6 +47,21 @@ def standing_decisions(submission: Submission | OuterRef) -> QuerySet[Payment]:
     One at the most, or what overturns our rejection before it: the platform's own approval, or one of ours.
     """
     return Payment.objects.filter(STANDING, submission=submission).order_by("-decided_there", "-pk")
+
+
+def topped_up(submission: Submission | OuterRef) -> QuerySet[Payment]:
+    """The payments that top a piece of work up, or are going to, also in another way than by the platform."""
+    # Until payments named what they repeat, the amount told it.
+    refused = Payment.objects.filter(
+        submission=OuterRef("submission"),
+        amount=OuterRef("amount"),
+        pk__lt=OuterRef("pk"),
+        kind=Kind.TOP_UP,
+        state=State.FAILED,
+    )
+    outside = Q(repeats__kind=Kind.TOP_UP) | Q(Exists(refused), repeats=None)
+    by_platform = Q(kind=Kind.TOP_UP) & ~Q(state=State.FAILED)
+    return Payment.objects.filter(by_platform | Q(kind=Kind.OUTSIDE) & outside, submission=submission)
 
 
 def _come_to(found: list[Payment]) -> Decision | None:

@@ -19,10 +19,16 @@ from django.db.models import (
 )
 
 from annotation.models import Enrollment, WorkSession
-from annotation.queries import began_test, test_outcome
+from annotation.queries import began_test, had_test, test_outcome
 from recruitment.models import Campaign, Difference, Payment, Posting, Submission, Visit
 from recruitment.pay import HourlyPay, hourly_pay
-from recruitment.reconciliation.decisions import APPROVING, STANDING, decided_about, standing_decisions
+from recruitment.reconciliation.decisions import (
+    APPROVING,
+    STANDING,
+    decided_about,
+    standing_decisions,
+    topped_up,
+)
 from recruitment.reconciliation.plan import Here
 
 DAY, HOUR = Value(timedelta(days=1)), timedelta(hours=1)
@@ -156,8 +162,10 @@ def here(visit: Visit) -> Here:
     session, person = visit.session, visit.enrollment
     assert session is not None
     is_test = session.story_limit == 0
-    # Whoever is suspended or leaves after the test has taken all of it.
-    tested = person.state in TESTED or (is_test and test_outcome(person) is not None)
+    # Whoever is suspended, leaves or is let take the test again after it has taken all of it.
+    tested = person.state in TESTED or (
+        is_test and (test_outcome(person) is not None or had_test(person, since=visit.arrived_at))
+    )
     began = is_test and began_test(person)
     finished = tested if is_test else session.is_whole
     # Nobody could finish a test in which they were suspended, whether or not they came back to hand it in.
@@ -229,16 +237,13 @@ def hourly_pay_of(campaign: Campaign) -> HourlyPay | None:
 
 
 def to_top_up(campaign: Campaign) -> QuerySet[Submission]:
-    """Approved whole work of confirmed visits that has not been topped up.
+    """Approved whole work of confirmed visits that has not been topped up, in whatever way.
 
     Not what a researcher paid though nothing, or little, of it is here: that took nobody too long.
     """
-    topped = Payment.objects.filter(submission=OuterRef("pk"), kind=Payment.Kind.TOP_UP).exclude(
-        state=Payment.State.FAILED
-    )
     confirmed = Q(visit__session__state=WorkSession.State.CONFIRMED) & whole("visit__session")
     approved = Submission.objects.filter(confirmed, campaign=campaign, status=Submission.Status.APPROVED)
-    return approved.filter(~Exists(topped)).order_by("pk")
+    return approved.filter(~Exists(topped_up(OuterRef("pk")))).order_by("pk")
 
 
 def to_approve(campaign: Campaign) -> QuerySet[Submission]:

@@ -82,6 +82,7 @@ def test_a_rejection_is_overturned_from_here_and_paid_once(desk: Desk) -> None:
     work = rejected(desk)
     payment = overturn(work)
     assert overturn(work) == payment, "however often it is asked for"
+    assert state_of(work) == IS_OUT, "what is not paid is not used"
     desk.double.faults.next = {"ApproveAssignment": [Fault.DROPPED]}
     with pytest.raises(Unreachable):
         desk.send(payment)
@@ -136,8 +137,12 @@ def test_only_what_is_rejected_there_is_overturned_and_what_is_too_late_says_so(
     payment.refresh_from_db()
     assert payment.state == State.FAILED
     assert "within 30 days" in payment.problem
+    assert state_of(work) == IS_OUT, "what is not paid is not used"
     again = actions.ask_again(payment=payment, by=None, now=timezone.now())
     assert (again.kind, again.state) == (Kind.OVERTURN, State.REQUESTED)
+    desk.later(days=-31)
+    desk.send(again)
+    assert state_of(work) == COUNTS, "as was asked for first"
 
 
 def test_the_platform_hears_of_a_rejection_when_there_was_time_to_take_it_back(desk: Desk) -> None:
@@ -180,7 +185,7 @@ def test_whose_test_is_rejected_leaves_the_group_and_comes_back_when_that_is_und
         else:
             desk.send(rejection)
             work.refresh_from_db()
-            overturn(work)
+            desk.send(overturn(work))
         desk.send_grants()
         assert (members(desk), Grant.objects.get().by_hand) == (1, False)
 

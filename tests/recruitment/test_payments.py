@@ -20,6 +20,7 @@ from recruitment.errors import CannotPay
 from recruitment.marketplace import Refused, Status, Unreachable, Work
 from recruitment.models import Campaign, Grant, Payment, Submission
 from recruitment.mturk.marketplace import MechanicalTurk
+from recruitment.reconciliation.queries import to_top_up
 from tests import builders
 from tests.doubles.mturk.faults import Fault
 from tests.doubles.mturk.server import MTurkDouble
@@ -337,6 +338,30 @@ def test_of_two_refused_bonuses_of_one_amount_each_can_be_asked_for_again(desk: 
     for payment in (first, second, third):
         with pytest.raises(CannotPay, match="only once"):
             actions.ask_again(payment=payment, by=None, now=now)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("named", [True, False], ids=["names what it repeats", "written before it was named"])
+def test_who_was_topped_up_in_another_way_is_not_topped_up_once_more(desk: Desk, named: bool) -> None:
+    work = desk.hand_in()
+    desk.send(approve(work))
+    desk.later(days=200)  # bonuses are paid for half a year
+    refused = desk.send(bonus(work, "0.10", top_up=True))
+    assert refused is not None
+    assert (refused.state, list(to_top_up(desk.campaign))) == (State.FAILED, [work])
+    now = timezone.now()
+    boss = ensure_researcher(username="boss", password="unguessable-1")
+    if named:
+        actions.note_paid_outside(payment=refused, reason="By bank.", by=boss, now=now)
+    else:
+        noted = {"kind": Kind.OUTSIDE, "state": State.DONE, "amount": refused.amount, "currency": "USD"}
+        said = {"reason": "By bank.", "requested_by": boss, "requested_at": now, "settled_at": now}
+        Payment.objects.create(submission=work, **noted, **said)
+
+    assert not can_be_asked_again([refused])
+    assert not to_top_up(desk.campaign).exists()
+    with pytest.raises(CannotPay, match="topped up already"):
+        bonus(work, "0.20", top_up=True)
 
 
 @pytest.mark.django_db
