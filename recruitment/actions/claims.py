@@ -68,6 +68,7 @@ def set_back(
     grants = Grant.objects.filter(
         study=enrollment.study_id, annotator=enrollment.annotator_id, kind=Grant.Kind.QUALIFIED
     )
+    grants.update(by_hand=False)  # who passes again belongs to it again, whatever was decided before
     for wanted in grants:
         take_back(wanted=wanted, now=now)
     questions = Difference.objects.filter(kind=KIND, visit__enrollment=enrollment, settled_at=None)

@@ -5,20 +5,20 @@ Whoever has no more stories to come must not be shown them: nobody may be turned
 
 from __future__ import annotations
 
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
-from annotation.models import Assignment, Enrollment, Story, Study
-from recruitment.models import Campaign, Grant
+from annotation.models import Assignment, Enrollment, Story, Study, WorkSession
+from recruitment.models import Campaign, Grant, Visit
 
 State = Grant.State
 OFF = (Campaign.State.DRAFT, Campaign.State.ENDED)
 
 
 def studies_with_groups() -> QuerySet[Study]:
-    """Studies with people in such a group, and with something on a platform that they could be shown."""
-    granted = Grant.objects.filter(kind=Grant.Kind.QUALIFIED).values("study")
+    """Studies with such a group, and with something on a platform that the people in it could be shown."""
+    grouped = Campaign.objects.exclude(qualified_group="").values("study")
     on_offer = Campaign.objects.exclude(state__in=OFF).values("study")
-    return Study.objects.filter(pk__in=granted).filter(pk__in=on_offer).order_by("pk")
+    return Study.objects.filter(pk__in=grouped).filter(pk__in=on_offer).order_by("pk")
 
 
 def to_leave(study: Study) -> QuerySet[Grant]:
@@ -32,6 +32,31 @@ def to_come_back(study: Study) -> QuerySet[Grant]:
     """Memberships that were taken back, of people who can be given stories again."""
     away = _by_rule(study).filter(state__in=[State.LEAVING, State.LEFT])
     return away.exclude(annotator__in=over(study).values("annotator"))
+
+
+def to_join(study: Study) -> QuerySet[Visit]:
+    """Tests that were settled before their people passed, who were let take them again in the same visit.
+
+    Only a person's newest: if they came once more, the visit in which they passed is settled as every other.
+    """
+    theirs = Grant.objects.filter(
+        study=study,
+        kind=Grant.Kind.QUALIFIED,
+        platform=OuterRef("platform"),
+        environment=OuterRef("environment"),
+        annotator=OuterRef("enrollment__annotator"),
+    )
+    is_test = Q(campaign__purpose=Campaign.Purpose.TEST)
+    later = Visit.objects.filter(is_test, enrollment=OuterRef("enrollment"), pk__gt=OuterRef("pk"))
+    confirmed = Visit.objects.filter(
+        is_test, enrollment__study=study, session__state=WorkSession.State.CONFIRMED
+    )
+    found = confirmed.exclude(campaign__qualified_group="").exclude(enrollment__in=over(study))
+    return (
+        found.filter(~Exists(theirs), ~Exists(later))
+        .select_related("campaign__study", "enrollment__annotator")
+        .order_by("pk")
+    )
 
 
 def over(study: Study) -> QuerySet[Enrollment]:
