@@ -49,7 +49,7 @@ def usable_checks(study: Study) -> int:
 
 
 def recent_votes(
-    enrollment: Enrollment, *, page: int = 1, session_id: int | None = None, only: Q | Exists | None = None
+    enrollment: Enrollment, *, page: int = 1, session_id: int | None = None, only: Q | None = None
 ) -> tuple[list[Vote], bool]:
     """A page of the newest revisions of the person's answers, the newest first, and whether more follow.
 

@@ -94,14 +94,17 @@ def answer_rows(
     ]
 
 
-def narrowed(enrollment: Enrollment, to: str, *, closed: Collection[str]) -> Q | Exists | None:
-    """What holds for the answers that one looks at, of :data:`NARROWED`; None for all of them.
+def narrowed(enrollment: Enrollment, to: str, *, may_change: bool, closed: Collection[str]) -> Q:
+    """What holds for the answers that one looks at, of :data:`NARROWED`.
 
-    ``closed``: texts of which the reader must not know whether they are those of checks.
+    Answers to checks are for who may change the study: of somebody who failed none, what they chose is what
+    is accepted. ``closed``: texts of which such a reader must not know whether they are those of checks.
     """
+    checks = Story.objects.filter(study=enrollment.study, role=Story.Role.CHECK)
+    told = checks.exclude(text_hash__in=list(closed)) if may_change else checks.none()
     if to == "checks":
-        stories = Story.objects.filter(study=enrollment.study, role=Story.Role.CHECK)
-        return Q(assignment__story__in=stories.exclude(text_hash__in=list(closed)))
+        return Q(assignment__story__in=told)
+    shown = Q(assignment__story__role=Story.Role.MAIN) | Q(assignment__story__in=told)
     if to == "alone":
         counted = Vote.objects.counted().exclude(assignment__enrollment=enrollment)
         others = Answer.objects.filter(
@@ -111,8 +114,8 @@ def narrowed(enrollment: Enrollment, to: str, *, closed: Collection[str]) -> Q |
             row=OuterRef("row"),
         )
         own = Answer.objects.filter(vote=OuterRef("pk"), vote__assignment__story__role=Story.Role.MAIN)
-        return Exists(own.filter(Exists(others), ~Exists(others.filter(option=OuterRef("option")))))
-    return None
+        return Q(Exists(own.filter(Exists(others), ~Exists(others.filter(option=OuterRef("option"))))))
+    return shown
 
 
 def failed_checks(enrollment: Enrollment, *, closed: Collection[str]) -> tuple[list[FailedCheck], int]:

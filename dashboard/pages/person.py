@@ -50,10 +50,12 @@ def person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
     own = kept.person(study, pseudonym)
     closed = closed_texts(signed_in(request))
     rights = rights_in(request.user, study)
-    choices = {to: label for to, label in NARROWED.items() if to != "checks" or Right.CHANGE in rights}
+    may_change = Right.CHANGE in rights
+    choices = {to: label for to, label in NARROWED.items() if to != "checks" or may_change}
     page, only = _page_number(request), request.GET.get("only", "")
     only = only if only in choices else ""
-    votes, more = recent_votes(enrollment, page=page, only=narrowed(enrollment, only, closed=closed))
+    shown_answers = narrowed(enrollment, only, may_change=may_change, closed=closed)
+    votes, more = recent_votes(enrollment, page=page, only=shown_answers)
     context = {
         "study": study,
         "pseudonym": pseudonym,
