@@ -50,12 +50,6 @@ def person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
     own = kept.person(study, pseudonym)
     closed = closed_texts(signed_in(request))
     rights = rights_in(request.user, study)
-    may_change = Right.CHANGE in rights
-    choices = {to: label for to, label in NARROWED.items() if to != "checks" or may_change}
-    page, only = _page_number(request), request.GET.get("only", "")
-    only = only if only in choices else ""
-    shown_answers = narrowed(enrollment, only, may_change=may_change, closed=closed)
-    votes, more = recent_votes(enrollment, page=page, only=shown_answers)
     context = {
         "study": study,
         "pseudonym": pseudonym,
@@ -68,13 +62,28 @@ def person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
         "everybody": document["everybody"] if document else None,
         "person": _person(study, document, own, closed) if document and own else None,
         "questions": [str(question.title) for question in study.protocol.questions],
-        "answers": answer_rows(study, enrollment, votes, _results(votes, rights, closed)),
+        **_answers(request, enrollment, rights, closed),
+    }
+    return render(request, "dashboard/person.html", context)
+
+
+def _answers(
+    request: HttpRequest, enrollment: Enrollment, rights: frozenset[Right], closed: frozenset[str]
+) -> dict[str, Any]:
+    """A page of the answers that are asked for, and what can be asked for by who reads."""
+    may_change = Right.CHANGE in rights
+    choices = {to: label for to, label in NARROWED.items() if to != "checks" or may_change}
+    page, only = _page_number(request), request.GET.get("only", "")
+    only = only if only in choices else ""
+    shown_answers = narrowed(enrollment, only, may_change=may_change, closed=closed)
+    votes, more = recent_votes(enrollment, page=page, only=shown_answers)
+    return {
+        "answers": answer_rows(enrollment.study, enrollment, votes, _results(votes, rights, closed)),
         "page": page,
         "only": only,
         "narrowed": choices.items(),
         "more": more,
     }
-    return render(request, "dashboard/person.html", context)
 
 
 def _for_whom(enrollment: Enrollment, rights: frozenset[Right], closed: frozenset[str]) -> dict[str, Any]:
