@@ -85,7 +85,7 @@ def settle_alike(request: HttpRequest, study: Study) -> HttpResponse:
             kind=narrowing.chosen.get("kind", ""),
             campaign_number=number_in(narrowing.chosen.get("campaign")),
             newest=number_in(request.POST.get("newest")) or 0,
-            how=request.POST.get("how", ""),
+            how=request.POST.get("how", "").replace("\0", ""),
             by=signed_in(request),
             now=timezone.now(),
         )

@@ -27,7 +27,7 @@ def find(request: HttpRequest, study: Study) -> HttpResponse:
     """Whom a platform's id is about, and what became of their work."""
     found = actions.look_up(
         study=study,
-        remote_id=request.POST.get("remote_id", "")[:200],
+        remote_id=request.POST.get("remote_id", "").replace("\0", "")[:200],
         by=signed_in(request),
         now=timezone.now(),
     )

@@ -64,7 +64,7 @@ def note_paid(request: HttpRequest, study: Study) -> HttpResponse:
             study=study,
             amounts=paid.amounts,
             seen=paid.seen,
-            reason=request.POST.get("reason", ""),
+            reason=request.POST.get("reason", "").replace("\0", ""),
             token=_token(request),
             by=signed_in(request),
             now=timezone.now(),

@@ -49,9 +49,12 @@ def asked_once_more(request: HttpRequest, campaign: Campaign, amount: str) -> Ht
     if is_known or "sure" in request.POST:
         return None
     try:
-        large = _large(campaign, Decimal(amount))
+        given = Decimal(amount)
     except InvalidOperation:
         return None
+    if not given.is_finite():
+        return None
+    large = _large(campaign, given)
     if not (large.amount > MANY_REWARDS * large.reward or large.is_too_much):
         return None
     fields = [(name, value) for name, value in request.POST.items() if name != "csrfmiddlewaretoken"]

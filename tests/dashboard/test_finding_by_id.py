@@ -76,6 +76,7 @@ def test_who_writes_from_a_platform_is_found_by_every_id_they_may_give(
         assert (name in only, only.count("USD")) == (True, 2)
     assert looks() == [("found by an id of the platform", True)] * 2
     assert "Nobody in this study" in words(boss.post(address("find_by_id"), {"remote_id": "A1"}).content)
+    assert "Nobody in this study" in words(boss.post(address("find_by_id"), {"remote_id": "A\0"}).content)
     assert len(looks()) == 2
     assert boss.get(address("find_by_id")).status_code == 405, "no id belongs into an address"
 

@@ -252,6 +252,11 @@ def test_work_is_approved_rejected_and_given_a_bonus(
 
     shown = boss.get(page("work", 1)).content.decode()
     assert shown.count("Approve and pay") == 6
+    rejecting = [form for form in re.findall(r"<form.*?</form>", shown, re.S) if 'name="reason"' in form]
+    assert [re.findall(r'value="(\w+)">', form)[-1] for form in rejecting] == ["reject"] * 6
+    assert not [form for form in rejecting if 'value="approve"' in form], (
+        "Enter in a field would press that button"
+    )
     assert desk.worker_of(works[0]) not in shown
     assert "Written down" in post("decide_work", works[0].pk, way="approve")
     (token,) = re.findall(r'name="token" value="([^"]+)"', boss.get(page("work", 1)).content.decode())
@@ -272,6 +277,7 @@ def test_work_is_approved_rejected_and_given_a_bonus(
     assert "not been approved" in post("decide_work", works[2].pk, **other)
     for wrong in ({"way": "burn"}, {"way": "bonus", "amount": "lots", "reason": "x"}, {"way": "reject"}):
         post("decide_work", works[2].pk, **wrong)
+    post("decide_work", works[0].pk, **large | {"amount": "NaN"})
     assert Payment.objects.count() == 3
     assert "Written down" in post("decide_work", works[0].pk, **large | {"amount": "0.76", "sure": "yes"})
     Payment.objects.get(amount=Decimal("0.76"))
