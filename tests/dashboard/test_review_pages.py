@@ -9,14 +9,22 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.core.cache import caches
 from django.test import Client
 from django.utils import timezone
 
 from accounts.actions import ensure_researcher
 from accounts.models import User
 from annotation import actions, rules
-from annotation.models import Adjudication, Assignment, Enrollment, Membership, ReviewSample, SpotCheck, Vote
+from annotation.models import (
+    Adjudication,
+    Assignment,
+    Enrollment,
+    Membership,
+    ReviewSample,
+    SpotCheck,
+    Study,
+    Vote,
+)
 from dashboard.charts.stories import percent
 from dashboard.figures import kept
 from dashboard.pages import review
@@ -179,7 +187,9 @@ def test_one_persons_answers_are_drawn_from_their_page_and_the_reviewer_knows_wh
     assert researcher.post("/studies/main/people/annotator-0/review/").status_code == 404
 
 
-def test_people_with_a_flag_can_be_drawn_alone(researcher: Client, person: Enrollment) -> None:
+def test_people_with_a_flag_can_be_drawn_alone(
+    researcher: Client, person: Enrollment, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (other,) = builders.qualified(person.study)
     builders.vote(other)
     form = {"kind": "random", "among": "flagged", "people": 5, "per_person": 5}
@@ -189,12 +199,19 @@ def test_people_with_a_flag_can_be_drawn_alone(researcher: Client, person: Enrol
     flagged = row | {"pseudonym": pseudonym(other), "flags": ["fails_checks"]}
     made = kept.Figures(timezone.now(), timedelta(), {})
     kept.keep(person.study, made, [*figures, row | {"pseudonym": pseudonym(person)}, flagged])
-    # so that it is seen who reads those without a flag: there may be tens of thousands
-    caches["shared"].delete(kept._key(person.study, "people:2"))
+    read: list[int] = []
+    people_on = kept.people_on
+
+    def reading(study: Study, page: int) -> list[dict[str, Any]]:
+        read.append(page)
+        return people_on(study, page)
+
+    monkeypatch.setattr(kept, "people_on", reading)
     researcher.post("/studies/main/review/", form)
     sample = ReviewSample.objects.get()
     assert sample.among == ReviewSample.Among.FLAGGED
     assert [item.vote.assignment.enrollment_id for item in sample.items.all()] == [other.pk]
+    assert read == [1], "those without a flag come later, and may be tens of thousands"
 
 
 def test_what_was_decided_elsewhere_is_in_front_of_who_decides_anew(
