@@ -41,12 +41,15 @@ def tests(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
             enrollment=person,
             was_somebody_else="somebody_else" in request.POST,
             reason=request.POST.get("reason", ""),
+            seen=int(request.POST.get("seen", "")),
             by=signed_in(request),
             now=timezone.now(),
         )
         messages.success(
             request, _("Done. They can begin as soon as they open the work or their link again.")
         )
+    except ValueError:
+        messages.error(request, _("Nothing was saved: the form was not complete. Decide again."))
     except AnnotationError as error:
         messages.error(request, str(error))
     return redirect("dashboard:tests", slug=study.slug, pseudonym=pseudonym)
