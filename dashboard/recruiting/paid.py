@@ -64,28 +64,38 @@ def _read(study: Study, rows: Iterable[tuple[int, Mapping[str, str | None]]], *,
         said = (row.get("paid") or "").strip()
         if not said:
             continue
-        code = normal_form(row.get("completion_code") or "")
-        person = people.get((row.get("annotator") or "").strip()) or people.get(code)
-        if person is None:
-            problem = _("nobody in the table has this code or pseudonym")
-        elif not _AMOUNT.fullmatch(said):
-            problem = _("“%(said)s” is no amount") % {"said": said[:20]}
-        elif person in found.amounts:
-            problem = _("this person is in it twice")
-        else:
-            found.amounts[person] = _amount(said)
-            before = (row.get("paid_so_far") or "").strip()
-            if _AMOUNT.fullmatch(before):
-                found.seen[person] = _amount(before)
+        before = (row.get("paid_so_far") or "").strip()
+        by_pseudonym = people.get((row.get("annotator") or "").strip())
+        by_code = people.get(normal_form(row.get("completion_code") or ""))
+        named = {person for person in (by_pseudonym, by_code) if person is not None}
+        problem = _problem(named, said, before, found)
+        if problem:
+            problems.append(
+                _("Line %(line)s: %(problem)s.") % {"line": line, "problem": problem} if lines else problem
+            )
             continue
-        problems.append(
-            _("Line %(line)s: %(problem)s.") % {"line": line, "problem": problem} if lines else problem
-        )
+        (person,) = named
+        found.amounts[person] = _amount(said)
+        if before:
+            found.seen[person] = _amount(before)
     if problems:
         raise CannotPay(" ".join([*problems[:MOST_PROBLEMS], _("Nothing was noted.")]))
     if not found.amounts:
         raise CannotPay(_("Nothing is filled in under “paid”. Nothing was noted."))
     return found
+
+
+def _problem(named: set[int], said: str, before: str, found: Paid) -> str:
+    """What is wrong with a row that names these people; empty if nothing is."""
+    if not named:
+        return _("nobody in the table has this code or pseudonym")
+    if len(named) > 1:  # one column was sorted without the other
+        return _("the code and the pseudonym are of two people")
+    if not _AMOUNT.fullmatch(said):
+        return _("“%(said)s” is no amount") % {"said": said[:20]}
+    if before and not _AMOUNT.fullmatch(before):
+        return _("“%(said)s” under “paid_so_far” is no amount") % {"said": before[:20]}
+    return _("this person is in it twice") if named & found.amounts.keys() else ""
 
 
 def _amount(said: str) -> Decimal:

@@ -182,6 +182,12 @@ def test_who_has_been_paid_is_remembered_once_however_often_it_is_said(study: St
     said = upload(wrong)
     assert "Line 2: “all” is no amount. Line 3: nobody in the table" in said
     assert "Nothing is filled in" in upload(friday)
+    mixed = friday[0] | {"annotator": friday[1]["annotator"], "paid": "0.47"}
+    said = upload([mixed])
+    assert "Line 2: the code and the pseudonym are of two people" in said
+    for unread in ("1.234,00", "Jan 47"):
+        said = upload([friday[0] | {"paid_so_far": unread, "paid": "0.47"}])
+        assert f"Line 2: “{unread}” under “paid_so_far” is no amount" in said
     assert "Say how people were paid" in upload([friday[0] | {"paid": "0.47"}], reason=" ")
     assert LinkPayment.objects.count() == 1
 
