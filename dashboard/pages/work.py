@@ -187,6 +187,7 @@ def _row(study: Study, submission: Submission, test: TestResult | None) -> dict[
         minutes = (visit.handed_in_at - visit.arrived_at).total_seconds() / 60
     payments = list(submission.payments.all())
     decided = [payment for payment in payments if payment.kind == Payment.Kind.APPROVAL]
+    overturned = {payment.pk for payment in payments if payment.kind == Payment.Kind.OVERTURN}
     return {
         "submission": submission,
         "pseudonym": pseudonym(study.pseudonym_key, submission.annotator_id),
@@ -203,6 +204,7 @@ def _row(study: Study, submission: Submission, test: TestResult | None) -> dict[
         "may_overturn": submission.status == Submission.Status.REJECTED
         and submission.annotator.erased_at is None
         and not any(
-            one.kind == Payment.Kind.OVERTURN and one.state != Payment.State.FAILED for one in payments
+            (one.pk in overturned and one.state != Payment.State.FAILED) or one.repeats_id in overturned
+            for one in payments
         ),
     }

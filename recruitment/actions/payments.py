@@ -28,6 +28,7 @@ from recruitment.reconciliation.decisions import (
     APPROVING,
     DECISIONS,
     decision_of,
+    overturned_otherwise,
     standing_decisions,
     topped_up,
 )
@@ -128,7 +129,8 @@ def overturn(*, submission: Submission, votes_count: bool = False, by: User | No
     """Pay the reward for work that is rejected on the platform, after all.
 
     ``votes_count``: once the platform has carried it out, its votes count again.
-    Asked again, gives the payment that there is. Raises :class:`CannotPay` for work that is not rejected.
+    Asked again, gives the payment that there is. Raises :class:`CannotPay` for work that is not rejected, or
+    that was paid in another way when the platform had refused to overturn it.
     """
     submission = lock_submission(submission)
     known = submission.payments.filter(kind=Kind.OVERTURN).exclude(state=State.FAILED).first()
@@ -136,6 +138,8 @@ def overturn(*, submission: Submission, votes_count: bool = False, by: User | No
         return known
     if submission.status != Status.REJECTED:
         raise CannotPay(_("Only a rejection that the platform has carried out can be overturned."))
+    if overturned_otherwise(submission).exists():
+        raise CannotPay(_("This work has been paid in another way: to overturn its rejection pays it twice."))
     reward = submission.campaign.reward
     return _request(submission, Kind.OVERTURN, reward, "", votes_count=votes_count, by=by, now=now)
 

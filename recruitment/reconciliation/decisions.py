@@ -64,6 +64,11 @@ def topped_up(submission: Submission | OuterRef) -> QuerySet[Payment]:
     return Payment.objects.filter(by_platform | Q(kind=Kind.OUTSIDE) & outside, submission=submission)
 
 
+def overturned_otherwise(submission: Submission) -> QuerySet[Payment]:
+    """What was paid in another way because the platform refused to overturn the rejection of the work."""
+    return submission.payments.filter(kind=Kind.OUTSIDE, repeats__kind=Kind.OVERTURN)
+
+
 def _come_to(found: list[Payment]) -> Decision | None:
     standing = [one for one in found if one.state != State.FAILED]
     kinds = {one.kind for one in standing}

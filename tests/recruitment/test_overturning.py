@@ -8,8 +8,11 @@ from datetime import timedelta
 from decimal import Decimal
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
+from accounts.actions import ensure_researcher
 from annotation.models import WorkSession
 from dashboard.recruiting import figures
 from recruitment import actions
@@ -143,6 +146,28 @@ def test_only_what_is_rejected_there_is_overturned_and_what_is_too_late_says_so(
     desk.later(days=-31)
     desk.send(again)
     assert state_of(work) == COUNTS, "as was asked for first"
+
+
+@pytest.mark.usefixtures("client")
+def test_an_overturning_that_was_refused_and_paid_in_another_way_is_not_paid_again(desk: Desk) -> None:
+    work = rejected(desk)
+    desk.later(days=31)
+    refused = desk.send(overturn(work))
+    assert refused is not None
+    assert refused.state == State.FAILED
+    boss = ensure_researcher(username="boss", password="unguessable-1")
+    browser = Client()
+    browser.force_login(boss)
+    page = reverse("dashboard:work", args=[desk.study.slug, desk.campaign.number])
+    assert "Overturn it and pay" in browser.get(page).content.decode()
+
+    actions.note_paid_outside(payment=refused, reason="By bank.", by=boss, now=timezone.now())
+
+    assert "Overturn it and pay" not in browser.get(page).content.decode()
+    desk.later(days=-31)
+    with pytest.raises(CannotPay, match="has been paid in another way"):
+        overturn(work)
+    assert not desk.charges()
 
 
 def test_the_platform_hears_of_a_rejection_when_there_was_time_to_take_it_back(desk: Desk) -> None:
