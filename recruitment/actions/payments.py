@@ -138,7 +138,7 @@ def overturn(*, submission: Submission, votes_count: bool = False, by: User | No
         return known
     if submission.status != Status.REJECTED:
         raise CannotPay(_("Only a rejection that the platform has carried out can be overturned."))
-    if overturned_otherwise(submission).exists():
+    if overturned_otherwise([submission.pk]).exists():
         raise CannotPay(_("This work has been paid in another way: to overturn its rejection pays it twice."))
     reward = submission.campaign.reward
     return _request(submission, Kind.OVERTURN, reward, "", votes_count=votes_count, by=by, now=now)

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from accounts.models import Annotator
 from recruitment.marketplace import Status
 from recruitment.models import Difference, Submission, Visit
-from recruitment.reconciliation.decisions import decisions_of
+from recruitment.reconciliation.decisions import decisions_of, overturned_otherwise
 from recruitment.reconciliation.plan import Decision
 from recruitment.reconciliation.remedies import Case
 
@@ -29,13 +29,18 @@ def cases_of(differences: Sequence[Difference]) -> dict[int, Case]:
 
     They must carry their submissions, visits, sessions and people.
     """
-    decisions = decisions_of(found.submission_id for found in differences if found.submission_id)
+    works = [found.submission_id for found in differences if found.submission_id]
+    decisions, overturned = decisions_of(works), overturned_otherwise(works)
+    otherwise = set(overturned.values_list("submission_id", flat=True)) if works else set()
     others = set(_approved_beside(differences).values_list("campaign__study", "annotator"))
-    return {found.pk: _case(found, decisions, others) for found in differences}
+    return {found.pk: _case(found, decisions, others, otherwise) for found in differences}
 
 
 def _case(
-    difference: Difference, decisions: dict[int, Decision | None], others: set[tuple[int, int]]
+    difference: Difference,
+    decisions: dict[int, Decision | None],
+    others: set[tuple[int, int]],
+    otherwise: set[int],
 ) -> Case:
     submission, visit = difference.submission, visit_of_difference(difference)
     person = person_of_difference(difference)
@@ -46,6 +51,7 @@ def _case(
         decision=decisions[submission.pk] if submission else None,
         has_answers=bool(visit and has_answers(visit)),
         is_forgotten=person.erased_at is not None,
+        is_overturned_otherwise=difference.submission_id in otherwise,
         has_other_approved_work=(difference.campaign.study_id, person.pk) in others,
     )
 

@@ -64,9 +64,9 @@ def topped_up(submission: Submission | OuterRef) -> QuerySet[Payment]:
     return Payment.objects.filter(by_platform | Q(kind=Kind.OUTSIDE) & outside, submission=submission)
 
 
-def overturned_otherwise(submission: Submission) -> QuerySet[Payment]:
+def overturned_otherwise(submissions: Iterable[int]) -> QuerySet[Payment]:
     """What was paid in another way because the platform refused to overturn the rejection of the work."""
-    return submission.payments.filter(kind=Kind.OUTSIDE, repeats__kind=Kind.OVERTURN)
+    return Payment.objects.filter(submission__in=submissions, kind=Kind.OUTSIDE, repeats__kind=Kind.OVERTURN)
 
 
 def _come_to(found: list[Payment]) -> Decision | None:

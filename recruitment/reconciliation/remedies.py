@@ -50,6 +50,8 @@ class Case:
     is_forgotten: bool
     has_other_approved_work: bool
     has_answers: bool = True
+    is_overturned_otherwise: bool = False
+    """The platform refused to overturn the rejection, and the person was paid in another way."""
 
 
 def ways_of(case: Case) -> list[Way]:
@@ -64,7 +66,7 @@ def ways_of(case: Case) -> list[Way]:
     can_count = case.session in ("open", "doubted") and (case.has_answers or case.kind != NO_DATA)
     if can_count and case.kind != PARTIAL and not is_rejected:
         ways.append(Way.CONFIRM)
-    if case.status == Status.REJECTED and not case.is_forgotten:
+    if case.status == Status.REJECTED and not case.is_forgotten and not case.is_overturned_otherwise:
         ways.append(Way.OVERTURN)
     is_decided = case.decision in (Decision.APPROVED, Decision.REJECTED)
     if case.status == Status.SUBMITTED and not is_decided and not case.is_forgotten:

@@ -148,6 +148,23 @@ def test_only_what_is_rejected_there_is_overturned_and_what_is_too_late_says_so(
     assert state_of(work) == COUNTS, "as was asked for first"
 
 
+def test_a_difference_does_not_offer_an_overturning_that_was_paid_in_another_way(desk: Desk) -> None:
+    work = desk.hand_in()
+    desk.marketplace.reject(work.hit_assignment, person=desk.worker_of(work), reason="No.")
+    desk.sweep()
+    work.refresh_from_db()
+    difference = Difference.objects.select_related("campaign", "visit__session", "submission").get()
+    desk.later(days=31)
+    refused = desk.send(overturn(work))
+    assert refused is not None
+    assert Way.OVERTURN in ways_of(cases_of([difference])[difference.pk]), "it can be tried once more"
+
+    boss = ensure_researcher(username="boss", password="unguessable-1")
+    actions.note_paid_outside(payment=refused, reason="By bank.", by=boss, now=timezone.now())
+
+    assert Way.OVERTURN not in ways_of(cases_of([difference])[difference.pk])
+
+
 @pytest.mark.usefixtures("client")
 def test_an_overturning_that_was_refused_and_paid_in_another_way_is_not_paid_again(desk: Desk) -> None:
     work = rejected(desk)
