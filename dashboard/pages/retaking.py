@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotation.actions.enrollments import LONGEST_REASON
 from annotation.errors import AnnotationError
-from annotation.models import Study
+from annotation.models import Enrollment, Study
 from annotation.rights import Right, rights_in, signed_in, study_page
 from dashboard.people.retaking import let_take_test_again, retaking_of
 from dashboard.queries import enrollment_called
@@ -36,6 +36,12 @@ def tests(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
             "may_change": Right.CHANGE in rights_in(request.user, study),
         }
         return render(request, "dashboard/tests.html", context)
+    _give_back(request, person)
+    return redirect("dashboard:tests", slug=study.slug, pseudonym=pseudonym)
+
+
+def _give_back(request: HttpRequest, person: Enrollment) -> None:
+    """Let the person take the test again, and say what came of it."""
     try:
         let_take_test_again(
             enrollment=person,
@@ -52,4 +58,3 @@ def tests(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
         messages.error(request, _("Nothing was saved: the form was not complete. Decide again."))
     except AnnotationError as error:
         messages.error(request, str(error))
-    return redirect("dashboard:tests", slug=study.slug, pseudonym=pseudonym)
