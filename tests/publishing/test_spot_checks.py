@@ -57,13 +57,14 @@ def test_the_card_tells_of_votes_drawn_at_random_and_of_no_others() -> None:
 
     card = (release.directory / "README.md").read_text(encoding="utf-8")
     low, high = wilson(1, 2) or (0, 0)
-    assert "Researchers judged 2 votes drawn at random, at most 2 of each of" in card
+    people = {item.vote.assignment.enrollment_id for item in sample.items.filter(position__lte=2)}
+    most = 3 - len(people)
+    assert f"Researchers judged 2 votes drawn at random, at most {most} of each of" in card
     assert "so that people count alike however many votes they gave" in card
     assert f"they rejected 1 of 2 (50.0 %) (95 % interval of Wilson [{low:.2f}, {high:.2f}]" in card
     assert "took 1 out of the count" in card
     judge(sample, 3, Decision.REJECT, minutes=1)
-    people = {item.vote.assignment.enrollment_id for item in sample.items.filter(position__lte=2)}
-    expected = SpotChecks(1, 0, 1, people=len(people), most_of_one=3 - len(people))
+    expected = SpotChecks(1, 0, 1, people=len(people), most_of_one=most)
     assert queries.release_facts(Release.objects.get(pk=release.pk)).spot_checks == expected
 
 
