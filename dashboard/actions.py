@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -20,9 +20,10 @@ from annotation.actions.import_jobs import UNFINISHED
 from annotation.errors import InvalidStudy, WrongState
 from annotation.importing.files import read_rows
 from annotation.importing.rows import SourceRow, StoryRow
-from annotation.models import Story, Study
+from annotation.models import Enrollment, Story, Study
 from annotation.protocols import multiple_choice
 from annotation.rights import studies_of
+from annotation.sql import lock_person
 from dashboard.baseline import Admission, BaselinePlan, Who, admission_for, newest_consent
 from dashboard.configuration import (
     CheckConfiguration,
@@ -30,6 +31,8 @@ from dashboard.configuration import (
     StudyConfiguration,
     read_configuration,
 )
+from dashboard.people.retaking import newest_step
+from dashboard.recruiting.doors import OPEN, STUDY_MOVES, along_with
 from dashboard.samples import SAMPLE_STUDY, sample_consent
 from publishing.baseline.actions import record_sample
 from publishing.baseline.drawing import Drawn, draw
@@ -38,7 +41,9 @@ from publishing.models import Release
 from publishing.statement.actions import describe_data
 from qualification import actions as qualification_actions
 from qualification.models import Round
+from recruitment import actions as recruitment_actions
 from recruitment.actions import set_join_link
+from recruitment.models import Campaign
 
 
 @transaction.atomic
@@ -275,3 +280,51 @@ def load_sample_study(*, now: datetime) -> Study:
         study = annotation_actions.make_rehearsal(study=study, by=None, now=now)
         study = annotation_actions.open_study(study=study, by=None, now=now)
     return study
+
+
+@transaction.atomic
+def move_study(
+    *, study: Study, move: str, campaigns: Collection[int], by: User | None, now: datetime
+) -> list[Campaign]:
+    """Open, pause or close a study, and resume or pause these of its campaigns, by their numbers, with it.
+
+    Returns the campaigns that moved. Raises what the actions of both rooms raise; then nothing has moved.
+    """
+    STUDY_MOVES[move](study=study, by=by, now=now)
+    go = recruitment_actions.resume_campaign if move == OPEN else recruitment_actions.pause_campaign
+    chosen = [found.campaign for found in along_with(study, move) if found.campaign.number in campaigns]
+    return [go(campaign=campaign, by=by, now=now) for campaign in chosen]
+
+
+@transaction.atomic
+def let_take_test_again(
+    *,
+    enrollment: Enrollment,
+    was_somebody_else: bool,
+    reason: str,
+    by: User | None,
+    now: datetime,
+    seen: int | None = None,
+) -> Enrollment:
+    """Set a person back to before the test: their attempts are void, and nothing of them is deleted.
+
+    ``was_somebody_else``: who took the test, or declined, only typed their id. Then the visits that nobody
+    has proven are worth nothing, the attempts are not paid, and the person is asked for their consent.
+    ``seen``: :attr:`Retaking.seen` of what the researcher has in front of them; without it no matter.
+
+    Raises ``annotation.errors.ReasonMissing``, and ``WrongState`` for somebody who is suspended or has left,
+    or who has consented, taken a test or been set back since it was seen.
+    """
+    lock_person(enrollment.pk)
+    if seen is not None and seen != newest_step(enrollment):
+        raise WrongState(
+            _("This person’s test or consent has changed meanwhile. Nothing was done: look at it again.")
+        )
+    person = annotation_actions.set_back(
+        enrollment=enrollment, asks_consent=was_somebody_else, by=by, now=now, reason=reason
+    )
+    qualification_actions.void_attempts(enrollment=person, were_theirs=not was_somebody_else, now=now)
+    recruitment_actions.set_back(
+        enrollment=person, gives_up_unproven=was_somebody_else, reason=reason.strip(), by=by, now=now
+    )
+    return person

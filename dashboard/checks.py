@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
-from django.core.cache import caches
 from django.db.models import Count, Exists, OuterRef, Q
 from django.utils.translation import gettext as _
 
@@ -15,10 +13,10 @@ from annotation import checks
 from annotation.models import CheckKey, CheckOption, CheckResult, Event, Story, Study, Vote
 from annotation.protocols.base import field_name
 from annotation.queries import usable_checks
+from dashboard.minute import kept_a_minute
 
 MANY = 20_000
 """Answers to checks; counting more takes long beside a page."""
-KEPT_FOR = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +61,11 @@ def checks_of(study: Study, **which: Any) -> list[ShownCheck]:
 
 def _kept_counts(study: Study, keys: list[int]) -> Mapping[int, tuple[int, int]]:
     """The same as :func:`_counts`; of many answers, as they were at most a minute ago."""
-    place = f"checks:{study.pk}:{study.created_at:%Y%m%d%H%M%S%f}:{hash(tuple(keys))}"
-    known: Mapping[int, tuple[int, int]] | None = caches["shared"].get(place)
-    if known is not None:
-        return known
-    counts = _counts(keys)
-    if sum(answered for answered, _ in counts.values()) > MANY:
-        caches["shared"].set(place, counts, KEPT_FOR.total_seconds())
-    return counts
+
+    def are_many(counts: Mapping[int, tuple[int, int]]) -> bool:
+        return sum(answered for answered, _ in counts.values()) > MANY
+
+    return kept_a_minute(study, f"checks:{hash(tuple(keys))}", lambda: _counts(keys), is_large=are_many)
 
 
 def _counts(keys: list[int]) -> Mapping[int, tuple[int, int]]:

@@ -5,19 +5,16 @@ from __future__ import annotations
 import enum
 from collections import Counter
 from dataclasses import dataclass
-from datetime import timedelta
 
-from django.core.cache import caches
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Adjudication, LintFinding, Story, Study
-from dashboard.stories import ListedStory, listed, objected_to, standing_decisions
+from dashboard.minute import kept_a_minute
+from dashboard.stories import LOOKED_AT, ListedStory, listed, objected_to, standing_decisions
 from publishing.filters import Outcome
 
-LOOKED_AT = 20_000
-"""Stories among which one step looks for the next that could be worth a decision."""
 JUDGED = 100
 """Stories whose votes are looked at together …"""
 AT_MOST = 1_000
@@ -25,7 +22,6 @@ AT_MOST = 1_000
 
 MANY = 500
 """Decisions; comparing more with the votes takes long beside a page."""
-KEPT_FOR = timedelta(minutes=1)
 
 
 class Queue(enum.StrEnum):
@@ -97,15 +93,11 @@ def sums(study: Study) -> list[tuple[Outcome, int, int]]:
 
     Of many decisions, as they were at most a minute ago: each has to be compared with the story's votes.
     """
-    place = f"decided:{study.pk}:{study.created_at:%Y%m%d%H%M%S%f}"
-    known: list[tuple[Outcome, int, int]] | None = caches["shared"].get(place)
-    if known is not None:
-        return known
-    found = decided(study)
-    counted = _sums(found)
-    if len(found) > MANY:
-        caches["shared"].set(place, counted, KEPT_FOR.total_seconds())
-    return counted
+
+    def are_many(counted: list[tuple[Outcome, int, int]]) -> bool:
+        return sum(valid + invalid for _outcome, valid, invalid in counted) > MANY
+
+    return kept_a_minute(study, "decided", lambda: _sums(decided(study)), is_large=are_many)
 
 
 def _sums(found: list[Decided]) -> list[tuple[Outcome, int, int]]:

@@ -11,7 +11,6 @@ from annotation import rules
 from annotation.models import (
     LIVING,
     Adjudication,
-    Answer,
     Assignment,
     Event,
     SpotCheck,
@@ -67,16 +66,13 @@ def about(study: Study, story: Story) -> dict[str, Any]:
 
 def _votes(assignments: list[Assignment], story: Story, study: Study) -> list[Vote]:
     """All revisions of the votes on the story, each with what it needs to be shown."""
-    votes = list(Vote.objects.filter(assignment__in=assignments).order_by("assignment", "revision"))
-    answers: dict[int, list[Answer]] = defaultdict(list)
-    for answer in Answer.objects.filter(vote__in=votes):
-        answers[answer.vote_id].append(answer)
+    found = Vote.objects.filter(assignment__in=assignments).order_by("assignment", "revision")
+    votes = list(found.prefetch_related("answers"))
     by_number = {assignment.pk: assignment for assignment in assignments}
     for assignment in assignments:
         assignment.story = story
     for vote in votes:
         vote.assignment = by_number[vote.assignment_id]
-        vote._prefetched_objects_cache = {"answers": answers[vote.pk]}  # type: ignore[attr-defined]
     return votes
 
 

@@ -31,7 +31,8 @@ PAGE = 50
 LONGEST_PAGE = 500
 """The most that a program may ask for."""
 LOOKED_AT = 20_000
-"""Stories that one page looks through for a scenario, a lint finding or answers against a story."""
+"""Stories that one page, or one step of a queue, looks through for a scenario, a lint finding or answers
+against a story."""
 JUDGED = 300
 """Stories that one page judges by their votes, of those that fit in every other way."""
 COUNTED = 2_000

@@ -19,11 +19,12 @@ from annotation.models import Study
 from annotation.rights import CHANGE_ALL, CREATE, Right, rights_in, signed_in, study_page
 from annotation.views.common import number
 from dashboard import overview
+from dashboard.actions import move_study
 from dashboard.attention import waiting
 from dashboard.checklist import Step, checklist
 from dashboard.figures import kept
 from dashboard.persons import story_address
-from dashboard.recruiting.doors import STUDY_MOVES, along_with, move_study, turning_away
+from dashboard.recruiting.doors import STUDY_MOVES, along_with, turning_away
 from publishing.baseline.drawing import can_be_drawn_from
 from publishing.models import Deposit, Release
 from publishing.views import release_list

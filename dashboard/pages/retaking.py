@@ -14,7 +14,8 @@ from annotation.actions.enrollments import LONGEST_REASON
 from annotation.errors import AnnotationError
 from annotation.models import Enrollment, Study
 from annotation.rights import Right, rights_in, signed_in, study_page
-from dashboard.people.retaking import let_take_test_again, retaking_of
+from dashboard.actions import let_take_test_again
+from dashboard.people.retaking import retaking_of
 from dashboard.queries import enrollment_called
 
 

@@ -6,16 +6,11 @@ Mechanical Turk; on Prolific nobody may be turned away at all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 
-from django.db import transaction
-
-from accounts.models import User
 from annotation import actions as annotation_actions
 from annotation.models import Event, Study
-from recruitment import actions as recruitment_actions
 from recruitment.campaigns import reference_of
 from recruitment.models import Campaign
 
@@ -51,20 +46,6 @@ def along_with(study: Study, move: str) -> list[AlongWith]:
     changed = study.events.filter(type=Event.Type.CAMPAIGN_CHANGED, at=stopped.at) if stopped else None
     together = set(changed.values_list("subject", flat=True)) if changed is not None else set()
     return [AlongWith(campaign, proposed=reference_of(campaign) in together) for campaign in resting]
-
-
-@transaction.atomic
-def move_study(
-    *, study: Study, move: str, campaigns: Collection[int], by: User | None, now: datetime
-) -> list[Campaign]:
-    """Open, pause or close a study, and resume or pause these of its campaigns, by their numbers, with it.
-
-    Returns the campaigns that moved. Raises what the actions of both rooms raise; then nothing has moved.
-    """
-    STUDY_MOVES[move](study=study, by=by, now=now)
-    go = recruitment_actions.resume_campaign if move == OPEN else recruitment_actions.pause_campaign
-    chosen = [found.campaign for found in along_with(study, move) if found.campaign.number in campaigns]
-    return [go(campaign=campaign, by=by, now=now) for campaign in chosen]
 
 
 def turning_away(study: Study) -> list[Campaign]:

@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, TypeVar
 
-from django.core.cache import caches
 from django.db.models import (
     Count,
     Exists,
@@ -27,6 +26,7 @@ from django.db.models.functions import Coalesce
 from accounts.models import PlatformIdentity
 from annotation.models import Assignment, Study, WorkSession
 from annotation.rules import pseudonym
+from dashboard.minute import kept_a_minute
 from recruitment.actions.payments import can_be_asked_again
 from recruitment.models import Campaign, Difference, Grant, Payment, PaymentOrder, Submission, Visit
 from recruitment.models.payments import NEVER_APPROVED
@@ -57,7 +57,6 @@ NO_MONEY = Money(NOTHING, NOTHING, NOTHING, NOTHING, 0)
 T = TypeVar("T")
 MANY = 20_000
 """Pieces of work of a campaign; to sum up more takes long beside a page."""
-KEPT_FOR = timedelta(minutes=1)
 
 
 def kept(of: Study | Campaign, what: str, work: Callable[[Any], T], *, size: int) -> T:
@@ -67,12 +66,7 @@ def kept(of: Study | Campaign, what: str, work: Callable[[Any], T], *, size: int
     """
     if size <= MANY:
         return work(of)
-    key = f"recruiting:{of._meta.model_name}:{of.pk}:{of.created_at:%Y%m%d%H%M%S%f}:{what}"
-    found: tuple[T] | None = caches["shared"].get(key)
-    if found is None:
-        found = (work(of),)
-        caches["shared"].set(key, found, KEPT_FOR.total_seconds())
-    return found[0]
+    return kept_a_minute(of, f"recruiting:{what}", lambda: work(of), is_large=lambda _found: True)
 
 
 def campaigns_of(study: Study, *, now: datetime) -> list[Campaign]:

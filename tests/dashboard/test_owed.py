@@ -20,7 +20,7 @@ from django.utils import timezone
 from accounts.actions import ensure_researcher
 from annotation import actions
 from annotation.models import Enrollment, Event, Study
-from dashboard.people.retaking import let_take_test_again
+from dashboard.actions import let_take_test_again
 from qualification import actions as qualification_actions
 from qualification.models import RoundStory
 from recruitment import actions as recruitment_actions

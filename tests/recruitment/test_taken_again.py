@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from annotation.models import Enrollment, WorkSession
-from dashboard.people.retaking import let_take_test_again
+from dashboard.actions import let_take_test_again
 from recruitment import actions
 from recruitment.arriving.arrival import Arrival
 from recruitment.models import Campaign, Difference, Grant, Payment, Submission, Visit

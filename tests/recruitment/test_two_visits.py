@@ -8,7 +8,7 @@ from django.utils import timezone
 from annotation import actions as annotation_actions
 from annotation.errors import ReasonMissing, WrongState
 from annotation.models import Enrollment, Event, Study, WorkSession
-from dashboard.people.retaking import let_take_test_again
+from dashboard.actions import let_take_test_again
 from qualification import queries as qualification_queries
 from qualification.models import Attempt
 from qualification.pay import time_at_test

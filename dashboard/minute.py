@@ -1,0 +1,32 @@
+"""What takes long beside a page, kept for a minute in the cache that all processes share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TypeVar
+
+from django.core.cache import caches
+
+from annotation.models import Study
+from recruitment.models import Campaign
+
+T = TypeVar("T")
+KEPT_FOR = timedelta(minutes=1)
+
+
+def kept_a_minute(
+    of: Study | Campaign, what: str, work: Callable[[], T], *, is_large: Callable[[T], bool]
+) -> T:
+    """What ``work`` finds out about a study or a campaign; of what is large, as it was at most a minute ago.
+
+    ``is_large`` says of what was found whether finding it takes so long that it is kept.
+    """
+    key = f"minute:{of._meta.model_name}:{of.pk}:{of.created_at:%Y%m%d%H%M%S%f}:{what}"
+    known: tuple[T] | None = caches["shared"].get(key)
+    if known is not None:
+        return known[0]
+    found = work()
+    if is_large(found):
+        caches["shared"].set(key, (found,), KEPT_FOR.total_seconds())
+    return found
