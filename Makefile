@@ -1,39 +1,47 @@
-# Every command sets up what it needs, can be run twice, as root or not.
-# DATABASE_URL and REDIS_URL name servers to use; without them tomannot brings its own along.
+# Every command installs what it needs, and can be repeated, as root or not.
+# Set DATABASE_URL and REDIS_URL to use your own servers; otherwise tomannot starts its own.
 
 SHELL := bash
 RUN := .venv/bin
 UV_COMPILE := ../$(RUN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-header --no-emit-index-url --no-emit-find-links
-# mypy and the plugin for Django read the settings; there is nothing at these addresses.
+# mypy's Django plugin reads the settings; no server is needed at these addresses.
 NO_SERVERS := DATABASE_URL=postgresql://absent.invalid/tomannot REDIS_URL=redis://absent.invalid/0 SECRET_KEY=none
+PYTEST := $(RUN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-mturk test bench check lint types templates imports migrations fix messages schema lock clean
+.PHONY: help setup demo demo-mturk test torture bench check lint types templates imports migrations fix messages schema lock clean
 
-help: ## this list
+help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
-setup: ## the virtual environment with everything for development
+setup: ## create the virtual environment, with everything for development
 	@bash scripts/setup.sh dev
 
-demo: ## a running tomannot with a sample study; Ctrl-C stops all of it
+demo: ## run tomannot with a sample study; Ctrl-C stops everything
 	@started=$$(date +%s) && bash scripts/setup.sh base && exec $(RUN)/python manage.py demo --started $$started $(ARGS)
 
-demo-mturk: ## a campaign on a double of Mechanical Turk, with simulated workers; Ctrl-C stops all of it
+demo-mturk: ## run a campaign on a simulated Mechanical Turk with simulated workers; Ctrl-C stops everything
 	@bash scripts/setup.sh dev && exec $(RUN)/python -m tests.demo_mturk $(ARGS)
 
 test: ## the tests; ARGS="-k word" for some of them
 	@bash scripts/setup.sh dev
 	@bash scripts/setup.sh browser
-	@$(RUN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
+	@bash scripts/setup.sh checker
+	@$(PYTEST) $(ARGS)
 
-bench: ## how fast it is here, a few minutes (docs/benchmarks.md); ARGS=--quick for the short version
+torture: ## the long forms of some tests: whole campaigns, a kill at every point, each journey on each screen
+	@bash scripts/setup.sh dev
+	@bash scripts/setup.sh browser
+	@bash scripts/setup.sh checker
+	@$(PYTEST) -m torture $(ARGS)
+
+bench: ## measure speed on this machine, a few minutes (docs/benchmarks.md); ARGS=--quick for less
 	@bash scripts/setup.sh base
 	@exec $(RUN)/python -m bench $(ARGS)
 
-check: lint types templates imports migrations ## lint, format, types, templates, imports, migrations
+check: lint types templates imports migrations ## check lint, format, types, templates, imports, migrations
 
 lint: setup
 	$(RUN)/ruff check .
@@ -51,19 +59,19 @@ imports: setup
 migrations: setup
 	$(RUN)/python manage.py makemigrations --check --dry-run
 
-fix: ## format, and mend what the linters can mend
+fix: ## format, and apply the linters' automatic fixes
 	@bash scripts/setup.sh dev
 	$(RUN)/ruff check --fix .
 	$(RUN)/ruff format .
 	$(RUN)/djlint --quiet --reformat templates
 
-messages: ## bring locale/ up to date with the texts, and compile it; needs GNU gettext
+messages: ## update locale/ from the texts, and compile it; needs GNU gettext
 	@bash scripts/setup.sh base
 	$(NO_SERVERS) $(RUN)/python manage.py makemessages --all --no-wrap --no-obsolete --add-location file \
 		$(addprefix --ignore ,.venv var tests bench docs requirements)
 	$(NO_SERVERS) $(RUN)/python manage.py compilemessages --ignore .venv
 
-schema: ## write docs/openapi.yaml anew; a test compares it with the code
+schema: ## regenerate docs/openapi.yaml; a test compares it with the code
 	@bash scripts/setup.sh base
 	$(NO_SERVERS) $(RUN)/python manage.py spectacular --file docs/openapi.yaml --validate --fail-on-warn
 
@@ -71,6 +79,6 @@ lock: ## compile requirements/*.in; ARGS=--upgrade for newer versions
 	@bash scripts/setup.sh dev
 	cd requirements && $(UV_COMPILE) $(ARGS) base.in -o base.txt && $(UV_COMPILE) $(ARGS) dev.in -o dev.txt
 
-clean: ## remove the environment, caches and the tests' databases (never the demo's data in var/)
+clean: ## remove the environment, caches and test databases (never the demo's data in var/)
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis var/test
 	find . -name __pycache__ -not -path './var/*' -prune -exec rm -rf {} +

@@ -1,7 +1,5 @@
 #!/usr/bin/env python3
-"""Django's command line, with an embedded PostgreSQL and Redis when the environment names none."""
-
-from __future__ import annotations
+"""Django's command line, with an embedded PostgreSQL and Redis if the environment names none."""
 
 import os
 import sys
@@ -21,14 +19,14 @@ SERVERLESS_COMMANDS = frozenset(
         "verify_release",
     }
 )
-"""Commands that must work on a machine where no server can run."""
+"""Commands that must work on machines without servers."""
 
 NO_SERVERS = {"DATABASE_URL": "postgresql://absent.invalid/tomannot", "REDIS_URL": "redis://absent.invalid/0"}
-"""What the settings see then: well-formed addresses at which there is nothing."""
+"""Well-formed addresses without servers, for the settings of those commands."""
 
 
 def needs_servers(arguments: list[str]) -> bool:
-    """Whether the command line (without the program's name) names work on the database or the broker."""
+    """Return True if the command (arguments without the program's name) needs the database or Redis."""
     return (
         bool(arguments) and arguments[0] not in SERVERLESS_COMMANDS and not {"--help", "-h"} & set(arguments)
     )

@@ -1,6 +1,4 @@
-"""Every write of this room."""
-
-from __future__ import annotations
+"""All writes to accounts, annotators and their identities."""
 
 from datetime import datetime
 
@@ -12,29 +10,29 @@ from accounts.models import Annotator, ForgottenIdentity, PlatformIdentity, User
 
 EMAIL = PlatformIdentity.Platform.EMAIL
 CLAIMED = ~Q(platform=EMAIL) | Q(confirmed_at__isnull=False)
-"""Identities that are known to be the person's own."""
+"""Identities that are known to belong to the annotator."""
 RECOGNISE_ATTEMPTS = 5
 
 
 class AddressTaken(Exception):
-    """The e-mail address is known for another annotator."""
+    """The e-mail address belongs to another annotator."""
 
 
 class NameTaken(Exception):
-    """Another account has this name, whichever its letters' case."""
+    """Another account has this name (ignoring case)."""
 
 
 class Erased(Exception):
-    """The annotator asked to be forgotten, so nothing about them is remembered any more."""
+    """The annotator's personal data were deleted, so nothing new is stored about them."""
 
 
 class AskedToBeForgotten(Exception):
-    """Somebody comes back who asked to be forgotten. They get no second place, so nobody votes twice."""
+    """The id belongs to an erased annotator. They get no second enrollment, so nobody votes twice."""
 
 
 @transaction.atomic
 def ensure_researcher(*, username: str, password: str) -> User:
-    """A researcher's account with full rights in the back office and this password, made if missing."""
+    """Create or update a researcher's account with this password and all back-office rights."""
     user, _ = User.objects.get_or_create(username=username)
     user.is_staff = user.is_superuser = user.is_active = True
     user.set_password(password)
@@ -44,7 +42,7 @@ def ensure_researcher(*, username: str, password: str) -> User:
 
 @transaction.atomic
 def create_member_account(*, username: str, password: str, email: str, now: datetime) -> User:
-    """An account without any right of its own, not even to the back office. Raises :class:`NameTaken`."""
+    """Create an account without any rights, not even to the back office. Raise :class:`NameTaken`."""
     if User.objects.filter(username__iexact=username).exists():
         raise NameTaken
     try:
@@ -58,11 +56,11 @@ def create_member_account(*, username: str, password: str, email: str, now: date
 def recognise(
     *, platform: PlatformIdentity.Platform, environment: str, person: str, now: datetime, language: str = ""
 ) -> Annotator:
-    """The annotator whom a platform knows by this id, made if there is none: same id, same person.
+    """Return the annotator with this platform id, created if there is none.
 
-    For ``Platform.EMAIL`` the address counts as confirmed, so only whoever vouches for it may call this.
-    Two calls at once give one annotator: the unique constraint refuses the second row. Raises
-    :class:`AskedToBeForgotten` for an id that was somebody's who has been forgotten.
+    For ``Platform.EMAIL`` the address counts as confirmed, so the caller must vouch for it. Concurrent
+    calls give one annotator: the unique constraint refuses the second row. Raise
+    :class:`AskedToBeForgotten` for the id of an erased annotator.
     """
     for _attempt in range(RECOGNISE_ATTEMPTS):
         known = PlatformIdentity.objects.filter(
@@ -81,31 +79,31 @@ def recognise(
                         created_at=now,
                         confirmed_at=now if platform == EMAIL else None,
                     )
-                    # Looked at after the row was made: from here on nobody erases this id unseen.
+                    # Checked after the insert: a concurrent erasure of this id cannot go unnoticed.
                     if is_forgotten(platform=platform, environment=environment, person=person):
-                        raise AskedToBeForgotten("Somebody with this id asked to be forgotten.")
+                        raise AskedToBeForgotten("The annotator with this id was erased.")
                     return annotator
             except IntegrityError:
-                continue  # somebody else was first; read theirs
+                continue  # a concurrent call was first; read its row
         annotator = _lock(known.annotator)
         if PlatformIdentity.objects.filter(pk=known.pk).exists():
-            return annotator  # locked, so nobody forgets them before we are done
-    raise RuntimeError("An identity came and went at every look.")
+            return annotator  # locked, so nobody erases them before we are done
+    raise RuntimeError(f"The identity appeared and disappeared in each of {RECOGNISE_ATTEMPTS} attempts.")
 
 
 @transaction.atomic
 def set_email(
     *, annotator: Annotator, environment: str, address: str, now: datetime, language: str = ""
 ) -> PlatformIdentity | None:
-    """Remember where a person says their link may be sent; an empty address forgets it.
+    """Store the e-mail address to which an annotator wants their link sent; an empty one removes it.
 
-    The address is a claim until :func:`confirm_email`, so it may be somebody else's, or mistyped: one that
-    was confirmed before stays until then. Giving the one that is stored changes nothing, but takes back
-    another claim. Returns what is stored of this address now. Raises :class:`Erased`.
+    The address is only a claim until :func:`confirm_email`, since it may be mistyped or somebody else's; a
+    confirmed address stays until then. Repeating the stored address drops another pending claim. Return the
+    stored identity, if any. Raise :class:`Erased`.
     """
     address = address.strip().lower()
     if _lock(annotator).erased_at:
-        raise Erased("This person has been forgotten; no address can be kept for them.")
+        raise Erased("This annotator was erased; no address can be stored for them.")
     stored = PlatformIdentity.objects.filter(annotator=annotator, platform=EMAIL, environment=environment)
     if not address:
         stored.delete()
@@ -126,10 +124,10 @@ def set_email(
 
 @transaction.atomic
 def confirm_email(*, identity_id: int, now: datetime) -> PlatformIdentity:
-    """Somebody who reads the mail of this address said that it is theirs. It replaces the one before.
+    """Confirm a claimed address. It replaces the annotator's previous one.
 
-    Raises ``PlatformIdentity.DoesNotExist`` when the address has been replaced or forgotten, and
-    :class:`AddressTaken` when it has been confirmed for another annotator.
+    Raise ``PlatformIdentity.DoesNotExist`` if the address was replaced or removed, and
+    :class:`AddressTaken` if another annotator has confirmed it.
     """
     identity = PlatformIdentity.objects.get(pk=identity_id, platform=EMAIL)
     _lock(identity.annotator)
@@ -146,16 +144,16 @@ def confirm_email(*, identity_id: int, now: datetime) -> PlatformIdentity:
                 ).delete()
                 identity.save(update_fields=["confirmed_at"])
         except IntegrityError as error:
-            raise AddressTaken("This address belongs to another place already.") from error
+            raise AddressTaken("This address already belongs to another annotator.") from error
     return identity
 
 
 @transaction.atomic
 def erase_identities(*, annotator: Annotator, now: datetime) -> None:
-    """Remove every row that says who the annotator is, and remember that they asked for it.
+    """Delete every row that identifies the annotator, and record the erasure.
 
-    Of each id that was known to be theirs a keyed hash stays (:class:`accounts.models.ForgottenIdentity`);
-    of an address that was only claimed nothing does, since it may be somebody else's.
+    A keyed hash of each id known to be theirs stays (:class:`accounts.models.ForgottenIdentity`). Nothing
+    stays of an unconfirmed address, since it may be somebody else's.
     """
     annotator = _lock(annotator)
     identities = PlatformIdentity.objects.filter(annotator=annotator)
@@ -171,7 +169,7 @@ def erase_identities(*, annotator: Annotator, now: datetime) -> None:
 
 
 def is_forgotten(*, platform: str, environment: str, person: str) -> bool:
-    """Whether somebody with this id asked to be forgotten."""
+    """Return True if this id belongs to an erased annotator."""
     return ForgottenIdentity.objects.filter(pk=_digest(platform, environment, person)).exists()
 
 
@@ -181,5 +179,5 @@ def _digest(platform: str, environment: str, person: str) -> str:
 
 
 def _lock(annotator: Annotator) -> Annotator:
-    """The row locked against every other action on the same person's identities, fresh."""
+    """Lock and reload the annotator, against every other action on the same identities."""
     return Annotator.objects.select_for_update(of=("self",), no_key=True).get(pk=annotator.pk)

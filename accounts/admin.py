@@ -1,12 +1,10 @@
-from __future__ import annotations
-
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import Group
 from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
-from accounts.back_office import ReadOnlyAdmin
+from accounts.back_office import ReadOnlyAdmin, show
 from accounts.models import Annotator, ForgottenIdentity, PlatformIdentity, User
 
 admin.site.unregister(Group)
@@ -19,15 +17,16 @@ class ResearcherAdmin(UserAdmin, ModelAdmin):  # type: ignore[type-arg]  # not s
     change_password_form = AdminPasswordChangeForm
 
 
-@admin.register(Annotator)
-class AnnotatorAdmin(ReadOnlyAdmin):
-    list_display = ("id", "created_at", "erased_at")
-
-
-@admin.register(PlatformIdentity)
-class PlatformIdentityAdmin(ReadOnlyAdmin):
-    list_display = ("id", "annotator", "platform", "environment", "created_at")
-    list_filter = ("platform", "environment")
+show(Annotator, "id", "created_at", "erased_at")
+show(
+    PlatformIdentity,
+    "id",
+    "annotator",
+    "platform",
+    "environment",
+    "created_at",
+    filters=("platform", "environment"),
+)
 
 
 @admin.register(ForgottenIdentity)

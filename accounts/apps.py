@@ -1,16 +1,20 @@
-from __future__ import annotations
-
 from django.apps import AppConfig
 from django.contrib.admin import apps as admin_apps
+
+from tomannot.migrating import render_less
 
 
 class AccountsConfig(AppConfig):
     name = "accounts"
     default = True
 
+    def ready(self) -> None:
+        """Make migrations fast."""
+        render_less()
+
 
 class BackOfficeConfig(admin_apps.AdminConfig):
-    """Django's admin with our site class; takes the place of ``django.contrib.admin``."""
+    """Django's admin with our site class; replaces ``django.contrib.admin``."""
 
     default = False
     default_site = "accounts.back_office.BackOfficeSite"

@@ -1,6 +1,4 @@
-"""Who people are: researchers, annotators, and annotators' identities on platforms, kept apart."""
-
-from __future__ import annotations
+"""Researchers, annotators, and the separate table of annotators' identities on platforms."""
 
 from django.contrib.auth.models import AbstractUser
 from django.db import models
@@ -9,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 
 class Environment(models.TextChoices):
-    """Whether rows are the real thing. A study has one, and only rows of the same one count in it."""
+    """Live data or a test run. A study has one environment, and only rows of the same one count in it."""
 
     LIVE = "live", _("live")
     REHEARSAL = "rehearsal", _("rehearsal")
@@ -23,7 +21,7 @@ class User(AbstractUser):
 
 
 class Annotator(models.Model):
-    """A person as the studies know them. Carries nothing that says who it is."""
+    """A person as the studies know them. Contains nothing that identifies them."""
 
     created_at = models.DateTimeField()
     erased_at = models.DateTimeField(null=True, blank=True)
@@ -33,10 +31,10 @@ class Annotator(models.Model):
 
 
 class ForgottenIdentity(models.Model):
-    """An id of somebody who asked to be forgotten, as a keyed hash that says neither whose nor which it was.
+    """A keyed hash of an erased annotator's id, which reveals neither the id nor the annotator.
 
-    By it they are known if they come back, so that nobody votes twice on a story. There is a day and no
-    time, and no number that counts up: nothing here leads to the moment at which somebody was erased.
+    It recognises people who come back, so that nobody votes twice on a story. It has a day but no time and
+    no counting key: nothing here leads to the moment at which somebody was erased.
     """
 
     digest = models.CharField(max_length=64, primary_key=True)
@@ -50,7 +48,7 @@ class ForgottenIdentity(models.Model):
 
 
 class PlatformIdentity(models.Model):
-    """An annotator's id on a crowd platform. The only table that says so; erasing a person empties it."""
+    """An annotator's id on a crowd platform. No other table has it; erasing an annotator deletes it here."""
 
     class Platform(models.TextChoices):
         LINK = "link", _("personal link")
@@ -61,17 +59,17 @@ class PlatformIdentity(models.Model):
     annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="identities")
     platform = models.CharField(max_length=20, choices=Platform)
     environment = models.CharField(max_length=20, choices=Environment)
-    person = models.CharField(max_length=200, help_text=_("The platform's id of the person."))
-    language = models.CharField(max_length=10, blank=True, help_text=_("In which mails are written."))
+    person = models.CharField(max_length=200, help_text=_("The person's id on the platform."))
+    language = models.CharField(max_length=10, blank=True, help_text=_("The language of mails."))
     created_at = models.DateTimeField()
     confirmed_at = models.DateTimeField(
-        null=True, blank=True, help_text=_("When an e-mail address proved to be the person's.")
+        null=True, blank=True, help_text=_("When the person confirmed the e-mail address.")
     )
 
     class Meta:
         verbose_name_plural = "platform identities"
         constraints = [
-            # An address that nobody has confirmed is only a claim: it must not keep its owner out.
+            # An unconfirmed address is only a claim: it must not keep its real owner out.
             models.UniqueConstraint(
                 fields=["platform", "environment", "person"],
                 condition=~Q(platform="email") | Q(confirmed_at__isnull=False),
@@ -82,7 +80,7 @@ class PlatformIdentity(models.Model):
                 condition=Q(platform="email", confirmed_at__isnull=False),
                 name="one_address_per_annotator",
             ),
-            # An address that is to replace it waits beside it until it is confirmed.
+            # A replacement waits next to the confirmed address until it is confirmed, too.
             models.UniqueConstraint(
                 fields=["annotator", "environment"],
                 condition=Q(platform="email", confirmed_at__isnull=True),

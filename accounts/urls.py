@@ -1,7 +1,5 @@
 """Signing in and out."""
 
-from __future__ import annotations
-
 from django.urls import path
 
 from accounts import views

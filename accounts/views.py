@@ -1,6 +1,4 @@
-"""Signing in and out, and the password. Django's own views with our pages; django-axes locks out guessers."""
-
-from __future__ import annotations
+"""Sign in, sign out, change the password: Django's views with our templates. django-axes stops guessing."""
 
 from typing import Any
 
@@ -11,22 +9,34 @@ from django.shortcuts import render
 from django.urls import reverse_lazy
 from django.utils.translation import gettext_lazy as _
 
+from accounts.rate_limits import SIGN_INS, client_of, retry_at
+from tomannot import clock
+
 
 class SignIn(views.LoginView):
-    """The researchers' door. Whoever is signed in already goes on at once."""
+    """The researchers' sign-in page."""
 
     template_name = "accounts/sign_in.html"
     redirect_authenticated_user = True
 
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Sign in; 429 beyond :data:`~accounts.rate_limits.SIGN_INS`, before a password is hashed."""
+        until = retry_at(SIGN_INS, client_of(request), now=clock.now())
+        if until is None:
+            return super().post(request, *args, **kwargs)
+        response = render(request, "accounts/too_many_sign_ins.html", status=429)
+        response["Retry-After"] = str(int((until - clock.now()).total_seconds()) + 1)
+        return response
+
 
 class SignOut(views.LogoutView):
-    """Ends the session; only by POST."""
+    """End the session; by POST only."""
 
     next_page = "dashboard:home"
 
 
 class ChangePassword(views.PasswordChangeView):
-    """A new password for who is signed in and knows the old one."""
+    """Change the password, given the old one."""
 
     template_name = "accounts/password.html"
     success_url = reverse_lazy("dashboard:studies")
@@ -37,5 +47,5 @@ class ChangePassword(views.PasswordChangeView):
 
 
 def locked_out(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-    """After too many wrong passwords: what happened, and when to try again."""
+    """Explain a lockout after too many wrong passwords, and when to try again."""
     return render(request, "accounts/locked_out.html", status=429)

@@ -1,11 +1,9 @@
-"""The secrets of API tokens: what they look like, and what is stored of them. Pure functions.
+"""Generate, check and hash the secrets of API tokens. Pure functions.
 
-A secret is ``tmn_``, 43 letters and digits of chance (256 bits), and six that are a checksum of those. The
-prefix and the checksum let scanners of code find one that leaked, and a mistyped one be told from one
-that was revoked, without asking the database. The form is GitHub's.
+A secret is ``tmn_``, 43 random letters and digits (256 bits), and a checksum of six. The prefix and the
+checksum let code scanners find a leaked secret, and tell a typing error from a revoked token without the
+database. The format is GitHub's.
 """
-
-from __future__ import annotations
 
 import hashlib
 import re
@@ -17,17 +15,17 @@ PREFIX = "tmn_"
 PATTERN = re.compile(r"tmn_[0-9A-Za-z]{49}")
 _DIGITS = string.digits + string.ascii_uppercase + string.ascii_lowercase
 _CHANCE, _CHECKSUM = 43, 6
-"""Places: 62^43 is just over 2^256, and 62^6 over 2^32."""
+"""Numbers of digits: 62^43 is just over 2^256, and 62^6 over 2^32."""
 
 
 def new_secret() -> str:
-    """A secret that nobody has seen."""
+    """Return a new random secret."""
     chance = _written(secrets.randbits(256), _CHANCE)
     return PREFIX + chance + _checksum(chance)
 
 
 def is_well_formed(secret: str) -> bool:
-    """Whether a text can be a secret at all: its form, and its checksum."""
+    """Return True if the text has the format and checksum of a secret."""
     if not PATTERN.fullmatch(secret):
         return False
     chance = secret[len(PREFIX) : -_CHECKSUM]
@@ -35,9 +33,9 @@ def is_well_formed(secret: str) -> bool:
 
 
 def digest(secret: str) -> str:
-    """What is stored in place of a secret: its SHA-256, in hexadecimal digits.
+    """Return the SHA-256 (hex) that is stored instead of the secret.
 
-    A slow hash would guard nothing: 256 bits of chance cannot be guessed from it.
+    A slow hash would not help: nobody can guess 256 random bits.
     """
     return hashlib.sha256(secret.encode()).hexdigest()
 
@@ -47,7 +45,7 @@ def _checksum(chance: str) -> str:
 
 
 def _written(number: int, places: int) -> str:
-    """A number in base 62 with so many places."""
+    """Write a number in base 62 with this many digits."""
     digits = []
     for _ in range(places):
         number, digit = divmod(number, len(_DIGITS))

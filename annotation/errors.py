@@ -1,4 +1,4 @@
-"""What can go wrong in this room, by name. Messages are for the people who meet them."""
+"""Errors of this room. Their messages are shown to users."""
 
 from __future__ import annotations
 
@@ -15,18 +15,15 @@ if TYPE_CHECKING:
 
 
 class AnnotationError(Exception):
-    """Base of every refusal by ``annotation.actions``."""
+    """Base of all errors that ``annotation.actions`` raises."""
 
 
 class StudyExists(AnnotationError):
-    """A study with this slug is there already."""
+    """A study with this slug exists already."""
 
 
 class InvalidStudy(AnnotationError):
-    """The study's configuration cannot be used; the message names the field.
-
-    ``problems`` says what is wrong by field, where a field is to blame.
-    """
+    """The study's configuration is invalid; the message names the field. ``problems``: by field."""
 
     def __init__(self, message: str = "", problems: Mapping[str, str] | None = None) -> None:
         self.problems = dict(problems or {})
@@ -34,46 +31,47 @@ class InvalidStudy(AnnotationError):
 
 
 class InvalidToken(AnnotationError):
-    """No API token can be made of this; the message says why."""
+    """An API token cannot have these values; the message says why."""
 
 
 class LastOwner(AnnotationError):
-    """A study always has an owner; this would leave it without."""
+    """The change would leave the study without an owner."""
 
 
 class AlreadyMember(AnnotationError):
-    """The person belongs to the study already; their role is changed in its list of people."""
+    """The researcher is a member already; change their role on the page of members."""
 
 
 class InvalidInvitation(AnnotationError):
-    """Nobody can be invited with this; the message says why."""
+    """The invitation is invalid; the message says why."""
 
 
 class InvitationClosed(AnnotationError):
-    """The invitation opens nothing any more: accepted, taken back, or too old (``standing``)."""
+    """The invitation is no longer open: accepted, revoked, or expired (``status``)."""
 
-    def __init__(self, standing: Invitation.Standing) -> None:
-        self.standing = standing
-        super().__init__(f"The invitation is {standing.value}.")
+    def __init__(self, status: Invitation.Status) -> None:
+        self.status = status
+        super().__init__(f"The invitation is {status.value}.")
 
 
 class WrongState(AnnotationError):
-    """The study or the enrollment is not in a state from which this can be done."""
+    """The study or enrollment is in the wrong state for this action."""
+
+
+class NoRecipient(AnnotationError):
+    """Nobody and nothing would get the alert."""
 
 
 class StudyNotReady(AnnotationError):
-    """The study cannot open yet; ``blockers`` are sentences with their remedies."""
+    """The study cannot open yet; ``blockers`` says what to do."""
 
     def __init__(self, blockers: Sequence[str]) -> None:
         self.blockers = list(blockers)
-        super().__init__(" ".join([_("The study cannot open yet."), *self.blockers]))
+        super().__init__(" ".join([_("The study can’t open yet."), *self.blockers]))
 
 
 class ImportRefused(AnnotationError):
-    """A file was refused as a whole and nothing of it was stored; ``problems`` says why.
-
-    ``total`` counts every problem found; ``problems`` keeps the first of them.
-    """
+    """A file was refused and nothing of it stored. ``problems`` has the first of ``total`` problems."""
 
     def __init__(self, problems: Sequence[Problem], total: int) -> None:
         self.problems = list(problems)
@@ -81,16 +79,16 @@ class ImportRefused(AnnotationError):
         super().__init__(f"The import was refused: {total} problem{'' if total == 1 else 's'}.")
 
 
-class PastRefused(AnnotationError):
-    """Votes that were given elsewhere do not fit the study; nothing of them was stored."""
+class VotesRefused(AnnotationError):
+    """Votes to import do not fit the study; none was stored."""
 
 
 class ReasonMissing(AnnotationError):
-    """Something was to be done to a person without saying why."""
+    """The action needs a reason."""
 
 
 class InvalidCheckKey(AnnotationError):
-    """The accepted options of a hidden check cannot be used; ``problems`` says everything that is wrong."""
+    """A hidden check cannot accept these options; ``problems`` lists all problems."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         self.problems = list(problems)
@@ -98,15 +96,15 @@ class InvalidCheckKey(AnnotationError):
 
 
 class CheckKeyIsFinal(AnnotationError):
-    """Somebody has been judged by the accepted options of a hidden check, so they cannot be replaced."""
+    """Answers were graded by the check's key, so it cannot be replaced."""
 
 
 class CheckKeyChanged(AnnotationError):
-    """Somebody else has decided what a hidden check accepts, since it was looked at."""
+    """The check's key has changed since the caller saw it."""
 
 
 class InvalidCheckKeys(AnnotationError):
-    """Of several hidden checks, these cannot accept what was asked: ``problems`` by the story's row."""
+    """Some of several hidden checks cannot accept the given options: ``problems`` by story (primary key)."""
 
     def __init__(self, problems: Mapping[int, str]) -> None:
         self.problems = dict(problems)
@@ -114,23 +112,23 @@ class InvalidCheckKeys(AnnotationError):
 
 
 class NothingToReview(AnnotationError):
-    """No answer fits what was to be drawn for review."""
+    """No vote matches the sample to draw."""
 
 
 class JudgedMeanwhile(AnnotationError):
-    """Somebody else has decided about a vote since it was shown. Nothing was stored."""
+    """There is a newer decision about the vote or story than the one shown. Nothing was stored."""
 
 
 class NotTheirs(AnnotationError):
-    """An assignment was named that does not belong to the person in front of us."""
+    """The assignment belongs to another annotator."""
 
 
 class LeaseOver(AnnotationError):
-    """A lease was to be ended that had ended before."""
+    """The lease to release has ended already."""
 
 
 class NotAdmitted(AnnotationError):
-    """The study is not for this person; ``reason`` says why. Nothing was stored."""
+    """The annotator may not join the study; ``reason`` says why. Nothing was stored."""
 
     def __init__(self, reason: Reason) -> None:
         self.reason = reason
@@ -138,7 +136,7 @@ class NotAdmitted(AnnotationError):
 
 
 class CannotChange(AnnotationError):
-    """An answer cannot be changed any more; ``reason`` says why. The answer stands as it was."""
+    """The answer can no longer be changed; ``reason`` says why. It stays as it was."""
 
     def __init__(self, reason: NoChange) -> None:
         self.reason = reason

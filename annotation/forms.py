@@ -1,13 +1,12 @@
-"""A protocol's questions as the templates show them, with what has been answered so far."""
-
-from __future__ import annotations
+"""Prepare a protocol's questions for templates, with the answers so far."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from annotation.models import InstructionText
+from annotation.ordering import ordered
 from annotation.protocols.base import (
-    Choice,
     Instructions,
     Option,
     Part,
@@ -18,13 +17,16 @@ from annotation.protocols.base import (
     field_name,
 )
 
+SHORTEST_SENTENCE = 20
+"""Fewer characters than this are a name: finding them again in a part makes the rest of it no news."""
+
 
 @dataclass(frozen=True, slots=True)
 class OptionField:
     option: Option
     id: str
     key: str
-    """The digit that chooses this option from the keyboard."""
+    """The digit key that chooses this option."""
     checked: bool
 
 
@@ -37,19 +39,33 @@ class RowField:
 
     @property
     def touched(self) -> bool:
-        """Whether it shows anything but the bare question."""
+        """Return True if the field has an answer or an error to show."""
         return bool(self.error) or any(option.checked for option in self.options)
+
+
+@dataclass(frozen=True, slots=True)
+class PartField:
+    """A part of the item above a question, its text in pieces: (text, True if no part before had it)."""
+
+    name: str
+    label: str
+    pieces: tuple[tuple[str, bool], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionField:
     question: Question
     number: int
-    parts: tuple[Part, ...]
-    """What to show above the question: the parts it is about that the question before did not show."""
+    parts: tuple[PartField, ...]
+    """Parts of the item to show above the question, without those shown above an earlier one."""
     rows: tuple[RowField, ...]
     same_for_all: str
-    """Names the rendered question when it looks alike for every story, so that it is rendered once."""
+    """Cache key of the rendered question, if it looks alike for every story."""
+
+    @property
+    def described_by(self) -> str:
+        """Return the ids of the parts that the question is about, for screen readers."""
+        return " ".join(f"part-{name}" for name in self.question.shows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,25 +81,60 @@ def question_fields(
     *,
     answered: Mapping[str, str] | None = None,
     errors: Mapping[str, str] | None = None,
+    option_seed: int | None = None,
 ) -> list[QuestionField]:
-    """The whole form about one item, in the order of the protocol's questions."""
+    """Return the form's fields for one item, in the order of the protocol's questions.
+
+    ``option_seed`` draws the order of the options, and so their digit keys (None: the protocol's order).
+    """
     answered = answered or {}
     errors = errors or {}
     parts = {part.name: part for part in protocol.parts(item)}
     fields = []
-    shown: tuple[str, ...] = ()
+    shown: dict[str, Part] = {}
     for number, question in enumerate(protocol.questions, start=1):
-        options = question.options_for(item)
+        options = ordered(question.options_for(item), question, option_seed)
         rows = tuple(
             _row_field(field_name(question.key, row.key), row, options, answered, errors)
             for row in question.rows_for(item)
         )
-        fresh = () if question.shows == shown else tuple(parts[name] for name in question.shows)
+        fresh = [parts[name] for name in question.shows if name not in shown]
+        known = [str(part.text) for part in shown.values()]
+        pieces = tuple(PartField(part.name, part.label, _pieces(str(part.text), known)) for part in fresh)
         untouched = question.is_static and not any(row.touched for row in rows)
-        same = f"{protocol.name}-{protocol.version}-{question.key}" if untouched else ""
-        fields.append(QuestionField(question, number, fresh, rows, same))
-        shown = question.shows
+        keys = [option.key for option in options]
+        same = "-".join((protocol.name, protocol.version, question.key, *keys)) if untouched else ""
+        fields.append(QuestionField(question, number, pieces, rows, same))
+        shown |= {part.name: part for part in fresh}
     return fields
+
+
+def form_context(
+    protocol: Protocol,
+    item: Any,
+    *,
+    answered: Mapping[str, str],
+    errors: Mapping[str, str] | None = None,
+    option_seed: int | None = None,
+) -> dict[str, Any]:
+    """Return what templates show of a form: ``story`` with its fields, and ``errors``: what is missing."""
+    fields = question_fields(protocol, item, answered=answered, errors=errors, option_seed=option_seed)
+    missing = [
+        FieldError(name, str(protocol.question(name.split(".", 1)[0]).title), text)
+        for name, text in (errors or {}).items()
+    ]
+    return {"story": {"fields": fields}, "errors": missing}
+
+
+def _pieces(text: str, known: Iterable[str]) -> tuple[tuple[str, bool], ...]:
+    """Split a part's text around the longest text shown before, if that is a sentence of it, not a name."""
+    old = max((shown for shown in known if shown in text), key=len, default="")
+    if len(old) < max(SHORTEST_SENTENCE, len(text) / 4) or old == text:
+        return ((text, False),)
+    before, _, after = text.partition(old)
+    joint = after[: len(after) - len(after.lstrip(" .,;:!?"))]
+    pieces = ((before, True), (old + joint, False), (after.removeprefix(joint), True))
+    return tuple(piece for piece in pieces if piece[0])
 
 
 def _row_field(
@@ -104,19 +155,6 @@ def _row_field(
     )
 
 
-def answered_fields(choices: Iterable[Choice]) -> dict[str, str]:
-    """Stored answers as form values."""
-    return {field_name(choice.question, choice.row): choice.option for choice in choices}
-
-
-def error_summary(protocol: Protocol, errors: Mapping[str, str]) -> list[FieldError]:
-    """What is missing, as a list with links to the fields."""
-    return [
-        FieldError(name, str(protocol.question(name.split(".", 1)[0]).title), text)
-        for name, text in errors.items()
-    ]
-
-
 @dataclass(frozen=True, slots=True)
 class ExampleView:
     option: Option
@@ -130,11 +168,12 @@ class QuestionExamples:
     examples: tuple[ExampleView, ...]
 
 
-def instructions_context(protocol: Protocol) -> dict[str, Any]:
-    """The instructions and their worked examples, grouped by question."""
-    instructions: Instructions = protocol.instructions
+def instructions_context(protocol: Protocol, own: InstructionText | None = None) -> dict[str, Any]:
+    """Return the study's own instructions, or the protocol's, with their examples by question."""
+    instructions: Instructions = own.as_instructions() if own else protocol.instructions
     return {
         "instructions": instructions,
+        "instructions_id": own.pk if own else 0,
         "examples_by_question": [
             QuestionExamples(
                 question,

@@ -1,38 +1,27 @@
-"""Grading answers against a key, as functions of plain values. The only definition of passing.
+"""Grade answers against a key. Pure functions, and the only definition of passing.
 
-What passes a qualification round passes a hidden check: every answer is one of those that are accepted.
+Hidden checks allow no mistake. A qualification round has a pass mark; by default it allows none either.
 """
-
-from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.utils.translation import gettext as _
 
-from annotation.protocols.base import Protocol, field_name
+from annotation.protocols.base import FormCell
 
 
 class Cell(NamedTuple):
-    """One thing that was asked: a question (and row of it) about a story."""
+    """A question (and row of it) about a story."""
 
     story: str
     question: str
     row: str
 
 
-class Asked(NamedTuple):
-    """The same as the form asks it: its field, and the options that it offers."""
-
-    question: str
-    row: str
-    field: str
-    options: frozenset[str]
-
-
 class IncompleteKey(ValueError):
-    """The answer key does not say what is acceptable for everything that is asked."""
+    """The answer key lacks accepted options for something that is asked."""
 
     def __init__(self, missing: Collection[Cell]) -> None:
         self.missing = sorted(missing)
@@ -49,17 +38,33 @@ class IncompleteAttempt(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Grade:
-    """The outcome of an attempt: passed, and which answers were not among the acceptable ones."""
+    """The outcome of an attempt, with the answers that were not accepted."""
 
     passed: bool
     not_accepted: frozenset[Cell]
 
 
-def grade(answers: Mapping[Cell, str], key: Mapping[Cell, Collection[str]]) -> Grade:
+@dataclass(frozen=True, slots=True)
+class PassMark:
+    """A rule of passing: enough acceptable answers, and no mistake about the stories in ``must``.
+
+    ``enough`` None asks for all answers, as published (SimpleToM, appendix G: 19 of 100 people passed).
+    """
+
+    enough: int | None = None
+    must: frozenset[str] = frozenset()
+
+
+EVERY_ANSWER = PassMark()
+
+
+def grade(
+    answers: Mapping[Cell, str], key: Mapping[Cell, Collection[str]], mark: PassMark = EVERY_ANSWER
+) -> Grade:
     """Grade one attempt against the key.
 
     ``key`` maps everything that is asked to its set of acceptable options, ``answers`` to the option
-    chosen. Passed means acceptable on every question of every story (SimpleToM, appendix G).
+    chosen. ``mark`` says how many answers must be acceptable; by default, all of them.
 
     Raises :class:`IncompleteKey` when a set of acceptable options is empty or an answer is to
     something the key does not know, and :class:`IncompleteAttempt` when an answer is missing.
@@ -71,31 +76,25 @@ def grade(answers: Mapping[Cell, str], key: Mapping[Cell, Collection[str]]) -> G
     if missing:
         raise IncompleteAttempt(missing)
     not_accepted = frozenset(cell for cell, option in answers.items() if option not in key[cell])
-    return Grade(passed=not not_accepted, not_accepted=not_accepted)
-
-
-def asked(protocol: Protocol, item: Any) -> Iterator[Asked]:
-    """Everything the protocol asks about an item, in the order of the form."""
-    for question in protocol.questions:
-        options = frozenset(option.key for option in question.options_for(item))
-        for row in question.rows_for(item):
-            yield Asked(question.key, row.key, field_name(question.key, row.key), options)
+    enough = len(key) if mark.enough is None else mark.enough
+    slipped = any(cell.story in mark.must for cell in not_accepted)
+    return Grade(len(key) - len(not_accepted) >= enough and not slipped, not_accepted)
 
 
 def key_problems(
-    story_id: str, everything: Collection[Asked], accepted: Mapping[str, Collection[str]]
+    story_id: str, everything: Collection[FormCell], accepted: Mapping[str, Collection[str]]
 ) -> Iterator[str]:
-    """What is missing in or unknown about the options ``accepted`` by form field, a sentence each."""
+    """Yield a sentence for each missing or unknown option in ``accepted`` (by form field)."""
     for name in sorted(accepted.keys() - {cell.field for cell in everything}):
         said = _("%(story)s: the key speaks of “%(field)s”, which is not asked.")
         yield said % {"story": story_id, "field": name}
     for cell in everything:
         chosen = accepted.get(cell.field, ())
-        about = {"story": story_id, "field": cell.field, "options": ", ".join(sorted(cell.options))}
+        about = {"story": story_id, "field": cell.field, "options": ", ".join(sorted(cell.labels))}
         if not chosen:
             said = _("%(story)s, %(field)s: the key accepts nothing; name at least one of %(options)s.")
             yield said % about
-        for option in sorted(set(chosen) - cell.options):
+        for option in sorted(set(chosen) - cell.labels.keys()):
             said = _("%(story)s, %(field)s: “%(option)s” is not one of %(options)s.")
             yield said % (about | {"option": option})
 

@@ -1,15 +1,12 @@
-"""Advisory locks of PostgreSQL: who keeps out of whose way without holding a row.
+"""Take PostgreSQL's advisory locks, which exclude others without locking a row.
 
-Changing answers and publishing them: a lock per study, held until the end of the transaction. Changes
-share it, so people never wait for one another; a freeze holds it alone.
+Changing and publishing answers: one lock per study until the transaction ends. Changes share it, so
+annotators never wait for one another; a freeze holds it alone.
 
-Importing: a lock per import, so that one worker works on it, and a lock per study, so that one file
-comes in at a time. Both are held by the session: the database lets go of them when the connection
-ends, also when its process was killed. The study's own row stays free, so that a study can be paused
-while a long file comes in.
+Importing: one lock per import, so that one worker works on it, and one per study, so that one file is
+imported at a time. The session holds both: the database releases them when the connection ends, even if
+its process was killed. The study's row stays free, so that a study can be paused during a long import.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -27,26 +24,26 @@ IMPORT = 0x746F6D63
 FILES = 0x746F6D64
 """The first half of the lock's key ("tomd"); the second is the study's id."""
 NOTICED_WITHIN = timedelta(seconds=2)
-"""After how long the database ends a session whose process is gone, in the middle of a statement too."""
+"""The time after which the database ends a session whose process is gone, even during a statement."""
 
 
 def share_answers(study_id: int) -> None:
-    """Wait for a freeze of the study's answers to end; none begins before this transaction ends."""
+    """Wait for a running freeze of the study's answers; no other starts before this transaction ends."""
     _ask("SELECT pg_advisory_xact_lock_shared(%s, %s)", ANSWERS, study_id)
 
 
 def hold_answers(study_id: int) -> None:
-    """Wait for the changes of answers that are being made; none begins before this transaction ends."""
+    """Wait for running changes of answers; no other starts before this transaction ends."""
     _ask("SELECT pg_advisory_xact_lock(%s, %s)", ANSWERS, study_id)
 
 
 @contextmanager
 def alone(lock_class: int, number: int) -> Iterator[bool]:
-    """Whether this session is now the only one at this row's work; it stays so until the block ends.
+    """Try to take the lock ``(lock_class, number)`` until the block ends. Yield whether it succeeded.
 
-    ``lock_class`` says what work, so that the locks of all rooms are never mistaken for one another. A
-    session whose process was killed lets go within :data:`NOTICED_WITHIN`: without being asked to look, the
-    database would first finish the statement it is at, however long that takes.
+    ``lock_class`` separates the locks of different kinds of work. A session whose process was killed
+    releases its locks within :data:`NOTICED_WITHIN`: by default the database would first finish the current
+    statement, however long that takes.
     """
     with connection.cursor() as cursor:
         interval = f"{NOTICED_WITHIN.total_seconds():.0f}s"
@@ -60,7 +57,7 @@ def alone(lock_class: int, number: int) -> Iterator[bool]:
 
 
 def held(lock_class: int) -> set[int]:
-    """The numbers of the rows at whose work some session is alone, or waits to be."""
+    """Return the numbers that sessions hold locks of this class for."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT objid::bigint FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = %s "
@@ -71,21 +68,21 @@ def held(lock_class: int) -> set[int]:
 
 
 def importing(story_import_id: int) -> AbstractContextManager[bool]:
-    """Whether this session is now the only one at this import; it stays so until the block ends."""
+    """Try to lock this import until the block ends. Yield whether it succeeded."""
     return alone(IMPORT, story_import_id)
 
 
 @contextmanager
 def one_file(study_id: int) -> Iterator[None]:
-    """Wait until no other file is coming into the study; none begins before the block ends.
+    """Import one file into the study at a time: wait for another, and keep later ones waiting.
 
-    Within a transaction nobody waits, since the file may wait for what the transaction has locked: then
-    another file raises :class:`WrongState`.
+    Inside a transaction never wait, because the other import may wait for a row that it has locked: raise
+    :class:`WrongState` instead.
     """
     if not connection.in_atomic_block:
         _ask("SELECT pg_advisory_lock(%s, %s)", FILES, study_id)
     elif not _ask("SELECT pg_try_advisory_lock(%s, %s)", FILES, study_id):
-        raise WrongState(_("A file is coming into the study. Try again once it is in."))
+        raise WrongState(_("An import is running. Try again when it has finished."))
     try:
         yield
     finally:
@@ -93,7 +90,7 @@ def one_file(study_id: int) -> Iterator[None]:
 
 
 def being_imported() -> set[int]:
-    """The ids of the imports that some session is at, or for which it waits for another file to be in."""
+    """Return the ids of imports that a session works on or waits to start."""
     return held(IMPORT)
 
 

@@ -1,40 +1,40 @@
-"""What a person is told about their own work, and how many checks they can meet. Reads only."""
-
-from __future__ import annotations
+"""Queries about an annotator's own work: votes, pay, warnings, and the state of their test."""
 
 from dataclasses import dataclass
-from datetime import datetime
 from decimal import Decimal
 
 from django.db import connection
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, F, OuterRef, Q
 
 from annotation import rules
 from annotation.models import (
     Answer,
+    Assignment,
     CheckKey,
     CheckOption,
     CheckResult,
     Enrollment,
     Event,
     Exclusion,
+    Skip,
+    Story,
     Study,
     Vote,
 )
-from annotation.protocols.base import Choice, Protocol, Question
+from annotation.protocols.base import Protocol, Question
 from annotation.rules import Reason
 
 RECENT = 50
-"""Answers on one page of a person's own."""
+"""Answers on one page of an annotator's own list."""
 PACE_OF = 30
-"""The person's pace is the median over this many of their newest answers."""
+"""An annotator's pace is the median over this many of their newest answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkSoFar:
-    """What a person has done: stories, their pace in seconds, and what it comes to if it is paid.
+    """An annotator's work: stories, pace in seconds, and estimated pay.
 
-    ``cut``: of how many of the stories that make the pace the time was cut (:func:`rules.paid_seconds`).
+    ``cut`` counts the stories of the pace whose time was cut (:func:`rules.paid_seconds`).
     """
 
     stories: int
@@ -43,17 +43,26 @@ class WorkSoFar:
     cut: int = 0
 
 
+def stories_left(enrollment: Enrollment, *, at_most: int) -> int:
+    """Return the number of stories that the annotator holds or could be given now, up to ``at_most``."""
+    theirs = Assignment.objects.filter(enrollment=enrollment)
+    held = theirs.filter(state=Assignment.State.LEASED).count()
+    had = theirs.filter(story=OuterRef("pk")).exclude(state=Assignment.State.EXPIRED)
+    free = Story.objects.filter(~Exists(had), study=enrollment.study_id, has_free_slot=True)
+    return min(at_most, held + free[:at_most].count())
+
+
 def usable_checks(study: Study) -> int:
-    """How many hidden checks can be given to people."""
+    """Return the number of hidden checks in use."""
     return CheckKey.objects.filter(story__study=study, state=CheckKey.State.IN_USE).count()
 
 
 def recent_votes(
     enrollment: Enrollment, *, page: int = 1, session_id: int | None = None, only: Q | None = None
 ) -> tuple[list[Vote], bool]:
-    """A page of the newest revisions of the person's answers, the newest first, and whether more follow.
+    """Return a page of the annotator's current votes, newest first, and whether more follow.
 
-    ``session_id``: only those that were given in this work session. ``only``: those for which this holds.
+    ``session_id`` limits them to a work session, ``only`` to votes that match it.
     """
     newer = Vote.objects.filter(assignment=OuterRef("assignment"), revision__gt=OuterRef("revision"))
     begin = (page - 1) * RECENT
@@ -61,7 +70,7 @@ def recent_votes(
         Vote.objects.filter(
             ~Exists(newer), _in_session(session_id), only or Q(), assignment__enrollment=enrollment
         )
-        .select_related("assignment__story")
+        .select_related("assignment__story", "comment")
         .prefetch_related("answers")
         .order_by("-first_submitted_at", "-pk")[begin : begin + RECENT + 1]
     )
@@ -73,7 +82,7 @@ def _in_session(session_id: int | None) -> Q:
 
 
 def newest_vote(enrollment: Enrollment, assignment_id: int, *, session_id: int | None = None) -> Vote | None:
-    """The revision that stands of the person's answer to one story, if it was given in this work session."""
+    """Return the current revision of the annotator's vote on a story, if it belongs to the session."""
     return (
         Vote.objects.filter(
             _in_session(session_id), assignment=assignment_id, assignment__enrollment=enrollment
@@ -84,28 +93,29 @@ def newest_vote(enrollment: Enrollment, assignment_id: int, *, session_id: int |
     )
 
 
-def choices(vote: Vote) -> list[Choice]:
-    """A vote's answers."""
-    return [Choice(answer.question, answer.row, answer.option) for answer in vote.answers.all()]
+def answered_fields(vote: Vote) -> dict[str, str]:
+    """Return a vote's answers as form values."""
+    return {answer.choice.field: answer.option for answer in vote.answers.all()}
 
 
 def choices_in_words(protocol: Protocol, vote: Vote) -> list[tuple[str, str]]:
-    """A vote's answers as (question, option) in the words of the form, in its order."""
+    """Return a vote's answers as (question, option) in the words and order of the form."""
     item = protocol.parse(vote.assignment.story.content)
-    given = {(choice.question, choice.row): choice.option for choice in choices(vote)}
-    words = []
-    for question in protocol.questions:
-        labels = {option.key: str(option.label) for option in question.options_for(item)}
-        for row in question.rows_for(item):
-            title = f"{question.title}: {row.label}" if row.label else str(question.title)
-            words.append((title, labels.get(given.get((question.key, row.key), ""), "")))
-    return words
+    given = answered_fields(vote)
+    return [(cell.title, cell.labels.get(given.get(cell.field, ""), "")) for cell in protocol.cells(item)]
 
 
 def work_so_far(enrollment: Enrollment) -> WorkSoFar:
-    """What the person has done up to now."""
+    """Summarise the annotator's work so far."""
     newest = Vote.objects.filter(assignment__enrollment=enrollment, revision=1).order_by("-pk")[:PACE_OF]
-    pace = rules.pace_of([vote.seconds_on_task for vote in newest])
+    seconds = [vote.seconds_on_task for vote in newest]
+    if not seconds and enrollment.stories_skipped:
+        skips = Skip.objects.in_force().filter(assignment__enrollment=enrollment, credited=True)
+        taken = skips.annotate(taken=F("skipped_at") - F("assignment__served_at")).values_list(
+            "taken", flat=True
+        )
+        seconds = [time.total_seconds() for time in taken.order_by("-pk")[:PACE_OF]]
+    pace = rules.pace_of(seconds)
     stories, rate = enrollment.stories_submitted, enrollment.study.pay_rate
     if pace is None:
         return WorkSoFar(stories, None, None)
@@ -119,18 +129,27 @@ _NEWEST = """
         FROM annotation_enrollment e
         JOIN annotation_assignment a ON a.enrollment_id = e.id
         JOIN annotation_vote v ON v.assignment_id = a.id AND v.revision = 1
-        WHERE e.study_id = %s
-    ) AS newest WHERE place <= %s GROUP BY enrollment_id
+        WHERE e.study_id = %(study)s
+        UNION ALL
+        SELECT e.id, extract(epoch FROM k.skipped_at - a.served_at),
+               row_number() OVER (PARTITION BY e.id ORDER BY a.id DESC)
+        FROM annotation_enrollment e
+        JOIN annotation_assignment a ON a.enrollment_id = e.id AND a.state = 'skipped'
+        JOIN annotation_skip k ON k.assignment_id = a.id AND k.credited
+        WHERE e.study_id = %(study)s AND NOT EXISTS (
+            SELECT FROM annotation_assignment had JOIN annotation_vote v ON v.assignment_id = had.id
+            WHERE had.enrollment_id = e.id)
+    ) AS newest WHERE place <= %(most)s GROUP BY enrollment_id
 """
 
 
 def paces_of(study: Study) -> dict[int, rules.Pace | None]:
-    """The pace of everybody in the study who has answered a story, by their enrollment.
+    """Return the pace of each enrollment with votes, or else with paid skips.
 
-    To the last digit that of :func:`work_so_far`, since people are paid by the one and read the other.
+    It equals that of :func:`work_so_far` to the last digit: annotators read one and are paid by the other.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_NEWEST, [study.pk, PACE_OF])
+        cursor.execute(_NEWEST, {"study": study.pk, "most": PACE_OF})
         return {
             person: rules.pace_of([float(second) for second in seconds])
             for person, seconds in cursor.fetchall()
@@ -139,10 +158,7 @@ def paces_of(study: Study) -> dict[int, rules.Pace | None]:
 
 @dataclass(frozen=True, slots=True)
 class CheckWarning:
-    """What somebody is told who has failed too many hidden checks: how many, of how many, and in what.
-
-    ``questions`` are those of the form that they answered otherwise.
-    """
+    """A warning about failed hidden checks. ``questions`` are those answered wrongly."""
 
     answered: int
     failed: int
@@ -151,7 +167,7 @@ class CheckWarning:
 
 
 def warning(enrollment: Enrollment) -> CheckWarning | None:
-    """The warning that the person is to read now: until they answer the next story after it was given."""
+    """Return the warning to show now, which lasts until the annotator answers the next story."""
     if enrollment.warned_after is None or enrollment.warned_after != enrollment.stories_submitted:
         return None
     results = CheckResult.objects.of_person(enrollment)
@@ -170,7 +186,7 @@ def warning(enrollment: Enrollment) -> CheckWarning | None:
 
 
 def test_outcome(enrollment: Enrollment) -> bool | None:
-    """What the person's test came to by the log; None where it is not over, or was given back to them."""
+    """Return the log's outcome of the annotator's test; None if unfinished or reset for a retake."""
     over = (Event.Type.ENROLLMENT_QUALIFIED, Event.Type.ENROLLMENT_FAILED, Event.Type.TEST_GIVEN_BACK)
     last = enrollment.events.filter(type__in=over).order_by("-pk").first()
     if last is None or last.type == Event.Type.TEST_GIVEN_BACK:
@@ -178,37 +194,16 @@ def test_outcome(enrollment: Enrollment) -> bool | None:
     return last.type == Event.Type.ENROLLMENT_QUALIFIED
 
 
-def had_test(enrollment: Enrollment, *, since: datetime) -> bool:
-    """Whether the person has taken the whole test since then, also if it was given back to them after that.
-
-    Not where they were asked for their consent anew then, because somebody else had taken it.
-    """
-    over = (Event.Type.ENROLLMENT_QUALIFIED, Event.Type.ENROLLMENT_FAILED)
-    ends = enrollment.events.filter(type__in=(*over, Event.Type.CONSENT_ASKED), at__gte=since)
-    last = ends.order_by("-pk").first()
-    return last is not None and last.type in over
-
-
-def began_test(enrollment: Enrollment) -> bool:
-    """Whether the person has begun the test, since it was last given back to them if it was."""
-    return _newest(enrollment, Event.Type.ATTEMPT_STARTED, Event.Type.TEST_GIVEN_BACK)
-
-
 def is_in_test(enrollment: Enrollment) -> bool:
-    """Whether the person is in the middle of a test, which they may finish though nobody else may begin."""
+    """Return True if the annotator is in the middle of a test, which they may always finish."""
     is_their_turn = enrollment.state == Enrollment.State.CONSENTED
-    ends = (Event.Type.ATTEMPT_SUBMITTED, Event.Type.TEST_GIVEN_BACK)
-    return is_their_turn and _newest(enrollment, Event.Type.ATTEMPT_STARTED, *ends)
-
-
-def _newest(enrollment: Enrollment, wanted: Event.Type, *others: Event.Type) -> bool:
-    """Whether of these events of the person's the newest is the wanted one."""
-    last = enrollment.events.filter(type__in=(wanted, *others)).order_by("-pk").first()
-    return last is not None and last.type == wanted
+    types = (Event.Type.ATTEMPT_STARTED, Event.Type.ATTEMPT_SUBMITTED, Event.Type.TEST_GIVEN_BACK)
+    last = enrollment.events.filter(type__in=types).order_by("-pk").first() if is_their_turn else None
+    return last is not None and last.type == Event.Type.ATTEMPT_STARTED
 
 
 def kept_out(enrollment: Enrollment) -> Reason | None:
-    """Why somebody may not agree to take part in the study; None when they may."""
+    """Return the reason why the annotator may not join the study, or None."""
     study, annotator = enrollment.study, enrollment.annotator_id
     there = Enrollment.objects.filter(
         study=study.qualified_through_id,

@@ -1,6 +1,4 @@
-"""What each refusal says on its page: a heading, what it means, and what to do."""
-
-from __future__ import annotations
+"""Texts of refusal pages: a heading, what it means, and what to do."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,95 +17,112 @@ class RefusalPage:
     title: Text
     text: Text
     next: Text
-    """What the person can do now."""
+    """What to do now."""
     retry_at: datetime | None
 
 
+_LOOK_BACK = _("“Your account” lists your answers. You can change them for a while.")
 _TEXTS: dict[Reason, tuple[Text, Text, Text]] = {
     Reason.WRONG_ENVIRONMENT: (
         _("This link belongs to a test run"),
-        _("It was made for a rehearsal of the study and opens no real stories."),
-        _("Please ask the people who invited you for a new link."),
+        _("It was made for trying out the study and opens no real stories."),
+        _("Ask the people who invited you for a new link."),
     ),
     Reason.SUSPENDED: (
-        _("You cannot go on at the moment"),
-        _("The people who run this study have paused your part in it. What you saved is kept and credited."),
-        _("You need not do anything. If they let you go on, the link below brings you to the stories."),
+        _("You can’t continue right now"),
+        _("The researchers have paused your participation. What you saved is kept and credited."),
+        _("If they let you continue, come back as described below."),
     ),
     Reason.WITHDRAWN: (
         _("You have left this study"),
-        _("You withdrew, so there is nothing more for you to do. Thank you for the time you gave."),
-        _("You can close this page. “Your place” lists your answers, and there you can also be forgotten."),
+        _("You won’t get any more stories. Thank you for your time."),
+        _("“Your account” lists your answers. You can also delete your personal data there."),
     ),
     Reason.STUDY_NOT_OPEN: (
-        _("The study has not begun yet"),
+        _("The study has not started yet"),
         _("You are early. Your link will work as soon as the study opens."),
-        _("Keep the link below and open it again later; nothing is lost by having come early."),
+        _("Come back later as described below. You lose nothing by being early."),
     ),
     Reason.STUDY_PAUSED: (
         _("The study is paused"),
-        _("Nobody is given stories just now. What you saved is kept."),
-        _("You can close this page, and open the link below again later: you go on where you were."),
+        _("Nobody gets stories right now. What you saved is kept."),
+        _("Come back later as described below: you continue where you stopped."),
     ),
     Reason.STUDY_CLOSED: (
         _("The study is finished"),
-        _("No more stories are given out. Everything you saved is kept and credited. Thank you."),
-        _("Nothing more is needed from you; you can close this page."),
+        _("There are no more stories to answer. Everything you saved is kept and credited. Thank you."),
+        _LOOK_BACK,
     ),
     Reason.PROTOCOL_CHANGED: (
-        _("The study has to be looked after"),
-        _("Its questions changed while it was running, so nobody is given stories. What you saved is kept."),
-        _("You did nothing wrong. You can close this page, and open the link below again later."),
+        _("The study is being fixed"),
+        _(
+            "Its questions changed while it was running, so nobody gets stories right now. What you "
+            "saved is kept."
+        ),
+        _("You did nothing wrong. Come back later as described below."),
     ),
     Reason.CAP_REACHED: (
-        _("You have answered as many stories as one person may"),
-        _("Everybody answers a limited number, so that many people have a say. Thank you for your care."),
-        _("Nothing more is needed from you. You can look at your answers, and change them for a while."),
+        _("You’ve reached the limit"),
+        _(
+            "Each person answers a limited number of stories, so that many people have a say. Thank "
+            "you for your care."
+        ),
+        _LOOK_BACK,
     ),
     Reason.NOTHING_FREE: (
-        _("Every story is with somebody just now"),
-        _("Other people hold the stories that are left. If one of them stops, a story becomes free for you."),
-        _("Look again in a while, or close this page: the link below brings you back here."),
+        _("No story is free right now"),
+        _(
+            "Other people are working on the stories that are left. If one of them stops, a story "
+            "becomes free for you."
+        ),
+        _("Look again in a while, or come back later as described below."),
     ),
     Reason.NOT_QUALIFIED_THERE: (
-        _("This study is for people from another one"),
-        _("Only people who qualified in an earlier study can take part, and this link is not known from it."),
-        _("If you did, please write to the people who invited you. Otherwise you can close this page."),
+        _("This study is for people from an earlier one"),
+        _("Only people who qualified in an earlier study can take part, and we can’t find you there."),
+        _(
+            "If you did qualify, write to the people who invited you. Otherwise you don’t need to do "
+            "anything else here."
+        ),
     ),
     Reason.EXCLUDED: (
         _("You know these stories already"),
         _(
-            "You took part in a study with the same stories. Here they are for people who have not read "
-            "them before. Thank you for coming."
+            "You took part in a study with the same stories. This study needs people who haven’t "
+            "read them. Thank you for coming."
         ),
-        _("Nothing is needed from you; you can close this page."),
+        _("You don’t need to do anything else here."),
     ),
     Reason.SESSION_OVER: (
-        _("The time for this piece of work is over"),
-        _("The place that sent you gives only so much time, and it has passed. What you saved is kept."),
-        _("If that place still lets you hand it in, do so. Otherwise you can close this page."),
+        _("Your time for this assignment is over"),
+        _("The site that sent you sets a time limit, and it has passed. What you saved is kept."),
+        _("If you can still hand it in on that site, do so. Otherwise you don’t need to do anything else."),
     ),
     Reason.ALL_DONE: (
         _("There are no stories left for you"),
-        _("You have seen every story that still needed an answer. Thank you for your care."),
-        _("Nothing more is needed from you. You can look at your answers, and change them for a while."),
+        _("Every story that you haven’t answered already has the answers it needs. Thank you for coming."),
+        _LOOK_BACK,
     ),
 }
 
 
 def refusal_page(refusal: Refusal) -> RefusalPage:
-    """The words for a refusal. Raises ``KeyError`` for the reasons that lead to a page of their own."""
+    """Return a refusal's page. Raise ``KeyError`` for reasons that redirect to a page of their own."""
     title, text, next = _TEXTS[refusal.reason]
     return RefusalPage(refusal.reason.value, title, text, next, refusal.retry_at)
 
 
 _NO_CHANGE: dict[NoChange, Text] = {
-    NoChange.PUBLISHED: _("It has been fixed for publication, so it cannot change any more."),
-    NoChange.TOO_LATE: _("The time in which it could be changed is over."),
-    NoChange.NOT_QUALIFIED: _("Your part in the study is paused or has ended, so it stays as it is."),
+    NoChange.PUBLISHED: _("It is set for publication, so you can no longer change it."),
+    NoChange.TOO_LATE: _("The time for changing it is over."),
+    NoChange.NOT_QUALIFIED: _("Your participation is paused or has ended, so you can’t change it."),
+    NoChange.CHANGED_MEANWHILE: _(
+        "You changed it in another window or on another device meanwhile. That answer is kept: open it "
+        "again to change it."
+    ),
 }
 
 
 def no_change_text(reason: NoChange | None) -> Text:
-    """Why an answer cannot be changed, in words; nothing when it can."""
+    """Say why an answer cannot be changed; empty if it can."""
     return _NO_CHANGE[reason] if reason else ""

@@ -1,12 +1,10 @@
-"""Who may do what in a study. The one place that says so; pages, the API and commands ask here.
+"""Decide what researchers may do in a study. Pages, the API and commands all ask here.
 
-A person has rights in a study through their role in it. Beside that, the lab's administrators give
-rights in all studies at once, as Django permissions: ``annotation.view_study`` to look at every study,
-``annotation.change_study`` to do everything in every study, ``annotation.add_study`` to make new ones (of
-which the maker is the owner). A superuser has all of them.
+Researchers have rights in a study through their role in it. Administrators also grant rights in all
+studies as Django permissions: ``annotation.view_study`` to see every study, ``annotation.change_study``
+to do everything in every study, ``annotation.add_study`` to create studies (and own them). Superusers
+have all of them.
 """
-
-from __future__ import annotations
 
 import enum
 import functools
@@ -22,12 +20,15 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.models import User
 from annotation.models import ApiToken, Invitation, Membership, Study
 from annotation.protocols import UnknownProtocol
 
 P = ParamSpec("P")
+StudyView = Callable[Concatenate[HttpRequest, Study, P], HttpResponseBase]
+SlugView = Callable[Concatenate[HttpRequest, str, P], HttpResponseBase]
 
 LOOK_AT_ALL = "annotation.view_study"
 CHANGE_ALL = "annotation.change_study"
@@ -35,7 +36,7 @@ CREATE = "annotation.add_study"
 
 
 class Right(enum.Enum):
-    """What a page or an action may ask for."""
+    """A right that a page or an action requires."""
 
     LOOK = "see the study: its stories, votes under pseudonyms, figures"
     AUDIT = "see and export the audit log"
@@ -57,7 +58,7 @@ NONE: frozenset[Right] = frozenset()
 
 
 def rights_in(user: User | AnonymousUser, study: Study) -> frozenset[Right]:
-    """What this person may do in this study; nothing for who is not signed in. One query at most."""
+    """Return the user's rights in this study; none for anonymous users. One query at most."""
     if not isinstance(user, User) or not user.is_active:
         return NONE
     if user.has_perm(CHANGE_ALL):
@@ -68,7 +69,7 @@ def rights_in(user: User | AnonymousUser, study: Study) -> frozenset[Right]:
 
 
 def studies_of(user: User | AnonymousUser) -> QuerySet[Study]:
-    """The studies that this person may look at."""
+    """Return the studies that this user may see."""
     if not isinstance(user, User) or not user.is_active:
         return Study.objects.none()
     if user.has_perm(CHANGE_ALL) or user.has_perm(LOOK_AT_ALL):
@@ -86,25 +87,25 @@ SCOPE_RIGHTS: Mapping[str, Right] = {
     ApiToken.Scope.RELEASES_READ: Right.LOOK,
     ApiToken.Scope.RELEASES_WRITE: Right.PUBLISH,
 }
-"""The right in a study that its owner needs for what a token of this scope asks for."""
+"""The right in a study that a token's owner needs to use this scope."""
 
 
 def token_rights(token: ApiToken, study: Study) -> frozenset[Right]:
-    """What an API token opens in this study: what its owner may do now, and nothing in another study.
+    """Return the rights of a token in this study: its owner's current rights, if the token covers the study.
 
-    Its scopes are a second lock (``ApiToken.allows``). One query at most.
+    Callers also check its scopes (``ApiToken.allows``). One query at most.
     """
     return rights_in(token.owner, study) if token.study_id in (None, study.pk) else NONE
 
 
 def token_studies(token: ApiToken) -> QuerySet[Study]:
-    """The studies that a token may look at."""
+    """Return the studies that a token may see."""
     found = studies_of(token.owner)
     return found.filter(pk=token.study_id) if token.study_id else found
 
 
 def tokens_of(study: Study, *, now: datetime) -> QuerySet[ApiToken]:
-    """The tokens that open this study now: those whose :func:`token_rights` let them look at it."""
+    """Return the valid tokens whose :func:`token_rights` let them see this study."""
     owners = having(Membership.objects.filter(study=study), permissions=(CHANGE_ALL, LOOK_AT_ALL))
     bound = Q(study=None) | Q(study=study)
     return ApiToken.objects.filter(
@@ -113,7 +114,7 @@ def tokens_of(study: Study, *, now: datetime) -> QuerySet[ApiToken]:
 
 
 def having(memberships: QuerySet[Membership], *, permissions: Iterable[str]) -> QuerySet[User]:
-    """The active people of these memberships, and who has one of these permissions in all studies."""
+    """Return active users with one of these memberships, or one of these permissions in all studies."""
     may = Q(pk__in=memberships.values("user"))
     for permission in permissions:
         everywhere = User.objects.with_perm(permission, backend="django.contrib.auth.backends.ModelBackend")
@@ -121,17 +122,17 @@ def having(memberships: QuerySet[Membership], *, permissions: Iterable[str]) -> 
     return User.objects.filter(may, is_active=True)
 
 
-def standing_of(invitation: Invitation, now: datetime) -> Invitation.Standing:
-    """What has become of an invitation. It ends with its inviter's right to decide who belongs."""
-    standing = invitation.standing(now)
-    if standing is not Invitation.Standing.OPEN:
-        return standing
+def invitation_status(invitation: Invitation, now: datetime) -> Invitation.Status:
+    """Return the invitation's state. It ends with its inviter's right to manage members."""
+    status = invitation.status(now)
+    if status is not Invitation.Status.OPEN:
+        return status
     may_invite = Right.MANAGE in rights_in(invitation.invited_by, invitation.study)
-    return standing if may_invite else Invitation.Standing.REVOKED
+    return status if may_invite else Invitation.Status.REVOKED
 
 
 def signed_in(request: HttpRequest) -> User:
-    """The researcher who sent the request. Raises ``PermissionDenied`` when nobody is signed in."""
+    """Return the request's researcher. Raise ``PermissionDenied`` if nobody is signed in."""
     if not isinstance(request.user, User):
         raise PermissionDenied
     return request.user
@@ -139,21 +140,15 @@ def signed_in(request: HttpRequest) -> User:
 
 def study_page(
     right: Right = Right.LOOK, *, post: Right | None = None
-) -> Callable[
-    [Callable[Concatenate[HttpRequest, Study, P], HttpResponseBase]],
-    Callable[Concatenate[HttpRequest, str, P], HttpResponseBase],
-]:
-    """A researchers' page about one study. The view gets the study in place of its slug.
+) -> Callable[[StudyView[P]], SlugView[P]]:
+    """Make a researchers' page about one study. The view gets the study instead of its slug.
 
-    ``post`` is the right that a POST needs, where it is another than ``right``. Who is not signed in is
-    asked to; who may not even look is told that there is no such study (404); who may look but not do
-    this is refused (403). A page that cannot do without the study's form says so where that is not
-    installed (409).
+    ``post`` is the right for POST, if it differs from ``right``. Anonymous users are asked to sign in; a
+    user who may not see the study gets 404; one who may see it but lacks the right gets 403. A page that
+    needs the study's protocol answers 409 if that is not installed.
     """
 
-    def decorate(
-        view: Callable[Concatenate[HttpRequest, Study, P], HttpResponseBase],
-    ) -> Callable[Concatenate[HttpRequest, str, P], HttpResponseBase]:
+    def decorate(view: StudyView[P]) -> SlugView[P]:
         @functools.wraps(view)
         def page(request: HttpRequest, slug: str, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
             study = get_object_or_404(Study, slug=slug)
@@ -162,6 +157,7 @@ def study_page(
                 raise Http404
             if (post if post and request.method == "POST" else right) not in rights:
                 raise PermissionDenied
+            request.study, request.rights = study, rights  # type: ignore[attr-defined]
             try:
                 response = view(request, study, *args, **kwargs)
             except UnknownProtocol as error:
@@ -176,6 +172,43 @@ def study_page(
     return decorate
 
 
+def page_context(request: HttpRequest) -> dict[str, Any]:
+    """Give templates the ``study`` of a :func:`study_page`, and what its reader ``may_…`` do in it."""
+    if not hasattr(request, "study"):
+        return {}
+    rights: frozenset[Right] = getattr(request, "rights", NONE)
+    return {"study": request.study} | {f"may_{right.name.lower()}": right in rights for right in Right}
+
+
+def read_page(right: Right = Right.LOOK) -> Callable[[StudyView[P]], SlugView[P]]:
+    """Make a :func:`study_page` that is only read: GET and HEAD."""
+    return lambda view: require_safe(study_page(right)(view))
+
+
+def form_page(
+    right: Right = Right.LOOK, *, post: Right | None = None
+) -> Callable[[StudyView[P]], SlugView[P]]:
+    """Make a :func:`study_page` with a form: GET, HEAD and POST."""
+    return lambda view: require_http_methods(["GET", "HEAD", "POST"])(study_page(right, post=post)(view))
+
+
+def write_page(right: Right) -> Callable[[StudyView[P]], SlugView[P]]:
+    """Make a :func:`study_page` that only acts: POST."""
+    return lambda view: require_POST(study_page(right)(view))
+
+
 def researchers_page(view: Callable[..., HttpResponse]) -> Callable[..., Any]:
-    """A page for whoever may sign in, such as the list of their studies."""
+    """Make a page for every researcher, such as the list of their studies."""
     return login_required(view)
+
+
+def study_creators_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Make a page for signed-in researchers who may create studies; refuse others (403)."""
+
+    @functools.wraps(view)
+    def page(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if not signed_in(request).has_perm(CREATE):
+            raise PermissionDenied
+        return view(request, *args, **kwargs)
+
+    return page

@@ -1,6 +1,4 @@
-"""Decisions about studies, people and slots as functions of plain values. The only definition of each."""
-
-from __future__ import annotations
+"""Rules about studies, enrollments and slots as pure functions. Each rule is defined only here."""
 
 import enum
 import hashlib
@@ -19,7 +17,7 @@ STUDY_TRANSITIONS: dict[str, frozenset[str]] = {
     "paused": frozenset({"open", "closed"}),
     "closed": frozenset({"open"}),
 }
-"""From which state a study may go where. A draft is never reached again: people have seen the study."""
+"""Target states by state of a study. It never becomes a draft again: annotators have seen it."""
 
 ENROLLMENT_TRANSITIONS: dict[str, frozenset[str]] = {
     "invited": frozenset({"consented", "declined", "withdrawn"}),
@@ -32,12 +30,13 @@ ENROLLMENT_TRANSITIONS: dict[str, frozenset[str]] = {
 }
 
 
+CENT = Decimal("0.01")
 BEFORE_OR_AFTER_TEST = frozenset({"invited", "declined", "consented", "qualified", "failed"})
-"""States from which a researcher can set somebody back to before the test."""
+"""States from which a researcher can let an annotator take the test again."""
 
 
 class Reason(enum.StrEnum):
-    """Why somebody is not served a story. Every refusal has exactly one, and a page that says it."""
+    """A reason for serving no story. Every refusal has exactly one, and a page that explains it."""
 
     WRONG_ENVIRONMENT = "wrong_environment"
     INVITED = "invited"
@@ -63,15 +62,15 @@ class Reason(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """No story now: why, and when it makes sense to come back (if it does)."""
+    """A refusal to serve a story, and when to come back, if that makes sense."""
 
     reason: Reason
     retry_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """Everything the gate looks at: the person's enrollment beside the study's state."""
+class ServingFacts:
+    """The facts about an enrollment and its study that decide whether it is served."""
 
     study_state: str
     study_environment: str
@@ -97,33 +96,39 @@ REASON_OF_CLOSED_DOOR = {
     "paused": Reason.STUDY_PAUSED,
     "closed": Reason.STUDY_CLOSED,
 }
-"""Why nobody is let in, by the state of a study that is not open."""
+"""The reason of refusal by the state of a study that is not open."""
 
+
+STEPS = (Reason.INVITED, Reason.CONSENT_CHANGED, Reason.NOT_QUALIFIED_YET)
+"""Refusals that are a step the annotator can still take."""
+
+UNDECIDED = frozenset({"invited", "declined"})
+"""States of enrollments that are asked for consent."""
 
 ON_THE_WAY = frozenset({"invited", "declined", "consented"})
-"""States of people who have steps to take before they are given stories."""
+"""States of enrollments that have steps to take before they are served."""
 
 
-def may_be_served(standing: Standing) -> Reason | None:
-    """None when the person may have a story, else the one reason why not.
+def may_be_served(facts: ServingFacts) -> Reason | None:
+    """Return None if the annotator may have a story, else the reason why not.
 
-    The one gate: qualified, consent up to date, below the cap, in an open study, rows of the same
-    environment. Somebody who has not come as far as the stories is told first that the study is not
-    open, so that nobody agrees and reads for nothing; whoever has, is told first about themselves.
+    The only gate: qualified, consent up to date, below the cap, in an open study, in its environment.
+    Annotators on their way to the stories are told first if the study is not open, so that nobody agrees
+    and reads for nothing; others are told first about their own state.
     """
-    if standing.environment != standing.study_environment:
+    if facts.environment != facts.study_environment:
         return Reason.WRONG_ENVIRONMENT
-    if standing.enrollment_state in ON_THE_WAY and standing.study_state != "open":
-        return REASON_OF_CLOSED_DOOR[standing.study_state]
-    if standing.enrollment_state != "qualified":
-        return _BY_ENROLLMENT_STATE[standing.enrollment_state]
-    if standing.study_state != "open":
-        return REASON_OF_CLOSED_DOOR[standing.study_state]
-    if not standing.protocol_installed:
+    if facts.enrollment_state in ON_THE_WAY and facts.study_state != "open":
+        return REASON_OF_CLOSED_DOOR[facts.study_state]
+    if facts.enrollment_state != "qualified":
+        return _BY_ENROLLMENT_STATE[facts.enrollment_state]
+    if facts.study_state != "open":
+        return REASON_OF_CLOSED_DOOR[facts.study_state]
+    if not facts.protocol_installed:
         return Reason.PROTOCOL_CHANGED
-    if standing.consent_version != standing.study_consent_version:
+    if facts.consent_version != facts.study_consent_version:
         return Reason.CONSENT_CHANGED
-    if standing.stories_submitted >= standing.story_cap:
+    if facts.stories_submitted >= facts.story_cap:
         return Reason.CAP_REACHED
     return None
 
@@ -131,9 +136,9 @@ def may_be_served(standing: Standing) -> Reason | None:
 def may_go_on(
     *, state: str, story_limit: int, stories_submitted: int, expires_at: datetime, now: datetime
 ) -> Reason | None:
-    """None when another story may be given out in this work session, else the one reason why not.
+    """Return None if this work session may get another story, else the reason why not.
 
-    Once it is settled, confirmed or doubted, no answer in it could be paid any more.
+    Once it is confirmed or doubted, no more answers in it can be paid.
     """
     if stories_submitted >= story_limit:
         return Reason.SESSION_DONE
@@ -143,10 +148,10 @@ def may_go_on(
 
 
 def state_of_answer(session_state: str | None, *, counts_at_once: bool) -> str:
-    """The state of an assignment whose answer holds a slot, by the work session it was given in.
+    """Return the state of an assignment whose answer holds a slot, by its work session's state.
 
-    Votes of a visit from a platform count once the platform has confirmed the visit, unless the study says
-    that they count at once; None stands for a visit that needs no confirmation.
+    Votes of a platform's visit count once the platform has confirmed it, unless the study counts them at
+    once. None stands for a visit that needs no confirmation.
     """
     if session_state == "doubted":
         return "doubted"
@@ -156,11 +161,11 @@ def state_of_answer(session_state: str | None, *, counts_at_once: bool) -> str:
 def may_join(
     *, enrollment_state: str, asks_elsewhere: bool, qualified_there: bool, excluded: bool
 ) -> Reason | None:
-    """None when the person may agree to take part, else the one reason why not.
+    """Return None if the annotator may agree to take part, else the reason why not.
 
-    Looked at once, on the way in: whoever has agreed stays, whatever becomes of them elsewhere.
+    Checked only on joining: annotators who have agreed stay, whatever happens to them elsewhere.
     """
-    if enrollment_state not in ("invited", "declined"):
+    if enrollment_state not in UNDECIDED:
         return None
     if excluded:
         return Reason.EXCLUDED
@@ -170,11 +175,12 @@ def may_join(
 
 
 class NoChange(enum.StrEnum):
-    """Why an answer cannot be changed any more."""
+    """A reason why an answer can no longer be changed."""
 
     PUBLISHED = "published"
     TOO_LATE = "too_late"
     NOT_QUALIFIED = "not_qualified"
+    CHANGED_MEANWHILE = "changed_meanwhile"
 
 
 def may_change(
@@ -186,10 +192,10 @@ def may_change(
     change_hours: int,
     now: datetime,
 ) -> NoChange | None:
-    """None when a person may still change an answer, else the reason.
+    """Return None if the annotator may still change an answer, else the reason why not.
 
-    Only people in good standing, only for ``change_hours`` after they first answered, and never once
-    the answer has been published.
+    Only qualified annotators may, only for ``change_hours`` after first answering, and never once the
+    answer has been published.
     """
     if enrollment_state != "qualified":
         return NoChange.NOT_QUALIFIED
@@ -200,19 +206,29 @@ def may_change(
     return None
 
 
+_MILESTONES = frozenset({1, 10, 25, 50})
+
+
+def milestone(done: int, left: int) -> str:
+    """Return "half" or "number" if the annotator's newest answer is worth a word of thanks, else ""."""
+    if done == left and done >= min(_MILESTONES - {1}):
+        return "half"
+    return "number" if done in _MILESTONES or (done and done % 100 == 0) else ""
+
+
 LONG_BREAK = timedelta(minutes=15)
-"""A pause after which work counts as begun anew."""
+"""A pause after which a new stretch of work begins."""
 
 LONG_STRETCH = timedelta(minutes=45)
-"""How long somebody works at a stretch before a pause is suggested."""
+"""The stretch of work after which a break is suggested."""
 
 
 def working_since(
     before: datetime | None, last_submitted_at: datetime | None, served_at: datetime, submitted_at: datetime
 ) -> datetime:
-    """When the current stretch of work began, given the story that has just been answered.
+    """Return the start of the current stretch of work, given the story that has just been answered.
 
-    A story that was open for longer than a long break is taken for a break: nobody reads that long.
+    A story that was open for longer than a long break counts as a break: nobody reads that long.
     """
     if submitted_at - max(served_at, last_submitted_at or served_at) > LONG_BREAK:
         return submitted_at
@@ -222,31 +238,36 @@ def working_since(
 
 
 def pause_minutes(working_since: datetime | None, last_submitted_at: datetime | None, now: datetime) -> int:
-    """For how many minutes somebody has worked without a long break, if that is long; else 0."""
+    """Return the minutes worked without a long break if a break should be suggested, else 0."""
     if working_since is None or last_submitted_at is None or now - last_submitted_at > LONG_BREAK:
         return 0
     stretch = now - working_since
     return int(stretch.total_seconds() // 60) if stretch >= LONG_STRETCH else 0
 
 
-def paid_seconds(seconds: float) -> float:
-    """How much of the time for which a story was open is paid: at most a long break, as in the test.
+def longest_hold(lease: timedelta) -> timedelta:
+    """Return how long a page that stays open renews its lease: a story left on a screen is not being read."""
+    return 4 * lease
 
-    Nobody reads two sentences for longer, and a story left open over night is not a night of work.
+
+def paid_seconds(seconds: float) -> float:
+    """Cut the time for which a story was open to what is paid: at most a long break, as in the test.
+
+    Nobody reads two sentences for longer, and a story left open overnight is not a night of work.
     """
     return min(seconds, LONG_BREAK.total_seconds())
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """The median of somebody's paid times in ``seconds``, and of how many stories the time was ``cut``."""
+    """An annotator's median paid time in ``seconds``, and the number of stories whose time was ``cut``."""
 
     seconds: float
     cut: int
 
 
 def pace_of(seconds: Sequence[float]) -> Pace | None:
-    """A person's pace, from how long each of their stories was open; None without any answer."""
+    """Return the pace from the seconds each story was open; None without answers."""
     if not seconds:
         return None
     paid = [paid_seconds(one) for one in seconds]
@@ -256,61 +277,85 @@ def pace_of(seconds: Sequence[float]) -> Pace | None:
 
 
 def estimated_pay(stories: int, pace: float | None, hourly: Decimal | None) -> Decimal | None:
-    """What the work so far comes to: stories x pace x hourly rate, to the cent; None if not paid.
+    """Return stories x pace x hourly rate, to the cent; None if the work is not paid.
 
-    ``pace`` in seconds, of paid times (:func:`pace_of`). The median rather than the sum of times, because a
-    story left open over lunch is not an hour of work. People read it as an estimate while they work; where no
-    platform pays them, it is also what they are owed.
+    ``pace`` is the median paid time in seconds (:func:`pace_of`). Not the sum of times, because a story left
+    open over lunch is not an hour of work. Annotators see it as an estimate while they work; where no
+    platform pays them, it is also the amount due.
     """
     if hourly is None or pace is None:
         return None
-    return (Decimal(stories) * Decimal(pace) * hourly / 3600).quantize(Decimal("0.01"))
+    return (Decimal(stories) * Decimal(pace) * hourly / 3600).quantize(CENT)
+
+
+MOST_WORDS = 500
+"""Characters of a comment, or of the words about a skipped story."""
+
+
+def words(text: str) -> str:
+    """Return an annotator's free words as they are stored: line ends normalised, cut to what is stored."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "").strip()[:MOST_WORDS].rstrip()
+
+
+def is_credited(*, skipped: int, allowance: int) -> bool:
+    """Return True if the next skip, after so many in force, is paid like an answer."""
+    return skipped < allowance
+
+
+def is_skipped_often(*, skips: int, votes_per_story: int) -> bool:
+    """Return True if researchers should look at a story: as many people skipped it as would decide it."""
+    return skips >= max(2, votes_per_story)
 
 
 def lowest_free_slot(taken: Collection[int], slots: int) -> int | None:
-    """The smallest number in 1..``slots`` that nobody holds, or None when all are held."""
+    """Return the smallest number in 1..``slots`` that is not taken, or None."""
     return next((slot for slot in range(1, slots + 1) if slot not in taken), None)
 
 
 def order_key(seed: int, story_id: str) -> int:
-    """A story's place in the serving order: a pseudo-random signed 64-bit integer.
+    """Return a story's key in the serving order: a pseudo-random signed 64-bit integer.
 
-    SHA-256 of the study's seed and the story id, so the order is a permutation that anybody can
-    recompute and that importing more stories later does not disturb.
+    It is a SHA-256 of the study's seed and the story id, so anybody can recompute the order, and importing
+    more stories does not change it.
     """
     digest = hashlib.sha256(f"{seed}:{story_id}".encode()).digest()
     return int.from_bytes(digest[:8], "big", signed=True)
 
 
+PSEUDONYM_PREFIX = "annotator-"
+"""Keeps readers of JSON from taking the digits for a number."""
+
+
 def pseudonym(key: str, annotator_id: int) -> str:
-    """The name under which an annotator's votes are published: ``annotator-`` and 16 hex digits.
+    """Return the name under which an annotator's votes are published: ``annotator-`` and 16 hex digits.
 
     HMAC-SHA256 with the study's own secret key, so names cannot be linked between studies or traced
-    back. The prefix keeps readers of JSON from taking the digits for a number.
+    back. An enrollment stores it; compute it only for annotators who may have none in the study, such
+    as authors of a platform's submissions.
     """
     digest = hmac.digest(key.encode(), str(annotator_id).encode(), "sha256").hex()  # twice as fast as new()
-    return f"annotator-{digest[:16]}"
+    return f"{PSEUDONYM_PREFIX}{digest[:16]}"
 
 
 def blockers(*, main_stories: int, consent_version: int, gate: str, lacks_checks: bool = False) -> list[str]:
-    """What still keeps a study from opening, each as a sentence with its remedy. Empty: it can open."""
+    """Return what keeps a study from opening, as sentences with remedies; empty if it can open."""
     found = []
     if main_stories == 0:
-        found.append(_("It has no stories. Import some: manage.py import_stories SLUG FILE."))
+        found.append(_("It has no stories. To import some: manage.py import_stories SLUG FILE."))
     if consent_version == 0:
-        found.append(_("It has no consent text. A study's configuration gives one: “consent”."))
+        found.append(_("It has no consent text. Add one as “consent” in the study’s configuration."))
     if gate == "missing":
         found.append(
             _(
-                "It asks for qualification but has no round with a complete answer key. A study's "
-                "configuration gives both (“qualification”); one without it lets everybody in."
+                "It asks for qualification, but has no round with a complete answer key. Add both as "
+                "“qualification” in the study’s configuration; a study without it lets everybody in."
             )
         )
     if lacks_checks:
         found.append(
             _(
-                "People should meet hidden checks, but none has known answers. Give them on the page “Hidden "
-                "checks”, or ask for none there."
+                "It uses hidden checks, but none has known answers. Add some on the page “Hidden "
+                "checks”, or turn hidden checks off there."
             )
         )
     return found

@@ -1,10 +1,9 @@
-"""The statements that run for every answer, written out and compiled once.
+"""SQL statements of the hot path from one vote to the next story, compiled once.
 
-Django compiles a queryset to SQL every time it runs, which for a join of three tables costs several
-times what PostgreSQL needs to answer it, and it sends every row it writes on a way of its own. The few
-statements between an answer and the next story are therefore kept as text here. They take and give
-ordinary model instances, and anything that is not on that path is a queryset as everywhere else.
-Nothing is decided here: what is written has been decided by ``annotation.actions``. See docs/adr/0011.
+Django compiles a queryset to SQL each time it runs, which for a join of three tables costs several times
+what PostgreSQL needs to answer it, and it writes each row with a statement of its own. So these few
+statements are kept as text. They take and return model instances; everything off the hot path is a
+queryset. ``annotation.actions`` makes all decisions. See docs/adr/0011.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from typing import Any
 
 from django.db import IntegrityError, connection, models
 
+from annotation import ordering
 from annotation.models import (
     Assignment,
     CheckResult,
@@ -34,10 +34,10 @@ _Part = tuple[type[models.Model], slice, list[str], _Converters]
 
 
 class Select:
-    """A SELECT of whole rows of some models, in one statement that is put together at first use.
+    """A SELECT of whole rows of several models, compiled at first use.
 
-    ``tables`` maps the aliases of the statement to their models, in the order in which instances are
-    returned; ``rest`` is everything from FROM on. An outer-joined row that is missing gives None.
+    ``tables`` maps aliases to models, in the order of the returned instances; ``rest`` is everything from
+    FROM on. A missing outer-joined row gives None.
     """
 
     def __init__(self, tables: Mapping[str, type[models.Model]], rest: str) -> None:
@@ -46,11 +46,11 @@ class Select:
         self._compiled: tuple[str, list[_Part]] | None = None
 
     def first(self, parameters: _Parameters) -> list[Any] | None:
-        """One instance per table of the first row, or None when there is no row."""
+        """Return one instance per table from the first row, or None if there is no row."""
         return next(iter(self.all(parameters)), None)
 
     def all(self, parameters: _Parameters) -> list[list[Any]]:
-        """One instance per table, for every row."""
+        """Return one instance per table for every row."""
         self._compiled = self._compiled or self._compile()
         sql, parts = self._compiled
         with connection.cursor() as cursor:
@@ -91,7 +91,7 @@ def _fields(model: type[models.Model]) -> list[models.Field[Any, Any]]:
 
 
 def _insert(model: type[models.Model]) -> str:
-    """An INSERT of one whole row, whose parameters are named after the model's fields."""
+    """Return an INSERT of a whole row, with parameters named after the model's fields."""
     columns = ", ".join(f'"{field.column}"' for field in _fields(model))
     values = ", ".join(f"%({field.attname})s" for field in _fields(model))
     return f"INSERT INTO {model._meta.db_table} ({columns}) VALUES ({values})"
@@ -124,14 +124,19 @@ _LOCK_HELD = Select(
 # its statistics say, PostgreSQL walks the partial index over stories with free slots in serving order,
 # and looks each one up among the person's own.
 _NEXT_STORY = """FROM annotation_story story
-       WHERE story.study_id = %s AND story.has_free_slot AND NOT EXISTS (
+       WHERE story.study_id = %s AND story.has_free_slot{part} AND NOT EXISTS (
            SELECT FROM annotation_assignment had
            WHERE had.enrollment_id = %s AND had.story_id = story.id AND had.state <> 'expired' OFFSET 0)
        ORDER BY story.order_key
        LIMIT 1
        FOR NO KEY UPDATE"""
-_NEXT_STORY_NOW = Select({"story": Story}, f"{_NEXT_STORY} SKIP LOCKED")
-_NEXT_STORY_WAITING = Select({"story": Story}, _NEXT_STORY)
+_PARTS = ("", " AND story.order_key > %s", " AND story.order_key <= %s")
+_NEXT_STORY_NOW, _AFTER_NOW, _FROM_START_NOW = (
+    Select({"story": Story}, f"{_NEXT_STORY.format(part=part)} SKIP LOCKED") for part in _PARTS
+)
+_NEXT_STORY_WAITING, _AFTER_WAITING, _FROM_START_WAITING = (
+    Select({"story": Story}, _NEXT_STORY.format(part=part)) for part in _PARTS
+)
 
 # A check is answered by everybody once, so it is neither locked nor does it run out; it comes only while
 # the study still wants answers of this person. A text that somebody meets twice would tell which story is a
@@ -169,7 +174,8 @@ _GIVE_SLOT = f"""WITH given AS ({_insert(Assignment)}
            ON CONFLICT (enrollment_id, story_id) DO UPDATE SET
                session_id = excluded.session_id, state = excluded.state, slot = excluded.slot,
                slots = excluded.slots,
-               order_position = excluded.order_position, served_at = excluded.served_at,
+               order_position = excluded.order_position, order_seed = excluded.order_seed,
+               option_seed = excluded.option_seed, served_at = excluded.served_at,
                lease_expires_at = excluded.lease_expires_at
            WHERE annotation_assignment.state = 'expired'
            RETURNING id),
@@ -186,19 +192,24 @@ _VOTE = f"""WITH vote AS ({_insert(Vote)} RETURNING id),
 _GRADED = """,
        graded AS (INSERT INTO annotation_checkresult (vote_id, key_id, passed)
            SELECT id, %(key_id)s, %(passed)s FROM vote)"""
-_SETTLED = """,
-       settled AS (UPDATE annotation_assignment SET state = %(state)s, slot = %(slot)s,
+_COMMENTED = """,
+       commented AS (INSERT INTO annotation_comment (vote_id, words) SELECT id, %(comment)s FROM vote)"""
+_COMPLETED = """,
+       completed AS (UPDATE annotation_assignment SET state = %(state)s, slot = %(slot)s,
                session_id = %(session_id)s
            WHERE id = %(assignment_id)s),
        credited AS (UPDATE annotation_enrollment SET stories_submitted = %(stories_submitted)s,
+               stories_skipped = %(stories_skipped)s, order_key_reached = %(order_key_reached)s,
                working_since = %(working_since)s, last_submitted_at = %(last_submitted_at)s
            WHERE id = %(enrollment_id)s)"""
 _STORE_VOTE = {
-    (settles, graded): f"{_VOTE}{_SETTLED if settles else ''}{_GRADED if graded else ''} SELECT id FROM vote"
-    for settles in (False, True)
+    (done, graded, commented): f"{_VOTE}{_COMPLETED if done else ''}{_GRADED if graded else ''}"
+    f"{_COMMENTED if commented else ''} SELECT id FROM vote"
+    for done in (False, True)
     for graded in (False, True)
+    for commented in (False, True)
 }
-"""By whether the assignment is settled with it, and whether it answers a check."""
+"""By whether the vote completes its assignment, answers a check, and comes with a comment."""
 
 _LEASE_RAN_OUT = """SELECT EXISTS (
        SELECT FROM annotation_assignment
@@ -206,53 +217,60 @@ _LEASE_RAN_OUT = """SELECT EXISTS (
 
 
 def get_person(enrollment_id: int) -> Enrollment:
-    """The person with the study and consent text. Raises ``Enrollment.DoesNotExist``."""
+    """Return the enrollment with its study and consent text. Raise ``Enrollment.DoesNotExist``."""
     return _person(_GET_PERSON.first([enrollment_id]))
 
 
 def lock_person(enrollment_id: int) -> Enrollment:
-    """The person's row, locked, with the study and consent text as they are now.
+    """Lock the enrollment, and return it with its study and consent text as they are now.
 
-    Two tabs of one person take turns from here on. Raises ``Enrollment.DoesNotExist``.
+    Two tabs of one annotator take turns from here on. Raise ``Enrollment.DoesNotExist``.
     """
     return _person(_LOCK_PERSON.first([enrollment_id]))
 
 
 def lock_assignment(person: Enrollment, assignment_id: int) -> Assignment | None:
-    """One of the person's assignments, locked, with its story; None when it is not theirs."""
+    """Lock and return one of the annotator's assignments with its story; None if it is not theirs."""
     return _with_story(_LOCK_ASSIGNMENT.first([person.pk, assignment_id]), person)
 
 
 def lock_held(person: Enrollment) -> Assignment | None:
-    """The assignment the person holds a lease on, locked, with its story."""
+    """Lock and return the assignment that the annotator holds a lease on, with its story, or None."""
     return _with_story(_LOCK_HELD.first([person.pk]), person)
 
 
 def lock_next_story(person: Enrollment) -> Story | None:
-    """The first story in serving order that the person may have, locked.
+    """Lock and return the first story in serving order that the annotator may have.
 
-    First without waiting, past stories that others are being given right now. If that finds none,
-    once more with waiting, so that a story merely busy for a moment is not taken for finished.
-    A lease of theirs that ran out without an answer does not count as having had the story.
+    In a study with orders of their own, begin after the place that they have reached. First skip stories
+    that are locked by others. If that finds none, search again and wait for locks, so that a story that is
+    locked for a moment is not mistaken for finished. Stories whose lease of theirs expired without an answer
+    are offered again.
     """
-    key = [person.study_id, person.pk]
-    found = _NEXT_STORY_NOW.first(key) or _NEXT_STORY_WAITING.first(key)
+    seed, reached = person.order_seed, person.order_key_reached
+    if seed is None:
+        key = [person.study_id, person.pk]
+        found = _NEXT_STORY_NOW.first(key) or _NEXT_STORY_WAITING.first(key)
+    else:
+        key = [person.study_id, ordering.start_key(seed) if reached is None else reached, person.pk]
+        searches = (_AFTER_NOW, _FROM_START_NOW, _AFTER_WAITING, _FROM_START_WAITING)
+        found = next(filter(None, (search.first(key) for search in searches)), None)
     return found[0] if found else None
 
 
 def next_check(person: Enrollment, mask: int) -> Story | None:
-    """The check that the person may be given next: the first by its order key XOR ``mask``, not locked."""
+    """Return the annotator's next check: the first by its order key XOR ``mask``. It is not locked."""
     found = _NEXT_CHECK.first({"study": person.study_id, "person": person.pk, "mask": mask})
     return found[0] if found else None
 
 
 def share_check_key(story: Story) -> tuple[int, list[tuple[str, str, str]]]:
-    """The id of a check's key and what it accepts as (question, row, option); it stays until the end.
+    """Lock a check's key in share mode. Return its id and its accepted (question, row, option).
 
-    Raises ``LookupError`` for a story without a key, which nobody is given.
+    Raise ``LookupError`` for a story without a key, which nobody can have been assigned.
     """
     with connection.cursor() as cursor:
-        for _ in range(2):  # of a key replaced while it was waited for, the second look finds the new one
+        for _ in range(2):  # if the key was replaced while waiting, the second query finds the new one
             cursor.execute(_CHECK_KEY, [story.pk])
             if rows := cursor.fetchall():
                 return rows[0][0], [(question, row, option) for _, question, row, option in rows]
@@ -260,17 +278,17 @@ def share_check_key(story: Story) -> tuple[int, list[tuple[str, str, str]]]:
 
 
 def taken_slots(story: Story) -> set[int]:
-    """The numbers of the story's slots that somebody holds."""
+    """Return the numbers of the story's taken slots."""
     with connection.cursor() as cursor:
         cursor.execute(_TAKEN_SLOTS, [story.pk])
         return {slot for (slot,) in cursor.fetchall()}
 
 
 def give_slot(assignment: Assignment, *, was_last: bool) -> None:
-    """Write the assignment, new or in place of the person's own that ran out, and give it its id.
+    """Insert the assignment, or reuse the annotator's expired one, and set its id.
 
-    ``was_last``: the slot was the last free one, so the story is marked as having none any more. Raises
-    ``IntegrityError`` when somebody has the slot, or the person has had the story after all.
+    ``was_last``: this was the last free slot, so mark the story as full. Raise ``IntegrityError`` if the
+    slot is taken, or the annotator has had the story after all.
     """
     _write(_GIVE_SLOT, assignment, _values(assignment) | {"was_last": was_last})
 
@@ -281,15 +299,15 @@ def store_vote(
     against: Sequence[bool],
     *,
     event: Event,
-    settles: bool,
+    completes: bool,
     result: CheckResult | None = None,
+    comment: str = "",
 ) -> None:
-    """Write a vote with its answers and its event, and give it its id.
+    """Insert a vote with its answers, event and comment, and set its id.
 
-    ``against`` says of each choice whether it counts against the story. The event's subject is the vote.
-    ``result``: what an answer to a check is worth, stored with it.
-    ``settles``: also the state and slot of the vote's assignment, and its author's counts, as they are on
-    the instances now.
+    ``against`` says for each choice whether it counts against the story. The event's subject is the vote.
+    ``result`` is the graded result of a check, stored with it. ``completes``: also save the state and slot
+    of the vote's assignment, and its author's counts, from the instances.
     """
     assignment = vote.assignment
     person = assignment.enrollment
@@ -303,16 +321,19 @@ def store_vote(
         "slot": assignment.slot,
         "session_id": assignment.session_id,
         "stories_submitted": person.stories_submitted,
+        "stories_skipped": person.stories_skipped,
+        "order_key_reached": person.order_key_reached,
+        "comment": comment,
         "working_since": person.working_since,
         "last_submitted_at": person.last_submitted_at,
     }
     if result:
         values |= {"key_id": result.key_id, "passed": result.passed}
-    _write(_STORE_VOTE[settles, result is not None], vote, values)
+    _write(_STORE_VOTE[completes, result is not None, bool(comment)], vote, values)
 
 
 def _write(statement: str, instance: models.Model, values: Mapping[str, Any]) -> None:
-    """Run a statement that writes the instance, and give it the id that came back."""
+    """Run a statement that writes the instance, and set the returned id."""
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
         row = cursor.fetchone()
@@ -323,7 +344,7 @@ def _write(statement: str, instance: models.Model, values: Mapping[str, Any]) ->
 
 
 def others_lease_ran_out(person: Enrollment, now: datetime) -> bool:
-    """Whether anybody else's lease has run out, in any study."""
+    """Return True if a lease of anybody else has expired, in any study."""
     with connection.cursor() as cursor:
         cursor.execute(_LEASE_RAN_OUT, [now, person.pk])
         return bool(cursor.fetchone()[0])

@@ -1,10 +1,8 @@
-"""Under ``work/<token>/``: the pages of one visit."""
-
-from __future__ import annotations
+"""URLs of the annotator's pages, under ``work/<visit token>/``."""
 
 from django.urls import path
 
-from annotation.views import own, work
+from annotation.views import account, work
 
 app_name = "annotation"
 urlpatterns = [
@@ -13,10 +11,15 @@ urlpatterns = [
     path("declined/", work.declined, name="declined"),
     path("instructions/", work.instructions, name="instructions"),
     path("stories/", work.stories, name="stories"),
+    path("lease/", work.renew, name="renew"),
+    path("stop/", work.stop, name="stop"),
+    path("stories/skip/", work.skip, name="skip"),
     path("done/", work.done, name="done"),
-    path("answers/", own.answers, name="answers"),
-    path("answers/<int:assignment_id>/", own.change, name="change"),
-    path("you/", own.own, name="own"),
-    path("withdraw/", own.withdraw, name="withdraw"),
-    path("forget/", own.forget, name="forget"),
+    path("answers/", account.answers, name="answers"),
+    path("answers/last/", account.change_last, name="change_last"),
+    path("answers/<int:assignment_id>/", account.change, name="change"),
+    path("you/", account.own, name="own"),
+    path("language/", account.language, name="language"),
+    path("withdraw/", account.withdraw, name="withdraw"),
+    path("forget/", account.forget, name="forget"),
 ]

@@ -1,1 +1,1 @@
-"""How fast tomannot is on this machine: ``make bench``. What is measured, and how: docs/benchmarks.md."""
+"""Measure tomannot's speed on this machine: ``make bench``. docs/benchmarks.md describes the measurements."""

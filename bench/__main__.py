@@ -14,7 +14,7 @@ from tomannot import embedded
 from tomannot.embedded.locks import FileLock
 
 OWN = ("DATABASE_URL", "REDIS_URL", "RELEASES_ROOT", "MEDIA_ROOT", "STATIC_ROOT", "PUBLIC_URL")
-"""What is ours while we measure, whatever the environment says: nobody's database is touched."""
+"""Variables that are always replaced while measuring, so that no other database is touched."""
 
 
 def arguments() -> argparse.Namespace:
@@ -23,39 +23,39 @@ def arguments() -> argparse.Namespace:
         description="Measure the annotate loop on the real web server and a PostgreSQL of its own.",
         epilog='Through make: make bench ARGS="--seconds 20 --stories 3600"',
     )
-    parser.add_argument("--seconds", type=float, default=20.0, help="of the annotate loop (default 20)")
-    parser.add_argument("--stories", type=int, default=3600, help="of the study (default 3600)")
-    parser.add_argument("--annotators", type=int, default=8, help="working at the same time (default 8)")
-    parser.add_argument("--big", type=int, default=1_000_000, metavar="STORIES", help="of the big study")
-    parser.add_argument("--requests", type=int, default=300, help="timed per study for the latencies")
-    parser.add_argument("--quick", action="store_true", help="leave the latencies and the big study out")
+    parser.add_argument("--seconds", type=float, default=20.0, help="seconds of the annotate loop (20)")
+    parser.add_argument("--stories", type=int, default=3600, help="stories of the study (default 3600)")
+    parser.add_argument("--annotators", type=int, default=8, help="simultaneous annotators (default 8)")
+    parser.add_argument(
+        "--big", type=int, default=1_000_000, metavar="STORIES", help="stories of the big study"
+    )
+    parser.add_argument("--requests", type=int, default=300, help="timed requests per study, for latencies")
+    parser.add_argument("--quick", action="store_true", help="skip the latencies and the big study")
     parser.add_argument(
         "--release",
         type=int,
         default=0,
         metavar="STORIES",
-        help="measure publishing a release of so many stories, and nothing else",
+        help="only measure publishing a release with this many stories",
     )
     parser.add_argument(
         "--pages",
         type=int,
         default=0,
         metavar="STORIES",
-        help="measure the researchers' pages on a study of so many stories, and nothing else",
+        help="only measure the researchers' pages of a study with this many stories",
     )
     parser.add_argument(
-        "--page-requests", type=int, default=30, metavar="REQUESTS", help="timed per page (default 30)"
+        "--page-requests", type=int, default=30, metavar="REQUESTS", help="requests per page (default 30)"
     )
     parser.add_argument("--port", type=int, default=8900, help="the first of the two ports to use")
-    parser.add_argument(
-        "--server", default="", metavar="OPTIONS", help="more options for granian, to try them out"
-    )
+    parser.add_argument("--server", default="", metavar="OPTIONS", help="additional options for granian")
     parser.add_argument(
         "--screen",
         type=int,
         default=0,
         metavar="SUBMISSIONS",
-        help="measure so many submissions in a Chromium, key to next story drawn, and nothing else",
+        help="only measure this many submissions in Chromium, from the key to the next story on screen",
     )
     chosen = parser.parse_args()
     if chosen.screen and not 1 <= chosen.screen <= 500:
@@ -77,9 +77,9 @@ def arguments() -> argparse.Namespace:
 
 
 def needed_stories(requests: int) -> int:
-    """Stories that measuring so many latencies can use up, with the requests that only warm up.
+    """Return the number of stories that these latency requests, and the warm-up before them, can use up.
 
-    One person answers a story per request, and each newcomer holds one of the three slots of a story.
+    One annotator answers a story per request, and each new one holds one of a story's three slots.
     """
     rounds = requests + WARM_UP_REQUESTS
     return rounds + math.ceil(rounds / 3) + 1
@@ -126,7 +126,7 @@ def main() -> None:
 
 
 def prepare_environment(state: Path) -> None:
-    """Let everything that is started from here on use servers and directories of its own."""
+    """Let all programs started from here use their own servers and directories."""
     for name in OWN:
         os.environ.pop(name, None)
     os.environ |= {

@@ -1,9 +1,9 @@
 """Annotators without think time, all in one process: ``python -m bench.annotators``.
 
-Started by the benchmark. Reads one line of JSON, an :class:`Order`, opens everybody's first story and
-says ``ready``. After a line on standard input they work until time is up, and one line of JSON tells
-what came of it. One thread waits on all connections (epoll), because a client that burns the cores
-measures itself.
+Started by the benchmark. Reads one line of JSON, an :class:`Order`, opens each annotator's first story and
+prints ``ready``. After a line on standard input they work until time is up; then it prints one line of JSON,
+a :class:`Result`. One thread waits on all connections (epoll), because a client that burns the cores would
+measure itself.
 """
 
 from __future__ import annotations
@@ -18,36 +18,36 @@ from dataclasses import dataclass, field
 from bench.http import RECEIVE, Answer, BadAnswer, Connection, page_request, submit_request, whole_answer
 
 PATIENCE = 30.0
-"""Seconds without any answer after which the server is taken for dead."""
+"""Seconds without any response after which the server counts as dead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Who works where, and for how long: until either bound is reached."""
+    """The annotators' pages on a server, and the limits of their work: the first one reached ends it."""
 
     host: str
     port: int
     paths: list[str]
-    """One per annotator: the path of their page of stories."""
+    """The path of each annotator's story page."""
     seconds: float
     votes: int
 
 
 @dataclass(slots=True)
 class Result:
-    """What came of it."""
+    """The votes and latencies measured."""
 
     votes: int = 0
-    """Answers that came back with a receipt."""
+    """Answers with a receipt."""
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     submit_seconds: list[float] = field(default_factory=list)
-    """From sending a form to having the whole next page, one per vote."""
+    """Seconds from sending a form to receiving the whole next page, one per vote."""
     errors: list[str] = field(default_factory=list)
 
 
 class Person:
-    """One annotator at one connection."""
+    """An annotator with a connection."""
 
     def __init__(self, order: Order, path: str) -> None:
         self._path = path
@@ -61,13 +61,13 @@ class Person:
         return self._connection.socket
 
     def submit(self) -> None:
-        """Send the answers to the story at hand."""
+        """Send the answers to the current story."""
         request = submit_request(self._connection.host, self._path, self._next)
         self._sent_at = time.perf_counter()
         self._connection.socket.sendall(request)
 
     def read(self) -> tuple[Answer, float] | None:
-        """What has come; the whole answer and its seconds once it is there."""
+        """Read what has arrived. Return the response and its seconds once it is complete."""
         more = self._connection.socket.recv(RECEIVE)
         if not more:
             raise BadAnswer("The server closed the connection.")
@@ -89,7 +89,7 @@ class Person:
 
 
 def work(people: list[Person], order: Order) -> Result:
-    """Everybody answers story after story; ends when a bound is reached or nobody has a story."""
+    """Let all annotators answer stories until a limit is reached or no story is left."""
     result = Result()
     waiting = selectors.DefaultSelector()
     cpu, began = time.process_time(), time.perf_counter()

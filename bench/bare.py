@@ -1,9 +1,9 @@
 """The work of a vote as bare SQL: ``python -m bench.bare`` (started by the benchmark).
 
-The statements are those that submitting an answer and getting the next story needs, in one transaction
-as in the product, without a web server, forms, pages or Django. It is the ceiling on this machine: what
-is between it and the product is the product's own cost. One process, one thread and connection per
-annotator. Reads one line of JSON, an :class:`Order`; prints one.
+It runs the statements for submitting an answer and getting the next story, in one transaction as in the
+product, without a web server, forms, pages or Django. It is the ceiling on this machine: the difference
+is the product's own cost. One process, one thread and connection per annotator. Reads one line of JSON, an
+:class:`Order`; prints one.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ SLOTS = 3
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Where, for whom (enrollment ids, one thread each), and for how long."""
+    """The database, the enrollments (one thread each), and the duration."""
 
     url: str
     study: int
@@ -82,7 +82,7 @@ class Result:
 
 
 class Person:
-    """One annotator with a connection of their own."""
+    """An annotator with their own connection."""
 
     def __init__(self, order: Order, person: int) -> None:
         self.votes = 0
@@ -93,7 +93,7 @@ class Person:
             self.has_story = self._claim()
 
     def work(self, deadline: float) -> None:
-        """Answer story after story until the deadline, or until there is none."""
+        """Answer stories until the deadline, or until none is left."""
         while self.has_story and time.perf_counter() < deadline:
             self._execute(WHO)
             self._known["now"] = datetime.now(UTC)
@@ -129,7 +129,7 @@ class Person:
 
 
 def work(order: Order) -> Result:
-    """Everybody at once, until time is up."""
+    """Let all annotators work at the same time, until time is up."""
     people = [Person(order, person) for person in order.people]
     cpu, began = time.process_time(), time.perf_counter()
     with ThreadPoolExecutor(len(people)) as pool:

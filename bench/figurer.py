@@ -1,4 +1,4 @@
-"""The process that makes the figures of a full study and asks for its pages."""
+"""The process that computes a full study's figures and requests its pages."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from bench.filled.filling import lengthen_comparison
 from bench.machine import cpu_seconds, postmaster
 from bench.measure import Times
 from bench.visited import FOUND, Page, not_measured, pages_of
-from dashboard.figures import kept, work
+from dashboard.figures import compute, store
 from publishing.models import Release
 
 DIFFERING = 20
-"""One story in so many differs between two releases, in each of the ways there are."""
+"""One story in this many differs between two releases, in each possible way."""
 
 
 def main() -> None:
-    """Make the figures of the only study, ask for each page, say on standard output how it went."""
+    """Compute the figures of the only study, request each page, and print the measurements."""
     requests = int(sys.argv[1])
     study = Study.objects.get()
     caches["shared"].clear()  # the studies of both sizes go by the same names there
     begun, used = time.perf_counter(), time.process_time()
     # They pass for newer than all that has happened, so that no page asks for newer ones.
-    made = work.make(study.pk, now=timezone.now() + timedelta(minutes=5))
+    made = compute.make(study.pk, now=timezone.now() + timedelta(minutes=5))
     seconds, worker_cpu = time.perf_counter() - begun, time.process_time() - used
     if made.document is None:
         sys.exit(f"bench: there are no figures: {made.failure}")
@@ -53,7 +53,7 @@ def main() -> None:
         "seconds": seconds,
         "worker_cpu": worker_cpu,
         "peak_mib": round(peak / 1024),
-        "people": kept.people_count(study),
+        "people": store.people_count(study),
         "pages": measured,
         "not_measured": not_measured({page["route"] for page in measured.values()}),
     }
@@ -61,7 +61,7 @@ def main() -> None:
 
 
 def _measured(page: Page, requests: int) -> dict[str, Any]:
-    """How long one page takes in this process, without a web server, and how many queries it makes."""
+    """Measure one page in this process, without a web server: its time and number of queries."""
     client = Client(SERVER_NAME="127.0.0.1", headers=page.headers)
     if page.user:
         client.force_login(page.user)
@@ -82,12 +82,12 @@ def _measured(page: Page, requests: int) -> dict[str, Any]:
 
 
 def _cpu() -> float:
-    """CPU seconds of this process and of PostgreSQL: what a page costs, however busy the machine is."""
+    """Return the CPU seconds of this process and PostgreSQL, which do not depend on the machine's load."""
     return time.process_time() + cpu_seconds([postmaster(Path(os.environ["TOMANNOT_VAR"]))])
 
 
 def _seconds(client: Client, page: Page) -> float:
-    """The time of one request, to the last byte of what is answered."""
+    """Return the time of one request, to the last byte of the response."""
     begun = time.perf_counter()
     response = client.post(page.address, page.sent) if page.sent else client.get(page.address)
     body = b"".join(response)

@@ -1,4 +1,4 @@
-"""HTTP/1.1 over one kept connection, with as little work as possible: the client shares the cores."""
+"""A minimal HTTP/1.1 client on one kept connection: it shares the cores with the server it measures."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ CONTENT_LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)\r\n", re.IGNORECASE)
 FORM = b"q1=yes&q2=yes&q3=yes&q4=yes&assignment="
 COMPRESSED = b"\r\ncontent-encoding: gzip\r\n"
 GZIP = 31
-"""What zlib calls the gzip format."""
+"""zlib's window bits for the gzip format."""
 RECEIVE = 1 << 16
 WARM_UP_REQUESTS = 10
-"""Requests of a kind that are sent before the first one that is timed."""
+"""Requests before the first timed one."""
 
 
 class BadAnswer(Exception):
-    """The server answered something that the benchmark has no business with."""
+    """The server's response is not one that the benchmark expects."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the benchmark reads of a response."""
+    """The parts of a response that the benchmark reads."""
 
     status: int
     body: bytes
 
     @property
     def assignment(self) -> bytes:
-        """The number of the story to answer next; empty when there is none."""
+        """The number of the next assignment; empty if there is none."""
         found = ASSIGNMENT.search(self.body)
         return found[1] if found else b""
 
@@ -43,12 +43,12 @@ class Answer:
 
 
 def page_request(host: str, path: str) -> bytes:
-    """The request of somebody who opens their page of stories."""
+    """Return the request that opens an annotator's story page."""
     return f"GET {path} HTTP/1.1\r\nHost: {host}\r\nAccept-Encoding: gzip\r\n\r\n".encode()
 
 
 def submit_request(host: str, path: str, assignment: bytes) -> bytes:
-    """The request that the page's script sends when a story has been answered."""
+    """Return the request with which the page's script submits a story's answers."""
     body = FORM + assignment
     head = (
         f"POST {path} HTTP/1.1\r\nHost: {host}\r\nHX-Request: true\r\nHX-Target: work\r\n"
@@ -59,7 +59,7 @@ def submit_request(host: str, path: str, assignment: bytes) -> bytes:
 
 
 def whole_answer(received: bytes | bytearray) -> Answer | None:
-    """The response that has been received, or None while part of it is missing."""
+    """Return the received response, or None while a part of it is missing."""
     end = received.find(b"\r\n\r\n")
     if end < 0:
         return None
@@ -76,7 +76,7 @@ def whole_answer(received: bytes | bytearray) -> Answer | None:
 
 
 class Connection:
-    """One person's connection, kept open."""
+    """An annotator's kept connection."""
 
     def __init__(self, host: str, port: int) -> None:
         self.host = f"{host}:{port}"
@@ -84,7 +84,7 @@ class Connection:
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def ask(self, request: bytes) -> Answer:
-        """Send a request and wait for the whole response. Raises :class:`BadAnswer` without one."""
+        """Send a request and wait for the whole response. Raise :class:`BadAnswer` without one."""
         self.socket.sendall(request)
         received = bytearray()
         while (answer := whole_answer(received)) is None:

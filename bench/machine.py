@@ -1,4 +1,4 @@
-"""What the machine is, and which processes spend its time."""
+"""The machine's properties, and the CPU time of processes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import psutil
 
 
 def cpu_seconds(roots: Iterable[psutil.Process]) -> float:
-    """User and system time of these processes, their living descendants, and their reaped children."""
+    """Return user and system seconds of these processes, their living descendants and reaped children."""
     total = 0.0
     for root in roots:
         for process in [root, *root.children(recursive=True)]:
@@ -25,12 +25,12 @@ def cpu_seconds(roots: Iterable[psutil.Process]) -> float:
 
 
 def postmaster(var: Path) -> psutil.Process:
-    """The main process of the embedded PostgreSQL of a state directory."""
+    """Return the main process of a state directory's embedded PostgreSQL."""
     return psutil.Process(int((var / "postgres" / "postmaster.pid").read_text().splitlines()[0]))
 
 
-def web_server(port: int) -> psutil.Process:
-    """The web server on this port that the present process has started."""
+def web_server_process(port: int) -> psutil.Process:
+    """Return the web server on this port that this process has started."""
     return next(
         process
         for process in psutil.Process().children()
@@ -40,12 +40,12 @@ def web_server(port: int) -> psutil.Process:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """CPU seconds up to one moment."""
+    """CPU seconds up to a moment."""
 
     server: float
     postgres: float
     machine: float
-    """All processes of the machine together."""
+    """Return the CPU seconds of all processes on the machine."""
 
     @classmethod
     def now(cls, *, server: Iterable[psutil.Process], postgres: psutil.Process) -> Usage:
@@ -60,17 +60,17 @@ class Usage:
 
 
 def cores() -> int:
-    """Cores that this process, and so everything it starts, may use."""
+    """Return the number of cores that this process and its children may use."""
     return len(os.sched_getaffinity(0))
 
 
 def load() -> float:
-    """The load average over the last minute."""
+    """Return the load average over the last minute."""
     return round(os.getloadavg()[0], 2)
 
 
 def describe() -> dict[str, str | int]:
-    """The machine in words and numbers."""
+    """Describe the machine in words and numbers."""
     cpuinfo = Path("/proc/cpuinfo")
     names = [
         line.partition(":")[2].strip()
@@ -87,6 +87,6 @@ def describe() -> dict[str, str | int]:
 
 
 def django_process(module: str, *arguments: str) -> list[str]:
-    """The command of a process that runs ``main()`` of a module once Django is set up."""
+    """Return the command of a process that sets up Django and runs a module's ``main()``."""
     code = f"import django; django.setup(); from {module} import main; main()"
     return [sys.executable, "-c", code, *arguments]

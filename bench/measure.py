@@ -1,4 +1,4 @@
-"""The three measurements. Each gets a fresh copy of the world, and the machine to itself."""
+"""The three measurements. Each has a fresh copy of the study, and the machine to itself."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from django.conf import settings
 from bench import bare
 from bench.annotators import PATIENCE, Order, Result
 from bench.http import WARM_UP_REQUESTS, BadAnswer, Connection, page_request, submit_request
-from bench.machine import Usage, cores, load, postmaster, web_server
+from bench.machine import Usage, cores, load, postmaster, web_server_process
 from bench.world import World
-from tomannot import web
-from tomannot.processes import Program, Supervisor
+from tomannot import web_server
+from tomannot.supervisor import Program, Supervisor
 
 HOST = "127.0.0.1"
 WARM_UP_SECONDS = 3.0
@@ -34,7 +34,7 @@ OVER_LIMIT = """SELECT count(*) FROM (
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """How long requests took, in milliseconds."""
+    """Latencies of requests in milliseconds."""
 
     requests: int
     p50_ms: float
@@ -43,7 +43,7 @@ class Times:
 
     @classmethod
     def of(cls, seconds: Iterable[float]) -> Times:
-        """Nearest-rank percentiles; NaN without any request."""
+        """Return nearest-rank percentiles; NaN without any request."""
         ordered = sorted(seconds) or [math.nan]
         p50, p95 = (1000 * ordered[max(0, math.ceil(share * len(ordered)) - 1)] for share in (0.5, 0.95))
         return cls(len(ordered), p50, p95, 1000 * ordered[-1])
@@ -60,15 +60,15 @@ class Loop:
     postgres_cpu_ms_per_vote: float
     client_cpu_ms_per_vote: float
     others_cpu: float
-    """Share of the machine's cores that other programs took meanwhile, 0..1."""
+    """Share of the machine's cores that other programs used meanwhile, 0..1."""
     transactions_per_vote: float
     load_before: float
     errors: list[str]
     stories_over_limit: int
     receipts_without_vote: int
-    """Answers with a receipt minus votes in the database; anything but 0 is a fault."""
+    """Answers with a receipt minus votes in the database; anything but 0 is an error."""
     integrity_broken: list[str]
-    """Names of the checks of ``check_integrity`` that found something."""
+    """Names of failed checks of ``check_integrity``."""
 
     @property
     def votes_per_second(self) -> float:
@@ -77,7 +77,7 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Sql:
-    """The same work as bare SQL."""
+    """Bare SQL for the same work."""
 
     votes: int
     seconds: float
@@ -93,7 +93,7 @@ class Sql:
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """One annotator alone at a study of some size."""
+    """Latencies of a single annotator in a study of some size."""
 
     stories: int
     first_story: Times
@@ -107,11 +107,11 @@ class Latency:
 def loop(
     url: str, world: World, *, people: int, seconds: float, votes: int, port: int, more: Sequence[str]
 ) -> Loop:
-    """Let so many annotators work on the real server until time is up or so many votes are in."""
+    """Let annotators work on the real server until time is up or enough votes are in."""
     paths = world.paths[:people]
     before: list[tuple[Usage, int, int]] = []
     with serving({port: url}, more=more):
-        server, postgres = [web_server(port)], postmaster(settings.VAR_DIR)
+        server, postgres = [web_server_process(port)], postmaster(settings.VAR_DIR)
         annotate(Order(HOST, port, paths, WARM_UP_SECONDS, votes // 4), lambda: None)
         load_before = load()
         result = annotate(
@@ -140,7 +140,7 @@ def loop(
 
 
 def annotate(order: Order, go: Callable[[], object]) -> Result:
-    """Run the annotators' process; ``go`` is called when everybody has a story, before anybody answers."""
+    """Run the annotators' process. ``go`` is called when all have a story, before anybody answers."""
     with subprocess.Popen(
         [sys.executable, "-m", "bench.annotators"],
         cwd=settings.BASE_DIR,
@@ -163,7 +163,7 @@ def annotate(order: Order, go: Callable[[], object]) -> Result:
 
 
 def bare_sql(url: str, world: World, *, people: int, seconds: float) -> Sql:
-    """The same work by psycopg alone."""
+    """Do the same work with psycopg only."""
     with psycopg.connect(url) as connection:
         row = connection.execute("SELECT id FROM annotation_study").fetchone()
     assert row is not None
@@ -238,10 +238,10 @@ def latencies(
 
 @contextmanager
 def serving(urls: Mapping[int, str], *, more: Sequence[str]) -> Iterator[None]:
-    """The web server as production runs it, one for each port and database; ``more`` are options for it."""
+    """Run one production web server per port and database; ``more`` are additional options."""
     with ExitStack() as stack:
         for port, url in urls.items():
-            program = Program(f"bench-web-{port}", [*web.command(host=HOST, port=port), *more])
+            program = Program(f"bench-web-{port}", [*web_server.command(host=HOST, port=port), *more])
             environment = {**os.environ, "DATABASE_URL": url, "PUBLIC_URL": f"http://{HOST}:{port}"}
             supervisor = Supervisor(
                 [program],
@@ -255,7 +255,7 @@ def serving(urls: Mapping[int, str], *, more: Sequence[str]) -> Iterator[None]:
 
 
 def _wait_until_it_answers(supervisor: Supervisor, port: int) -> None:
-    """Raises ``ProgramEnded`` when the server ends, ``BadAnswer`` when it does not answer."""
+    """Wait for the server. Raise ``ProgramEnded`` if it ends, ``BadAnswer`` if it does not answer."""
     deadline = time.monotonic() + START_SECONDS
     while True:
         supervisor.check()
@@ -277,7 +277,7 @@ def _wait_until_it_answers(supervisor: Supervisor, port: int) -> None:
 
 
 def _counts(url: str) -> tuple[int, int]:
-    """Votes stored, and transactions committed so far."""
+    """Return the numbers of stored votes and committed transactions so far."""
     with psycopg.connect(url) as connection:
         row = connection.execute(
             "SELECT (SELECT count(*) FROM annotation_vote), xact_commit FROM pg_stat_database "
@@ -295,7 +295,7 @@ def _stories_over_limit(url: str) -> int:
 
 
 def integrity_broken(url: str) -> list[str]:
-    """Names of the checks of ``check_integrity`` that do not hold."""
+    """Return the names of failed checks of ``check_integrity``."""
     done = subprocess.run(
         [sys.executable, "manage.py", "check_integrity", "--json"],
         cwd=settings.BASE_DIR,

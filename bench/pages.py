@@ -1,4 +1,4 @@
-"""The researchers' pages of a full study at two sizes, and the figures that a worker makes for them."""
+"""Measure the researchers' pages of a full study at two sizes, and the worker's figures for them."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ from bench.measure import integrity_broken
 from bench.world import World, copy_world, drop_database
 
 SMALL = 3_600
-"""Stories of the study with which the number of queries is compared: the size of the published one."""
+"""Stories of the small study with which query counts are compared: the size of the published one."""
 STAND_IN = "story_is_as_imported"
-"""The check that stories fill_up has made do not pass: they repeat others under new ids."""
+"""The check that stories made by fill_up fail: they repeat others under new ids."""
 MOST_MS = 500
 """The budget of a page at p95."""
 TIME_LIMIT = 3600.0
-"""Seconds after which a process that asks for pages is given up."""
+"""Time limit in seconds of the process that requests pages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """One run over all votes, and every page with nothing else going on."""
+    """One computation over all votes, and every page on an idle server."""
 
     stories: int
     votes: int
-    """That count."""
+    """Counted votes."""
     people: int
     rows: dict[str, int]
-    """Of the tables with most of them."""
+    """Row counts of the largest tables."""
     seconds: float
     worker_cpu: float
-    """Seconds of user and system time of the worker; with those of PostgreSQL, what the figures cost."""
+    """The worker's CPU seconds; with PostgreSQL's, the cost of the figures."""
     postgres_cpu: float
-    """Of the figures and the pages together."""
+    """For the figures and the pages together."""
     peak_mib: int
-    """Resident memory of the worker at its highest, before it asked for any page."""
+    """The worker's peak resident memory, before it requested any page."""
     load_before: float
     not_measured: list[str]
-    """Addresses of the dashboard that are pages and were not asked for."""
+    """The dashboard's pages that were not requested."""
     integrity_broken: list[str]
-    """Names of the checks of ``check_integrity`` that found something; looked at in the small study alone."""
+    """Names of failed checks of ``check_integrity``, for the small study only."""
     pages: dict[str, dict[str, Any]]
     """Per page ``route``, ``queries``, and of one request ``first_ms``, ``p50_ms``, ``p95_ms``, ``cpu_ms``.
 
@@ -57,7 +57,7 @@ class Pages:
 
 
 def pages(world: World, *, stories: int, requests: int, say: Callable[[str], None]) -> Pages:
-    """Fill a copy of the beginning up to a full study of so many stories, and look at its pages."""
+    """Fill a copy of the beginning up to a full study of this many stories, and measure its pages."""
     name = f"bench_pages_{stories}"
     url = copy_world(world, name)
     say(f"filling a study up to {stories:,} stories with all that came of them")
@@ -81,7 +81,7 @@ def pages(world: World, *, stories: int, requests: int, say: Callable[[str], Non
 
 
 def faults(small: Pages, big: Pages) -> dict[str, list[str]]:
-    """What is wrong with pages, by their names: over the budget, or more queries than of the small study."""
+    """Return problems by page: over the budget, or more queries than in the small study."""
     found = {}
     for name, page in big.pages.items():
         wrong = []

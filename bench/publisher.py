@@ -10,15 +10,15 @@ from pathlib import Path
 from django.utils import timezone
 
 from annotation.models import Study
-from publishing import actions
+from publishing.actions import releases
 from publishing.models import Release
 
 
 def main() -> None:
-    """Ask for a release of the only study, build it, say on standard output how it went."""
+    """Request a release of the only study, build it, and print the measurements."""
     begun, used = time.perf_counter(), time.process_time()
-    release = actions.request_release(study=Study.objects.get(), by=None, now=timezone.now())
-    actions.build_release(release_id=release.pk, now=timezone.now())
+    release = releases.request_release(study=Study.objects.get(), by=None, now=timezone.now())
+    releases.build_release(release_id=release.pk, now=timezone.now())
     seconds, worker_cpu = time.perf_counter() - begun, time.process_time() - used
     release.refresh_from_db()
     if release.state != Release.State.PUBLISHED:

@@ -1,8 +1,8 @@
-"""What publishing a big release costs, beside a raw COPY of the same rows.
+"""Measure publishing a big release, compared with a raw COPY of the same rows.
 
-The study is made through actions and filled up set by set: the stories by COPY, three counted votes
-with four answers on each by ``INSERT ... SELECT``. One story in three is dropped. The release is built
-by the product's own action in a process of its own, whose peak memory the kernel tells.
+Actions create the study; then stories are added by COPY, and three counted votes with four answers for each
+by ``INSERT ... SELECT``. One story in three is dropped. The product's own action builds the release in a
+separate process, whose peak memory the kernel reports.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bench.world import World, copy_world, fill_up, settle
 
 COPIED = ("annotation_story", "annotation_vote", "annotation_answer")
 TIME_LIMIT = 1800.0
-"""Seconds after which a build is given up."""
+"""Time limit of a build in seconds."""
 
 _ASSIGNMENTS = """
 INSERT INTO annotation_assignment
@@ -58,22 +58,22 @@ ORDER BY vote.id, question
 
 @dataclass(frozen=True, slots=True)
 class Publishing:
-    """One release: seconds from the request to the published state, and what it was measured beside."""
+    """One release: seconds from the request to the published state, and figures for comparison."""
 
     stories: int
     votes: int
     kept: int
     seconds: float
     worker_cpu: float
-    """Seconds of user and system time; with those of PostgreSQL, what counts on a machine that others use."""
+    """CPU seconds; with PostgreSQL's, the figure that counts on a shared machine."""
     postgres_cpu: float
     copy_seconds: float
     copy_cpu: float
-    """Of PostgreSQL and of the reader."""
+    """CPU seconds of PostgreSQL and the reader."""
     copy_bytes: int
     release_bytes: int
     peak_mib: int
-    """Resident memory of the worker at its highest; its child processes not included."""
+    """The worker's peak resident memory, without its child processes."""
     load_before: float
 
     @property
@@ -86,7 +86,7 @@ class Publishing:
 
 
 def publishing(world: World, *, stories: int, say: Callable[[str], None]) -> Publishing:
-    """Fill a copy of the world up to so many stories with all their votes, and publish it."""
+    """Fill a copy of the study up to this many stories with all votes, and publish it."""
     url = copy_world(world, "bench_release")
     say(f"filling the study up to {stories:,} stories with three votes each")
     fill_up(url, stories=stories)
@@ -121,7 +121,7 @@ def publishing(world: World, *, stories: int, say: Callable[[str], None]) -> Pub
 
 
 def vote(url: str, world: World) -> None:
-    """Every story's three votes with their answers, as the actions would have written them."""
+    """Insert three votes with answers per story, as the actions would have written them."""
     with psycopg.connect(url) as connection:
         connection.execute("SET LOCAL session_replication_role = replica")
         connection.execute(_ASSIGNMENTS, {"people": world.enrollments})
@@ -131,7 +131,7 @@ def vote(url: str, world: World) -> None:
 
 
 def copy_out(url: str, target: Path) -> float:
-    """Seconds that COPY takes to write the stories, votes and answers to a file."""
+    """Return the seconds that COPY takes to write the stories, votes and answers to a file."""
     begun = time.perf_counter()
     with psycopg.connect(url) as connection, target.open("wb", buffering=1 << 20) as file:
         for table in COPIED:

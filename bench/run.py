@@ -1,4 +1,4 @@
-"""One run of the benchmark: the world, the measurements, the table, the file."""
+"""Run the benchmark: create the study, measure, print the table, write the file."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from bench.screen import WARM_UP, screen
 from bench.table import pages_table, release_table, screen_table, table
 from bench.world import copy_world, empty_database, fill_up, make_world, server_url
 from publishing.provenance import code_version
-from tomannot import web
+from tomannot import web_server
 
 BARE_SECONDS = 10.0
 RELEASE_SAMPLE = 60
-"""Stories made through actions before COPY repeats them."""
+"""Stories created through actions before COPY repeats them."""
 RELEASE_PEOPLE = 30
 SHOWN = ("server_version", "fsync", "synchronous_commit", "full_page_writes", "shared_buffers")
 PACKAGES = ("django", "granian", "psycopg")
 
 
 def run(chosen: argparse.Namespace, *, results: Path, say: Callable[[str], None]) -> tuple[str, bool]:
-    """Measure as asked; the table as text, and whether nothing went wrong. Writes a JSON file beside it."""
+    """Measure, write a JSON file, and return the table and whether nothing went wrong."""
     more = shlex.split(chosen.server)
     newcomers = 0 if chosen.quick else chosen.requests + WARM_UP_REQUESTS + 1
     say(f"making a study with {chosen.stories:,} stories")
@@ -75,7 +75,7 @@ def run(chosen: argparse.Namespace, *, results: Path, say: Callable[[str], None]
         "machine": describe(),
         "packages": {name: version(name) for name in PACKAGES},
         "postgres": settings_of(url),
-        "server": shlex.join([*web.OPTIONS, *more]),
+        "server": shlex.join([*web_server.OPTIONS, *more]),
         "stories": chosen.stories,
         "annotators": chosen.annotators,
         "loop": figures(loop),
@@ -95,7 +95,7 @@ def run(chosen: argparse.Namespace, *, results: Path, say: Callable[[str], None]
 
 
 def run_release(chosen: argparse.Namespace, *, results: Path, say: Callable[[str], None]) -> tuple[str, bool]:
-    """Measure publishing alone; the table as text. Writes a JSON file beside it."""
+    """Measure publishing only, write a JSON file, and return the table."""
     empty_database("tomannot")
     world = make_world(stories=RELEASE_SAMPLE, people=RELEASE_PEOPLE)
     found = publishing(world, stories=chosen.release, say=say)
@@ -143,7 +143,7 @@ def run_pages(chosen: argparse.Namespace, *, results: Path, say: Callable[[str],
 
 
 def run_screen(chosen: argparse.Namespace, *, results: Path, say: Callable[[str], None]) -> tuple[str, bool]:
-    """Measure what a person waits for the next story; the table as text. Writes a JSON file beside it."""
+    """Measure the wait for the next story in a browser, write a JSON file, and return the table."""
     empty_database("tomannot")
     world = make_world(stories=chosen.screen + WARM_UP + 1, people=1)
     say(f"{chosen.screen} submissions in Chromium")
@@ -162,7 +162,7 @@ def run_screen(chosen: argparse.Namespace, *, results: Path, say: Callable[[str]
 
 
 def figures(measured: measure.Loop | measure.Sql | measure.Latency) -> dict[str, Any]:
-    """A measurement as plain values, rounded to what means something."""
+    """Return a measurement as plain values, rounded to meaningful digits."""
     values = dataclasses.asdict(measured)
     if not isinstance(measured, measure.Latency):
         values["votes_per_second"] = measured.votes_per_second
@@ -171,7 +171,7 @@ def figures(measured: measure.Loop | measure.Sql | measure.Latency) -> dict[str,
 
 
 def settings_of(url: str) -> dict[str, str]:
-    """The settings of the PostgreSQL that matter here."""
+    """Return the relevant settings of PostgreSQL."""
     with psycopg.connect(url) as connection:
         rows = connection.execute(
             "SELECT name, current_setting(name) FROM pg_settings WHERE name = ANY(%s) ORDER BY name",

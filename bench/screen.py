@@ -1,4 +1,4 @@
-"""What a person waits: from the key that submits to the next story on the screen, in a real Chromium."""
+"""Measure the wait from the submitting key to the next story on screen, in a real Chromium."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 WARM_UP = 5
-"""Submissions before the first one that counts."""
+"""Submissions before the first timed one."""
 SECONDS = 10
-"""How long one submission may take before the run is given up."""
+"""Time limit of one submission."""
 DESK = {"width": 1280, "height": 900}
 WATCH = """() => {
   const seen = (window.seen = { times: [], shifts: 0 });
@@ -44,24 +44,24 @@ WATCH = """() => {
 
 
 class NoBrowser(RuntimeError):
-    """There is no Chromium, or no Playwright to drive it."""
+    """Chromium or Playwright is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """One person who answers by keys, without thinking."""
+    """Measurements of one annotator who answers by keyboard without think time."""
 
     readable: Times
-    """From the key that submits to the next story drawn, its heading focused and its keys ready."""
+    """From the submitting key to the next story drawn, its heading focused and its keys ready."""
     request: Times
-    """The part of it between sending the form and having the whole response."""
+    """The part of it between sending the form and receiving the whole response."""
     layout_shift: float
     """Sum over all submissions, without leave for what follows a key at once."""
     load_before: float
 
 
 def screen(world: World, *, submissions: int, port: int) -> Screen:
-    """Answer so many stories in Chromium on the real server. Raises :class:`NoBrowser`."""
+    """Answer this many stories in Chromium on the real server. Raise :class:`NoBrowser`."""
     url = copy_world(world, "bench_screen")
     before = load()
     with serving({port: url}, more=()):
@@ -98,7 +98,7 @@ def _work(address: str, submissions: int) -> dict[str, Any]:
 
 
 def submit(page: Page, number: int) -> None:
-    """Answer the story on the screen by keys, and wait until the next one can be read."""
+    """Answer the current story by keyboard, and wait until the next one is readable."""
     for _question in range(4):
         page.keyboard.press("1")
     page.keyboard.press("Enter")

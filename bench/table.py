@@ -1,4 +1,4 @@
-"""The table that a run prints, and that docs/benchmarks.md shows."""
+"""Format the results as the tables in docs/benchmarks.md."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ Facts = Mapping[str, Any]
 
 
 def table(facts: Facts) -> str:
-    """Everything a run has found, as Markdown."""
+    """Return all results of a run as Markdown."""
     return "\n".join([*_head(facts), "", *_loop(facts), "", *_latencies(facts)]) + "\n"
 
 
 def release_table(facts: Facts) -> str:
-    """What publishing one release took, as Markdown."""
+    """Return the results of publishing as Markdown."""
     return "\n".join([*_machine(facts), "", *_release(facts["release"])]) + "\n"
 
 
 def screen_table(facts: Facts) -> str:
-    """What a person waits between two stories, as Markdown."""
+    """Return the wait between two stories as Markdown."""
     return "\n".join([*_machine(facts), "", *_screen(facts["screen"])]) + "\n"
 
 
 def pages_table(facts: Facts) -> str:
-    """What the researchers' pages take, as Markdown."""
+    """Return the results of the researchers' pages as Markdown."""
     return "\n".join([*_machine(facts), "", *_pages(facts)]) + "\n"
 
 

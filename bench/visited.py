@@ -1,4 +1,4 @@
-"""Every researchers' page of a full study, with the dearest filters of its lists and pages far into them."""
+"""The researchers' pages to measure, with the most expensive filters and pages far into each list."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.db.models import Max, Min
+from django.urls import get_resolver
 from django.utils import timezone
 
 from accounts.models import User
@@ -23,10 +24,8 @@ from annotation.models import (
     StoryImport,
     Study,
 )
-from annotation.rules import pseudonym
-from dashboard import urls
-from dashboard.deciding import Queue
-from dashboard.figures import kept
+from dashboard.figures import store
+from dashboard.quality.decisions import Queue
 from qualification.models import ExpertReview
 from recruitment.models import Campaign, Payment
 from recruitment.queries import completion_of
@@ -36,23 +35,24 @@ FOUND = 302
 ONLY_SENT = (
     "preview_new", "new_consent", "choose_test", "revoke_all_api_tokens", "revoke_api_token", "release_lease",
     "member", "revoke_members_token", "revoke_invitation", "discard_campaign", "move_campaign",
-    "settle_difference", "decide_work", "send_again", "take_back", "paid_outside", "send_all_again",
-    "close_join_link", "change_state", "set_group", "set_standing", "persons_link", "find_by_id",
-    "ids_of_difference", "ids_of_work", "review_person", "note_paid", "settle_alike",
+    "settle_mismatch", "decide_submission", "retry_payment", "undo_rejection", "note_external_payment",
+    "retry_payments", "close_join_link", "change_state", "set_group", "set_standing", "persons_link",
+    "find_by_id", "mismatch_ids", "submission_ids", "review_person", "note_amounts_paid", "settle_mismatches",
+    "decide_stories",
 )  # fmt: skip
-"""Addresses of the dashboard to which forms are sent: no pages."""
+"""Addresses that only receive forms."""
 STREAMS = (
     "import_problems",
     "payments_file",
     "log_file",
-    "owed_file",
+    "amounts_due_file",
     "compare_file",
     "votes_file",
     "stories_file",
 )
-"""Whole tables as files, which begin at once and end when they end."""
-OTHER_STUDIES = ("invited", "invited_links", "accuracy", "accuracy_file")
-"""For a study of another form, for somebody who is no member yet, and what an hour later shows nothing."""
+"""Streamed files of whole tables."""
+OTHER_STUDIES = ("invited", "invited_links", "human_baseline", "human_baseline_file")
+"""Pages of another protocol's studies, for people who are no members yet, or empty after an hour."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +70,14 @@ class Page:
 
 
 def not_measured(routes: Collection[str]) -> list[str]:
-    """The addresses of the dashboard that are pages and none of these routes."""
-    names = {str(pattern.name) for pattern in urls.urlpatterns}
+    """Return the dashboard's pages that are not among these routes."""
+    names = {name for name in get_resolver("dashboard.urls").reverse_dict if isinstance(name, str)}
     visited = {route.removeprefix("dashboard:") for route in routes}
     return sorted(names.difference(ONLY_SENT, STREAMS, OTHER_STUDIES, visited))
 
 
 def pages_of(study: Study) -> dict[str, Page]:
-    """What is measured, by the name under which the report shows it."""
+    """Return the pages to measure by their names in the report."""
     reader = User.objects.get_or_create(username="bench", is_superuser=True, is_staff=True)[0]
     root = f"/studies/{study.slug}/"
     addresses = {
@@ -87,7 +87,7 @@ def pages_of(study: Study) -> dict[str, Page]:
         "study from a file": "/studies/new/from-file/",
         "API tokens": "/api-tokens/",
         "overview": root,
-        **_set_up(study, root),
+        **_settings(study, root),
         **_stories(study, root),
         **_people(study, root),
         **_reviewed(study, root),
@@ -98,24 +98,27 @@ def pages_of(study: Study) -> dict[str, Page]:
     pages = {name: Page(address, reader) for name, address in addresses.items()}
     moving = {"moving part of the overview": Page(root, reader, HTMX)}
     following = {
-        f"the next to decide, {queue}": Page(f"{root}decisions/next/?queue={queue}", reader, status=FOUND)
+        f"the next to decide, {queue}": Page(
+            f"{root}quality/decisions/next/?queue={queue}", reader, status=FOUND
+        )
         for queue in Queue
     }
     rest = _looking_up(study, root, reader) | _experts(root) | _api(study, reader)
     return pages | moving | following | rest
 
 
-def _set_up(study: Study, root: str) -> dict[str, str]:
+def _settings(study: Study, root: str) -> dict[str, str]:
     refused = StoryImport.objects.filter(study=study, state=StoryImport.State.REFUSED).latest("pk")
     return {
-        "set-up": f"{root}set-up/",
-        "preview": f"{root}preview/",
-        "clone": f"{root}clone/",
-        "configuration": f"{root}configuration.json",
+        "settings": f"{root}settings/",
+        "preview": f"{root}settings/preview/",
+        "clone": f"{root}settings/clone/",
+        "configuration": f"{root}settings/configuration/",
+        "configuration file": f"{root}settings/configuration.json",
         "import": f"{root}stories/import/",
         "import report": f"{root}stories/import/{refused.pk}/",
-        "members": f"{root}members/",
-        "data statement": f"{root}statement/",
+        "members": f"{root}settings/members/",
+        "data statement": f"{root}releases/data-statement/",
     }
 
 
@@ -140,15 +143,15 @@ def _stories(study: Study, root: str) -> dict[str, str]:
 
 
 def _people(study: Study, root: str) -> dict[str, str]:
-    last_page = -(-kept.people_count(study) // kept.PEOPLE_AT_ONCE)
-    busy = pseudonym(study.pseudonym_key, _busiest(study).annotator_id)
+    last_page = -(-store.people_count(study) // store.PEOPLE_AT_ONCE)
+    busy = _busiest(study).pseudonym
     out = Enrollment.objects.filter(study=study, state=Enrollment.State.SUSPENDED).first()
-    excluded = pseudonym(study.pseudonym_key, out.annotator_id) if out else busy
+    excluded = out.pseudonym if out else busy
     return {
         "quality": f"{root}quality/",
         "quality, last page of people": f"{root}quality/?page={last_page}",
         "people as CSV": f"{root}quality/people.csv",
-        "a chart's table": f"{root}charts/people.csv",
+        "a chart's table": f"{root}overview/charts/people.csv",
         "people": f"{root}people/",
         "people, half way": f"{root}people/?before={_middle(Enrollment.objects.filter(study=study))}",
         "people who passed": f"{root}people/?step=passed_test",
@@ -177,16 +180,16 @@ def _reviewed(study: Study, root: str) -> dict[str, str]:
     undecided = Story.objects.filter(study=study, adjudications=None).main().earliest("pk")
     judged = ReviewItem.objects.filter(sample=sample, spot_checks__isnull=False).earliest("pk")
     return {
-        "checks": f"{root}checks/",
-        "a check": f"{root}checks/{check.pk}/",
-        "answers of checks": f"{root}checks/answers/",
-        "decisions": f"{root}decisions/",
-        "decisions as CSV": f"{root}decisions.csv",
-        "deciding about a story": f"{root}decisions/of/{undecided.story_id}/",
-        "review": f"{root}review/",
-        "a sample": f"{root}review/{sample.pk}/?list",
-        "a sample as CSV": f"{root}review/{sample.pk}.csv",
-        "a judged answer": f"{root}review/{sample.pk}/{judged.position}/",
+        "checks": f"{root}quality/hidden-checks/",
+        "a check": f"{root}quality/hidden-checks/{check.pk}/",
+        "answers of checks": f"{root}quality/hidden-checks/answers/",
+        "decisions": f"{root}quality/decisions/",
+        "decisions as CSV": f"{root}quality/decisions.csv",
+        "deciding about a story": f"{root}quality/decisions/of/{undecided.story_id}/",
+        "review": f"{root}quality/review/",
+        "a sample": f"{root}quality/review/{sample.pk}/?list",
+        "a sample as CSV": f"{root}quality/review/{sample.pk}.csv",
+        "a judged answer": f"{root}quality/review/{sample.pk}/{judged.position}/",
     }
 
 
@@ -203,42 +206,45 @@ def _recruited(study: Study, root: str) -> dict[str, str]:
         "a draft of a campaign": f"{own}{draft.number}/",
         "changing a draft": f"{own}{draft.number}/change/",
         "a new campaign": f"{own}new/mturk/stories/",
-        "work": f"{own}{prolific.number}/work/",
-        "work, half way": f"{own}{prolific.number}/work/?after=o{_middle(prolific.submissions)}",
-        "differences": f"{root}differences/",
-        "differences, page 10": f"{root}differences/?page=10",
-        "payments": f"{root}payments/",
-        "payments, half way": f"{root}payments/?before={_middle(Payment.objects)}",
-        "joining": f"{root}joining/",
-        "the join link": f"{root}joining/link/",
+        "work": f"{own}{prolific.number}/submissions/",
+        "work, half way": f"{own}{prolific.number}/submissions/?after=o{_middle(prolific.submissions)}",
+        "mismatches": f"{root}recruitment/mismatches/",
+        "mismatches, page 10": f"{root}recruitment/mismatches/?page=10",
+        "payments": f"{root}recruitment/payments/",
+        "payments, half way": f"{root}recruitment/payments/?before={_middle(Payment.objects)}",
+        "joining": f"{root}recruitment/join-link/",
+        "the join link": f"{root}recruitment/join-link/change/",
     }
 
 
 def _middle(rows: Any) -> int:
-    """The id half way between the first and the last."""
+    """Return the id half way between the first and the last."""
     ends = rows.aggregate(first=Min("pk"), last=Max("pk"))
     return int((ends["first"] + ends["last"]) // 2)
 
 
 def _log(study: Study, root: str) -> dict[str, str]:
-    busy = pseudonym(study.pseudonym_key, _busiest(study).annotator_id)
+    busy = _busiest(study).pseudonym
     events = Event.objects.filter(study=study)
     middle = events.filter(at__lte=timezone.now() - timedelta(days=60)).order_by("-at", "-pk")[0]
     day = f"{middle.at:%Y-%m-%d}"
     return {
-        "the log": f"{root}log/",
-        "the log, half way": f"{root}log/?before={middle.pk}",
-        "the log of a kind": f"{root}log/?kind=vote_changed&until={day}",
-        "the log of a person": f"{root}log/?person={busy}&until={day}",
-        "the log of a colleague": f"{root}log/?who=researcher0&since={day}",
-        "the log of a person and a kind": f"{root}log/?person={busy}&kind=check_failed&who=researcher0",
+        "the log": f"{root}settings/log/",
+        "the log, half way": f"{root}settings/log/?before={middle.pk}",
+        "the log of a kind": f"{root}settings/log/?kind=vote_changed&until={day}",
+        "the log of a person": f"{root}settings/log/?person={busy}&until={day}",
+        "the log of a colleague": f"{root}settings/log/?who=researcher0&since={day}",
+        "the log of a person and a kind": (
+            f"{root}settings/log/?person={busy}&kind=check_failed&who=researcher0"
+        ),
     }
 
 
 def _published(study: Study, root: str) -> dict[str, str]:
     return {
-        "filters": f"{root}filters/",
-        "publishing": f"{root}publish/",
+        "filters": f"{root}quality/filters/",
+        "publishing": f"{root}releases/publish/",
+        "preview of a release": f"{root}releases/preview/",
         "releases": f"{root}releases/",
         "withdrawing": f"{root}releases/2/withdraw/",
         "questions for people": f"{root}releases/2/baseline/",
@@ -253,7 +259,7 @@ def _looking_up(study: Study, root: str, reader: User) -> dict[str, Page]:
     last = Enrollment.objects.filter(study=study, stories_submitted__gt=0).latest("pk")
     code = completion_of(last)
     assert code is not None
-    return {"looking a code up": Page(f"{root}joining/", reader, sent={"code": code.code})}
+    return {"looking a code up": Page(f"{root}recruitment/join-link/", reader, sent={"code": code.code})}
 
 
 def _experts(root: str) -> dict[str, Page]:

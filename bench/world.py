@@ -1,4 +1,4 @@
-"""The studies that are measured: made through actions once, copied by PostgreSQL, filled up by COPY."""
+"""The measured studies: created once through actions, copied by PostgreSQL, filled up by COPY."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SLUG = "bench"
 SEED = 1
 SAMPLE_STORIES = settings.BASE_DIR / "sample_study" / "stories.jsonl"
 TEMPLATES = 50
-"""How many of the study's stories the rows of COPY repeat."""
+"""Number of the study's stories that the rows of COPY repeat."""
 NUMBERED = "[0-9]{9}"
 NUMBER, ORDER_KEY, HASH = "<number>", "<order key>", "<hash>"
 """Stand where those rows differ."""
@@ -37,17 +37,17 @@ NUMBER, ORDER_KEY, HASH = "<number>", "<order key>", "<hash>"
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """A study ready to be worked on, in a database that others are copied from."""
+    """An open study in a database that serves as a template for copies."""
 
     database: str
     paths: list[str]
-    """Per person, the path of their page of stories. The signatures hold in every copy."""
+    """The path of each annotator's story page. The signatures are valid in every copy."""
     enrollments: list[int]
-    """The same people's enrollment ids."""
+    """The enrollment ids of the same annotators."""
 
 
 def make_world(*, stories: int, people: int) -> World:
-    """Empty the database of the settings and make a study with so many stories and qualified people."""
+    """Empty the settings' database and create a study with stories and qualified annotators."""
     call_command("migrate", verbosity=0)
     call_command("collectstatic", interactive=False, verbosity=0)
     with transaction.atomic():
@@ -91,7 +91,7 @@ def _make_people(study: Study, count: int) -> list[Enrollment]:
 
 def _stories_path(enrollment: Enrollment) -> str:
     visit = arrive_by_link(enrollment=enrollment, now=timezone.now())
-    token = visit_token(VisitClaim(enrollment.pk, visit.pk, enrollment.link_version))
+    token = visit_token(VisitClaim(enrollment.pk, visit.pk, enrollment.link_key))
     return reverse("annotation:stories", kwargs={"token": token})
 
 
@@ -99,33 +99,33 @@ def _stories_path(enrollment: Enrollment) -> str:
 
 
 def server_url(database: str) -> str:
-    """The address of another database on the embedded server."""
+    """Return the address of another database on the embedded server."""
     address, question_mark, options = os.environ["DATABASE_URL"].partition("?")
     return f"{address.rpartition('/')[0]}/{database}{question_mark}{options}"
 
 
 @contextmanager
 def maintenance() -> Iterator[psycopg.Connection[Any]]:
-    """A connection on which databases are made and dropped."""
+    """Return a connection for creating and dropping databases."""
     with psycopg.connect(server_url("postgres"), autocommit=True) as connection:
         yield connection
 
 
 def empty_database(name: str) -> None:
-    """The database without anything in it, whatever an interrupted run has left."""
+    """Empty the database, whatever an interrupted run has left in it."""
     drop_database(name)
     with maintenance() as connection:
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
 
 
 def drop_database(name: str) -> None:
-    """Let go of the space that it takes."""
+    """Drop the copy."""
     with maintenance() as connection:
         connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
 
 
 def copy_world(world: World, name: str) -> str:
-    """A copy of the world in a database of this name; returns its address."""
+    """Copy the study into a database of this name, and return its address."""
     drop_database(name)
     copy, original = sql.Identifier(name), sql.Identifier(world.database)
     with maintenance() as connection:
@@ -180,7 +180,7 @@ def fill_up(url: str, *, stories: int, free: bool = True) -> None:
 
 
 def _templates(connection: psycopg.Connection[Any], names: list[str], *, free: bool) -> list[str]:
-    """Lines of COPY made from the study's first stories, with stand-ins where stories differ."""
+    """Return COPY lines made from the study's first stories, with placeholders where stories differ."""
     stand_ins = {
         "story_id": sql.SQL("regexp_replace(story_id, {}, {})").format(NUMBERED, NUMBER),
         "core_id": sql.SQL("regexp_replace(core_id, {}, {})").format(NUMBERED, NUMBER),

@@ -1,16 +1,15 @@
 """Writes that span rooms, each made of the rooms' own actions in one transaction."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
 
+from django.core.files import File
 from django.db import transaction
 from django.utils.translation import gettext as _
 
@@ -20,25 +19,26 @@ from annotation.actions.import_jobs import UNFINISHED
 from annotation.errors import InvalidStudy, WrongState
 from annotation.importing.files import read_rows
 from annotation.importing.rows import SourceRow, StoryRow
-from annotation.models import Enrollment, Story, Study
+from annotation.models import Enrollment, Story, StoryImport, Study
 from annotation.protocols import multiple_choice
 from annotation.rights import studies_of
 from annotation.sql import lock_person
-from dashboard.baseline import Admission, BaselinePlan, Who, admission_for, newest_consent
-from dashboard.configuration import (
+from dashboard.overview.checklist import check_opening
+from dashboard.people.retakes import newest_step
+from dashboard.recruitment.study_state import OPEN, STUDY_MOVES, linked_campaigns
+from dashboard.releases.human_baseline import Admission, BaselinePlan, Who, admission_for, newest_consent
+from dashboard.settings.configuration import (
     CheckConfiguration,
     RoundConfiguration,
     StudyConfiguration,
     read_configuration,
 )
-from dashboard.people.retaking import newest_step
-from dashboard.recruiting.doors import OPEN, STUDY_MOVES, along_with
-from dashboard.samples import SAMPLE_STUDY, sample_consent
-from publishing.baseline.actions import record_sample
-from publishing.baseline.drawing import Drawn, draw
+from dashboard.settings.sample_study import SAMPLE_STUDY, sample_consent
+from publishing.actions.data_statement import describe_data
+from publishing.actions.human_baseline import record_sample
 from publishing.facts import Statement
+from publishing.human_baseline.drawing import DrawnQuestions, draw
 from publishing.models import Release
-from publishing.statement.actions import describe_data
 from qualification import actions as qualification_actions
 from qualification.models import Round
 from recruitment import actions as recruitment_actions
@@ -48,25 +48,26 @@ from recruitment.models import Campaign
 
 @transaction.atomic
 def create_study(*, slug: str, config: StudyConfiguration, by: User | None, now: datetime) -> Study:
-    """A study in state draft with everything its configuration says.
+    """Create a draft study with everything that its configuration says.
 
-    All of it or none: whatever any of the steps refuses (see ``annotation.actions``,
-    ``qualification.actions``, ``publishing.statement.actions`` and ``recruitment.actions``) undoes the
-    others.
+    All or nothing: a refusal by any step (see ``annotation.actions``, ``qualification.actions``,
+    ``publishing.actions.data_statement`` and ``recruitment.actions``) undoes the others.
     """
     study = annotation_actions.create_study(slug=slug, settings=config.settings, by=by, now=now)
     if config.rehearsal:
         study = annotation_actions.make_rehearsal(study=study, by=by, now=now)
     annotation_actions.add_consent_text(study=study, text=config.consent, by=by, now=now)
+    if config.instructions:
+        annotation_actions.set_instructions(study=study, by=by, now=now, **config.instructions)
     if config.qualified_through:
         source = _source(config.qualified_through, by)
         annotation_actions.admit_through(study=study, source=source, by=by, now=now)
+    for path in config.stories:
+        annotation_actions.import_stories(study=study, path=path, by=by, now=now)
     for round in config.rounds:
         add_round(study=study, config=round, beside=True, by=by, now=now)
     if config.checks:
         add_checks(study=study, config=config.checks, by=by, now=now)
-    for path in config.stories:
-        annotation_actions.import_stories(study=study, path=path, by=by, now=now)
     if config.statement != Statement():
         describe_data(study=study, statement=config.statement, by=by, now=now)
     if config.join_link:
@@ -75,8 +76,20 @@ def create_study(*, slug: str, config: StudyConfiguration, by: User | None, now:
     return study
 
 
+@transaction.atomic
+def copy_stories(*, source: Study, study: Study, by: User | None, now: datetime) -> StoryImport:
+    """Have a worker import the main stories of a study into another one with the same protocol."""
+    stories = Story.objects.filter(study=source).main().select_related("study").order_by("pk")
+    with TemporaryFile() as file:
+        for story in stories.iterator(chunk_size=1000):
+            row = source.protocol.source_row(story.as_row())
+            file.write(json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n")
+        upload = File(file, name=f"{source.slug}-stories.jsonl")
+        return annotation_actions.queue_import(study=study, file=upload, by=by, now=now)
+
+
 def _source(slug: str, by: User | None) -> Study:
-    """The study through which people qualify; whoever names it must be allowed to look at it."""
+    """Return the study that qualifies annotators for the new one; the creator must be allowed to see it."""
     visible = studies_of(by) if by else Study.objects.all()
     found = visible.filter(slug=slug).first()
     if found is None:
@@ -90,9 +103,9 @@ def _source(slug: str, by: User | None) -> Study:
 def add_round(
     *, study: Study, config: RoundConfiguration, by: User | None, now: datetime, beside: bool = False
 ) -> None:
-    """A qualification round with its stories and key; the study's gate is open then.
+    """Add a qualification round with its stories and key; that of a test opens the study's gate.
 
-    Newcomers take it alone, or with ``beside`` in turn with the active ones.
+    Newcomers take it alone, or with ``beside`` in turn with the active rounds.
     """
     with _file_of(config.stories, f"{study.slug}-qualification.jsonl") as path:
         annotation_actions.import_stories(
@@ -103,6 +116,7 @@ def add_round(
     round = qualification_actions.create_round(
         study=study,
         story_ids=list(dict.fromkeys(story.story_id for story in stories)),
+        kind=config.kind,
         title=config.title,
         attempts_allowed=config.attempts,
         pays_on_fail=config.pays_on_fail,
@@ -114,6 +128,8 @@ def add_round(
         acceptable=config.acceptable,
         reasons=config.reasons,
         note=config.note,
+        enough=config.enough,
+        must_pass=config.must_pass,
         beside=beside,
         by=by,
         now=now,
@@ -122,9 +138,9 @@ def add_round(
 
 @transaction.atomic
 def add_checks(*, study: Study, config: CheckConfiguration, by: User | None, now: datetime) -> None:
-    """Hidden checks with their stories, known answers and rules.
+    """Add hidden checks with their stories, known answers and rules.
 
-    Raises :class:`InvalidStudy` for a story without known answers, or known answers without a story.
+    Raise :class:`InvalidStudy` for a story without known answers, or known answers without a story.
     """
     with _file_of(config.stories, f"{study.slug}-checks.jsonl") as path:
         job = annotation_actions.import_stories(study=study, path=path, role=Story.Role.CHECK, by=by, now=now)
@@ -141,34 +157,36 @@ def add_checks(*, study: Study, config: CheckConfiguration, by: User | None, now
 
 @transaction.atomic
 def remove_member(*, study: Study, user: User, by: User | None, now: datetime) -> None:
-    """Take somebody out of a study, and wait for no answers of theirs as an expert any more.
+    """Remove a member from a study, and stop waiting for their answers as an expert.
 
-    Raises what ``annotation.actions.remove_member`` raises.
+    Raise what ``annotation.actions.remove_member`` raises.
     """
     annotation_actions.remove_member(study=study, user=user, by=by, now=now)
     qualification_actions.dismiss_from_study(study=study, expert=user, by=by, now=now)
 
 
 def sample_round() -> RoundConfiguration:
-    """Our own test: five sample stories with their answer key."""
+    """Return the sample test: five sample stories with their answer key."""
     (round,) = read_configuration(SAMPLE_STUDY).rounds
     return round
 
 
 @transaction.atomic
 def choose_test(*, study: Study, test: str, by: User | None, now: datetime) -> Study:
-    """Decide what people do before they are given stories: ``none``, ``own`` or ``sample``.
+    """Set the test that annotators take before stories: ``none``, ``own`` or ``sample``.
 
-    ``own`` asks for a test: the study's newest one, or one still to be added. ``sample`` adds ours.
-    Raises :class:`WrongState` while the study is open and for one that takes people from another study,
-    for ``sample`` also while a file is coming in, and :class:`InvalidStudy` for another word.
+    ``own`` asks for a test: the study's newest one, or one still to be added. ``sample`` adds the sample
+    test. Raise :class:`WrongState` if the study is open or admits through another study, or for ``sample``
+    while an import is running; raise :class:`InvalidStudy` for any other word.
     """
     if study.qualified_through_id and test != "none":
-        raise WrongState(_("The study takes people who are qualified in another one, so it has no test."))
+        raise WrongState(
+            _("The study admits participants through another study’s test, so it has none of its own.")
+        )
     if test == "sample":
         # The study's row, once locked, would keep that file from coming in, and the file our stories.
         if study.imports.filter(state__in=UNFINISHED).exists():
-            raise WrongState(_("A file is coming into the study. Try again once it is in."))
+            raise WrongState(_("An import is running. Try again when it has finished."))
         annotation_actions.set_gate(study=study, gate=Study.Gate.MISSING, by=by, now=now)
         add_round(study=study, config=sample_round(), by=by, now=now)
     elif test in ("none", "own"):
@@ -184,7 +202,7 @@ def choose_test(*, study: Study, test: str, by: User | None, now: datetime) -> S
 
 @contextmanager
 def _file_of(stories: Path | Sequence[Mapping[str, Any]], name: str) -> Iterator[Path]:
-    """The stories as a file that can be imported, there for as long as the context is."""
+    """Yield the stories as a file that can be imported; the file exists until the context ends."""
     if isinstance(stories, Path):
         yield stories
         return
@@ -198,11 +216,11 @@ def _file_of(stories: Path | Sequence[Mapping[str, Any]], name: str) -> Iterator
 def draw_baseline(
     *, release: Release, plan: BaselinePlan, by: User | None, now: datetime
 ) -> tuple[Study, Admission]:
-    """A draft study in which people answer a sample of a release's questions, and who may take part.
+    """Create a draft study that asks a sample of a release's questions, and admit its annotators.
 
-    All of it or nothing; the files of the release are read before the transaction begins. Its environment
-    is the release's; pay, currency and licence are those of the study that was released. Raises what the
-    steps raise: :class:`publishing.errors.NotDrawable`, and the refusals of ``annotation.actions`` and
+    All or nothing; the release's files are read before the transaction begins. The environment is the
+    release's; pay, currency and licence are the released study's. Raise
+    :class:`publishing.errors.NotDrawable` and the refusals of ``annotation.actions`` and
     ``qualification.actions``.
     """
     drawn = draw(release, per_scenario=plan.per_scenario, seed=plan.seed)
@@ -211,9 +229,9 @@ def draw_baseline(
 
 @transaction.atomic
 def _create_baseline(
-    release: Release, plan: BaselinePlan, drawn: Drawn, *, by: User | None, now: datetime
+    release: Release, plan: BaselinePlan, drawn: DrawnQuestions, *, by: User | None, now: datetime
 ) -> tuple[Study, Admission]:
-    """The study that asks what was drawn."""
+    """Create the study that asks the sampled questions."""
     source = release.study
     settings = annotation_actions.StudySettings(
         title=plan.title,
@@ -227,6 +245,7 @@ def _create_baseline(
         pay_rate=source.pay_rate,
         currency=source.currency,
         license=source.license,
+        story_language=source.story_language,
         qualification_required=plan.round is not None,
     )
     study = annotation_actions.create_study(slug=plan.slug, settings=settings, by=by, now=now)
@@ -263,7 +282,7 @@ def _create_baseline(
 
 
 def default_configuration(*, title: str, contact: str) -> StudyConfiguration:
-    """A study by the published procedure: our own consent text and five test stories, no stories yet."""
+    """Return the published procedure: sample consent text, sample test, and no stories yet."""
     sample = read_configuration(SAMPLE_STUDY)
     chosen = annotation_actions.StudySettings(title=title, contact=contact)
     consent = sample_consent().replace("{contact}", contact)
@@ -272,7 +291,7 @@ def default_configuration(*, title: str, contact: str) -> StudyConfiguration:
 
 @transaction.atomic
 def load_sample_study(*, now: datetime) -> Study:
-    """The sample study, open and marked as a rehearsal; made when it is not there yet."""
+    """Return the open sample study, marked as a test run. Create it if there is none."""
     config = read_configuration(SAMPLE_STUDY)
     study = Study.objects.filter(slug="sample").first()
     if study is None:
@@ -284,15 +303,30 @@ def load_sample_study(*, now: datetime) -> Study:
 
 @transaction.atomic
 def move_study(
-    *, study: Study, move: str, campaigns: Collection[int], by: User | None, now: datetime
+    *,
+    study: Study,
+    move: str,
+    campaigns: Collection[int] | None,
+    by: User | None,
+    now: datetime,
+    accepted: Sequence[str] = (),
 ) -> list[Campaign]:
-    """Open, pause or close a study, and resume or pause these of its campaigns, by their numbers, with it.
+    """Open, pause or close a study, and resume or pause the campaigns with these numbers along with it.
 
-    Returns the campaigns that moved. Raises what the actions of both rooms raise; then nothing has moved.
+    Without ``campaigns``, those that the page proposes move. ``accepted``: codes of the checklist's gaps with
+    which a real study may open. Return the campaigns that moved. All or nothing: raise what the actions of
+    both rooms raise, ``StudyNotReady`` first, then :class:`GapsNotAccepted`.
     """
-    STUDY_MOVES[move](study=study, by=by, now=now)
+    along = linked_campaigns(study, move)
+    gaps = check_opening(study, accepted) if move == OPEN and not annotation_actions.blockers(study) else []
+    noted = {"note": f"without {', '.join(step.code for step in gaps)}"} if gaps else {}
+    STUDY_MOVES[move](study=study, by=by, now=now, **noted)
     go = recruitment_actions.resume_campaign if move == OPEN else recruitment_actions.pause_campaign
-    chosen = [found.campaign for found in along_with(study, move) if found.campaign.number in campaigns]
+    chosen = [
+        found.campaign
+        for found in along
+        if (found.proposed if campaigns is None else found.campaign.number in campaigns)
+    ]
     return [go(campaign=campaign, by=by, now=now) for campaign in chosen]
 
 
@@ -306,25 +340,25 @@ def let_take_test_again(
     now: datetime,
     seen: int | None = None,
 ) -> Enrollment:
-    """Set a person back to before the test: their attempts are void, and nothing of them is deleted.
+    """Return an annotator to before the test: their attempts become void, and nothing is deleted.
 
-    ``was_somebody_else``: who took the test, or declined, only typed their id. Then the visits that nobody
-    has proven are worth nothing, the attempts are not paid, and the person is asked for their consent.
-    ``seen``: :attr:`Retaking.seen` of what the researcher has in front of them; without it no matter.
+    ``was_somebody_else``: another person took the test, or declined, by typing this annotator's id. Then
+    unproven visits are worth nothing, their attempts are not paid, and consent is asked for again. ``seen``:
+    :attr:`Retaking.seen` of the page that the researcher decided on; None skips this check.
 
-    Raises ``annotation.errors.ReasonMissing``, and ``WrongState`` for somebody who is suspended or has left,
-    or who has consented, taken a test or been set back since it was seen.
+    Raise ``annotation.errors.ReasonMissing``, and ``WrongState`` for an annotator who is suspended or has
+    left, or whose consent, tests or visits have changed since ``seen``.
     """
     lock_person(enrollment.pk)
     if seen is not None and seen != newest_step(enrollment):
         raise WrongState(
-            _("This person’s test or consent has changed meanwhile. Nothing was done: look at it again.")
+            _("This participant’s test or consent has changed. Nothing was done: reload the page.")
         )
-    person = annotation_actions.set_back(
+    person = annotation_actions.reset_test(
         enrollment=enrollment, asks_consent=was_somebody_else, by=by, now=now, reason=reason
     )
     qualification_actions.void_attempts(enrollment=person, were_theirs=not was_somebody_else, now=now)
-    recruitment_actions.set_back(
+    recruitment_actions.reset_for_retake(
         enrollment=person, gives_up_unproven=was_somebody_else, reason=reason.strip(), by=by, now=now
     )
     return person

@@ -1,8 +1,9 @@
-"""The pages of a study, in the order in which its menu lists them: those used every day first."""
+"""The menu of a study: its eight entries and the pages of each, in order.
 
-from __future__ import annotations
+The addresses mirror the menu, so a page belongs to the menu page whose address its own begins with.
+"""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,79 +14,117 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Study
 from annotation.rights import Right, rights_in
-from publishing.baseline.results import has_accuracy
+from publishing.human_baseline.results import has_accuracy
+
+
+@dataclass(frozen=True, slots=True)
+class MenuPage:
+    """A page with a link in the menu: its URL name, its label, and the right that opens it."""
+
+    name: str
+    label: Promise
+    right: Right = Right.LOOK
+    suits: Callable[[Study], bool] = lambda study: True
+    """True if the study has such a page."""
+    is_in_study: bool = True
+    """False for a page of the researcher's own, whose address names no study."""
+
+    def url(self, study: Study) -> str:
+        return reverse(f"dashboard:{self.name}", args=[study.slug] if self.is_in_study else [])
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of the menu: the page, how it is called there, and the right that opens it."""
+    """An entry of the menu: its label and its pages. It leads to the first of them."""
 
-    page: str
     label: Promise
-    right: Right = Right.LOOK
-    suits: Callable[[Study], bool] = lambda study: True
-    """Whether there is such a page for this study."""
-    below: tuple[str, ...] = ()
-    """The pages that one comes to from it and that have no line of their own."""
-    is_rare: bool = False
-    """Whether it stands behind “More”: all in one row would not fit on a desk."""
+    pages: tuple[MenuPage, ...]
+
+
+def _has_opened(study: Study) -> bool:
+    return study.state != Study.State.DRAFT
 
 
 ENTRIES = (
-    Entry("study", _("Overview")),
-    Entry("set_up", _("Set-up"), below=("preview", "clone")),
-    Entry("stories", _("Stories"), below=("story", "import_stories", "import_report")),
+    Entry(_("Overview"), (MenuPage("overview", _("Overview")),)),
     Entry(
-        "qualification",
-        _("Qualification"),
-        below=("new_round", "round", "answer_key", "expert", "expert_story"),
+        _("Stories"),
+        (MenuPage("stories", _("List")), MenuPage("import_stories", _("Import"))),
     ),
+    Entry(_("People"), (MenuPage("people", _("People")),)),
     Entry(
-        "recruitment",
         _("Recruitment"),
-        below=("new_campaign", "campaign", "change_campaign", "work", "payments", "differences"),
+        (
+            MenuPage("recruitment", _("Campaigns")),
+            MenuPage("join_link", _("Join link")),
+            MenuPage("payments", _("Payments")),
+            MenuPage("mismatches", _("Mismatches")),
+        ),
+    ),
+    Entry(_("Qualification"), (MenuPage("qualification", _("Qualification")),)),
+    Entry(
+        _("Quality"),
+        (
+            MenuPage("quality", _("Agreement")),
+            MenuPage("hidden_checks", _("Hidden checks")),
+            MenuPage("review", _("Review")),
+            MenuPage("decisions", _("Decisions")),
+            MenuPage("skips", _("Skipped stories"), suits=_has_opened),
+            MenuPage("filters", _("Filters"), suits=lambda study: not has_accuracy(study)),
+        ),
     ),
     Entry(
-        "people",
-        _("People"),
-        below=("invite", "invited_links", "person", "persons_link", "exclude", "tests"),
-    ),
-    Entry("quality", _("Quality")),
-    Entry(
-        "review",
-        _("Review"),
-        below=("review_sample", "review_item", "decisions", "next_decision", "decide_story"),
-    ),
-    Entry(
-        "releases",
         _("Releases"),
-        below=("publish", "compare_releases", "withdraw_release", "draw_baseline"),
+        (
+            MenuPage("releases", _("Releases")),
+            MenuPage("publish", _("Publish"), Right.PUBLISH, _has_opened),
+            MenuPage("compare_releases", _("Compare")),
+            MenuPage("data_statement", _("Data statement")),
+            MenuPage("human_baseline", _("Human baseline"), suits=has_accuracy),
+        ),
     ),
-    Entry("accuracy", _("Accuracy"), suits=has_accuracy),
-    Entry("checks", _("Hidden checks"), below=("check", "check_keys"), is_rare=True),
-    Entry("members", _("Members"), is_rare=True),
-    Entry("joining", _("Join link and codes"), below=("join_link",), is_rare=True),
-    Entry("filters", _("Filters"), suits=lambda study: not has_accuracy(study), is_rare=True),
-    Entry("statement", _("Data statement"), is_rare=True),
-    Entry("log", _("Log"), Right.AUDIT, is_rare=True),
+    Entry(
+        _("Settings"),
+        (
+            MenuPage("settings", _("Settings")),
+            MenuPage("instructions", _("Instructions")),
+            MenuPage("members", _("Members")),
+            MenuPage("alerts", _("Alerts")),
+            MenuPage("log", _("Log"), Right.AUDIT),
+            MenuPage("configuration", _("Configuration"), Right.CHANGE),
+            MenuPage("api_tokens", _("API tokens"), is_in_study=False),
+        ),
+    ),
 )
 
 
-def menu(request: HttpRequest, study: Study) -> list[dict[str, Any]]:
-    """The entries that the reader may open.
+def menu(request: HttpRequest, study: Study) -> dict[str, Any]:
+    """Return the menu for the reader of this page.
 
-    ``current`` is ``page`` for the one they are on, ``true`` for the one that page lies below, else empty.
+    ``entries``: a link per entry. ``here``: the link of the entry that this page belongs to. ``pages``: links
+    to the pages of that entry, if it has several. A link has ``label``, ``url`` and ``current``: ``page`` for
+    this page itself, ``true`` for an entry or page above it, else empty.
     """
     rights = rights_in(request.user, study)
-    match = request.resolver_match
-    here = match.url_name if match and match.namespace == "dashboard" else None
+    opened = {entry.label: [page for page in entry.pages if page.right in rights] for entry in ENTRIES}
+    entries = _links([(label, pages[0].url(study)) for label, pages in opened.items()], request.path)
+    here = next(link for link in entries if link["current"])
+    pages = [(page.label, page.url(study)) for page in opened[here["label"]] if page.suits(study)]
+    return {
+        "entries": entries,
+        "here": here,
+        "pages": _links(pages, request.path) if len(pages) > 1 else [],
+    }
+
+
+def _links(pages: Sequence[tuple[Promise, str]], path: str) -> list[dict[str, Any]]:
+    """Return links to these pages. The longest address that begins ``path`` is the current page's."""
+    current = max((url for _label, url in pages if path.startswith(url)), key=len, default="")
     return [
         {
-            "label": entry.label,
-            "url": reverse(f"dashboard:{entry.page}", args=[study.slug]),
-            "is_rare": entry.is_rare,
-            "current": "page" if here == entry.page else "true" if here in entry.below else "",
+            "label": label,
+            "url": url,
+            "current": "" if url != current else "page" if url == path else "true",
         }
-        for entry in ENTRIES
-        if entry.right in rights and entry.suits(study)
+        for label, url in pages
     ]

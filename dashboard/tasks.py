@@ -1,24 +1,53 @@
-"""Background work of this room."""
+"""Background work of the dashboard."""
 
-from __future__ import annotations
-
-from django.utils import timezone
-
-from dashboard.figures import work
-from dashboard.people import actions as people
-from recruitment.tasks import AGAIN
-from tomannot.celery import task
+from annotation import actions as annotation_actions
+from annotation.alert_kinds import AlertKind
+from annotation.models import Study
+from dashboard.alerts import delivery
+from dashboard.figures import compute, store
+from dashboard.settings import actions
+from recruitment.tasks import RETRY
+from tomannot import clock
+from tomannot.celery import app, task
 
 FIGURES_MINUTES = 25
+DELIVER_TASK = "dashboard.tasks.deliver_alerts"
 
 
 @task(time_limit=FIGURES_MINUTES * 60)
-def work_out_figures(study_id: int) -> None:
-    """Work out the figures over all votes of a study."""
-    work.make(study_id, now=timezone.now())
+def compute_figures(study_id: int) -> None:
+    """Compute the figures over all votes of a study."""
+    compute.make(study_id, now=clock.now())
 
 
-@task(time_limit=60, **AGAIN)
+@task(time_limit=60, **RETRY)
 def mail_member_invitation(invitation_id: int, language: str) -> None:
-    """Send a colleague the link of their invitation."""
-    people.mail_invitation(invitation_id=invitation_id, language=language, now=timezone.now())
+    """Mail a colleague the link of their invitation."""
+    actions.mail_invitation(invitation_id=invitation_id, language=language, now=clock.now())
+
+
+@task(time_limit=240)
+def note_progress() -> None:
+    """Look for studies that are complete or stalled and for new flags; queue digests, delete old alerts."""
+    now = clock.now()
+    for study in Study.objects.filter(state__in=(Study.State.OPEN, Study.State.PAUSED)):
+        annotation_actions.note_progress(study=study, now=now)
+        if annotation_actions.is_wanted(study, AlertKind.PARTICIPANT_FLAGGED):
+            store.refreshed(study, now=now)
+    annotation_actions.queue_digests(now=now)
+    annotation_actions.forget_old_alerts(now=now)
+
+
+@task(time_limit=50)
+def send_alerts() -> None:
+    """Have the due alerts of every recipient sent, each recipient's by a task of its own."""
+    for recipient in delivery.recipients(now=clock.now()):
+        app.send_task(DELIVER_TASK, args=list(recipient))
+
+
+@task(time_limit=330)
+def deliver_alerts(study_id: int, user_id: int | None, webhook_id: int | None) -> None:
+    """Send one recipient's due alerts until none is left or one fails."""
+    for _ in range(delivery.MOST_REQUESTS):
+        if not delivery.deliver((study_id, user_id, webhook_id), now=clock.now()):
+            break

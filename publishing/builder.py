@@ -1,39 +1,45 @@
-"""Making a release directory from stories and their votes. No database, no clock: same input, same bytes."""
+"""Building a release directory from stories and votes. No database, no clock: same input, same bytes."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from publishing import machine_validation
-from publishing.card import dataset_card
-from publishing.card.changes import changes_since
-from publishing.card.citing import CITATION_PATH, citation_cff
-from publishing.card.contents import CONFIG_SUMMARIES
+import orjson
+
+from publishing import instrument, machine_validation
+from publishing.card import croissant, dataset_card
+from publishing.card.changes import Changes, changes_since
+from publishing.card.citation import CITATION_PATH, citation_cff
+from publishing.card.contents import name_of, summary_of
+from publishing.card.croissant import CROISSANT_PATH, Records
 from publishing.card.figures import figures
+from publishing.comparison.changes import CHANGES_PATH
 from publishing.errors import NothingToRelease
-from publishing.facts import ReleaseFacts, Tally
-from publishing.files import croissant, features, jsonl, parquet, rows
-from publishing.files.croissant import CROISSANT_PATH, Records
+from publishing.facts import AskedQuestion, ReleaseFacts, Tally
+from publishing.files import jsonl, parquet, rows
 from publishing.files.directory import DirectoryWriter, FileFacts
-from publishing.files.features import Type
-from publishing.files.rows import Layout
-from publishing.filters import Outcome, get_filter
-from publishing.passes import JudgedStory, StoryPass, write_questions, write_stories
-from publishing.steps import Report, Stage, nobody
+from publishing.files.features import Columns, Type
+from publishing.files.rows import Against, Answers, JudgedStory, Layout, VoteRows
+from publishing.files.sides import Sides
+from publishing.filters import Outcome, Verdict, get_filter
+from publishing.statistics.distinct import FirstOfEach
+from publishing.statistics.tally import StatisticsTally
+from publishing.steps import Report, Stage, no_report, reported
 
 RELEASE_JSON = "release.json"
 STATISTICS_JSON = "statistics.json"
 MACHINE_VALIDATION_JSON = "machine_validation.json"
+_REMEMBERED = 4096
+"""Cached verdicts, by combination of answers; most stories repeat a few."""
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
-    """A whole directory: its files (without MANIFEST), the hash of MANIFEST, and ``release.json``."""
+class BuiltRelease:
+    """A finished directory: its files except MANIFEST, the hash of MANIFEST, and ``release.json``."""
 
     files: list[FileFacts]
     manifest_sha256: str
@@ -45,71 +51,170 @@ def build(
     *,
     facts: ReleaseFacts,
     stories: Iterable[JudgedStory],
+    skips: Iterable[rows.Row] = (),
     previous: Path | None = None,
-    report: Report = nobody,
-) -> Built:
+    report: Report = no_report,
+) -> BuiltRelease:
     """Write the release into ``directory``, which must not exist yet.
 
-    ``previous`` is the directory of the release before, with which the card compares this one. ``report``
-    is told of the steps after the one that takes the stories. Takes ``stories`` once, in order; memory
-    grows by 8 bytes per kept story and question set. Raises
-    :class:`~publishing.errors.NothingToRelease` when the filter keeps no story (readers cannot load files
-    without rows), :class:`~publishing.errors.TooManyVotes`, and ``OSError``.
+    ``previous`` is the directory of the previous release, with which the card compares this one. ``report``
+    is called for the steps after the reading of stories. ``stories`` and then ``skips`` are consumed once, in
+    order; memory grows by 8 bytes per kept story and question set. Raise ``OSError``,
+    :class:`~publishing.errors.TooManyVotes`, or :class:`~publishing.errors.NothingToRelease` if the filter
+    keeps no story (readers cannot load files without rows).
     """
     layout = rows.layout_for(facts.protocol_name)
     writer = DirectoryWriter(directory)
-    with _parquet_copies(writer) as copies:
+    columns = {rows.config_path(config): layout.columns(config) for config in layout.configs}
+    columns[rows.SKIPS_PATH] = rows.skip_columns()
+    with _parquet_copies(writer, columns) as copy:
         found = write_stories(writer, facts, layout, stories)
-        if not found.tally.outcomes[Outcome.KEPT]:
+        kept = found.tally.outcomes[Outcome.KEPT]
+        if not kept:
             complete = found.tally.outcomes[Outcome.DROPPED]
             raise NothingToRelease(
-                f"The filter “{facts.filter_name}” keeps none of the {complete} complete stories: there is "
-                "nothing to release yet. Ask for the release again when more stories have all their votes."
+                f"The filter “{facts.filter_name}” keeps none of the {complete} complete stories, so there "
+                "is nothing to release yet. Request the release again when more stories have all their votes."
             )
-        columns = {rows.config_path(config): layout.columns(config) for config in layout.configs}
         columns |= found.columns
-        copies.add(rows.VOTES_PATH, columns)
-        copies.add(rows.config_path(rows.STORY_CONFIG), columns)
-        write_questions(writer, layout, found.sides, report, stories=found.tally.outcomes[Outcome.KEPT])
+        with writer.open(rows.SKIPS_PATH) as skips_file:
+            for skip in skips:
+                skips_file.write(jsonl.line(skip))
+        copy(rows.VOTES_PATH)
+        copy(rows.SKIPS_PATH)
+        copy(rows.config_path(rows.STORY_CONFIG))
+        write_questions(writer, layout, found.sides, report, stories=kept)
         for question_set in layout.question_sets:
-            copies.add(rows.config_path(question_set.config), columns)
+            copy(rows.config_path(question_set.config))
         report(Stage.DOCUMENTS, 0, None)
-        warnings = _write_documents(writer, facts, layout, found, columns, previous)
+        warnings, description = _write_documents(writer, facts, layout, found, columns, previous)
         report(Stage.COPIES, 0, None)
     report(Stage.SEALING, 0, None)
-    records = record_sets(layout, found.tally, columns)
+    filled = [file.path for file in writer.files if file.size]
+    records = record_sets(layout, filled, columns, facts.asked)
     described = croissant.document(facts, found.tally, records, writer.files, warnings)
     writer.write(CROISSANT_PATH, jsonl.document(described))
     manifest_sha256 = writer.finish()
-    return Built(writer.files, manifest_sha256, describe(facts, found.tally))
+    return BuiltRelease(writer.files, manifest_sha256, description)
 
 
-class _Copies:
-    """Makes Parquet copies while the rest goes on: most of the work is done outside Python."""
+@dataclass(frozen=True, slots=True)
+class StoryPass:
+    """The results of the pass over the stories. ``columns`` maps each file's path to its columns."""
 
-    def __init__(self, writer: DirectoryWriter, thread: ThreadPoolExecutor) -> None:
-        self._writer = writer
-        self._thread = thread
-        self._copies: list[Future[None]] = []
-
-    def add(self, path: str, columns: Mapping[str, Mapping[str, Type]]) -> None:
-        self._copies.append(self._thread.submit(parquet.write_copy, self._writer, path, columns[path]))
-
-    def finish(self) -> None:
-        for copy in self._copies:
-            copy.result()
+    tally: Tally
+    statistics: StatisticsTally
+    sides: Mapping[str, Sides]
+    columns: Mapping[str, Mapping[str, Type]]
 
 
 @contextmanager
-def _parquet_copies(writer: DirectoryWriter) -> Iterator[_Copies]:
-    """Copies that are whole when the block ends; none is begun any more once it fails."""
+def _parquet_copies(
+    writer: DirectoryWriter, columns: Mapping[str, Mapping[str, Type]]
+) -> Iterator[Callable[[str], None]]:
+    """Yield a function that copies a file to Parquet in a thread. Every copy is complete when the block ends.
+
+    Most of the work happens outside Python, so it runs beside the rest. After an error no copy is begun.
+    """
     thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="parquet")
+    copies: list[Future[None]] = []
+
+    def add(path: str) -> None:
+        copies.append(thread.submit(parquet.write_copy, writer, path, columns[path]))
+
     try:
-        copies = _Copies(writer, thread)
-        yield copies
-        copies.finish()
+        yield add
+        for copy in copies:
+            copy.result()
     finally:
         thread.shutdown(cancel_futures=True)
+
+
+def write_stories(
+    writer: DirectoryWriter, facts: ReleaseFacts, layout: Layout, stories: Iterable[JudgedStory]
+) -> StoryPass:
+    """Write votes and kept, dropped and incomplete stories, in one pass.
+
+    Raise :class:`~publishing.errors.TooManyVotes`.
+    """
+    tally, statistics = Tally(), StatisticsTally(facts.asked)
+    sides = {question_set.config: facts.sides(question_set.config) for question_set in layout.question_sets}
+    verdict_on, first_of_each = _verdicts(facts), FirstOfEach(get_filter(facts.filter_name))
+    vote_rows = VoteRows(facts.question_keys)
+    columns = {outcome: Columns(layout.columns_of(outcome)) for outcome in rows.STORY_PATHS}
+    with ExitStack() as open_files:
+        votes_file, decisions_file = (
+            open_files.enter_context(writer.open(path)) for path in (rows.VOTES_PATH, rows.ADJUDICATIONS_PATH)
+        )
+        files = {
+            outcome: open_files.enter_context(writer.open(path)) for outcome, path in rows.STORY_PATHS.items()
+        }
+        for judged in stories:
+            story, votes = judged.story, judged.votes
+            decision = judged.decision
+            if decision:
+                decisions_file.write(jsonl.line(decision.row(story.story_id)))
+            verdict = verdict_on(
+                tuple([vote.answers for vote in votes]), judged.against, decision.verdict if decision else ""
+            )
+            verdict = first_of_each(verdict, story)
+            tally.add(story, votes, verdict)
+            statistics.add(story, votes, verdict)
+            given = [vote_rows.row(story.story_id, vote) for vote in votes]
+            given.sort(key=lambda row: (row["submitted_at"], row["annotator"]))
+            for row in given:
+                votes_file.write(jsonl.line(row))
+            row = layout.story_row(story)
+            if verdict.outcome is Outcome.KEPT:
+                for question_set in layout.question_sets:
+                    sides[question_set.config].add(question_set.question_id(row))
+            else:
+                row = rows.unreleased_row(row, verdict.reason)
+            columns[verdict.outcome].add(row)
+            files[verdict.outcome].write(jsonl.line(row))
+    types: dict[str, Mapping[str, Type]] = {
+        rows.STORY_PATHS[outcome]: found.types for outcome, found in columns.items()
+    }
+    types |= {rows.VOTES_PATH: vote_rows.columns(), rows.ADJUDICATIONS_PATH: rows.DECISION_COLUMNS}
+    return StoryPass(tally, statistics, sides, types)
+
+
+def _verdicts(facts: ReleaseFacts) -> Callable[[Answers, Against, str], Verdict]:
+    """Return the release's filter with cached verdicts; it is pure."""
+    verdict_of = get_filter(facts.filter_name)
+
+    @lru_cache(maxsize=_REMEMBERED)
+    def verdict_on(answers: Answers, against: Against, decision: str) -> Verdict:
+        votes, counts_against = facts.votes_per_story, against.__contains__
+        return verdict_of(answers, votes_per_story=votes, counts_against=counts_against, decision=decision)
+
+    return verdict_on
+
+
+def write_questions(
+    writer: DirectoryWriter, layout: Layout, sides: Mapping[str, Sides], report: Report, *, stories: int
+) -> None:
+    """Write every question set from the file of kept stories, of which there are ``stories``.
+
+    A pass of their own, because the sides of the right answers depend on every kept story.
+    """
+    kept = writer.directory / rows.config_path(rows.STORY_CONFIG)
+    with open(kept, "rb", buffering=1 << 20) as story_lines, ExitStack() as open_files:
+        sets = [
+            (
+                question_set,
+                sides[question_set.config].right_answer_first,
+                open_files.enter_context(writer.open(rows.config_path(question_set.config))),
+            )
+            for question_set in layout.question_sets
+        ]
+        if not sets:
+            return
+        for line in reported(story_lines, report, Stage.QUESTIONS, stories):
+            story_row = orjson.loads(line)
+            for question_set, right_answer_first, file in sets:
+                first = right_answer_first(question_set.question_id(story_row))
+                file.write(jsonl.line(question_set.row(story_row, right_answer_first=first)))
 
 
 def _write_documents(
@@ -119,72 +224,80 @@ def _write_documents(
     found: StoryPass,
     columns: Mapping[str, Mapping[str, Type]],
     previous: Path | None,
-) -> list[str]:
-    """What is said about the data, for people and machines. Returns the warnings of machine validation."""
+) -> tuple[list[str], dict[str, Any]]:
+    """Write the documents for people and machines. Return machine validation's warnings and release.json."""
     statistics = found.statistics.document()
     guesses = machine_validation.document(writer.directory, layout)
-    declared = {config: features.declared(columns[rows.config_path(config)]) for config in layout.configs}
-    changes = changes_since(previous, writer.directory) if previous else None
-    card = dataset_card(facts, found.tally, layout, declared, statistics, guesses, changes)
+    with writer.open(CHANGES_PATH) as file:
+        changes = (
+            changes_since(previous, describe(facts, found, None), writer.directory, file.write)
+            if previous
+            else None
+        )
+    example = first_row(writer.directory, layout)
+    card = dataset_card(facts, found.tally, layout, columns, example, statistics, guesses, changes)
     writer.write(STATISTICS_JSON, jsonl.document(statistics))
     writer.write(MACHINE_VALIDATION_JSON, jsonl.document(guesses))
     for path, chart in figures(statistics, guesses).items():
         writer.write(path, chart)
+    shown = instrument.document(facts.instrument, found.tally)
+    writer.write(rows.INSTRUMENT_PATH, jsonl.document(shown))
+    for path, page in instrument.readable(shown).items():
+        writer.write(path, page)
     writer.write("README.md", card)
     writer.write(CITATION_PATH, citation_cff(facts))
-    writer.write(RELEASE_JSON, jsonl.document(describe(facts, found.tally)))
-    return list(guesses["warnings"])
+    description = describe(facts, found, changes)
+    writer.write(RELEASE_JSON, jsonl.document(description))
+    return list(guesses["warnings"]), description
 
 
-def record_sets(layout: Layout, tally: Tally, columns: Mapping[str, Mapping[str, Type]]) -> list[Records]:
-    """The record sets of croissant.json: every config, the votes, and the dropped stories if any."""
-    records = [
+def first_row(directory: Path, layout: Layout) -> rows.Row:
+    """Return the first row of the first config, which the card shows."""
+    with open(directory / rows.config_path(layout.configs[0]), "rb") as file:
+        row: rows.Row = orjson.loads(file.readline())
+    return row
+
+
+def record_sets(
+    layout: Layout,
+    filled: Collection[str],
+    columns: Mapping[str, Mapping[str, Type]],
+    asked: Sequence[AskedQuestion],
+) -> list[Records]:
+    """Return the record sets of croissant.json; ``filled`` are the files with rows."""
+    copied = {rows.VOTES_PATH, rows.SKIPS_PATH, *map(rows.config_path, layout.configs)}
+    return [
         Records(
-            config,
-            CONFIG_SUMMARIES[config],
-            parquet.parquet_path(rows.config_path(config)),
-            columns[rows.config_path(config)],
-            key="story_id" if config == rows.STORY_CONFIG else "id",
+            name_of(path),
+            summary_of(path),
+            parquet.parquet_path(path) if path in copied else path,
+            types,
+            asked,
+            key="" if path in (rows.VOTES_PATH, rows.SKIPS_PATH) else next(iter(types)),
         )
-        for config in layout.configs
+        for path, types in sorted(columns.items())
+        if path in filled
     ]
-    votes = "every counted vote, on kept and dropped stories alike; annotator is a pseudonym of this study"
-    records.append(
-        Records(
-            "votes",
-            votes,
-            parquet.parquet_path(rows.VOTES_PATH),
-            columns[rows.VOTES_PATH],
-            moments=frozenset({"submitted_at"}),
-        )
-    )
-    if tally.outcomes[Outcome.DROPPED]:
-        dropped = "the dropped stories; reason names the questions that dropped them"
-        records.append(
-            Records("dropped-stories", dropped, rows.DROPPED_PATH, columns[rows.DROPPED_PATH], key="story_id")
-        )
-    return records
 
 
-def describe(facts: ReleaseFacts, tally: Tally) -> dict[str, Any]:
-    """The content of ``release.json``."""
+def describe(facts: ReleaseFacts, found: StoryPass, changes: Changes | None) -> dict[str, Any]:
+    """Return the content of ``release.json``."""
     rule = get_filter(facts.filter_name)
     return {
         "study": facts.slug,
         "title": facts.title,
+        "description": facts.description,
+        "statement": {**asdict(facts.statement), "creators": list(facts.statement.creators)},
         "number": facts.number,
         "environment": facts.environment,
         "study_state": facts.study_state,
         "license": facts.license,
+        "url": facts.url,
+        "story_language": facts.story_language,
         "protocol": {"name": facts.protocol_name, "version": facts.protocol_version},
         "questions": [
-            {
-                "key": question.key,
-                "title": question.title,
-                "options": list(question.options),
-                "against": list(question.against),
-            }
-            for question in facts.asked
+            {**asdict(asked), "options": list(asked.options), "against": list(asked.against)}
+            for asked in facts.asked
         ],
         "filter": {
             "name": facts.filter_name,
@@ -192,7 +305,10 @@ def describe(facts: ReleaseFacts, tally: Tally) -> dict[str, Any]:
             "parameters": rule.parameters(facts.votes_per_story),
         },
         "salt": facts.salt,
-        "counts": tally.counts(),
+        "medians": {config: sides.median for config, sides in found.sides.items()},
+        "counts": found.tally.counts(),
+        "sources": list(facts.sources),
+        "previous": changes.before if changes else None,
         "code_version": facts.code_version,
         "created": jsonl.timestamp(facts.created),
     }

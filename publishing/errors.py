@@ -1,26 +1,20 @@
-"""What can go wrong in this room, by name. Messages are for the people who meet them."""
-
-from __future__ import annotations
+"""Errors of this room. Their messages are written for the user who meets them."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext as _
 
-if TYPE_CHECKING:
-    from publishing.models import Release
-
 
 class PublishingError(Exception):
-    """Base of every refusal by this room."""
+    """Base of every error of this room."""
 
 
 class TooManyVotes(PublishingError):
-    """A story has more counted votes than its study asks for: invariant 1 is broken."""
+    """A story has more counted votes than its study asks for, which breaks invariant 1."""
 
 
 class UnknownFilter(PublishingError):
-    """No filter has this name."""
+    """There is no filter of this name."""
 
 
 class NothingToRelease(PublishingError):
@@ -28,33 +22,33 @@ class NothingToRelease(PublishingError):
 
 
 class ReleaseUnderway(PublishingError):
-    """The study has a release that is being made; ``release`` is that one."""
+    """The study already has an unfinished release, whose key is ``release_id``."""
 
-    def __init__(self, release: Release) -> None:
-        self.release = release
+    def __init__(self, *, release_id: int, study: str, number: int) -> None:
+        self.release_id = release_id
         super().__init__(
             _(
-                "Release %(number)s of “%(study)s” is being made already. "
-                "Wait until it is published, or has failed, before asking for the next."
+                "Release %(number)s of “%(study)s” is already being built. "
+                "Wait until it is published or has failed, then request the next one."
             )
-            % {"number": release.number, "study": release.study.slug}
+            % {"number": number, "study": study}
         )
 
 
 class NumberTaken(PublishingError):
-    """The release of the number that was given is another one than was asked for."""
+    """The given number belongs to a different release."""
 
 
 class PlaceTaken(PublishingError):
-    """Another whole release stands where this one would go; it is never removed."""
+    """Something else is at the place where the release would go. It is never removed."""
 
 
 class BrokenDirectory(PublishingError):
-    """A release directory does not agree with its MANIFEST."""
+    """A release directory does not match its MANIFEST."""
 
 
 class InvalidStatement(PublishingError):
-    """A data statement that cannot be published; ``problems`` says what is wrong, by the item."""
+    """A data statement that cannot be published. ``problems`` maps each item to what is wrong with it."""
 
     def __init__(self, problems: Mapping[str, str]) -> None:
         self.problems = dict(problems)
@@ -62,33 +56,20 @@ class InvalidStatement(PublishingError):
 
 
 class NotWithdrawable(PublishingError):
-    """The release is not published, is withdrawn already, or no reason was given."""
+    """The release is not published or already withdrawn, or the reason is missing or too long."""
 
 
 class Withdrawn(PublishingError):
-    """The release was withdrawn; what was asked for is for releases that stand."""
-
-    def __init__(self, release: Release) -> None:
-        self.release = release
-        withdrawal = release.withdrawal
-        super().__init__(
-            _("Release %(number)s of “%(study)s” was withdrawn on %(day)s: %(reason)s")
-            % {
-                "number": release.number,
-                "study": release.study.slug,
-                "day": f"{withdrawal.withdrawn_at:%Y-%m-%d}",
-                "reason": withdrawal.reason,
-            }
-        )
+    """The release was withdrawn, so it cannot be deposited."""
 
 
 class NotComparable(PublishingError):
-    """Two releases that cannot be compared, or whose files are not there as they were published."""
+    """Two releases cannot be compared: files are missing or differ from what was published."""
 
 
 class NotDrawable(PublishingError):
-    """No sample can be drawn from the release."""
+    """No baseline sample can be drawn from the release."""
 
 
 class NotImportable(PublishingError):
-    """A release directory that cannot become a study here."""
+    """A release directory cannot be imported as a study."""

@@ -1,7 +1,6 @@
-"""What a release says about itself, as plain values: the input of the card and of ``release.json``."""
+"""The facts that the card and ``release.json`` are written from, as plain values."""
 
-from __future__ import annotations
-
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,33 +9,39 @@ from decimal import Decimal
 from math import ceil
 from typing import Any
 
-from annotation.checks import CheckRules
+from annotation.hidden_checks import CheckRules
 from publishing.files.rows import CountedVote, ReleasedStory
+from publishing.files.sides import Sides
 from publishing.filters import Outcome, Verdict
 
-MOST_SECONDS = 3600
-"""Longer than anybody reads two sentences: what is above says nothing about the work."""
+NOT_STATED = "not stated"
+"""Stands for a missing scenario or generator, in every figure, table and list."""
+_HUMAN = re.compile(r"(hand|human|people)([-_ ]?(written|authored|made))?", re.IGNORECASE)
+
+MAX_SECONDS = 3600
+"""Cap on seconds per vote: longer pauses say nothing about the work."""
 
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """How many people came this far, up to the moment the release was asked for.
+    """The number of people at each step, up to the moment the release was requested.
 
-    ``attempted`` and ``passed`` are None when the study asks for no qualification; ``visited`` when
-    arrivals were not recorded.
+    ``attempted`` and ``passed`` are None if the study has no qualification, ``visited`` if arrivals were not
+    recorded. ``marks`` are the pass marks by which people were graded, in words.
     """
 
     consented: int
     attempted: int | None
     passed: int | None
     visited: int | None = None
+    marks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class AskedQuestion:
-    """One question of the form: the options offered to everybody, and those that count against a story.
+    """One question of the form, its options, and those that count against a story.
 
-    ``options`` is empty where the options depend on the item.
+    ``options`` is empty if the options depend on the item.
     """
 
     key: str
@@ -47,10 +52,10 @@ class AskedQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What only the researchers can say about their data; empty where they said nothing.
+    """The researchers' statement about their data. An item is empty if they stated nothing.
 
-    The items are those that dataset cards and Croissant's RAI vocabulary ask for. ``creators`` are
-    names of people, in the order in which they want to be cited.
+    The items follow dataset cards and Croissant's RAI vocabulary. ``creators`` are people's names in citation
+    order.
     """
 
     creators: tuple[str, ...] = ()
@@ -61,13 +66,14 @@ class Statement:
     biases: str = ""
     limits: str = ""
     intended_use: str = ""
+    social_impact: str = ""
     url: str = ""
     doi: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportedVotes:
-    """Votes that were given in another study. ``source`` names its release, ``people`` counts who voted."""
+    """Votes imported from another study. ``source`` names its release; ``people`` counts the voters."""
 
     source: str
     people: int
@@ -75,10 +81,10 @@ class ImportedVotes:
 
 @dataclass(frozen=True, slots=True)
 class HiddenChecks:
-    """Stories with known answers that people met among the others: how many, and how people fared.
+    """Stories with known answers, hidden among the others, and people's results on them.
 
-    ``answers`` counts each person's first answer to each check, ``failed`` those that were not acceptable,
-    ``warned`` the people who were warned. ``rules`` are those that were last in force.
+    ``answers`` counts each person's first answer to each check, ``failed`` the unacceptable ones, ``warned``
+    the people who were warned. ``rules`` are the last ones in force.
     """
 
     checks: int
@@ -90,9 +96,10 @@ class HiddenChecks:
 
 @dataclass(frozen=True, slots=True)
 class SpotChecks:
-    """Votes that researchers judged among those drawn at random, without seeing whose they were.
+    """Votes drawn at random that researchers judged without knowing the annotator.
 
-    ``uncounted``: accepted and not counted. ``people``: whose they are; ``most_of_one``: of each at most.
+    ``uncounted`` votes were accepted but taken out of the count. ``people`` counts the annotators,
+    ``most_of_one`` the most votes judged of one annotator.
     """
 
     accepted: int
@@ -103,13 +110,12 @@ class SpotChecks:
 
     @property
     def judged(self) -> int:
-        """All of them."""
         return self.accepted + self.uncounted + self.rejected
 
 
 @dataclass(frozen=True, slots=True)
 class PayBefore:
-    """A pay rate per hour (None: nothing was paid) that was in force until a moment."""
+    """A pay rate per hour (None: unpaid) that was in force until a moment."""
 
     rate: Decimal | None
     until: datetime
@@ -117,13 +123,14 @@ class PayBefore:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseFacts:
-    """Everything about the study and the request that the files state, besides stories and votes."""
+    """Everything that the files state about the study and the request, except stories and votes."""
 
     slug: str
     title: str
     description: str
     environment: str
     license: str
+    story_language: str
     protocol_name: str
     protocol_version: str
     protocol_title: str
@@ -133,38 +140,51 @@ class ReleaseFacts:
     filter_name: str
     votes_per_story: int
     salt: str
+    """Belongs to the study, so that all its releases share it."""
     code_version: str
     created: datetime
     study_state: str
     story_cap: int
-    """The most stories that one person could answer at any time since the opening."""
+    """The largest story cap per person since the study was opened."""
     pay_rate: Decimal | None
-    """Per hour, when the release was asked for; None: nothing is paid."""
+    """Per hour, when the release was requested; None if unpaid."""
     currency: str
-    opened_at: datetime | None
     people: People
     surplus: Mapping[str, int] = field(default_factory=dict)
-    """Votes that are stored and do not count, by the reason (``annotation.models.SurplusReason``)."""
+    """Stored votes that do not count, by reason (``annotation.models.SurplusReason``)."""
+    excluded_people: int = 0
+    """People with excluded votes."""
     statement: Statement = Statement()
     pay_before: tuple[PayBefore, ...] = ()
-    """The rates that were in force before ``pay_rate``, the first one first."""
+    """Earlier pay rates, oldest first."""
     imported: ImportedVotes | None = None
-    """Where the votes come from, when the study was made of a release with its votes."""
+    """The source of the votes, if the study was made from a release with its votes."""
     checks: HiddenChecks | None = None
-    """None when nobody was given a hidden check."""
+    """None if nobody got a hidden check."""
     spot_checks: SpotChecks | None = None
-    """None when no vote was judged that had been drawn at random from everybody's."""
+    """None if no randomly drawn vote was judged."""
+    medians: Mapping[str, str] = field(default_factory=dict)
+    """The medians of question numbers in the study's first release, by question set."""
+    instrument: Mapping[str, Any] = field(default_factory=dict)
+    """What annotators were shown (:mod:`publishing.instrument`), with every form that a vote may name."""
+    sources: Sequence[Mapping[str, Any]] = ()
+    """The files of the stories, oldest first: file, sha256, license (empty if not stated), stories."""
+    url: str = ""
+    """The public address of the release."""
     admitted_through: str = ""
-    """The study in which people had to be qualified to take part in this one; empty: in none."""
+    """The study whose qualification admitted people to this one, if any."""
 
     @property
     def question_keys(self) -> tuple[str, ...]:
-        """The keys of the questions in the order of the form."""
         return tuple(question.key for question in self.asked)
+
+    def sides(self, config: str) -> Sides:
+        """Return the sides of the right answers in a question set."""
+        return Sides(self.salt, self.medians.get(config))
 
     @property
     def can_count_against(self) -> bool:
-        """Whether the form offers everybody an answer that counts against a story."""
+        """True if some question has a fixed answer that counts against a story."""
         return any(question.against for question in self.asked)
 
     @property
@@ -174,7 +194,7 @@ class ReleaseFacts:
 
 @dataclass(slots=True)
 class Share:
-    """How the stories of one kind fared."""
+    """Story counts of one scenario or generator."""
 
     generated: int = 0
     complete: int = 0
@@ -182,51 +202,63 @@ class Share:
 
     @property
     def retention(self) -> float | None:
-        """Kept among those with all their votes, or None when there are none."""
+        """The share kept among complete stories; None if there are none."""
         return self.kept / self.complete if self.complete else None
 
 
 @dataclass(slots=True)
 class Tally:
-    """Counts over the stories of a release, one story at a time. Memory grows with people, not stories."""
+    """Counts over the stories of a release, added one at a time. Memory grows with people, not stories."""
 
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     votes: int = 0
     first_vote: datetime | None = None
     last_vote: datetime | None = None
-    languages: Counter[str] = field(default_factory=Counter)
-    """Votes by the language of the form."""
+    forms: Counter[tuple[int, str]] = field(default_factory=Counter)
+    """Votes by version of the study's own instructions and by language."""
     seconds: Counter[int] = field(default_factory=Counter)
-    """Votes by seconds on task, rounded up; an hour and more is one entry."""
-    annotators: set[str] = field(default_factory=set)
+    """Votes by seconds on task, rounded up and capped at :data:`MAX_SECONDS`."""
+    annotators: Counter[str] = field(default_factory=Counter)
+    """Votes by annotator."""
     reasons: Counter[str] = field(default_factory=Counter)
+    by_expert: Counter[Outcome] = field(default_factory=Counter)
+    """Stories that experts decided, because the votes split."""
     by_scenario: dict[str, Share] = field(default_factory=dict)
     by_generator: dict[str, Share] = field(default_factory=dict)
 
-    def see(self, story: ReleasedStory, votes: Sequence[CountedVote], verdict: Verdict) -> None:
+    def add(self, story: ReleasedStory, votes: Sequence[CountedVote], verdict: Verdict) -> None:
         self.outcomes[verdict.outcome] += 1
         self.votes += len(votes)
         for vote in votes:
-            self.annotators.add(vote.annotator)
-            self.languages[vote.language] += 1
-            self.seconds[min(ceil(vote.seconds_on_task), MOST_SECONDS)] += 1
+            self.annotators[vote.annotator] += 1
+            self.forms[vote.instructions, vote.language] += 1
+            self.seconds[min(ceil(vote.seconds_on_task), MAX_SECONDS)] += 1
             if self.first_vote is None or vote.submitted_at < self.first_vote:
                 self.first_vote = vote.submitted_at
             if self.last_vote is None or vote.submitted_at > self.last_vote:
                 self.last_vote = vote.submitted_at
+        if verdict.by_expert:
+            self.by_expert[verdict.outcome] += 1
         if verdict.outcome is Outcome.DROPPED:
             self.reasons[verdict.reason] += 1
         for shares, name in (
             (self.by_scenario, story.scenario_name),
             (self.by_generator, story.story_generator_model),
         ):
-            share = shares.setdefault(name, Share())
+            share = shares.setdefault(name or NOT_STATED, Share())
             share.generated += 1
             share.complete += verdict.outcome is not Outcome.INCOMPLETE
             share.kept += verdict.outcome is Outcome.KEPT
 
+    def authors(self) -> tuple[list[str], int, int]:
+        """Return the generator models, and the numbers of stories by people and by unnamed authors."""
+        people = {name for name in self.by_generator if _HUMAN.fullmatch(name)}
+        by_people = sum(self.by_generator[name].generated for name in people)
+        unknown = self.by_generator.get(NOT_STATED, Share()).generated
+        return sorted(self.by_generator.keys() - people - {NOT_STATED}), by_people, unknown
+
     def median_seconds(self) -> int | None:
-        """The median of the seconds on task, rounded up (the lower one of two); None without votes."""
+        """Return the median of the seconds on task, rounded up (the lower of two); None without votes."""
         seen = 0
         for seconds, votes in sorted(self.seconds.items()):
             seen += votes
@@ -235,7 +267,7 @@ class Tally:
         return None
 
     def dropped_by_question(self) -> dict[str, int]:
-        """How many stories each question dropped. A story that two questions drop counts for both."""
+        """Count the stories dropped by each question. A story dropped by two questions counts for both."""
         found: Counter[str] = Counter()
         for reason, stories in self.reasons.items():
             for question in reason.split(","):
@@ -243,7 +275,7 @@ class Tally:
         return dict(sorted(found.items()))
 
     def counts(self) -> dict[str, Any]:
-        """The counts as ``release.json`` has them."""
+        """Return the counts for ``release.json``."""
         return {
             "stories": sum(self.outcomes.values()),
             "kept": self.outcomes[Outcome.KEPT],

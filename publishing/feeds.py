@@ -1,6 +1,4 @@
-"""A feed of everything that is published, for feed readers."""
-
-from __future__ import annotations
+"""An Atom feed of published releases."""
 
 from datetime import datetime
 
@@ -10,6 +8,7 @@ from django.urls import reverse, reverse_lazy
 from django.utils.feedgenerator import Atom1Feed
 from django.utils.translation import gettext, gettext_lazy, ngettext
 
+from publishing.filters import get_filter
 from publishing.models import Release
 
 NEWEST = 50
@@ -17,24 +16,22 @@ NEWEST = 50
 
 
 class ReleaseFeed(Feed):  # type: ignore[type-arg]
-    """The newest releases as an Atom feed."""
-
     feed_type = Atom1Feed
     title = gettext_lazy("Releases")
     subtitle = gettext_lazy(
-        "Stories that people have judged, with every vote. A release is numbered and never changes."
+        "Stories judged by people, with every vote. Every release is numbered and never changes."
     )
     link = reverse_lazy("publishing:releases")
 
     def items(self) -> list[Release]:
-        """By what happened to them last: one that is withdrawn comes up again."""
+        """Order by the last change, so that a withdrawn release appears again."""
         touched = Coalesce("withdrawal__withdrawn_at", "published_at")
-        found = Release.objects.published().select_related("study", "withdrawal")
+        found = Release.objects.published().of_people().select_related("study", "withdrawal")
         return list(found.order_by(touched.desc(), "-pk")[:NEWEST])
 
     def item_title(self, item: Release) -> str:
         named = gettext("%(title)s, release %(number)s") % {"title": item.title, "number": item.number}
-        marks = [gettext("Rehearsal, not data")] if item.environment == "rehearsal" else []
+        marks = [] if get_filter(item.filter_name).validates else [gettext("Not validated by all")]
         marks += [gettext("Withdrawn")] if item.withdrawn else []
         return f"{named} ({', '.join(marks)})" if marks else named
 

@@ -1,25 +1,32 @@
-"""Which stories are released: pure functions of the counted votes. The only definition of each rule.
+"""Filters that decide which stories are released. Pure functions; the only definition of each rule.
 
-A filter sees one story's counted votes (each the choices of one vote), how many votes the study asks
-for, and which choices count against a story. It knows nothing of databases, people or time.
+A filter gets one story's counted votes (the choices of each), the number of votes the study asks for, and
+which choices count against a story. It knows nothing of databases, people or time.
 """
-
-from __future__ import annotations
 
 import enum
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from django.utils import translation
-from django.utils.translation import gettext_noop
+from django.utils.translation import ngettext
 
 from annotation.protocols.base import Choice
 from publishing.errors import TooManyVotes, UnknownFilter
+from publishing.translation import gettext_noop
+
+ONE_OF_EACH = "+one-of-each"
+"""Ends the name of a filter that also drops duplicates."""
+ONLY_FIRST = "of kept stories with the same text, only the first by id stays"
+DUPLICATE = "duplicate"
+"""The reason of a story that passed the filter but repeats the text of another one."""
+VALID = "valid"
+"""An expert's decision for a story; any other one is against it."""
 
 
 class Outcome(enum.StrEnum):
-    """What becomes of a story."""
+    """A story's outcome under a filter."""
 
     KEPT = "kept"
     DROPPED = "dropped"
@@ -28,35 +35,41 @@ class Outcome(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A story's outcome. ``reason`` is empty for a kept story.
+    """A story's outcome with its reason.
 
-    For a dropped story it names the questions that dropped it, sorted and joined by commas
-    (``q2``, ``q1,q3``); for an incomplete one it says how many votes there are (``2 of 3 votes``).
+    ``reason`` is empty for a kept story. For a dropped story it lists the questions that dropped it, sorted
+    and joined by commas (``q2``, ``q1,q3``); for an incomplete one it counts the votes (``2 of 3 votes``).
     """
 
     outcome: Outcome
     reason: str = ""
+    by_expert: bool = field(default=False, compare=False)
+    """True if an expert decided, because the votes split."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoryFilter:
-    """A rule by which stories are kept, as it is recorded and explained in a release.
+    """A rule that keeps or drops stories, with its name and wording.
 
-    ``judge`` sees a complete story: for each of its votes, the questions whose answer counts against
-    the story. It returns the questions that drop the story, none when it is kept.
+    ``judge`` gets a complete story as one set per vote: the questions whose answer counts against the story.
+    It returns the questions that drop the story, or an empty set if the story is kept.
     """
 
     name: str
     title: str
     rule: str
-    """One sentence, as the dataset card has it; ``{votes}`` and ``{enough}`` are filled in."""
+    """The sentence in the dataset card; ``{votes}`` and ``{enough}`` are filled in."""
     judge: Callable[[Sequence[frozenset[str]]], frozenset[str]]
-    enough: Callable[[int], int]
-    """How many of so many votes must stand behind a story (or behind each question of it)."""
+    votes_needed: Callable[[int], int]
+    """Return how many of so many votes must support a story (or each of its questions)."""
     validates: bool = False
-    """Whether the kept stories may be called validated: only where nobody was against."""
+    """True if kept stories may be called validated, because no vote objects to them."""
     ties: str = ""
-    """What happens to a tie, where there can be one."""
+    """The outcome of a tie, if ties are possible."""
+    one_of_each: bool = False
+    """True if only the first of kept stories with the same text stays."""
+    experts_decide: bool = False
+    """True if an expert decides where some votes have an answer against the story and others none."""
 
     def __call__(
         self,
@@ -64,12 +77,14 @@ class StoryFilter:
         *,
         votes_per_story: int,
         counts_against: Callable[[Choice], bool],
+        decision: str = "",
     ) -> Verdict:
-        """The verdict on one story, from the choices of each of its counted votes.
+        """Return the verdict on one story, given the choices of each counted vote.
 
-        A story that lacks votes is incomplete, whatever has been answered so far. Raises
-        :class:`~publishing.errors.TooManyVotes` for more votes than wanted, which nothing may explain
-        away.
+        ``decision`` is an expert's (``valid`` or ``invalid``), if there is one.
+
+        A story that lacks votes is incomplete, whatever its answers so far. Raise
+        :class:`~publishing.errors.TooManyVotes` if there are more votes than the study asks for.
         """
         if len(votes) > votes_per_story:
             raise TooManyVotes(
@@ -78,33 +93,40 @@ class StoryFilter:
             )
         if len(votes) < votes_per_story:
             return Verdict(Outcome.INCOMPLETE, f"{len(votes)} of {votes_per_story} votes")
-        against = self.judge(
-            [frozenset(choice.question for choice in vote if counts_against(choice)) for vote in votes]
-        )
-        return Verdict(Outcome.DROPPED, ",".join(sorted(against))) if against else Verdict(Outcome.KEPT)
+        objections = [
+            frozenset(choice.question for choice in vote if counts_against(choice)) for vote in votes
+        ]
+        against = self.judge(objections)
+        by_expert = bool(self.experts_decide and decision and any(objections) and not all(objections))
+        if not against or (by_expert and decision == VALID):
+            return Verdict(Outcome.KEPT, by_expert=by_expert)
+        return Verdict(Outcome.DROPPED, ",".join(sorted(against)), by_expert=by_expert)
 
     @property
     def not_validated(self) -> str:
-        """What is said of releases by this rule wherever they go, where it does not validate."""
+        """The warning that accompanies every release made with a filter that does not validate."""
         return (
-            f"The stories are not “validated”: the filter {self.name} keeps stories that somebody may have "
-            "answered to be flawed."
+            f"The stories are not “validated”: the filter {self.name} keeps stories even if somebody "
+            "judged them flawed."
         )
 
     def sentence(self, votes_per_story: int) -> str:
-        """The rule in words, for a study with so many votes per story; in English, as releases have it."""
-        return self.rule.format(votes=votes_per_story, enough=self.enough(votes_per_story))
+        """Return the rule as an English sentence for this number of votes per story."""
+        votes = f"{votes_per_story} counted vote{'s' if votes_per_story > 1 else ''}"
+        rule = self.rule.format(votes=votes, enough=self.votes_needed(votes_per_story))
+        return f"{rule}; {ONLY_FIRST}" if self.one_of_each else rule
 
-    def shown(self, votes_per_story: int) -> tuple[str, str]:
-        """Title and rule in the reader's language."""
+    def localized(self, votes_per_story: int) -> tuple[str, str]:
+        """Return title and rule in the current language."""
+        counted = ngettext("%(n)s counted vote", "%(n)s counted votes", votes_per_story)
         rule = translation.gettext(self.rule).format(
-            votes=votes_per_story, enough=self.enough(votes_per_story)
+            votes=counted % {"n": votes_per_story}, enough=self.votes_needed(votes_per_story)
         )
         return translation.gettext(self.title), rule
 
     def parameters(self, votes_per_story: int) -> dict[str, int | str]:
-        """What ``release.json`` records beside the name: enough to apply the rule again."""
-        needed = {"votes_per_story": votes_per_story, "votes_needed": self.enough(votes_per_story)}
+        """Return the parameters for ``release.json``: enough to apply the rule again."""
+        needed = {"votes_per_story": votes_per_story, "votes_needed": self.votes_needed(votes_per_story)}
         return {**needed, "ties": self.ties} if self.ties else {**needed}
 
 
@@ -135,52 +157,75 @@ all_agree = StoryFilter(
     name="all-agree",
     title=gettext_noop("all agree"),
     rule=gettext_noop(
-        "a story is kept if and only if it has exactly {votes} counted votes and none of their answers "
-        "counts against it"
+        "a story is kept if and only if it has exactly {votes} and none of their answers counts against it"
     ),
     judge=_anybody,
-    enough=int,
+    votes_needed=int,
     validates=True,
 )
-"""The rule of SimpleToM (Gu et al., appendix G): one "no" from anybody to anything drops a story."""
+"""The rule of SimpleToM (Gu et al., appendix G): one "no" to any question drops a story."""
 
 two_of_three = StoryFilter(
     name="two-of-three",
     title=gettext_noop("two of three"),
     rule=gettext_noop(
-        "a story is kept if and only if it has exactly {votes} counted votes and at least {enough} of them "
+        "a story is kept if and only if it has exactly {votes} and at least {enough} of them "
         "(two thirds) have no answer that counts against it"
     ),
     judge=_too_few_behind_the_story,
-    enough=_two_thirds,
+    votes_needed=_two_thirds,
 )
-"""Whole votes are counted: a person with one "no" is against the story."""
+"""Counts whole votes: a person with one "no" is against the story."""
 
 majority = StoryFilter(
     name="majority",
     title=gettext_noop("majority on every question"),
     rule=gettext_noop(
-        "a story is kept if and only if it has exactly {votes} counted votes and, for every question taken "
+        "a story is kept if and only if it has exactly {votes} and, for every question taken "
         "by itself, at least {enough} of them (more than half) have no answer that counts against it; a tie "
         "drops the story"
     ),
     judge=_too_few_behind_a_question,
-    enough=_more_than_half,
+    votes_needed=_more_than_half,
     ties="dropped",
 )
-"""Questions are counted one by one: three people may each have another objection, and none prevails."""
+"""Counts each question separately: three people may each object to a different question, and none prevails.
+"""
+
+experts_decide = StoryFilter(
+    name="experts-decide-splits",
+    title=gettext_noop("experts decide splits"),
+    rule=gettext_noop(
+        "a story is kept if and only if it has exactly {votes} and either none of their "
+        "answers counts against it, or they split (some votes have such an answer, others none) and an "
+        "expert decided that it is valid"
+    ),
+    judge=_anybody,
+    votes_needed=lambda votes: 1,
+    experts_decide=True,
+)
+"""Like all-agree, but a split that an expert decided follows the expert. Undecided splits drop the story."""
 
 DEFAULT_FILTER = all_agree.name
 
-FILTERS: Mapping[str, StoryFilter] = {rule.name: rule for rule in (all_agree, two_of_three, majority)}
-"""Every filter a release may be made with, by the name that is recorded in the release."""
+FILTERS: Mapping[str, StoryFilter] = {
+    rule.name: rule for rule in (all_agree, two_of_three, majority, experts_decide)
+}
+"""All filters by the name that a release records."""
+
+
+FILTER_NAMES = sorted(name + option for name in FILTERS for option in ("", ONE_OF_EACH))
+
+
+def find_filter(name: str) -> StoryFilter | None:
+    """Return the filter of this name, which may end in :data:`ONE_OF_EACH`; None if there is none."""
+    base = FILTERS.get(name.removesuffix(ONE_OF_EACH))
+    return base if base is None or name == base.name else replace(base, name=name, one_of_each=True)
 
 
 def get_filter(name: str) -> StoryFilter:
-    """The filter of this name. Raises :class:`~publishing.errors.UnknownFilter`."""
-    try:
-        return FILTERS[name]
-    except KeyError:
-        raise UnknownFilter(
-            f"There is no filter “{name}”. There are: {', '.join(sorted(FILTERS))}."
-        ) from None
+    """Return the filter of this name. Raise :class:`~publishing.errors.UnknownFilter`."""
+    found = find_filter(name)
+    if found is None:
+        raise UnknownFilter(f"There is no filter “{name}”. There are: {', '.join(FILTER_NAMES)}.")
+    return found

@@ -1,24 +1,22 @@
-"""One builder per release: a PostgreSQL lock that dies with its session.
+"""A PostgreSQL lock that allows one builder per release.
 
-Session advisory locks are held by the connection, not by a transaction. The database lets go of them
-when the connection ends, also when its process was killed; no row has to be cleaned up afterwards.
+Session advisory locks belong to the connection, not to a transaction. The database releases them when the
+connection ends, even if its process was killed, so no row has to be cleaned up.
 """
-
-from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
 from annotation.locks import alone, held
 
 LOCK_CLASS = 0x746F6D61
-"""The first half of the lock's key ("toma"), so that other advisory locks are never mistaken for ours."""
+"""First half of the lock's key ("toma"), which sets it apart from other advisory locks."""
 
 
 def building(release_id: int) -> AbstractContextManager[bool]:
-    """Whether this session is now the only builder of the release; it stays so until the block ends."""
+    """Try to become the only builder of the release until the block ends; True on success."""
     return alone(LOCK_CLASS, release_id)
 
 
 def being_built() -> set[int]:
-    """The ids of the releases that some session is building now."""
+    """Return the ids of releases that are being built now."""
     return held(LOCK_CLASS)

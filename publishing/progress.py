@@ -1,11 +1,9 @@
-"""How far the build of a release has come, and whether somebody is still at it.
+"""Progress of a release's build, and signs that a worker is still at it.
 
-The builder reports; at most once a second a report goes to the shared cache, never to the database, where
-the build reads from one long snapshot. That a build is alive is not taken from its reports but from its
-lock (``publishing.locks``), which the database takes from a dead process at once.
+The builder reports; at most once a second a report goes to the shared cache, never to the database, where the
+build reads from one long snapshot. Whether a build is alive is known from its lock (:mod:`publishing.locks`),
+which the database takes from a dead process at once, not from its reports.
 """
-
-from __future__ import annotations
 
 import enum
 import time
@@ -22,23 +20,23 @@ from publishing.models import Release
 from publishing.steps import Stage
 
 EVERY_SECONDS = 1.0
-"""Between two reports that are kept."""
+"""Between two stored reports."""
 KEPT_FOR = timedelta(days=1)
 RECENT = 30
-"""Kept reports that the present pace is taken from."""
+"""Stored reports from which the current pace is computed."""
 PACE_AFTER_SECONDS = 10.0
-"""A step that has run for less says nothing about the time it needs."""
+"""A step that has run for less gives no estimate."""
 MOST_UNEVEN = 4.0
-"""How many times longer than the shortest estimate the longest may be for them to be worth saying."""
+"""Largest ratio of longest to shortest estimate that is still worth showing."""
 GRACE = timedelta(seconds=15)
-"""How long nobody need be at a release that was asked for, or that a worker has just taken or left."""
+"""Time a release may be without a worker after it was requested, taken or left."""
 SILENT_AFTER = timedelta(minutes=10)
-"""No step without rows takes so long; after that its worker may hang."""
+"""No step takes so long without rows; after that, its worker may hang."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a build had come at a moment. ``remaining``: of this step, in seconds, at least and at most."""
+    """The progress of a build at a moment. ``remaining``: seconds left in this step, at least and at most."""
 
     stage: Stage
     done: int
@@ -47,8 +45,8 @@ class Progress:
     remaining: tuple[float, float] | None = None
 
 
-class Standing(enum.StrEnum):
-    """What can be said of a release that is not finished."""
+class BuildStanding(enum.StrEnum):
+    """The state of an unfinished build."""
 
     QUEUED = "queued"
     UNTAKEN = "untaken"
@@ -58,7 +56,7 @@ class Standing(enum.StrEnum):
 
 
 class Reporter:
-    """Keeps the reports of one build, at most one a second and each beginning of a step."""
+    """Stores the reports of one build: at most one a second, and the first of each step."""
 
     def __init__(
         self,
@@ -93,9 +91,9 @@ class Reporter:
 def remaining_seconds(
     first: tuple[float, int], recent: list[tuple[float, int]], total: int | None
 ) -> tuple[float, float] | None:
-    """The least and the most that the rest of a step takes, by its pace so far and lately.
+    """Estimate the seconds left in a step, from its overall and its recent pace: (least, most).
 
-    ``first`` and ``recent`` are (seconds, rows done). None while that would be a guess: too early, no
+    ``first`` and ``recent`` are (seconds, rows done). Return None while this would be a guess: too early, no
     rows, or paces too far apart.
     """
     tick, done = recent[-1]
@@ -111,30 +109,32 @@ def remaining_seconds(
 
 
 def latest(release: Release) -> Progress | None:
-    """The last report of the release's build; None when there is none, or it cannot be read."""
+    """Return the last report of the release's build, or None."""
     found: Progress | None = caches["shared"].get(_key(release))
     return found
 
 
-def standing_of(release: Release, progress: Progress | None, *, now: datetime) -> tuple[Standing, datetime]:
-    """How an unfinished release stands, and when a worker last gave a sign of it, else when it was asked for.
+def build_standing(
+    release: Release, progress: Progress | None, *, now: datetime
+) -> tuple[BuildStanding, datetime]:
+    """Return the state of an unfinished release, with the last sign of a worker or the time of the request.
 
-    One that no worker has begun waits its turn while another release is being built; ``UNTAKEN`` says
-    only that nobody has come for it, since workers have other work, too.
+    A requested release waits while another one is being built. ``UNTAKEN`` only means that no worker has
+    taken it yet, since workers have other jobs too.
     """
     building = locks.being_built()
     if release.state == Release.State.REQUESTED:
         if release.pk in building:
-            return Standing.UNDERWAY, now
+            return BuildStanding.UNDERWAY, now
         is_patient = building or now <= release.requested_at + GRACE
-        return (Standing.QUEUED if is_patient else Standing.UNTAKEN), release.requested_at
+        return (BuildStanding.QUEUED if is_patient else BuildStanding.UNTAKEN), release.requested_at
     signs = [release.started_at or release.requested_at, *([progress.at] if progress else [])]
     sign = max(signs)
     if release.pk in building:
-        return (Standing.SILENT if now > sign + SILENT_AFTER else Standing.UNDERWAY), sign
-    return (Standing.STALLED if now > sign + GRACE else Standing.UNDERWAY), sign
+        return (BuildStanding.SILENT if now > sign + SILENT_AFTER else BuildStanding.UNDERWAY), sign
+    return (BuildStanding.STALLED if now > sign + GRACE else BuildStanding.UNDERWAY), sign
 
 
 def _key(release: Release) -> str:
-    """Named with the moment it was asked for: a failed release is asked for again under its own id."""
+    """Includes the time of the request, because a failed release is requested again under its own id."""
     return f"progress:{release.pk}:{release.requested_at:%Y%m%d%H%M%S%f}"

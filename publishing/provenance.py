@@ -1,6 +1,4 @@
-"""Which code makes a release."""
-
-from __future__ import annotations
+"""The version of the code that builds a release."""
 
 import os
 import subprocess
@@ -11,14 +9,15 @@ from pathlib import Path
 from django.conf import settings
 
 REVISION_VARIABLE = "TOMANNOT_REVISION"
-"""Names the git revision where there is no repository to ask, as in a container image."""
+"""Names the git revision if there is no repository, as in a container image."""
 
 
 @cache
 def code_version() -> str:
-    """``<version>+<git revision>`` of the running code; ``.dirty`` when files differ from the revision.
+    """Return ``<version>+<git revision>`` of the running code.
 
-    Only the version when the revision is not known. Read once per process.
+    Ends in ``.dirty`` if files differ from the revision. Only the version if the revision is unknown. Read
+    once per process.
     """
     root = Path(settings.BASE_DIR)
     version = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
@@ -35,7 +34,7 @@ def _git_revision(root: Path) -> str:
 
 
 def _git(root: Path, *arguments: str) -> str:
-    """What git says, or nothing where git is missing or does not trust the directory."""
+    """Return git's output; empty if git is missing or does not trust the directory."""
     try:
         done = subprocess.run(
             ["git", "-C", str(root), *arguments], capture_output=True, text=True, timeout=10, check=True

@@ -1,44 +1,75 @@
-"""What a release, or a page about one, reads from the database. No writes."""
+"""Database reads for releases and their pages. No writes."""
 
-from __future__ import annotations
-
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields, replace
 from datetime import datetime
 from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin
 
 from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Case, Count, F, Q, When
+from django.urls import reverse
 from django.utils.translation import override
 
-from annotation.models import Answer, Assignment, Enrollment, Event, Story, Study, SurplusReason, Vote
+from annotation.fixed_settings import NONE, noted_changes
+from annotation.hidden_checks import CheckRules
+from annotation.models import (
+    Answer,
+    Assignment,
+    CheckResult,
+    ConsentText,
+    Enrollment,
+    Event,
+    ReviewSample,
+    SpotCheck,
+    Story,
+    StoryImport,
+    Study,
+    SurplusReason,
+    Vote,
+)
+from annotation.models.votes import VoteQuerySet
 from annotation.protocols.base import Question
-from annotation.settled import NONE, noted_changes
-from publishing.checking import counted_until, hidden_checks, spot_checks
-from publishing.facts import AskedQuestion, ImportedVotes, PayBefore, People, ReleaseFacts, Statement
+from publishing.facts import (
+    AskedQuestion,
+    HiddenChecks,
+    ImportedVotes,
+    PayBefore,
+    People,
+    ReleaseFacts,
+    SpotChecks,
+    Statement,
+)
+from publishing.files import jsonl
+from publishing.files.identifiers import without_identifiers
+from publishing.instrument import form_of
 from publishing.models import DataStatement, Release
 
 CHUNK = 2000
-"""Rows fetched at a time while streaming; what a worker holds in memory."""
+"""Rows fetched at a time while streaming."""
 
 
 def has_complete_story(study: Study) -> bool:
-    """Whether at least one story has all its votes."""
+    """Return True if at least one story has all its votes."""
     by_story = Vote.objects.of_study(study).counted().values("assignment__story").annotate(votes=Count("pk"))
     return by_story.filter(votes__gte=study.votes_per_story).exists()
 
 
 def story_count(study: Study) -> int:
-    """How many stories a release of the study tells of, with votes or without."""
+    """Count the stories that a release of the study covers, with votes or without."""
     return Story.objects.filter(study=study).main().count()
 
 
-def count_anew() -> None:
-    """Have the planner count anew what a release is read from.
+def refresh_planner_statistics() -> None:
+    """Update the statistics of PostgreSQL's planner for the tables that a release reads.
 
-    It plans from what was there when it counted last. Of a study that came in since, by an import or from a
-    simulated crowd, it then compares every answer with every vote, which takes minutes instead of a second.
+    Without this, after a large import or a simulated crowd, the planner compares every answer with every
+    vote, which takes minutes instead of a second.
     """
     models = (Story, Assignment, Vote, Answer, Enrollment)
     with connection.cursor() as cursor:
@@ -47,10 +78,10 @@ def count_anew() -> None:
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """One unchanging view of the database, read-only, for as long as the block runs.
+    """Open a read-only snapshot of the database for the block.
 
-    Must be the outermost transaction. If the process dies during a long query, the server notices
-    within seconds instead of at the query's end, and frees what the session held.
+    Must be the outermost transaction. If the process dies during a long query, the server notices within
+    seconds and frees what the session held.
     """
     with transaction.atomic(durable=True), connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
@@ -59,7 +90,7 @@ def snapshot() -> Iterator[None]:
 
 
 def release_facts(release: Release) -> ReleaseFacts:
-    """What the files state about the study and the request."""
+    """Collect what the files state about the study and the request."""
     study = release.study
     protocol = study.protocol
     with override(settings.LANGUAGE_CODE):  # the same files, whatever language the asker reads
@@ -70,6 +101,7 @@ def release_facts(release: Release) -> ReleaseFacts:
         description=release.description,
         environment=release.environment,
         license=release.license,
+        story_language=release.story_language,
         protocol_name=study.protocol_name,
         protocol_version=study.protocol_version,
         protocol_title=protocol_title,
@@ -78,6 +110,7 @@ def release_facts(release: Release) -> ReleaseFacts:
         filter_name=release.filter_name,
         votes_per_story=release.votes_per_story,
         salt=release.salt,
+        medians=study.answer_sides.medians,
         code_version=release.code_version,
         created=release.requested_at,
         study_state=release.study_state,
@@ -85,19 +118,61 @@ def release_facts(release: Release) -> ReleaseFacts:
         pay_rate=release.pay_rate,
         pay_before=pay_before(release),
         currency=release.currency,
-        opened_at=study.opened_at,
         people=people(release),
         imported=imported_votes(study),
+        instrument=instrument(release),
+        sources=sources(study),
+        url=urljoin(settings.PUBLIC_URL, reverse("publishing:release", args=[study.slug, release.number])),
         admitted_through=study.qualified_through.slug if study.qualified_through else "",
         surplus=surplus_votes(release),
+        excluded_people=excluded_people(release),
         checks=hidden_checks(release),
         spot_checks=spot_checks(release),
-        statement=statement_of(study, at=release.requested_at),
+        statement=replace(statement_of(study, at=release.requested_at), doi=release.doi),
     )
 
 
+def instrument(release: Release) -> dict[str, Any]:
+    """Return what annotators were shown, with a form for each version and language that votes name."""
+    study, protocol = release.study, release.study.protocol
+    own = {text.pk: text for text in study.instruction_texts.all()}
+    shown = Vote.objects.of_study(study).order_by().values_list("instructions", "language").distinct()
+    forms = [form_of(protocol, language, own.get(key)) for key, language in shown]
+    agreed = Event.objects.filter(
+        study=study, type=Event.Type.CONSENT_GIVEN, at__lte=counted_until(release)
+    ).values_list("subject", flat=True)
+    versions = [int(subject.removeprefix("consent ")) for subject in set(agreed)]
+    texts = ConsentText.objects.filter(study=study, version__in=versions).order_by("version")
+    before = [
+        {"rate": _amount(past.rate), "until": jsonl.timestamp(past.until)} for past in pay_before(release)
+    ]
+    return {
+        "protocol": {"name": study.protocol_name, "version": study.protocol_version},
+        "forms": sorted(forms, key=lambda form: (form["version"], form["language"])),
+        "consent": list(texts.values("version", "text")),
+        "pay": None
+        if imported_votes(study)
+        else {"rate": _amount(release.pay_rate), "currency": release.currency, "before": before},
+        "test": release.test,
+    }
+
+
+def _amount(rate: Decimal | None) -> str | None:
+    return None if rate is None else str(rate)
+
+
+def sources(study: Study) -> list[dict[str, Any]]:
+    """Return the files from which the released stories were imported, oldest first."""
+    files = StoryImport.objects.filter(study=study, stories__role=Story.Role.MAIN).order_by("pk")
+    rows = files.annotate(number=Count("stories")).values_list("file_name", "sha256", "license", "number")
+    names = ("file", "sha256", "license", "stories")
+    return [
+        dict(zip(names, (without_identifiers(Path(file).name), *rest), strict=True)) for file, *rest in rows
+    ]
+
+
 def imported_votes(study: Study) -> ImportedVotes | None:
-    """From which release the study's votes were imported, by the audit log; None when people voted here."""
+    """Return the source of the study's imported votes, from the audit log; None if people voted here."""
     note = Event.objects.filter(study=study, type=Event.Type.RELEASE_IMPORTED).values_list("note", flat=True)
     source = note.first()
     if source is None:
@@ -108,13 +183,13 @@ def imported_votes(study: Study) -> ImportedVotes | None:
 
 
 def largest_story_cap(study: Study) -> int:
-    """The largest number of stories per person that has been in force since the study was opened."""
+    """Return the largest story cap since the study was opened."""
     changes = _changes_since_opening(study, "story_cap")
     return max([study.story_cap, *(int(before) for _, before in changes)])
 
 
 def pay_before(release: Release) -> tuple[PayBefore, ...]:
-    """The pay rates that were in force before the release's, since the opening, the first one first."""
+    """Return the pay rates before the release's, since the opening, oldest first."""
     changes = _changes_since_opening(release.study, "pay_rate", until=release.requested_at)
     return tuple(PayBefore(None if rate == NONE else Decimal(rate), until) for until, rate in changes)
 
@@ -122,7 +197,7 @@ def pay_before(release: Release) -> tuple[PayBefore, ...]:
 def _changes_since_opening(
     study: Study, setting: str, *, until: datetime | None = None
 ) -> list[tuple[datetime, str]]:
-    """When a setting was changed, and from what, by the audit log."""
+    """Return when a setting was changed and its value before, from the audit log."""
     events = Event.objects.filter(study=study, type=Event.Type.STUDY_CHANGED, at__gte=study.opened_at)
     if until is not None:
         events = events.filter(at__lte=until)
@@ -131,18 +206,19 @@ def _changes_since_opening(
 
 
 def statement_of(study: Study, *, at: datetime) -> Statement:
-    """What the researchers had stated about the data at a moment; empty when they had said nothing."""
+    """Return the data statement in force at a moment; empty if there was none."""
     written = DataStatement.objects.of(study, at=at)
     return written.statement if written else Statement()
 
 
 def asked_questions(study: Study) -> tuple[AskedQuestion, ...]:
-    """The questions of the study's form, in its order, with titles in the installation's language."""
+    """Return the questions of the study's form, with titles in the installation's language."""
     with override(settings.LANGUAGE_CODE):
-        return tuple(_asked(question) for question in study.protocol.questions)
+        return tuple(asked_question(question) for question in study.protocol.questions)
 
 
-def _asked(question: Question) -> AskedQuestion:
+def asked_question(question: Question) -> AskedQuestion:
+    """Return a question of a protocol as releases state it, with its title in the current language."""
     options = question.options if question.is_static else ()
     return AskedQuestion(
         key=question.key,
@@ -153,10 +229,9 @@ def _asked(question: Question) -> AskedQuestion:
 
 
 def people(release: Release) -> People:
-    """How far people came until the answers were fixed for the release, from the audit log.
+    """Count the people at each step, from the audit log, until the answers were frozen (or the request).
 
-    Until it was asked for, if they are not fixed yet. Later events do not change it, so that building a
-    release again gives the same card.
+    Later events change nothing, so building a release again gives the same card.
     """
     study = release.study
     events = Event.objects.filter(
@@ -167,31 +242,115 @@ def people(release: Release) -> People:
         return events.filter(type__in=types).values("enrollment").distinct().count()
 
     qualified, failed = Event.Type.ENROLLMENT_QUALIFIED, Event.Type.ENROLLMENT_FAILED
+    begun = events.filter(type=Event.Type.ATTEMPT_STARTED)
     tested = study.gate != Study.Gate.NOT_REQUIRED
     return People(
         visited=how_many(Event.Type.VISIT_ARRIVED),
         consented=how_many(Event.Type.CONSENT_GIVEN),
         attempted=how_many(qualified, failed) if tested else None,
         passed=how_many(qualified) if tested else None,
+        marks=tuple(sorted({note for note in begun.values_list("note", flat=True) if note})),
     )
 
 
 def surplus_votes(release: Release) -> dict[str, int]:
-    """How many votes are stored and do not count, by reason, up to the release.
+    """Count the stored votes that do not count, by reason, up to the release.
 
-    They came too late or from the wrong person (``SurplusReason``), or the researchers took them out
-    (``excluded``), some of them until somebody else had filled the slot (``displaced``). A vote that was
-    changed afterwards is one vote.
+    They came too late or from the wrong person (``SurplusReason``), or researchers excluded them
+    (``excluded``), some of them until the slot was filled again (``displaced``). A changed vote counts once.
     """
+    reason = Case(
+        When(surplus_reason=SurplusReason.NONE, then=F("assignment__state")), default=F("surplus_reason")
+    )
+    by_reason = _uncounted(release).annotate(reason=reason).values("reason")
+    return {row["reason"]: row["votes"] for row in by_reason.annotate(votes=Count("pk")).order_by("reason")}
+
+
+def excluded_people(release: Release) -> int:
+    """Count the people with votes that researchers excluded, up to the release."""
+    excluded = _uncounted(release).filter(
+        surplus_reason=SurplusReason.NONE, assignment__state=Assignment.State.EXCLUDED
+    )
+    return excluded.values("assignment__enrollment").distinct().count()
+
+
+def _uncounted(release: Release) -> VoteQuerySet:
+    """Filter the first revisions of stored votes that do not count."""
     out = [Assignment.State.EXCLUDED, Assignment.State.DISPLACED]
-    votes = Vote.objects.of_study(release.study).filter(
+    return Vote.objects.of_study(release.study).filter(
         ~Q(surplus_reason=SurplusReason.NONE) | Q(assignment__state__in=out),
         revision=1,
         environment=release.environment,
         submitted_at__lte=counted_until(release),
     )
-    reason = Case(
-        When(surplus_reason=SurplusReason.NONE, then=F("assignment__state")), default=F("surplus_reason")
+
+
+def counted_until(release: Release) -> datetime:
+    """Return the moment up to which everything in the release is counted."""
+    return release.answers_until or release.requested_at
+
+
+def hidden_checks(release: Release) -> HiddenChecks | None:
+    """Return people's results on hidden checks; None if nobody got one.
+
+    Only first answers count, so building a release again gives the same card.
+    """
+    until = counted_until(release)
+    first = CheckResult.objects.filter(
+        key__story__study=release.study,
+        vote__revision=1,
+        vote__environment=release.environment,
+        vote__submitted_at__lte=until,
     )
-    counted = votes.annotate(reason=reason).values("reason").annotate(votes=Count("pk")).order_by("reason")
-    return {row["reason"]: row["votes"] for row in counted}
+    found = first.aggregate(
+        checks=Count("key__story", distinct=True),
+        answers=Count("pk"),
+        failed=Count("pk", filter=Q(passed=False)),
+    )
+    if not found["answers"]:
+        return None
+    warned = Event.objects.filter(
+        study=release.study, type=Event.Type.ANNOTATOR_WARNED, at__lte=until
+    ).aggregate(people=Count("enrollment", distinct=True))
+    return HiddenChecks(**found, warned=warned["people"], rules=_rules(release.study, until))
+
+
+def spot_checks(release: Release) -> SpotChecks | None:
+    """Return the results of judging randomly drawn votes; None if none was judged.
+
+    The last decision on each vote before the release counts, whichever sample it was made in.
+    """
+    until = SpotCheck.objects.filter(at__lte=counted_until(release))
+    drawn = until.filter(
+        item__sample__study=release.study,
+        item__sample__kind=ReviewSample.Kind.RANDOM,
+        item__sample__among=ReviewSample.Among.EVERYBODY,
+    )
+    decided = until.filter(vote__assignment__in=drawn.values("vote__assignment")).order_by("pk")
+    rows = decided.values_list("vote__assignment", "vote__assignment__enrollment", "decision")
+    standing = {assignment: (person, decision) for assignment, person, decision in rows}
+    if not standing:
+        return None
+    decisions = Counter(decision for _, decision in standing.values())
+    people = Counter(person for person, _ in standing.values())
+    return SpotChecks(
+        accepted=decisions[SpotCheck.Decision.ACCEPT],
+        uncounted=decisions[SpotCheck.Decision.UNCOUNTED],
+        rejected=decisions[SpotCheck.Decision.REJECT],
+        people=len(people),
+        most_of_one=max(people.values()),
+    )
+
+
+def _rules(study: Study, until: datetime) -> CheckRules:
+    """Return the rules in force at a moment, from the log of their changes."""
+    rules, names = CheckRules(), {item.name for item in fields(CheckRules)}
+    events = Event.objects.filter(study=study, type=Event.Type.CHECKS_CHANGED, subject="", at__lte=until)
+    for note in events.order_by("pk").values_list("note", flat=True):
+        changed: dict[str, Any] = {
+            name: None if after == NONE else int(after)
+            for name, (_, after) in noted_changes(note).items()
+            if name in names
+        }
+        rules = replace(rules, **changed)
+    return rules

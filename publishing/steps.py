@@ -1,6 +1,4 @@
-"""The steps of a build, and how it reports them. Pure."""
-
-from __future__ import annotations
+"""The steps of a build and the reports about them. Pure."""
 
 import enum
 from collections.abc import Callable, Generator, Iterable
@@ -10,7 +8,7 @@ Thing = TypeVar("Thing")
 
 
 class Stage(enum.StrEnum):
-    """The steps of a build, in their order."""
+    """The steps of a build, in order."""
 
     STORIES = "stories"
     QUESTIONS = "questions"
@@ -21,18 +19,18 @@ class Stage(enum.StrEnum):
 
 
 Report = Callable[[Stage, int, int | None], None]
-"""Takes the step, the rows done in it, and how many there are (None: not counted in rows)."""
+"""Called with the step, the rows done in it, and their total (None if not counted in rows)."""
 
 EVERY_ROWS = 256
-"""Rows after which a step reports."""
+"""Rows between two reports."""
 
 
-def nobody(stage: Stage, done: int, total: int | None) -> None:
-    """A report that nobody reads."""
+def no_report(stage: Stage, done: int, total: int | None) -> None:
+    """Ignore the report."""
 
 
 def reported(things: Iterable[Thing], report: Report, stage: Stage, total: int | None) -> Generator[Thing]:
-    """The same things, counted as they are taken."""
+    """Yield the things unchanged and report their number."""
     report(stage, 0, total)
     for done, thing in enumerate(things):
         if done % EVERY_ROWS == 0:

@@ -1,14 +1,12 @@
-"""The stories of a study with their counted votes, as one stream out of the database. No writes.
+"""Stories of a study with their counted votes, streamed from the database. No writes.
 
-One statement joins everything and ``COPY`` sends its rows, so that the server works on while they are
-used here; a cursor would make each side wait for the other. The votes on a story, and the answers of a
-vote, come as one text each: few rows, which are cheap to take apart, where millions would be fetched.
+One statement joins everything and ``COPY`` sends the rows, so that the server keeps working while they are
+used here; with a cursor each side would wait for the other. The votes on a story, and the answers of a vote,
+arrive as one text each, because a few rows to parse are cheaper than millions to fetch.
 """
 
-from __future__ import annotations
-
 import json
-from collections.abc import Generator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -19,35 +17,37 @@ from django.contrib.postgres.aggregates import StringAgg
 from django.db import connection
 from django.db.models import BigIntegerField, Case, CharField, F, Func, Q, QuerySet, Value, When
 from django.db.models.expressions import Combinable
-from django.db.models.functions import Concat
+from django.db.models.functions import Cast, Coalesce, Collate, Concat
 
-from annotation import rules
-from annotation.models import Story, Study, Vote
+from annotation.importing.rows import IMPORTED
+from annotation.models import Adjudication, Skip, Story, Study, Vote
 from annotation.protocols.base import Choice
-from publishing.files.rows import CountedVote, ReleasedStory
-from publishing.passes import Against, JudgedStory
+from publishing.files import jsonl
+from publishing.files.identifiers import without_identifiers
+from publishing.files.rows import Against, CountedVote, Decision, JudgedStory, ReleasedStory, Row
 
 _VOTES, _FACTS, _ANSWERS, _PARTS = ";", " ", ",", "|"
-"""Between votes, the facts of a vote, its answers, and the parts of an answer, on their way from SQL.
+"""Separators between votes, the facts of a vote, its answers, and the parts of an answer.
 
-No key of a protocol can have one of them (KEY_PATTERN), nor a language, nor a number.
+They cannot occur in a protocol's keys (KEY_PATTERN), a language or a number.
 """
+_AS_HEX = "encode(convert_to(%(expressions)s, 'UTF8'), 'hex')"
 _COUNTS_AGAINST = "!"
 _REMEMBERED = 4096
-"""Combinations of answers that are at hand; most votes repeat one of few."""
+"""Cached combinations of answers; most votes repeat a few."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-_STORY_COLUMNS = (
-    "pk", "story_id", "core_id", "scenario_name", "story_prompt_example", "severity_original",
-    "story_generator_model", "content", "harmfulness_predicted", "unethicality_predicted",
-)  # fmt: skip
+_STORY_COLUMNS = ("pk", *IMPORTED)
 
 _STATEMENT = """
 SELECT story.*, judged.votes
 FROM ({stories}) AS story (pk, story_id, {others})
 LEFT JOIN (
-    SELECT story, string_agg(concat_ws(%s, annotator, submitted, took, language, given), %s ORDER BY pk)
-    FROM ({votes}) AS vote (story, pk, annotator, submitted, took, language, given)
+    SELECT story, string_agg(
+        concat_ws(%s, annotator, submitted, took, language, position, starts, options, shown, comment, given),
+        %s ORDER BY pk)
+    FROM ({votes}) AS vote
+         (story, pk, annotator, submitted, took, language, position, starts, options, shown, comment, given)
     GROUP BY story
 ) AS judged (story, votes) ON judged.story = story.pk
 ORDER BY story.story_id COLLATE "C"
@@ -55,16 +55,25 @@ ORDER BY story.story_id COLLATE "C"
 
 
 def judged_stories(study: Study, *, until: datetime | None = None) -> Generator[JudgedStory]:
-    """The study's main stories by id (in byte order), each with its counted votes; a stream.
+    """Yield the study's main stories by id (in byte order), each with its counted votes.
 
-    ``until`` leaves out the votes submitted later: people may still change those. The connection can do
-    nothing else before the stream has ended or been closed; closed early, it leaves a transaction that
-    can only be rolled back. Raises like Django when the database fails.
+    ``until`` leaves out votes submitted later, which people may still change. The connection is busy until
+    the stream has ended or been closed; if closed early, the transaction can only be rolled back. Raise
+    database errors as Django does.
     """
-    read = _Reader(study)
+    versions = dict(study.instruction_texts.values_list("pk", "version"))
+    read = _Reader(_decisions(study, until), versions)
     with closing(_rows(study, until)) as rows:
         for row in rows:
             yield read.story(row)
+
+
+def _decisions(study: Study, until: datetime | None) -> dict[str, Decision]:
+    """Return the newest decision about each story that an expert decided, by the story's id."""
+    made = Adjudication.objects.filter(story__study=study)
+    rows = (made.filter(at__lte=until) if until else made).order_by("pk")
+    found = rows.values_list("story__story_id", "verdict", "reason", "at")
+    return {story_id: Decision(verdict, reason, at) for story_id, verdict, reason, at in found}
 
 
 def _rows(study: Study, until: datetime | None) -> Generator[tuple[str | None, ...]]:
@@ -83,8 +92,28 @@ def _rows(study: Study, until: datetime | None) -> Generator[tuple[str | None, .
                 yield from copy.rows()
 
 
+def skip_rows(study: Study, *, until: datetime | None = None) -> Iterator[Row]:
+    """Yield the rows of the file of skips, in order of story and time."""
+    skips = Skip.objects.reported(study).select_related("assignment__story", "assignment__enrollment")
+    for skip in (skips.filter(skipped_at__lte=until) if until else skips).order_by(
+        Collate("assignment__story__story_id", "C"),
+        "skipped_at",
+        "assignment__enrollment__pseudonym",
+    ):
+        assignment = skip.assignment
+        yield {
+            "story_id": assignment.story.story_id,
+            "annotator": assignment.enrollment.pseudonym,
+            "reason": skip.reason,
+            "words": without_identifiers(skip.words),
+            "skipped_at": jsonl.timestamp(skip.skipped_at),
+            "seconds_on_task": round((skip.skipped_at - assignment.served_at).total_seconds(), 3),
+            "position": assignment.order_position,
+        }
+
+
 def _counted_votes(study: Study, until: datetime | None) -> QuerySet[Any, Any]:
-    """Per vote: story, vote, annotator, submitted and time taken in microseconds, language, answers."""
+    """Select per vote: story, vote, annotator, submitted and time taken (microseconds), language, answers."""
     answer = Concat(
         "answers__question",
         Value(_PARTS),
@@ -102,33 +131,46 @@ def _counted_votes(study: Study, until: datetime | None) -> QuerySet[Any, Any]:
             given=StringAgg(answer, _ANSWERS, filter=Q(answers__isnull=False), default=Value("")),
             submitted=_microseconds(F("submitted_at")),
             took=_microseconds(F("first_submitted_at") - F("served_at")),
+            starts=_seed("order_seed"),
+            options=_seed("option_seed"),
+            shown=_seed("instructions_id"),
+            words=Coalesce(Func("comment__words", template=_AS_HEX, output_field=CharField()), Value("")),
         )
         .order_by()
         .values_list(
             "assignment__story",
             "pk",
-            "assignment__enrollment__annotator",
+            "assignment__enrollment__pseudonym",
             "submitted",
             "took",
             "language",
+            "order_position",
+            "starts",
+            "options",
+            "shown",
+            "words",
             "given",
         )
     )
     return rows
 
 
+def _seed(name: str) -> Coalesce:
+    return Coalesce(Cast(name, CharField()), Value(""))
+
+
 def _microseconds(moment: Combinable) -> Func:
-    """Since 1970 for a moment, the whole of a duration; exact."""
+    """Convert a moment (since 1970) or a duration to microseconds, exactly."""
     template = "(EXTRACT(EPOCH FROM %(expressions)s) * 1000000)::bigint"
     return Func(moment, template=template, output_field=BigIntegerField())
 
 
 class _Reader:
-    """Makes values of the texts of COPY."""
+    """Converts the rows of COPY to values."""
 
-    def __init__(self, study: Study) -> None:
-        self._key = study.pseudonym_key
-        self._pseudonym = lru_cache(maxsize=None)(self._pseudonym_of)
+    def __init__(self, decisions: Mapping[str, Decision], versions: Mapping[int, int]) -> None:
+        self._decisions = decisions
+        self._versions = versions
         self._answers = lru_cache(maxsize=_REMEMBERED)(_answers)
 
     def story(self, row: tuple[Any, ...]) -> JudgedStory:
@@ -144,33 +186,37 @@ class _Reader:
             json.loads(harm),
             json.loads(unethical),
         )
+        decision = self._decisions.get(story_id)
         if given is None:
-            return JudgedStory(story, (), frozenset())
+            return JudgedStory(story, (), frozenset(), decision)
         votes, against = [], frozenset[Choice]()
         for text in given.split(_VOTES):
             vote, counting = self._vote(text)
             votes.append(vote)
             against |= counting
-        return JudgedStory(story, tuple(votes), against)
+        return JudgedStory(story, tuple(votes), against, decision)
 
     def _vote(self, text: str) -> tuple[CountedVote, Against]:
-        annotator, submitted, took, language, given = text.split(_FACTS)
+        facts = text.split(_FACTS)
+        annotator, submitted, took, language, position, starts, options, shown, comment, given = facts
         answers, against = self._answers(given)
         vote = CountedVote(
-            self._pseudonym(annotator),
+            annotator,
             answers,
             _EPOCH + timedelta(microseconds=int(submitted)),
             int(took) / 1_000_000,
             language,
+            int(position),
+            int(starts) if starts else None,
+            int(options) if options else None,
+            self._versions[int(shown)] if shown else 0,
+            without_identifiers(bytes.fromhex(comment).decode()) if comment else "",
         )
         return vote, against
 
-    def _pseudonym_of(self, annotator: str) -> str:
-        return rules.pseudonym(self._key, int(annotator))
-
 
 def _answers(text: str) -> tuple[tuple[Choice, ...], Against]:
-    """The choices of a vote in one fixed order, and those of them that count against the story."""
+    """Return the choices of a vote in a fixed order, and those that count against the story."""
     parts = sorted(answer.split(_PARTS) for answer in text.split(_ANSWERS) if answer)
     answers = tuple(Choice(question, row, option) for question, row, option, _ in parts)
     marks = [mark for *_, mark in parts]

@@ -1,16 +1,15 @@
-"""Background work of this room."""
-
-from __future__ import annotations
+"""Celery tasks of this room."""
 
 import logging
 
 from celery.exceptions import SoftTimeLimitExceeded
-from django.utils import timezone
 
-from publishing import actions
+from publishing import previews
+from publishing.actions import releases as actions
+from publishing.comparison import build, store
 from publishing.errors import PublishingError
 from publishing.models import Release
-from publishing.side_by_side import keeping, making
+from tomannot import clock
 from tomannot.celery import task
 
 logger = logging.getLogger(__name__)
@@ -23,39 +22,45 @@ COMPARE_MINUTES = 25
 def build_release(release_id: int) -> None:
     """Build and publish a release that was asked for."""
     try:
-        actions.build_release(release_id=release_id, now=timezone.now())
+        actions.build_release(release_id=release_id, now=clock.now())
     except SoftTimeLimitExceeded:
         reason = (
             f"Building took longer than {BUILD_HOURS} hours and was stopped. "
-            "Look at the load of the database and of the disk, then ask for the release again."
+            "Check the load of the database and the disk, then request the release again."
         )
-        actions.fail_release(release_id=release_id, reason=reason, now=timezone.now())
+        actions.fail_release(release_id=release_id, reason=reason, now=clock.now())
+
+
+@task(time_limit=COMPARE_MINUTES * 60)
+def preview_release(study_id: int, filter_name: str) -> None:
+    """Build the private preview of a study's next release."""
+    previews.build(study_id=study_id, filter_name=filter_name, now=clock.now())
 
 
 @task(time_limit=60)
 def resume_releases() -> None:
-    """Take up releases whose worker went away."""
-    actions.resume_releases(now=timezone.now())
+    """Resume releases whose worker is gone."""
+    actions.resume_releases(now=clock.now())
 
 
 @task(time_limit=COMPARE_MINUTES * 60)
 def compare_releases(before_id: int, now_id: int) -> None:
-    """Work out how two releases of a study differ, and keep it, or why that cannot be done."""
+    """Compare two releases of a study, and record the outcome or the failure."""
     releases = Release.objects.select_related("study")
     before, now = releases.get(pk=before_id), releases.get(pk=now_id)
     try:
-        making.make(before, now)
-        keeping.done(before, now)
+        build.compare(before, now)
+        store.record_outcome(before, now)
     except (PublishingError, OSError) as error:
-        keeping.done(before, now, failure=str(error))
+        store.record_outcome(before, now, failure=str(error))
     except SoftTimeLimitExceeded:
         reason = (
-            f"Comparing took longer than {COMPARE_MINUTES} minutes and was stopped. Look at the load of the "
-            "disk; in half an hour this page asks again."
+            f"Comparing took longer than {COMPARE_MINUTES} minutes and was stopped. Check the load of the "
+            "disk. In half an hour, opening this page tries again."
         )
-        keeping.done(before, now, failure=reason, is_lasting=True)
+        store.record_outcome(before, now, failure=reason, is_lasting=True)
     except Exception as error:
-        # Whoever looks at the page must not be told that somebody is at it.
+        # The page must not claim that the comparison is still running.
         logger.exception("Releases %s and %s could not be compared", before, now)
-        reason = f"A fault in comparing: {error} ({type(error).__name__}). The worker's log says where."
-        keeping.done(before, now, failure=reason, is_lasting=True)
+        reason = f"A fault in the comparison: {error} ({type(error).__name__}). The worker's log says where."
+        store.record_outcome(before, now, failure=reason, is_lasting=True)

@@ -1,7 +1,5 @@
 """Public addresses of releases."""
 
-from __future__ import annotations
-
 from django.urls import path
 from django.views.decorators.http import require_safe
 

@@ -1,24 +1,22 @@
-"""Whether a test has become easier with time: the second half of the attempts against the first. Pure.
+"""Detect whether a test has become easier over time: compare the later half of attempts with the earlier.
 
-It is looked at after 20, 40, 80 … first attempts of as many people, at those and no others until the next
-look; each look may err half as often as the one before it. So for one round, over all its looks and all that
-is looked at, chance alone says so in at most 1 % of rounds (Bonferroni over looks and comparisons), as long
-as people do not differ with the time at which they come for another reason.
+Looks are taken after 20, 40, 80 … first attempts of different annotators, and use just these until the next
+look. Each look may err half as often as the one before. So over all looks and comparisons of a round, chance
+alone raises a false alarm in at most 1 % of rounds (Bonferroni over looks and comparisons), provided that
+annotators do not change over time for another reason. Pure functions.
 """
-
-from __future__ import annotations
 
 from dataclasses import dataclass
 from math import exp, lgamma
 
 FEWEST_IN_A_HALF = 10
-"""Of fewer attempts in either half nothing is said."""
+"""Attempts needed in each half."""
 MORE_BY = 0.2
-"""The share has to rise by so much …"""
+"""An alarm needs the share to rise by this much …"""
 FASTER_BY = 2 / 3
-"""… or the median time to fall to so much of what it was …"""
+"""… or the median time to fall to this fraction …"""
 ALPHA = 0.01
-"""… and chance alone must give as much less often than this, over all that is looked at and all looks."""
+"""… with a smaller probability than this by chance alone, over all comparisons and looks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,23 +40,23 @@ class Halves:
 
     @property
     def p(self) -> float:
-        """How often chance alone gives the later half so many hits or more (Fisher, one-sided)."""
+        """The probability that chance alone gives the later half as many hits (Fisher, one-sided)."""
         return fisher_greater(
             self.late_hits, self.late, self.early_hits + self.late_hits, self.early + self.late
         )
 
     @property
     def are_enough(self) -> bool:
-        """Whether there are attempts enough to say anything."""
+        """Return True if both halves have enough attempts to compare."""
         return min(self.early, self.late) >= FEWEST_IN_A_HALF
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How long the earlier and the later half took: medians in seconds, and who was under the median of all.
+    """Duration of the earlier and the later half: medians in seconds, and attempts faster than the median.
 
-    ``faster`` counts those under it, as hits of :class:`Halves` (Mood's median test). Who took just as long
-    as the median is not among them in either half.
+    ``faster`` counts attempts below the overall median as hits (Mood's median test). Attempts equal to the
+    median are not hits.
     """
 
     early_median: float
@@ -67,7 +65,7 @@ class Pace:
 
 
 def look_at(attempts: int) -> int:
-    """How many attempts were handed in at the last look: 20, 40, 80 …; 0 before the first."""
+    """Return the number of submitted attempts at the last look: 20, 40, 80 …; 0 before the first."""
     fewest = 2 * FEWEST_IN_A_HALF
     if attempts < fewest:
         return 0
@@ -75,9 +73,9 @@ def look_at(attempts: int) -> int:
 
 
 def rises(halves: Halves, *, looked_at: int) -> bool:
-    """Whether the later half has more hits by 20 points or more, beyond chance.
+    """Return True if the later half's share of hits is higher by 20 points or more, beyond chance.
 
-    ``looked_at`` is the number of comparisons beside one another.
+    ``looked_at`` is the number of simultaneous comparisons.
     """
     if not halves.are_enough or halves.late_share - halves.early_share < MORE_BY:
         return False
@@ -85,23 +83,23 @@ def rises(halves: Halves, *, looked_at: int) -> bool:
 
 
 def quickens(pace: Pace, *, looked_at: int) -> bool:
-    """Whether the later half took two thirds of the time of the earlier one or less, beyond chance."""
+    """Return True if the later half took at most two thirds of the earlier half's time, beyond chance."""
     if not pace.faster.are_enough or pace.late_median > FASTER_BY * pace.early_median:
         return False
     return corrected(pace.faster, looked_at) < ALPHA
 
 
 def corrected(halves: Halves, looked_at: int) -> float:
-    """The p-value for so many comparisons at once, and for this look among all there will be: at most 1.
+    """Return the p-value corrected for this many comparisons, and for repeated looks; at most 1.
 
-    The k-th look spends ALPHA / 2 ** k, which is ALPHA over all of them: p is multiplied by 2 ** k.
+    The k-th look spends ALPHA / 2 ** k, which sums up to ALPHA: p is multiplied by 2 ** k.
     """
     look = ((halves.early + halves.late) // (2 * FEWEST_IN_A_HALF)).bit_length()
     return min(1.0, halves.p * looked_at * (1 << look))
 
 
 def fisher_greater(hits: int, drawn: int, marked: int, total: int) -> float:
-    """The probability of ``hits`` or more marked ones among ``drawn`` of ``total``, of which ``marked`` are.
+    """Return the probability of ``hits`` or more marked items among ``drawn``; ``marked`` of ``total`` are.
 
     The upper tail of the hypergeometric distribution: Fisher's exact test, one-sided (Fisher 1934).
     """

@@ -1,6 +1,4 @@
-"""What can go wrong in this room, by name. Messages are for the people who meet them."""
-
-from __future__ import annotations
+"""Refusals by this room's actions. Their messages are shown to users."""
 
 from collections.abc import Sequence
 
@@ -10,19 +8,19 @@ class QualificationError(Exception):
 
 
 class InvalidRound(QualificationError):
-    """A round that cannot be: no stories, a story of another study or role."""
+    """An impossible round: without stories, or with a story of another study or role."""
 
 
 class NoTestHere(QualificationError):
-    """The study takes people who are qualified in another one, so that nobody could take a test here."""
+    """The study relies on another study's test and has none of its own."""
 
 
 class LastActiveRound(QualificationError):
-    """The only round that people can take cannot be retired."""
+    """The only active round cannot be retired."""
 
 
 class InvalidKey(QualificationError):
-    """An answer key that cannot be used; ``problems`` says everything that is wrong with it."""
+    """An invalid answer key; ``problems`` lists everything that is wrong with it."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         self.problems = list(problems)
@@ -30,35 +28,35 @@ class InvalidKey(QualificationError):
 
 
 class KeyIsFrozen(QualificationError):
-    """People have attempted the round under its key, so the key cannot change any more."""
+    """The round has attempts under its key, so the key cannot change any more."""
 
 
 class KeyChanged(QualificationError):
-    """Somebody else has set a key since the one that this change was made from."""
+    """Somebody else saved a newer version of the key meanwhile."""
 
 
 class InvalidExpert(QualificationError):
-    """Somebody who cannot be asked as an expert, or who has not been."""
+    """A person who cannot be asked as an expert, or who was not asked."""
 
 
 class RoundIsActive(QualificationError):
-    """People can begin the round, which freezes its key: experts cannot be asked about it."""
+    """The round is active, and an attempt freezes its key: experts cannot be asked about it."""
 
 
 class ExpertsAtWork(QualificationError):
-    """The experts' answers are still coming in, so that nothing can be decided about the key."""
+    """Experts are still answering, so the key cannot be set."""
 
 
 class GatheringOver(QualificationError):
-    """The experts' answers have been laid open, so that nobody can answer blind any more."""
+    """The experts' answers are revealed, so nobody can answer blind any more."""
 
 
 class NothingHandedIn(QualificationError):
-    """No expert has handed in, so that there is nothing to lay open."""
+    """No expert has handed in, so there is nothing to reveal."""
 
 
 class IncompleteReview(QualificationError):
-    """An expert's answers with something missing; ``positions`` are those of the stories."""
+    """An expert's review with missing answers, for the stories at ``positions``."""
 
     def __init__(self, message: str, positions: Sequence[int]) -> None:
         self.positions = list(positions)
@@ -66,16 +64,20 @@ class IncompleteReview(QualificationError):
 
 
 class NoRound(QualificationError):
-    """The study has no qualification round that people could attempt."""
+    """The study has no active qualification round."""
 
 
 class NoAttemptLeft(QualificationError):
-    """The person has used every attempt the round allows."""
+    """The annotator has used all attempts that the round allows."""
 
 
 class NotTheirTurn(QualificationError):
-    """The person is not at the step where they attempt the round."""
+    """The test is not the annotator's current step."""
 
 
 class AlreadyHandedIn(QualificationError):
-    """The attempt has been handed in; its answers cannot change any more."""
+    """The attempt or review was handed in; its answers cannot change any more."""
+
+
+class AnsweredMeanwhile(QualificationError):
+    """The story has newer answers than those that the annotator saw when they answered."""

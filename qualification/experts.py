@@ -1,15 +1,13 @@
-"""What can be read of the experts' answers: the one place that says who sees whose.
+"""Queries about experts' answers, and the rules of who may read them.
 
-An expert reads their own answers. Those of others can be read once the round's answers are laid open, which
-is when nobody answers blind any more: every expert has handed in, or is not waited for.
+Experts read their own answers. The answers of others can be read once the round's answers are revealed, when
+nobody answers blind any more: every expert has handed in or was dismissed.
 
-Blindness goes by text, not by round or id: a key of the same text tells as much, also that of a clone of the
-study, of a story imported anew, or of a hidden check. While somebody is waited for, all that has one of their
-texts is closed to them, whatever their rights. Who is not asked in the first place says
-:mod:`qualification.knowing`.
+Blindness is a matter of texts, not of rounds or ids: a key of the same text reveals as much in a clone of the
+study, in a story imported again, or in a hidden check. Until experts have answered, everything about their
+texts is closed to them, whatever their rights. :mod:`qualification.key_readers` says who cannot be asked in
+the first place.
 """
-
-from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -25,13 +23,13 @@ from qualification.models import ExpertAnswer, ExpertReview, Round, RoundStory
 from qualification.rules import agreement
 
 Chosen = Mapping[tuple[int, str], Mapping[str, list[str]]]
-"""Per story (its position in the round) and form field: per option, the names of who chose it."""
+"""Per story (its position in the round) and form field: per option, the names of the experts who chose it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far the experts of a round agree: questions they all answered alike, of all; and the mean share
-    of agreeing pairs, in 0..1 (None of fewer than two experts).
+    """Agreement of a round's experts: questions that all answered alike, all questions, and the mean share of
+    agreeing pairs in 0..1 (None for fewer than two experts).
     """
 
     alike: int
@@ -40,8 +38,8 @@ class Agreement:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What somebody has still to answer as an expert: a round, and how many of its stories they have."""
+class PendingReview:
+    """A round that an expert has still to answer, with the number of stories answered so far."""
 
     round: Round
     stories: int
@@ -49,38 +47,38 @@ class Asked:
 
     @property
     def is_complete(self) -> bool:
-        """Whether only handing in is left. Answers to a story are saved all at once."""
+        """Return True if only handing in is left. Answers to a story are saved all at once."""
         return self.answered == self.stories
 
 
 def review_of(round: Round, reader: User) -> ExpertReview | None:
-    """What the reader was asked for as an expert of the round; None for who was not asked."""
+    """Return the reader's review of the round; None if they were not asked."""
     return ExpertReview.objects.select_related("round", "expert").filter(round=round, expert=reader).first()
 
 
 def why_undecided(round: Round) -> str:
-    """Why nothing can be decided about the round's key yet; empty where it can.
+    """Return the reason why the round's key cannot be set yet; empty if it can.
 
-    Somebody is still answering blind, or what was handed in is not laid open.
+    Experts are still answering, or their answers are not revealed.
     """
     if round.laid_open_at:
         return ""
     asked = list(round.reviews.filter(dismissed_at=None).values_list("handed_in_at", flat=True))
     if None in asked:
         return _(
-            "Experts are still answering. Until all have handed in, or what there is has been laid open, "
-            "nobody sees anything."
+            "Experts are still answering. Their answers stay hidden until all have handed in, or until you "
+            "reveal those handed in so far."
         )
     if asked:
         return _(
-            "Nobody is answering any more, and what was handed in is not laid open yet. Lay it open on the "
-            "page of the round, or ask somebody else first."
+            "No expert is answering any more, and the answers are not revealed yet. Reveal them on the page "
+            "of the round, or ask another expert first."
         )
     return ""
 
 
-def waited_for(reader: User, *, study: Study | None = None) -> list[Asked]:
-    """The rounds that the reader has still to answer as an expert: of all studies, or of one. One query."""
+def pending_reviews(reader: User, *, study: Study | None = None) -> list[PendingReview]:
+    """Return the rounds that the reader has still to answer, in one study or all. One query."""
     pending = ExpertReview.objects.filter(expert=reader, handed_in_at=None, dismissed_at=None)
     if study is not None:
         pending = pending.filter(round__study=study)
@@ -89,12 +87,13 @@ def waited_for(reader: User, *, study: Study | None = None) -> list[Asked]:
         answered=Count("answers__round_story", distinct=True),
     )
     ordered = counted.select_related("round__study").order_by("round__study__title", "round__number")
-    return [Asked(review.round, review.stories, review.answered) for review in ordered]
+    return [PendingReview(review.round, review.stories, review.answered) for review in ordered]
 
 
 def closed_texts(reader: User) -> frozenset[str]:
-    """The texts (their hashes) about which this person must see no key, answers or rates, nor what passed:
-    those that they have still to answer as an expert, under whatever id, in whatever round or study.
+    """Return the hashes of the texts that this person has still to answer blind, in any round or study.
+
+    They must not see any key, answers, rates or results about these texts.
     """
     pending = ExpertReview.objects.filter(expert=reader, handed_in_at=None, dismissed_at=None)
     stories = RoundStory.objects.filter(round__reviews__in=pending)
@@ -102,7 +101,7 @@ def closed_texts(reader: User) -> frozenset[str]:
 
 
 def closed_rounds(reader: User) -> frozenset[int]:
-    """The rounds (numbers of their rows) with one of the :func:`closed_texts`. Two queries at most."""
+    """Return the primary keys of the rounds with one of the :func:`closed_texts`. At most two queries."""
     texts = closed_texts(reader)
     if not texts:
         return frozenset()
@@ -111,7 +110,7 @@ def closed_rounds(reader: User) -> frozenset[int]:
 
 
 def is_closed_in(study: Study, reader: User) -> bool:
-    """Whether a key of the study is closed to this person, and so is all that holds its keys."""
+    """Return True if a key of the study is closed to this person, and so everything with the study's keys."""
     texts = closed_texts(reader)
     if not texts:
         return False
@@ -121,20 +120,18 @@ def is_closed_in(study: Study, reader: User) -> bool:
 
 
 def own_answers(review: ExpertReview) -> dict[int, dict[str, str]]:
-    """An expert's own answers: per position of a story, per form field, the option."""
+    """Return an expert's own answers: per position of a story, per form field, the option."""
     answers: dict[int, dict[str, str]] = {}
-    for position, question, row, option in review.answers.values_list(
-        "round_story__position", "question", "row", "option"
-    ):
-        answers.setdefault(position, {})[field_name(question, row)] = option
+    for answer in review.answers.select_related("round_story"):
+        answers.setdefault(answer.round_story.position, {})[answer.choice.field] = answer.option
     return answers
 
 
 def chosen_in(round: Round) -> Chosen:
-    """Who chose what about the round's stories, as far as it is laid open: nothing before.
+    """Return the experts' revealed choices about the round's stories.
 
-    What experts said of the same stories in another round of the study counts too, so that a round that
-    is made anew takes it over. Of somebody who answered twice, the later answer stands.
+    Answers about the same stories in another round of the study count, too, so that a new round takes them
+    over. The latest answer of each expert counts.
     """
     positions = dict(round.round_stories.values_list("story", "position"))
     answers = ExpertAnswer.objects.laid_open().filter(round_story__story__in=list(positions))
@@ -150,12 +147,12 @@ def chosen_in(round: Round) -> Chosen:
 
 
 def counts(names_by_option: Mapping[str, list[str]]) -> Counter[str]:
-    """How many experts chose each option."""
+    """Return the number of experts per option."""
     return Counter({option: len(names) for option, names in names_by_option.items()})
 
 
 def agreement_over(cells: Iterable[Mapping[str, list[str]]]) -> Agreement:
-    """How far experts agree over all these questions."""
+    """Return the experts' agreement over these questions."""
     every = [counts(cell) for cell in cells]
     shares = [share for share in map(agreement, every) if share is not None]
     return Agreement(

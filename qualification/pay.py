@@ -1,7 +1,6 @@
-"""What the time of somebody's test comes to: paid by the hour, as the stories are."""
+"""Pay for the time spent on the test: by the hour, like stories."""
 
-from __future__ import annotations
-
+from collections import defaultdict
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
@@ -16,10 +15,7 @@ from qualification.rules import paid_time
 
 @dataclass(frozen=True, slots=True)
 class TimeAtTest:
-    """Somebody's attempts that they handed in, void or not.
-
-    Whether one passed, their paid seconds, and what that comes to.
-    """
+    """An annotator's submitted attempts, void ones included: any passed, paid seconds, and pay."""
 
     passed: bool
     seconds: float
@@ -28,26 +24,26 @@ class TimeAtTest:
 
 @dataclass(frozen=True, slots=True)
 class Earnings:
-    """What somebody's stories and their test come to; None is what is not paid."""
+    """An annotator's pay for stories and test; None for an unpaid part."""
 
     stories: Decimal | None
     test: Decimal | None
 
     @property
     def total(self) -> Decimal | None:
-        """Both together; None when nothing is paid."""
+        """The sum of both; None if neither is paid."""
         parts = [part for part in (self.stories, self.test) if part is not None]
         return sum(parts, Decimal("0.00")) if parts else None
 
 
 def time_at_test(enrollment: Enrollment) -> TimeAtTest | None:
-    """The person's test; None before they have handed it in."""
+    """Return the annotator's time at the test; None before they have handed it in."""
     study = enrollment.study
     return _summed(_handed_in(study).filter(enrollment=enrollment), study).get(enrollment.pk)
 
 
 def times_at_tests(study: Study) -> dict[int, TimeAtTest]:
-    """The test of everybody in the study who handed it in, by their enrollment. One query."""
+    """Return the time at the test of everybody who handed it in, by enrollment. One query."""
     return _summed(_handed_in(study), study)
 
 
@@ -56,20 +52,18 @@ def _handed_in(study: Study) -> QuerySet[Attempt]:
 
 
 def _summed(attempts: QuerySet[Attempt], study: Study) -> dict[int, TimeAtTest]:
-    passed: dict[int, bool] = {}
-    paid: dict[int, timedelta] = {}
-    rows = attempts.annotate(stories=Count("round__round_stories")).select_related("round")
-    for attempt in rows:
-        person, success = attempt.enrollment_id, bool(attempt.passed)
+    passed: defaultdict[int, bool] = defaultdict(bool)
+    paid: defaultdict[int, timedelta] = defaultdict(timedelta)
+    for attempt in attempts.annotate(stories=Count("round__round_stories")).select_related("round"):
         assert attempt.submitted_at is not None  # a constraint of those handed in
         took = paid_time(
             attempt.submitted_at - attempt.started_at,
             stories=attempt.stories,
-            passed=success,
+            passed=bool(attempt.passed),
             pays_on_fail=attempt.round.pays_on_fail,
         )
-        passed[person] = passed.get(person, False) or success
-        paid[person] = paid.get(person, timedelta(0)) + took
+        passed[attempt.enrollment_id] |= bool(attempt.passed)
+        paid[attempt.enrollment_id] += took
     return {
         person: TimeAtTest(passed[person], seconds, estimated_pay(1, seconds, study.pay_rate))
         for person, seconds in ((person, time.total_seconds()) for person, time in paid.items())

@@ -1,6 +1,4 @@
-"""How people fare in every round: the funnel, and every question about every story, early and late."""
-
-from __future__ import annotations
+"""Pass rates of every round, and acceptance rates of every question about every story, early and late."""
 
 import time
 from collections import defaultdict
@@ -17,14 +15,14 @@ from qualification.drift import Halves, Pace, look_at
 from qualification.models import Attempt, Round
 
 FEWEST = 10
-"""Of fewer attempts it is not said whether a question is too hard."""
+"""Attempts needed before a question is called too hard."""
 HARD = 0.5
-"""A question is too hard, or its key too narrow, when even the upper end of the interval is below this."""
+"""A question is too hard, or its key too narrow, if even the interval's upper end is below this."""
 KEPT_SECONDS = 24 * 3600
 REST = 20
-"""Times its own duration that what has to look at every answer rests before it is worked out anew."""
-SHAPE = 2
-"""Of what is kept; raised when more is read of it, so that nobody meets what an older server left."""
+"""Figures over all answers are recomputed after this multiple of their duration at the earliest."""
+SHAPE = 3
+"""Version of the cached values; raise it when their form changes, so that no old ones are read."""
 _FIRST_TRIES = """
     SELECT t.id, t.round_id, t.passed,
            extract(epoch FROM t.submitted_at - t.started_at)::float8 AS seconds,
@@ -35,14 +33,14 @@ _FIRST_TRIES = """
     WHERE r.study_id = %(study)s AND e.environment = %(environment)s AND t.state = 'submitted'
       AND t.number = 1
 """
-"""Everybody's first attempt in the study, handed in, in the study's environment: each person is here once."""
+"""Submitted first attempts in the study and its environment: one per annotator."""
 _LOOKED_AT = """
     SELECT t.*, t.place > look.number / 2 AS late
     FROM first_tries t
     LEFT JOIN (SELECT * FROM unnest(%(rounds)s::bigint[], %(looks)s::bigint[])) AS look (round_id, number)
         ON look.round_id = t.round_id AND t.place <= look.number
 """
-"""The same with the half of the last look that they are in, by when they handed in; none after that look."""
+"""First attempts with their half of the last look, by submission time; none for those after the look."""
 
 _QUESTIONS = f"""
     WITH first_tries AS ({_FIRST_TRIES}), handed_in AS ({_LOOKED_AT}),
@@ -52,7 +50,7 @@ _QUESTIONS = f"""
     )
     SELECT h.round_id, s.story_id, rs.position, a.question, a.row,
            count(*), count(*) FILTER (WHERE a.accepted),
-           count(*) FILTER (WHERE NOT a.accepted AND wrong.number = 1),
+           count(*) FILTER (WHERE NOT a.accepted AND NOT h.passed AND wrong.number = 1),
            count(*) FILTER (WHERE NOT h.late), count(*) FILTER (WHERE NOT h.late AND a.accepted),
            count(*) FILTER (WHERE h.late), count(*) FILTER (WHERE h.late AND a.accepted)
     FROM qualification_attemptanswer a
@@ -79,20 +77,20 @@ _PACES = f"""
 
 @dataclass(frozen=True, slots=True)
 class QuestionRate:
-    """How many answered this question about this story acceptably in their first attempt, handed in."""
+    """Acceptance of the answers to one question about one story, over submitted first attempts."""
 
     story_id: str
     position: int
     question: str
     row: str
     attempts: int
-    """How many were handed in."""
+    """Submitted first attempts."""
     accepted: int
-    """How many of them were acceptable here."""
+    """Attempts whose answer was accepted here."""
     alone: int
-    """How many failed by this answer alone."""
+    """Attempts that failed by this answer alone."""
     halves: Halves
-    """Of those of the last look (``drift.look_at``) alone, the earlier and the later ones."""
+    """Accepted answers in the earlier and later half of the last look (``drift.look_at``)."""
 
     @property
     def share(self) -> float:
@@ -102,9 +100,9 @@ class QuestionRate:
 
 @dataclass(frozen=True, slots=True)
 class RoundRates:
-    """A round with how people fare in it. The counts are of people over all their attempts.
+    """A round's rates. Counts are of annotators, over all their attempts.
 
-    ``passing``, ``pace`` and ``questions`` are of first attempts; ``later_tries`` are the others handed in.
+    ``passing``, ``pace`` and ``questions`` cover first attempts; ``later_tries`` counts other submissions.
     """
 
     round: Round
@@ -118,20 +116,20 @@ class RoundRates:
 
     @property
     def share(self) -> float | None:
-        """Of those who handed it in, how many passed, in 0..1; None when nobody has."""
+        """The share of those who handed in that passed, in 0..1; None if nobody handed in."""
         return self.passed / self.submitted if self.submitted else None
 
 
 Found = TypeVar("Found")
 Figures = tuple[dict[int, list[QuestionRate]], dict[int, Halves], dict[int, Pace]]
-"""By the number of the round's row: its questions, how many passed early and late, how long they took."""
+"""By the round's primary key: its questions, early and late passes, and durations."""
 
 
 def rates_of(study: Study) -> list[RoundRates]:
-    """Every round of a study, the newest first. Four queries at most, whatever the number of rounds.
+    """Return the rates of every round of a study's test, newest first. At most four queries.
 
-    What has to look at every answer is kept until another attempt is handed in, and a little longer: it
-    costs at most a twentieth of a server.
+    Figures over all answers are cached until another attempt is handed in, and a little longer, so that they
+    cost at most a twentieth of a server (:data:`REST`).
     """
     theirs = Q(attempts__enrollment__environment=study.environment)
     began = theirs & Q(attempts__state__in=[Attempt.State.STARTED, Attempt.State.SUBMITTED])
@@ -146,10 +144,10 @@ def rates_of(study: Study) -> list[RoundRates]:
     }
     people["tries"] = Count("attempts", distinct=True, filter=submitted)
     people["first"] = Count("attempts", distinct=True, filter=submitted & Q(attempts__number=1))
-    rounds = Round.objects.filter(study=study).order_by("-number")
+    rounds = Round.objects.filter(study=study, kind=Round.Kind.TEST).order_by("-number")
     counts = {counted["pk"]: counted for counted in rounds.annotate(**people).values("pk", *people)}
     first = {pk: counted["first"] for pk, counted in counts.items()}
-    questions, passing, paces = kept_of(study, "figures", first, lambda: _worked_out(study, first))
+    questions, passing, paces = cached_figures(study, "figures", first, lambda: _computed(study, first))
     return [
         RoundRates(
             round=round,
@@ -167,32 +165,32 @@ def rates_of(study: Study) -> list[RoundRates]:
 
 @dataclass(frozen=True, slots=True)
 class _Kept(Generic[Found]):
-    """What stands in the cache: of how many attempts per round, when it was made, how long it took."""
+    """Cached figures with the attempts per round that they cover, and the time and seconds of computing."""
 
-    of: dict[int, int]
+    attempts: dict[int, int]
     made_at: float
     took: float
     figures: Found
 
 
-def kept_of(study: Study, what: str, handed_in: dict[int, int], work_out: Callable[[], Found]) -> Found:
-    """What is asked of so many attempts per round; from the cache where it has been asked of as many, or just
-    now. Without the cache it is worked out every time.
+def cached_figures(study: Study, name: str, attempts: dict[int, int], compute: Callable[[], Found]) -> Found:
+    """Return figures over these attempts per round: from the cache if it has them for the same attempts, or
+    if recomputing is not due yet (:data:`REST`), otherwise computed.
 
-    ``what``: its name among all that is kept so about a study.
+    ``name`` distinguishes the cached figures of one study.
     """
-    key = f"round-{what}:{SHAPE}:{study.pk}:{study.created_at:%Y%m%d%H%M%S%f}:{study.environment}"
+    key = f"round-{name}:{SHAPE}:{study.pk}:{study.created_at:%Y%m%d%H%M%S%f}:{study.environment}"
     kept: _Kept[Found] | None = caches["shared"].get(key)
     begun = time.time()
-    if kept and (kept.of == handed_in or begun < kept.made_at + REST * kept.took):
+    if kept and (kept.attempts == attempts or begun < kept.made_at + REST * kept.took):
         return kept.figures
-    figures = work_out()
+    figures = compute()
     made_at = time.time()
-    caches["shared"].set(key, _Kept(handed_in, made_at, made_at - begun, figures), KEPT_SECONDS)
+    caches["shared"].set(key, _Kept(attempts, made_at, made_at - begun, figures), KEPT_SECONDS)
     return figures
 
 
-def _worked_out(study: Study, handed_in: dict[int, int]) -> Figures:
+def _computed(study: Study, handed_in: dict[int, int]) -> Figures:
     looks = {round_id: look_at(number) for round_id, number in handed_in.items()}
     return (_questions(study, looks), *_paces(study, looks))
 
@@ -211,7 +209,7 @@ def _rows(query: str, study: Study, looks: dict[int, int]) -> list[tuple[Any, ..
 
 
 def _questions(study: Study, looks: dict[int, int]) -> dict[int, list[QuestionRate]]:
-    """Per round its questions, in the order in which people meet them."""
+    """Return the questions per round, in the order in which annotators see them."""
     order = {question.key: number for number, question in enumerate(study.protocol.questions)}
     found: defaultdict[int, list[QuestionRate]] = defaultdict(list)
     for round_id, story_id, position, question, row, attempts, accepted, alone, *halves in _rows(
@@ -226,7 +224,7 @@ def _questions(study: Study, looks: dict[int, int]) -> dict[int, list[QuestionRa
 
 
 def _paces(study: Study, looks: dict[int, int]) -> tuple[dict[int, Halves], dict[int, Pace]]:
-    """Per round that has been looked at: how many passed in each, and how long they took."""
+    """Return, per round with a look, the passes in each half and the durations."""
     halves: defaultdict[int, dict[bool, tuple[Any, ...]]] = defaultdict(dict)
     for round_id, late, *figures in _rows(_PACES, study, looks):
         halves[round_id][late] = tuple(figures)

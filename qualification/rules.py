@@ -1,6 +1,4 @@
-"""The rules of this room as functions of plain values; what passing is stands in ``annotation.grading``."""
-
-from __future__ import annotations
+"""This room's rules as pure functions. ``annotation.grading`` defines passing."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
@@ -12,11 +10,11 @@ LONGEST_REASON = 500
 
 
 def form_for(place: int, forms: Sequence[int]) -> int:
-    """Which of a study's rotating forms somebody takes who has none yet.
+    """Return the number of the form (round) that a new annotator takes.
 
-    ``place`` counts the people of the study from 0 in the order in which they came into it, ``forms`` are
-    the numbers of the active rounds, in any order. People take the forms in turn, so any run of people
-    who came one after the other is spread as evenly as it can be. Raises ``ValueError`` without a form.
+    ``place`` is the annotator's position in the study, counted from 0 in order of enrollment; ``forms`` are
+    the numbers of the active rounds, in any order. Forms alternate, so that consecutive annotators are spread
+    as evenly as possible. Raise ``ValueError`` without a form.
     """
     if not forms:
         raise ValueError("There is no form to take.")
@@ -24,9 +22,9 @@ def form_for(place: int, forms: Sequence[int]) -> int:
 
 
 def agreement(chosen: Mapping[str, int]) -> float | None:
-    """The share of pairs of experts who chose the same, in 0..1; None of fewer than two experts.
+    """Return the share of pairs of experts who agree, in 0..1; None for fewer than two experts.
 
-    ``chosen`` says per option how many experts chose it.
+    ``chosen`` has the number of experts per option.
     """
     experts = sum(chosen.values())
     if experts < 2:
@@ -35,19 +33,19 @@ def agreement(chosen: Mapping[str, int]) -> float | None:
 
 
 def needs_reason(accepted: Collection[str], chosen: Mapping[str, int]) -> bool:
-    """Whether a key must say why it accepts these options.
+    """Return True if a key must give a reason for accepting these options.
 
-    It must where experts differ, and where it accepts something else than just what they chose. Where no
-    expert answered, there is nothing to depart from.
+    It must if experts disagree, or if it accepts anything but exactly their choice. Without experts' answers
+    there is nothing to depart from.
     """
     options = {option for option, count in chosen.items() if count}
     return bool(options) and (len(options) > 1 or set(accepted) != options)
 
 
 def paid_time(took: timedelta, *, stories: int, passed: bool, pays_on_fail: bool) -> timedelta:
-    """How much of an attempt is paid: from starting it to handing it in, passed or not.
+    """Return the paid time of an attempt, from its start to its submission.
 
-    A failed one is not where the round says so. At most a long break per story is paid (75 minutes for
-    five), since a test left open over night is not a night of work.
+    Failed attempts are unpaid if the round says so. At most one long break per story is paid (75 minutes for
+    five stories), since a test left open overnight is not a night of work.
     """
     return min(took, stories * LONG_BREAK) if passed or pays_on_fail else timedelta(0)

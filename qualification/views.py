@@ -1,78 +1,80 @@
-"""The pages of a qualification round, story by story, with a look back before handing in."""
-
-from __future__ import annotations
+"""Pages of the qualification test: introduction, one page per story, review, and result."""
 
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.access import annotator_page, is_given_up, page_url, session_id, work_session
-from annotation.forms import error_summary, instructions_context, question_fields
+from annotation.forms import form_context, instructions_context
 from annotation.grading import IncompleteAttempt
 from annotation.models import Enrollment
-from annotation.protocols.base import IncompleteForm, field_name
+from annotation.protocols.base import IncompleteForm
 from annotation.queries import work_so_far
-from annotation.refusals import refusal_page
-from annotation.rules import REASON_OF_CLOSED_DOOR, Refusal
-from annotation.views.common import page
+from annotation.rules import REASON_OF_CLOSED_DOOR
+from annotation.views.common import go, number, page, settled
 from qualification import actions
-from qualification.errors import AlreadyHandedIn, NotTheirTurn, QualificationError
-from qualification.models import Attempt, Round, RoundStory
-from qualification.turns import turn_of
+from qualification.errors import AlreadyHandedIn, AnsweredMeanwhile, NotTheirTurn, QualificationError
+from qualification.models import Attempt, AttemptAnswer, Round, RoundStory
+from qualification.queries import next_attempt, pass_mark, practice_of, saved_version
+from tomannot import clock
 
 OUT = (Enrollment.State.SUSPENDED, Enrollment.State.WITHDRAWN)
-"""States in which somebody in the middle of the test is out of it."""
+"""States that end a test in progress."""
 
 BACK = "back"
-"""In the address of a story that is looked at again from the review: after it, back there."""
+"""Query string of a story opened from the review: saving it leads back to the review."""
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @annotator_page
 def intro(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
-    """What the test is; starting it is a POST. Somebody in the middle of it goes on where they were."""
+    """Explain the test, and start it on POST. Redirect to the next open story if it has begun."""
     if is_given_up(request) or enrollment.state != Enrollment.State.CONSENTED:
         return redirect(page_url(request, "annotation:home"))
     attempt = _current(request, enrollment)
+    if attempt is None and enrollment.study.state in REASON_OF_CLOSED_DOOR:
+        return redirect(page_url(request, "annotation:stories"))
     if request.method == "POST":
         try:
             attempt = actions.start_attempt(
-                enrollment=enrollment, now=timezone.now(), session_id=session_id(request)
+                enrollment=enrollment, now=clock.now(), session_id=session_id(request)
             )
         except QualificationError as error:
-            return _message(request, enrollment, _("The test cannot start now"), str(error))
+            return _message(request, enrollment, _("The test can’t start right now"), str(error))
     if attempt:
         return redirect(_first_open_page(request, attempt))
-    if enrollment.study.state in REASON_OF_CLOSED_DOOR:
-        closed = refusal_page(Refusal(REASON_OF_CLOSED_DOOR[enrollment.study.state]))
-        return _message(request, enrollment, str(closed.title), str(closed.text))
-    turn = turn_of(enrollment, list(Round.objects.active_in(enrollment.study)))
+    turn = next_attempt(enrollment, list(Round.objects.active_in(enrollment.study)))
     if turn is None:
-        return _message(
-            request, enrollment, _("Not quite ready"), _("The test is not ready yet. Please look in later.")
-        )
-    context = {
+        return _message(request, enrollment, _("The test is not ready yet"), _("Please come back later."))
+    context = _practice(request, enrollment) | {
         "story_count": turn.round.round_stories.count(),
         "attempts_allowed": turn.left,
+        "mark": pass_mark(turn.round),
         "pays_on_fail": _pays_on_fail(enrollment, turn.round),
         "form_action": request.path,
+        "instructions_url": page_url(request, "annotation:instructions"),
     }
     return page(request, enrollment, "qualification/intro.html", context)
+
+
+def _practice(request: HttpRequest, enrollment: Enrollment) -> dict[str, Any]:
+    practice = practice_of(enrollment)
+    url = practice and page_url(request, "qualification:practice", position=practice.next)
+    return {"practice": practice, "practice_url": url}
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @annotator_page
 def story(request: HttpRequest, enrollment: Enrollment, position: int) -> HttpResponse:
-    """One story of the test. Its answers are saved as they are sent and can be changed later."""
+    """Show a story of the test, and save its answers; they can be changed until the test is handed in."""
     attempt = _current(request, enrollment)
-    if attempt is None:
-        return _not_any_more(request, enrollment)
+    if attempt is None or not _is_meant(request, attempt):
+        return _not_any_more(request, enrollment, position)
     entry = get_object_or_404(
-        RoundStory.objects.select_related("story"), round=attempt.round, position=position
+        RoundStory.objects.select_related("story__study"), round=attempt.round, position=position
     )
     if request.method != "POST":
         return _story(request, enrollment, attempt, entry, answered=_answered(attempt, entry))
@@ -82,6 +84,7 @@ def story(request: HttpRequest, enrollment: Enrollment, position: int) -> HttpRe
             round_story=entry,
             submitted=request.POST.dict(),
             session_id=session_id(request),
+            after=number(request.POST["saved"]) if "saved" in request.POST else None,
         )
     except IncompleteForm as incomplete:
         return _story(
@@ -89,22 +92,23 @@ def story(request: HttpRequest, enrollment: Enrollment, position: int) -> HttpRe
         )
     except (AlreadyHandedIn, NotTheirTurn):
         enrollment.refresh_from_db(fields=["state"])
-        return _not_any_more(request, enrollment)
-    if request.META["QUERY_STRING"] == BACK:
-        return redirect(page_url(request, "qualification:review"))
-    return redirect(_next_page(request, attempt, position))
+        return _not_any_more(request, enrollment, position)
+    except AnsweredMeanwhile as error:
+        again = {"url": request.get_full_path(), "label": _("See the answers")}
+        return lost(request, enrollment, _sent_draft(request, position), str(error), again)
+    return settled(go(request, _next_page(request, attempt, position)), _sent_draft(request, position))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @annotator_page
 def review(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
-    """Every answer once more, with the way to change it; handing in is a POST."""
+    """Show every answer with a link to change it; hand in the test on POST."""
     attempt = _current(request, enrollment)
-    if attempt is None:
+    if attempt is None or not _is_meant(request, attempt):
         return redirect(page_url(request, "qualification:result"))
     if request.method == "POST":
         try:
-            actions.submit_attempt(attempt=attempt, now=timezone.now(), session_id=session_id(request))
+            actions.submit_attempt(attempt=attempt, now=clock.now(), session_id=session_id(request))
             return redirect(page_url(request, "qualification:result"))
         except NotTheirTurn:
             return redirect(page_url(request, "annotation:home"))
@@ -112,6 +116,7 @@ def review(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
             pass  # the page below shows which answers are missing
     stories = [_reviewed(request, attempt, entry) for entry in _entries(attempt)]
     context = {
+        "attempt": attempt,
         "stories": stories,
         "complete": all(answer["option"] for entry in stories for answer in entry["answers"]),
         "form_action": request.path,
@@ -122,7 +127,7 @@ def review(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 @require_safe
 @annotator_page
 def result(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
-    """Passed or not. Never which answers were accepted."""
+    """Say whether the annotator passed, never which answers were accepted."""
     attempt = enrollment.attempts.filter(state=Attempt.State.SUBMITTED).select_related("round").last()
     if attempt is None:
         return redirect(page_url(request, "annotation:home"))
@@ -138,7 +143,7 @@ def result(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 
 
 def _current(request: HttpRequest, enrollment: Enrollment) -> Attempt | None:
-    """The attempt the person is in; none for somebody whose part or visit has ended meanwhile."""
+    """Return the attempt in progress; None if the annotator's participation or visit has ended."""
     if is_given_up(request) or enrollment.state != Enrollment.State.CONSENTED:
         return None
     return (
@@ -148,33 +153,56 @@ def _current(request: HttpRequest, enrollment: Enrollment) -> Attempt | None:
     )
 
 
-def _not_any_more(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
-    """For somebody who is in no test: what became of answers they have just sent, else where they belong."""
+def _is_meant(request: HttpRequest, attempt: Attempt) -> bool:
+    """Return False for a form of an earlier attempt that comes late: it must not become part of this one."""
+    return number(request.POST.get("attempt")) in (0, attempt.pk)
+
+
+def _draft(attempt: int, position: int, saved: int) -> str:
+    """Name the draft of a story: the attempt, the story, and the answers that the draft replaces."""
+    return f"test.{attempt}.{position}.{saved}"
+
+
+def _sent_draft(request: HttpRequest, position: int) -> str:
+    return _draft(number(request.POST.get("attempt")), position, number(request.POST.get("saved")))
+
+
+def _not_any_more(request: HttpRequest, enrollment: Enrollment, position: int) -> HttpResponse:
+    """Say that the answers just sent were not saved; otherwise redirect to the annotator's next step."""
     home = page_url(request, "annotation:home")
     if request.method != "POST":
         return redirect(home)
     if enrollment.state in OUT:
-        text = _("Your part in the study was paused or has ended meanwhile. What you saved before is kept.")
+        text = _("Your participation has been paused or has ended. What you saved before is kept.")
     else:
-        text = _("You are not in this test any more; it may have been handed in from another window.")
-    context = {
-        "heading": _("These answers were not saved"),
-        "text": text,
-        "actions": [{"url": home, "label": _("See how it stands")}],
-    }
-    return page(request, enrollment, "pages/message.html", context, status=409)
+        text = _("You are no longer in this test. It may have been handed in from another window.")
+    way_on = {"url": home, "label": _("See your status")}
+    return lost(request, enrollment, _sent_draft(request, position), text, way_on)
+
+
+def lost(
+    request: HttpRequest, enrollment: Enrollment, draft: str, text: str, way_on: dict[str, str]
+) -> HttpResponse:
+    """Say why the answers just sent can never be saved, and let the device drop them."""
+    context = {"heading": _("These answers were not saved"), "text": text, "actions": [way_on]}
+    response = page(request, enrollment, "pages/message.html", context, status=409)
+    return settled(response, draft, stored=False)
 
 
 def _entries(attempt: Attempt) -> list[RoundStory]:
-    return list(attempt.round.round_stories.select_related("story").order_by("position"))
+    return list(attempt.round.round_stories.select_related("story__study").order_by("position"))
 
 
 def _answered(attempt: Attempt, entry: RoundStory) -> dict[str, str]:
-    return {field_name(a.question, a.row): a.option for a in attempt.answers.filter(round_story=entry)}
+    return {answer.choice.field: answer.option for answer in _saved(attempt, entry)}
+
+
+def _saved(attempt: Attempt, entry: RoundStory) -> list[AttemptAnswer]:
+    return list(attempt.answers.filter(round_story=entry))
 
 
 def _first_open_page(request: HttpRequest, attempt: Attempt) -> str:
-    """The first story without answers, or the review when every story has some."""
+    """Return the address of the first story without answers, or of the review."""
     done = set(attempt.answers.values_list("round_story__position", flat=True))
     for entry in _entries(attempt):
         if entry.position not in done:
@@ -183,7 +211,8 @@ def _first_open_page(request: HttpRequest, attempt: Attempt) -> str:
 
 
 def _next_page(request: HttpRequest, attempt: Attempt, position: int) -> str:
-    if attempt.round.round_stories.filter(position=position + 1).exists():
+    more = attempt.round.round_stories.filter(position=position + 1).exists()
+    if more and request.META["QUERY_STRING"] != BACK:
         return page_url(request, "qualification:story", position=position + 1)
     return page_url(request, "qualification:review")
 
@@ -197,37 +226,49 @@ def _story(
     answered: dict[str, str],
     errors: dict[str, str] | None = None,
 ) -> HttpResponse:
-    protocol = enrollment.study.protocol
-    item = protocol.parse(entry.story.content)
     before = entry.position - 1
+    saved = number(request.POST.get("saved")) if errors else saved_version(_saved(attempt, entry))
     context = {
-        "story": {"fields": question_fields(protocol, item, answered=answered, errors=errors)},
-        "errors": error_summary(protocol, errors or {}),
-        "position": entry.position,
-        "total": attempt.round.round_stories.count(),
-        "form_action": request.get_full_path(),
+        "attempt": attempt,
+        "saved": saved,
+        "draft": _draft(attempt.pk, entry.position, saved),
         "previous_url": page_url(request, "qualification:story", position=before) if before else "",
-    } | instructions_context(protocol)
-    return page(request, enrollment, "qualification/story.html", context, status=422 if errors else 200)
+    } | instructions_context(enrollment.study.protocol, attempt.instructions)
+    return form_page(
+        request, enrollment, "qualification/story.html", entry, context, answered=answered, errors=errors
+    )
+
+
+def form_page(
+    request: HttpRequest,
+    enrollment: Enrollment,
+    template: str,
+    entry: RoundStory,
+    context: dict[str, Any],
+    *,
+    answered: dict[str, str],
+    errors: dict[str, str] | None,
+) -> HttpResponse:
+    """Render the form of a story of a round with these answers (422 with errors)."""
+    seed, protocol = enrollment.option_seed, enrollment.study.protocol
+    shown: dict[str, Any] = {
+        "position": entry.position,
+        "total": RoundStory.objects.filter(round=entry.round_id).count(),
+        "form_action": request.get_full_path(),
+    }
+    shown |= form_context(protocol, entry.story.item, answered=answered, errors=errors, option_seed=seed)
+    return page(request, enrollment, template, context | shown, status=422 if errors else 200)
 
 
 def _reviewed(request: HttpRequest, attempt: Attempt, entry: RoundStory) -> dict[str, Any]:
-    protocol = attempt.enrollment.study.protocol
-    item = protocol.parse(entry.story.content)
     answered = _answered(attempt, entry)
     answers = [
-        {
-            "question": question,
-            "row": row,
-            "option": options.get(answered.get(field_name(question.key, row.key), "")),
-        }
-        for question in protocol.questions
-        for options in [{option.key: option for option in question.options_for(item)}]
-        for row in question.rows_for(item)
+        {"title": cell.title, "option": cell.labels.get(answered.get(cell.field, ""))}
+        for cell in entry.story.cells
     ]
     return {
         "position": entry.position,
-        "parts": protocol.parts(item),
+        "parts": entry.story.parts,
         "answers": answers,
         "change_url": page_url(request, "qualification:story", position=entry.position) + f"?{BACK}",
     }

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -18,7 +16,7 @@ class RecruitmentConfig(AppConfig):
 
 
 def check_sender(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[checks.CheckMessage]:
-    """Mail that leaves this site needs a sender that its mail server may send for."""
+    """Warn about mail that leaves this site without a sender that its mail server may send for."""
     if not os.environ.get("EMAIL_URL", "").startswith("smtp") or os.environ.get("DEFAULT_FROM_EMAIL"):
         return []
     return [

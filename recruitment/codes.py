@@ -5,8 +5,6 @@ whenever it is shown, and needs no table. It proves nothing about who hands it i
 so a check also asks for the platform's id of the person.
 """
 
-from __future__ import annotations
-
 import enum
 import hashlib
 import hmac
@@ -20,20 +18,28 @@ LENGTH = 10
 """Letters of a code: 25 to the 10th power, about 46 bits."""
 
 
-class Outcome(enum.StrEnum):
-    """What a person's part in a study came to, as far as a platform is told."""
+class CompletionOutcome(enum.StrEnum):
+    """The result of a person's part in a study, as far as a platform is told."""
 
     COMPLETED = "completed"
+    PARTIAL = "partial"
+    """They answered fewer stories than the join link asks for."""
     SCREENED_OUT = "screened out"
+    """They handed in a test and answered no story."""
+    NO_WORK = "no work left"
+    """They agreed to take part, and there was nothing left for them to do."""
 
 
-def outcome_of(stories_submitted: int) -> Outcome:
-    """Completed by whoever answered a story; anybody else was asked for a test at the most."""
-    return Outcome.COMPLETED if stories_submitted else Outcome.SCREENED_OUT
+def outcome_of(stories_submitted: int, *, least: int | None = None, tested: bool = True) -> CompletionOutcome:
+    """Return the outcome after so many stories. ``least``: stories that complete the study (None: one)."""
+    if stories_submitted:
+        is_enough = stories_submitted >= (least or 1)
+        return CompletionOutcome.COMPLETED if is_enough else CompletionOutcome.PARTIAL
+    return CompletionOutcome.SCREENED_OUT if tested else CompletionOutcome.NO_WORK
 
 
-def completion_code(key: str, enrollment_id: int, outcome: Outcome) -> str:
-    """The person's code for this outcome, like ``KXM4Q-9TQPA``: HMAC-SHA256 with the study's key."""
+def completion_code(key: str, enrollment_id: int, outcome: CompletionOutcome) -> str:
+    """Return the person's code for this outcome, like ``KXM4Q-9TQPA``: HMAC-SHA256 with the study's key."""
     message = f"completion-code:{outcome.value}:{enrollment_id}".encode()
     number = int.from_bytes(hmac.new(key.encode(), message, hashlib.sha256).digest(), "big")
     letters = []
@@ -44,12 +50,12 @@ def completion_code(key: str, enrollment_id: int, outcome: Outcome) -> str:
 
 
 def new_code() -> str:
-    """A code for everybody in a study, where a platform wants it registered; nobody can guess it."""
+    """Return a code for everybody in a study, where a platform wants it registered; nobody can guess it."""
     return "".join(secrets.choice(ALPHABET) for _place in range(LENGTH))
 
 
 def normal_form(text: str) -> str:
-    """A pasted code as it is shown: capitals, one hyphen in the middle, nothing else.
+    """Return a pasted code as it is shown: capitals, one hyphen in the middle, nothing else.
 
     Text that no code can look like becomes the empty string.
     """
@@ -59,13 +65,13 @@ def normal_form(text: str) -> str:
     return f"{''.join(letters[: LENGTH // 2])}-{''.join(letters[LENGTH // 2 :])}"
 
 
-def find_code(key: str, enrollment_ids: Iterable[int], text: str) -> tuple[int, Outcome] | None:
-    """Whose code this is, among these people, and for which outcome; None if it is nobody's."""
+def find_code(key: str, enrollment_ids: Iterable[int], text: str) -> tuple[int, CompletionOutcome] | None:
+    """Return the person among these whose code it is, and its outcome; None if it is nobody's."""
     wanted = normal_form(text)
     if not wanted:
         return None
     for enrollment_id in enrollment_ids:
-        for outcome in Outcome:
+        for outcome in CompletionOutcome:
             if hmac.compare_digest(completion_code(key, enrollment_id, outcome), wanted):
                 return enrollment_id, outcome
     return None

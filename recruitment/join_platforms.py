@@ -1,23 +1,21 @@
-"""What is known of the platforms whose people come by a join link: how the id gets into the address.
+"""Platforms whose people come by a join link, and how the id gets into the address.
 
 Sources: Prolific, docs.prolific.com; SONA, its researchers' documentation ("Using the SURVEY CODE Feature",
 "External Study Credit Granting"); CloudResearch Connect, its help page "Project Completion" for the way back,
 and for the names of the parameters what studies in public repositories read when their people arrive.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from recruitment.joining import JoinSettings
+from recruitment.join_links import JoinSettings
 
 
 @dataclass(frozen=True, slots=True)
 class JoinPlatform:
-    """``settings`` are filled in, ``hint`` says what its people's way back is and what is to be looked up."""
+    """A platform's settings to fill in, and a hint on the way back and on what to look up there."""
 
     label: Promise | str
     settings: JoinSettings
@@ -35,9 +33,9 @@ PLATFORMS = {
         },
         _(
             "Connect adds participantId to the address by itself. The way back is the “Redirect URL” that "
-            "Connect shows at the end of making a project. It says “completed”, so give another one, or "
-            "none, for who has only done the test. Connect asks for one code of its own, not for codes per "
-            "person."
+            "Connect shows at the end of making a project. It says “completed”, so say below how many "
+            "stories complete the study, and give another way back, or none, for less. Connect asks for "
+            "one code of its own, not for codes per person."
         ),
     ),
     "sona": JoinPlatform(

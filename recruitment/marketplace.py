@@ -1,4 +1,4 @@
-"""What every crowd platform can be asked to do, in our words and in plain values.
+"""The interface of every crowd platform's API, in plain values.
 
 Mechanical Turk and Prolific are adapters of equal rank behind :class:`Marketplace`. An adapter knows its
 platform's protocol, money and errors, and nothing of our database; ``recruitment.actions`` knows the
@@ -6,44 +6,44 @@ database and calls adapters outside of any transaction. Every operation is safe 
 does once. Money is ``Decimal`` in whole cents of the platform's currency, never a float.
 """
 
-from __future__ import annotations
-
-import enum
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import Protocol
 from uuid import UUID
 
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
 
 class MarketplaceError(Exception):
     """The platform did not do what it was asked; the message says which operation and why, for people.
 
-    ``maybe_done``: an earlier request for the same, of which nobody heard, may have done it all the same.
+    ``maybe_done``: an earlier request for the same, which was never answered, may have done it all the same.
     """
 
     maybe_done: bool = False
 
 
 class Unreachable(MarketplaceError):
-    """It did not answer, or said to come back later. Whether it did it is not known; ask again.
+    """The platform did not answer, or said to come back later: it may have done it; ask again.
 
     With ``maybe_done`` false it certainly did not do it, and asking again is asking for the first time.
     """
 
     def __init__(self, message: str, *, maybe_done: bool = True, not_before: datetime | None = None) -> None:
-        """``not_before``: it is not silence, but a wait that is known to end then."""
+        """``not_before``: the platform is not silent, but asks to wait until then."""
         super().__init__(message)
         self.maybe_done, self.not_before = maybe_done, not_before
 
 
 class NotShown(Unreachable):
-    """It does not show the work that this is about: not yet, or not any more."""
+    """The platform does not show the work in question: not yet, or no longer."""
 
 
 class Refused(MarketplaceError):
-    """It said no, and would say no again. ``code`` is the platform's own name for the reason.
+    """The platform refused, and would again. ``code`` is its own name for the reason.
 
     ``about`` is the platform's id of what it named: messages are stored and shown, and have no ids.
     """
@@ -54,49 +54,93 @@ class Refused(MarketplaceError):
 
 
 class NotEnoughMoney(Refused):
-    """The account does not hold what this costs."""
+    """The account does not hold the cost."""
 
 
 class NotConfigured(MarketplaceError):
-    """There are no credentials for this platform and environment, or it does not accept them.
+    """The credentials for this platform and environment are missing or not accepted.
 
-    The message names the settings, or what it said.
+    The message names the settings, or quotes the platform.
     """
 
 
-class Group(enum.StrEnum):
+ACCOUNT_PROBLEMS = (NotConfigured, NotEnoughMoney)
+"""Problems of the account, not of the submission: a payment waits until somebody has fixed them."""
+
+
+class Group(models.TextChoices):
     """Our groups of people on a platform: custom qualifications there, or participant groups."""
 
-    QUALIFIED = "qualified"
-    INCOMPLETE = "incomplete"
+    QUALIFIED = "qualified", _("passed the test")
+    INCOMPLETE = "incomplete", _("took work and did not hand it in")
 
 
-class Status(enum.StrEnum):
-    """How a piece of work stands with the platform; the same words as ``recruitment.Submission.Status``."""
+class Status(models.TextChoices):
+    """Status of a submission on the platform."""
 
-    ACTIVE = "active"
-    SUBMITTED = "submitted"
-    APPROVED = "approved"
-    REJECTED = "rejected"
-    RETURNED = "returned"
-    TIMED_OUT = "timed_out"
-    SCREENED_OUT = "screened_out"
-    UNKNOWN = "unknown"
+    ACTIVE = "active", _("being worked on")
+    SUBMITTED = "submitted", _("handed in")
+    APPROVED = "approved", _("approved")
+    REJECTED = "rejected", _("rejected")
+    RETURNED = "returned", _("returned")
+    TIMED_OUT = "timed_out", _("ran out of time")
+    SCREENED_OUT = "screened_out", _("screened out")
+    UNKNOWN = "unknown", _("unknown")
 
 
-class OnOffer(enum.StrEnum):
-    """Whether people can begin on the platform, whatever we wanted; as ``Campaign.OfferThere``."""
+HANDED_IN = frozenset({Status.SUBMITTED, Status.APPROVED, Status.REJECTED})
+"""Statuses of work that the platform says was handed in."""
+NEVER_APPROVED = frozenset({Status.RETURNED, Status.TIMED_OUT})
+"""Statuses of work that the platform pays no reward for, whatever was done of it."""
+GIVEN_UP = NEVER_APPROVED | {Status.SCREENED_OUT}
+"""Statuses of work that is over on the platform without having been accepted for review."""
 
-    OPEN = ""
-    PAUSED = "paused"
+
+class MismatchKind(models.TextChoices):
+    """Disagreements between the platform and us that a researcher has to look at."""
+
+    NO_DATA = "no_data", _("handed in there, nothing of it here")
+    WRONG_RECEIPT = "wrong_receipt", _("handed in there without our receipt")
+    NOT_HANDED_IN = "not_handed_in", _("done here, not handed in there")
+    DECIDED_BY_PLATFORM = "decided_by_platform", _("decided there, not by us")
+    SUBMITTED_LATE = "submitted_late", _("given up here, then handed in there")
+    PARTIAL = "partial", _("handed in with fewer stories than asked for")
+    PAID_OTHERWISE = "paid_otherwise", _("paid in another way, then handed in there")
+
+
+class OnOffer(models.TextChoices):
+    """Availability of the work on the platform, whatever we wanted."""
+
+    OPEN = "", _("people can begin")
+    PAUSED = "paused", _("paused there")
     """Nobody new can begin, though places are free: somebody, or the platform, has stopped it."""
-    OVER = "over"
-    """Every place is taken, or it is closed for good."""
+    OVER = "over", _("every place is taken, or it was ended there")
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """What people are offered: one campaign, as the platform has to know it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """The terms of a campaign that its platform shows or enforces, by the names of the campaign's fields."""
+
+    title: str
+    description: str
+    keywords: str = ""
+    seats: int
+    seats_per_posting: int
+    reward: Decimal
+    currency: str = "USD"
+    minutes_expected: int
+    minutes_allowed: int
+    days_open: int = 7
+    days_to_review: int = 14
+    approved_percent: int | None = None
+    approved_work: int | None = None
+    countries: tuple[str, ...] = ()
+    masters_only: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer(Terms):
+    """A campaign as the platform has to know it.
 
     ``reference`` is our own name of it (like ``simpletom-2``), by which a repeated request finds what an
     earlier one made. ``entry_url`` is where the platform sends people. ``needs_group`` and
@@ -105,22 +149,7 @@ class Offer:
 
     reference: str
     is_test: bool
-    title: str
-    description: str
-    keywords: str
     entry_url: str
-    reward: Decimal
-    currency: str
-    seats: int
-    seats_per_posting: int
-    minutes_expected: int
-    minutes_allowed: int
-    days_open: int
-    days_to_review: int
-    approved_percent: int | None = None
-    approved_work: int | None = None
-    countries: tuple[str, ...] = ()
-    masters_only: bool = False
     needs_group: str = ""
     adds_to_group: str = ""
     excludes_groups: tuple[str, ...] = ()
@@ -129,14 +158,14 @@ class Offer:
 
     @property
     def postings(self) -> tuple[int, ...]:
-        """Seats of each posting: full ones, then what is left."""
+        """Seats of each posting: full ones, then the rest."""
         full, rest = divmod(self.seats, self.seats_per_posting)
         return (self.seats_per_posting,) * full + ((rest,) if rest else ())
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of an estimate."""
+    """A line of an estimate."""
 
     label: str
     amount: Decimal
@@ -144,7 +173,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What an offer costs if every seat is taken and approved: rewards, the platform's fees, and warnings."""
+    """The cost of an offer if every seat is taken and approved: rewards, the platform's fees, warnings."""
 
     currency: str
     rewards: Decimal
@@ -170,7 +199,7 @@ class PostingRequest:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What the platform says of one person's piece of work."""
+    """A person's submission as the platform describes it."""
 
     hit_assignment: str
     person: str
@@ -191,103 +220,76 @@ class BonusRequest:
     token: UUID
     first_sent_at: datetime
     remote_id: str = ""
-    """What :meth:`Marketplace.prepare_bonus` gave, stored before anything is paid."""
+    """The id from :meth:`Marketplace.prepare_bonus`, stored before anything is paid."""
     maybe_paid: bool = False
-    """Whether it was sent before and nobody knows what came of it: then it is looked for, not sent again."""
+    """It was sent before, with an unknown outcome: then it is looked for, not sent again."""
     earlier_tokens: tuple[UUID, ...] = ()
-    """Of those in whose place it stands, which were refused: one that was paid all the same is this one."""
+    """Tokens of the refused bonuses that it repeats: one that was paid all the same is this one."""
     same_amount_paid: int = 0
     """Other bonuses of this amount for this work that are known to be paid: one more is looked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Abilities:
-    """What a platform can do, so that pages offer only that."""
-
-    lists_unfinished_work: bool
-    """Whether it says who has taken work and not handed it in, or only what was handed in."""
-    needs_rejection_category: bool
-    rejection_categories: tuple[tuple[str, str], ...] = ()
-    shortest_rejection: int = 1
-    """Characters of a reason for a rejection, at least."""
-    longest_rejection: int = 2000
-    """And at most."""
-    overturning_told: str = ""
-    """Until when and how a rejection can be overturned, in a sentence."""
-    bonus_fee: Callable[[Decimal], Decimal] | None = None
-    """What is taken on top of a bonus or top-up; None where the platform's account decides."""
-    bonus_fee_told: str = ""
-    """The same in a sentence."""
-    returns_receipt: bool = False
-    """Whether what is handed in carries our receipt, so that it can be compared."""
-    ends_offers: bool = False
-    """Whether what is offered ends by itself after the days on offer, or only with its seats."""
-    tells_bonus_reason: bool = True
-    """Whether who gets a bonus reads why."""
-    still_exists: bool = True
-    notes: tuple[str, ...] = field(default=())
-    """What people should know before they use it, in sentences."""
 
 
 class Marketplace(Protocol):
     """A crowd platform in one environment. Methods raise the errors above and nothing else."""
 
-    @property
-    def platform(self) -> str:
-        """Its name, as in ``accounts.PlatformIdentity.Platform``."""
-
-    @property
-    def environment(self) -> str:
-        """Live or rehearsal, as in ``accounts.Environment``."""
-
-    @property
-    def abilities(self) -> Abilities:
-        """What it can do."""
+    platform: str
+    """The platform's name, as in ``accounts.PlatformIdentity.Platform``."""
+    environment: str
+    """Live or rehearsal, as in ``accounts.Environment``."""
 
     def estimate(self, offer: Offer) -> Estimate:
-        """The cost of the offer by the platform's own rules. Creates nothing."""
+        """Return the cost of the offer by the platform's own rules. Create nothing."""
 
     def balance(self) -> Decimal | None:
-        """What the account can spend; None where the platform does not say."""
+        """Return what the account can spend; None where the platform does not say."""
 
     def ensure_group(self, group: Group, *, reference: str) -> str:
-        """The platform's id of our group for a study (``reference``), made if there is none."""
+        """Return the platform's id of our group for a study (``reference``); make it if there is none."""
 
     def prepare(self, offer: Offer) -> str:
-        """Make what postings belong to (a HIT type; a draft study) and return the platform's id of it.
+        """Make what postings belong to (a HIT type; a draft study); return the platform's id of it.
 
         People cannot see it yet. The same offer gives the same id.
         """
 
     def post(self, offer: Offer, remote_id: str, request: PostingRequest) -> str:
-        """Make one posting, which people can take from then on; returns the platform's id of it."""
+        """Make one posting, which people can take from then on; return the platform's id of it."""
 
-    def pause(self, remote_id: str, postings: Sequence[str]) -> None:
+    def pause(self, remote_id: str, posting: str) -> None:
         """Let nobody new begin, until :meth:`resume`; those who work go on."""
 
-    def resume(self, remote_id: str, postings: Sequence[str], *, until: datetime) -> None:
+    def resume(self, remote_id: str, posting: str, *, until: datetime) -> None:
         """Let people begin again."""
 
-    def end(self, remote_id: str, postings: Sequence[str]) -> None:
+    def end(self, remote_id: str, posting: str) -> None:
         """Let nobody new begin, for good; those who work go on."""
 
     def widen(self, remote_id: str, posting: str, *, seats: int, token: UUID) -> None:
         """Let ``seats`` people in all take a posting. One that has as many already is left as it is."""
 
-    def on_offer(self, remote_id: str, postings: Collection[str]) -> OnOffer:
-        """Whether people can begin there now with any of the postings."""
+    def limit_concurrency(self, remote_id: str, most: int) -> None:
+        """Let at most so many people work at the same time, where the platform can limit that."""
+        return
 
-    def work(self, remote_id: str, postings: Collection[str]) -> list[Work]:
-        """Everything the platform lists, of all pages, collected before anything is changed."""
+    def on_offer(self, remote_id: str, postings: Collection[str]) -> OnOffer:
+        """Return whether people can begin now with any of the postings."""
+
+    def work(self, remote_id: str, posting: str) -> list[Work]:
+        """Return everything the platform lists of a posting, from all pages, before anything is changed."""
 
     def worth_asking(self, remote_id: str, postings: Sequence[str]) -> list[str]:
-        """Of many postings, those in which work may have been handed in; all where it cannot say."""
+        """Return the postings in which work may have been handed in; all where the platform cannot say."""
+        return list(postings)
 
     def one_work(self, hit_assignment: str) -> Work | None:
-        """One piece of work as it stands now; None when the platform does not say (yet)."""
+        """Return one submission as it stands now; None when the platform does not say (yet)."""
 
-    def approve(self, hit_assignment: str, *, person: str, message: str = "") -> None:
-        """Pay the reward. What is approved already is left as it is."""
+    def approve(self, hit_assignment: str, *, person: str) -> None:
+        """Pay the reward. Leave approved work as it is."""
+
+    def approve_all(self, hit_assignments: Sequence[str]) -> None:
+        """Begin to pay the rewards of many submissions, on a platform that approves in bulk."""
+        return
 
     def reject(
         self,
@@ -298,19 +300,20 @@ class Marketplace(Protocol):
         category: str = "",
         since: datetime | None = None,
     ) -> None:
-        """Pay nothing, and say why. What is rejected already is left as it is.
+        """Pay nothing, and say why. Leave rejected work as it is.
 
         ``since``: when it was asked for, for a platform that gives people days to answer it.
         """
 
     def overturn(self, hit_assignment: str, *, person: str) -> None:
-        """Pay the reward of work that was rejected, after all. What is approved already is left as it is."""
+        """Pay the reward of rejected work after all. Leave approved work as it is."""
 
     def prepare_bonus(self, request: BonusRequest) -> str:
-        """Make the bonus without paying it, where the platform pays in two steps; returns its id.
+        """Make the bonus without paying it, where the platform pays in two steps; return its id.
 
         The empty string where it pays in one.
         """
+        return ""
 
     def bonus(self, request: BonusRequest) -> None:
         """Pay a bonus once, looking for it first when it may have been paid already.

@@ -1,11 +1,10 @@
-"""What work was worth by the hour, and what is missing. Pure functions of plain values."""
-
-from __future__ import annotations
+"""Hourly pay, and what is missing to the target. Pure functions of plain values."""
 
 from dataclasses import dataclass
-from decimal import ROUND_UP, Decimal
+from decimal import ROUND_HALF_UP, ROUND_UP, Decimal
 
-CENT = Decimal("0.01")
+from annotation.rules import CENT
+
 HOUR = 3600
 FEWEST = 5
 """Pieces of work from which on their median time says something."""
@@ -15,21 +14,26 @@ SHORTEST = 5.0
 
 @dataclass(frozen=True, slots=True)
 class HourlyPay:
-    """What a campaign has paid by the hour, by the median time that its work took."""
+    """A campaign's pay per hour, by the median time of its submissions."""
 
     median_seconds: float
     per_hour: Decimal
     target: Decimal | None
     top_up: Decimal
-    """What is missing for one piece of work, in whole cents; 0 when nothing is."""
+    """Missing pay per submission, in whole cents; 0 when nothing is missing."""
 
     @property
     def median_minutes(self) -> float:
         return self.median_seconds / 60
 
 
+def advertised_pay(reward: Decimal, minutes: int) -> Decimal:
+    """Return what a reward for so many minutes of work comes to in an hour, to the cent."""
+    return (reward * 60 / minutes).quantize(CENT, ROUND_HALF_UP)
+
+
 def hourly_pay(reward: Decimal, median: float, target: Decimal | None, *, pieces: int) -> HourlyPay | None:
-    """The pay per hour of so many pieces of work that took ``median`` seconds; None for too few or too short.
+    """Return the hourly pay of submissions with this ``median`` in seconds; None if too few or too short.
 
     The median is what platforms judge by as well (Prolific: by the median of the real times). What is
     missing is rounded up to the next cent, so that nobody is left below the target.

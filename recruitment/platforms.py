@@ -1,95 +1,202 @@
-"""Which account on which platform a campaign runs with."""
+"""Crowd platforms behind one interface: each is a folder of this room and one line of :data:`PLATFORMS`.
+
+:class:`Platform` is what the site knows of a platform without asking it; its ``marketplace`` asks it.
+"""
 
 from __future__ import annotations
 
-from django.conf import settings
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, ClassVar
+
 from django.utils.translation import gettext as _
 
-from accounts.models import Environment, PlatformIdentity
-from recruitment.marketplace import Abilities, Marketplace, NotConfigured
-from recruitment.models import Campaign
+from recruitment.arrivals.arrival import Arrival
+from recruitment.arrivals.ending import Ending
+from recruitment.marketplace import Marketplace, NotConfigured, Refused, Terms
+
+if TYPE_CHECKING:
+    from django.http import QueryDict
+    from django.utils.functional import Promise
+
+    from recruitment.models import Campaign, Visit
+
+PLATFORMS = {
+    "prolific": "recruitment.prolific.platform",
+    "mturk": "recruitment.mturk.platform",
+}
+"""Modules that define ``PLATFORM``, by its name in ``PlatformIdentity.Platform``, as researchers see them."""
+
+
+@dataclass(frozen=True, slots=True)
+class WayBack:
+    """The browser's way back: a link, or a form if there are ``fields``.
+
+    ``is_return``: it leads to where work is given back, not handed in.
+    """
+
+    url: str
+    fields: dict[str, str] = field(default_factory=dict)
+    code: str = ""
+    is_return: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A platform's own words on our pages."""
+
+    give_back: Promise
+    """Tells people how they give work back."""
+    submission: Promise | str
+    posting: Promise | str
+    work_page: Promise | str = ""
+    """Label of the link to :meth:`Platform.work_page`."""
+    rejection_withdrawn: Promise | str = ""
+    """Steps left to researchers after they withdrew a rejection that had been sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignDefaults:
+    """Values in the form of a new campaign."""
+
+    stories_per_visit: int = 20
+    approved_percent: int | None = None
+    approved_work: int | None = None
+    countries: str = ""
+
+
+class Platform(ABC):
+    """A crowd platform as this site knows it."""
+
+    words: ClassVar[Words]
+    defaults: ClassVar[CampaignDefaults] = CampaignDefaults()
+    is_framed: ClassVar[bool] = False
+    """Its people see our pages in a frame of its own."""
+    verifies_arrivals: ClassVar[bool] = True
+    """Reading an arrival costs a request to the platform, so clients with many refused ones have to wait."""
+    has_one_posting: ClassVar[bool] = False
+    """A campaign is a single posting with the campaign's id, and more seats widen it."""
+    excludes_unfinished: ClassVar[bool] = True
+    """People who left work unfinished are put in a group, which later postings exclude."""
+    limits_concurrency: ClassVar[bool] = False
+    """It can limit how many people work at the same time."""
+    needs_codes: ClassVar[bool] = False
+    """Campaigns have completion codes."""
+    has_return_page: ClassVar[bool] = False
+    """An address leads people back who have nothing to hand in."""
+    unused_fields: ClassVar[tuple[str, ...]] = ()
+    """Fields of the campaign form that mean nothing on this platform."""
+    review_days: ClassVar[int | None] = None
+    """Days after which it approves by itself, where a campaign cannot say it."""
+    hooks: ClassVar[str] = ""
+    """The URL module of its notifications, served under ``hooks/NAME/``."""
+
+    lists_unfinished_work: ClassVar[bool] = False
+    """Its lists include work that was taken and not handed in."""
+    returns_receipt: ClassVar[bool] = False
+    """Submissions carry our receipt, so that it can be compared."""
+    approves_in_bulk: ClassVar[bool] = False
+    """One request can approve many submissions."""
+    ends_offers: ClassVar[bool] = False
+    """Offers expire after the days on offer, not only with their seats."""
+    shows_bonus_reason: ClassVar[bool] = True
+    """The recipient of a bonus reads its reason."""
+    rejection_categories: ClassVar[Mapping[str, Promise]] = {}
+    """Kinds of reasons for a rejection, where one is asked for."""
+    shortest_rejection: ClassVar[int] = 1
+    longest_rejection: ClassVar[int] = 2000
+    """Characters of the reason for a rejection."""
+    overturning_note: ClassVar[Promise]
+    """Until when and how a rejection can be overturned, in a sentence."""
+    bonus_fee_note: ClassVar[Promise]
+    """The fee on top of a bonus or top-up, in a sentence."""
+
+    def bonus_fee(self, amount: Decimal) -> Decimal | None:
+        """Return what is taken on top of a bonus; None where the platform's account decides."""
+        return None
+
+    def still_exists(self, environment: str) -> bool:
+        return True
+
+    @abstractmethod
+    def notes(self, environment: str) -> list[str]:
+        """Return what people should know before they use the platform, in sentences."""
+
+    @abstractmethod
+    def marketplace(self, environment: str, *, is_quick: bool = False) -> Marketplace:
+        """Return the API with the credentials in the settings. Raise ``NotConfigured`` without them.
+
+        ``is_quick``: ask once and wait a few seconds, since somebody waits for a page. Import the adapter
+        here: boto3 alone takes longer to load than all of this room.
+        """
+
+    @abstractmethod
+    def read_arrival(self, campaign: Campaign, query: QueryDict, *, now: datetime) -> tuple[Arrival, bool]:
+        """Return the arrival in an address, and whether the platform proved it. Raise ``CannotArrive``."""
+
+    def is_preview(self, query: QueryDict) -> bool:
+        """Tell whether somebody looks at the work without having accepted it."""
+        return False
+
+    @abstractmethod
+    def way_to_hand_in(self, visit: Visit, ending: Ending) -> WayBack | None:
+        """Return how the visit's work is handed in or given back; None when only words help."""
+
+    def way_of_refused(self, campaign: Campaign) -> WayBack | None:
+        """Return the address that leads back people who were not let in. It never hands in work."""
+        return None
+
+    @abstractmethod
+    def problems_of(self, terms: Terms) -> list[str]:
+        """Return what the platform would refuse in a campaign, in sentences."""
+
+    def problems_of_widening(self, before: int, seats: int) -> list[str]:
+        """Return why a posting of ``before`` seats cannot be widened to ``seats``, in sentences."""
+        return []
+
+    def pay_warning(self, reward: Decimal, currency: str, seconds: float) -> str:
+        """Return why the platform would complain about this reward for so many seconds of work, or ""."""
+        return ""
+
+    def work_page(self, posting: str) -> str:
+        """Return the researchers' page on the platform with all work of a posting, or ""."""
+        return ""
+
+    def subscribe(self, environment: str, *, address: str) -> str:
+        """Have the platform post notifications to ``address``; return the line for ``.env``.
+
+        Raise ``MarketplaceError``.
+        """
+        raise Refused(_("Notifications of this platform are not set up from here: see its documentation."))
+
+
+@cache
+def platform_named(name: str) -> Platform:
+    """Return the platform with this name. Raise ``LookupError`` if none is registered."""
+    platform: Platform = import_module(PLATFORMS[name]).PLATFORM
+    return platform
+
+
+def platform_of(campaign: Campaign) -> Platform:
+    return platform_named(campaign.platform)
 
 
 def marketplace_of(campaign: Campaign, *, is_quick: bool = False) -> Marketplace:
-    """The platform of a campaign, with the credentials of its environment. Raises ``NotConfigured``.
-
-    ``is_quick``: while somebody waits for a page, it is asked once and given a few seconds.
-    """
-    return marketplace(campaign.platform, campaign.environment, is_quick=is_quick)
+    """Return the API of a campaign's platform and environment. Raise ``NotConfigured``."""
+    return platform_of(campaign).marketplace(campaign.environment, is_quick=is_quick)
 
 
-def abilities_of(platform: str, environment: str) -> Abilities:
-    """What a platform can do in an environment, whether or not there is an account on it."""
-    if platform == PlatformIdentity.Platform.MTURK:
-        from recruitment.mturk import abilities as mturk
-
-        return mturk.abilities(settings.MTURK[environment]["endpoint"])
-    from recruitment.prolific import abilities as prolific
-
-    return prolific.abilities()
-
-
-def marketplace(platform: str, environment: str, *, is_quick: bool = False) -> Marketplace:
-    """A platform in one environment. Raises ``NotConfigured`` where the settings hold no credentials.
-
-    Adapters are imported when they are wanted: boto3 alone takes longer to load than all of this room.
-    """
-    if platform == PlatformIdentity.Platform.MTURK:
-        from recruitment.mturk.marketplace import MechanicalTurk
-
-        account = settings.MTURK[environment]
-        if environment == Environment.REHEARSAL:
-            _refuse_live_endpoint(account)
-        return MechanicalTurk(
-            environment=environment,
-            key_id=account["key_id"],
-            secret=account["secret"],
-            endpoint=account["endpoint"],
-            topic=account.get("notification_topic", ""),
-            is_quick=is_quick,
-        )
-    if platform == PlatformIdentity.Platform.PROLIFIC:
-        from recruitment.prolific.marketplace import Prolific
-
-        account = settings.PROLIFIC[environment]
-        if environment == Environment.REHEARSAL:
-            _refuse_live_account(account)
-        return Prolific(
-            environment=environment,
-            token=account["token"],
-            workspace=account["workspace"],
-            project=account["project"],
-            api=account["api"],
-            is_quick=is_quick,
-            signs_addresses=settings.PROLIFIC_SIGNED_ADDRESSES[environment],
-        )
-    raise ValueError(f"{platform} is no platform on which campaigns run.")
-
-
-def _refuse_live_endpoint(rehearsal: dict[str, str]) -> None:
-    """An endpoint of one's own has no sandbox: a rehearsal there with the live key would pay real people."""
-    from recruitment.mturk.environments import is_amazon, site_of
-
-    live = settings.MTURK[Environment.LIVE]
-    is_one_place = site_of(rehearsal["endpoint"]) == site_of(live["endpoint"])
-    if is_one_place and not is_amazon(live["endpoint"]) and rehearsal["key_id"] == live["key_id"]:
-        raise NotConfigured(
-            _("%s is the live one: a rehearsal would spend its money. Use a key or an endpoint of its own.")
-            % "MTURK_REHEARSAL_ACCESS_KEY_ID"
-        )
-
-
-def _refuse_live_account(rehearsal: dict[str, str]) -> None:
-    """Prolific has no sandbox: a rehearsal with the live workspace or token would pay real people."""
-    live = settings.PROLIFIC[Environment.LIVE]
-    if rehearsal["api"].rstrip("/") != live["api"].rstrip("/"):
-        return
-    for key, variable in (
-        ("workspace", "PROLIFIC_REHEARSAL_WORKSPACE"),
-        ("token", "PROLIFIC_REHEARSAL_TOKEN"),
-    ):
-        if rehearsal[key] and rehearsal[key] == live[key]:
-            raise NotConfigured(
-                _("%s is the live one: a rehearsal would spend its money. Use a workspace of its own.")
-                % variable
-            )
+def is_shown(platform: str, environment: str) -> bool:
+    """Tell whether to offer a platform: it still exists, or this site has an account there."""
+    if platform_named(platform).still_exists(environment):
+        return True
+    try:
+        platform_named(platform).marketplace(environment, is_quick=True)
+    except NotConfigured:
+        return False
+    return True

@@ -1,56 +1,55 @@
-"""Who can be written to, whose code something is, and how visits end. Reads only."""
-
-from __future__ import annotations
+"""Queries about participants: mail recipients, completion codes, visits, unpaid work."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 
-from django.db.models import F, QuerySet, Sum
+from django.core.cache import cache
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Sum
+from django.db.models.functions import Coalesce
 
-from accounts.models import PlatformIdentity
+from accounts.models import Annotator, PlatformIdentity
+from annotation import queries as annotation_queries
 from annotation.models import Enrollment, Event, Study, WorkSession
-from recruitment.arriving.arrival import Arrival
-from recruitment.codes import Outcome, completion_code, find_code, outcome_of
-from recruitment.joining import participant_of, person_of, way_back, way_of_screened_out
-from recruitment.models import Campaign, JoinLink, LinkPayment, Visit
+from recruitment.arrivals.arrival import Arrival
+from recruitment.codes import CompletionOutcome, completion_code, find_code, outcome_of
+from recruitment.join_links import participant_of, person_of, way_back, way_of_less
+from recruitment.models import Campaign, JoinLink, LinkPayment, Payment, Submission, Visit
+from recruitment.ways_back import may_go_on
 
 EMAIL = PlatformIdentity.Platform.EMAIL
 LINK = PlatformIdentity.Platform.LINK
+LEAST_KEY = "stories-to-complete-%s"
+"""Cache key, by the study. A changed join link deletes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What somebody takes back to the platform: a code, and the address there if it is known."""
+    """A code that a person takes back to the platform, and the address there if it is known."""
 
     code: str
     return_url: str | None
-    outcome: Outcome
-    """What the code tells the platform."""
-
-
-@dataclass(frozen=True, slots=True)
-class WayOut:
-    """How somebody without a code gets back to the platform: its address if that can be known."""
-
-    return_url: str | None
+    outcome: CompletionOutcome
+    """The outcome that the code reports."""
+    least_stories: int
+    """Fewest stories that complete the study."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedCode:
-    """Whose code it is. ``still_true``: it is for what the person's part comes to now.
+    """A code's owner. ``still_true``: it fits the outcome of the person's part now.
 
     ``is_theirs`` says whether it belongs to the participant who was asked about; None if none was.
     """
 
     enrollment: Enrollment
-    outcome: Outcome
+    outcome: CompletionOutcome
     still_true: bool
     is_theirs: bool | None
 
 
 def paid_outside(study: Study, only: Iterable[int] | None = None) -> dict[int, Decimal]:
-    """What people who came by no campaign were paid, by their enrollments; in the study's currency."""
+    """Return what people who came by no campaign were paid, by enrollment, in the study's currency."""
     paid = LinkPayment.objects.filter(enrollment__study=study, currency=study.currency)
     if only is not None:
         paid = paid.filter(enrollment__in=only)
@@ -58,12 +57,12 @@ def paid_outside(study: Study, only: Iterable[int] | None = None) -> dict[int, D
 
 
 def address_of(enrollment: Enrollment) -> PlatformIdentity | None:
-    """The address that the person gave last, confirmed or not."""
+    """Return the address that the person gave last, confirmed or not."""
     return _addresses_of(enrollment).order_by("-pk").first()
 
 
 def confirmed_address_of(enrollment: Enrollment) -> PlatformIdentity | None:
-    """The address to which the person's links are sent now."""
+    """Return the address to which the person's links are sent now."""
     return _addresses_of(enrollment).filter(confirmed_at__isnull=False).first()
 
 
@@ -73,35 +72,26 @@ def _addresses_of(enrollment: Enrollment) -> QuerySet[PlatformIdentity]:
     )
 
 
-def came_by(link: JoinLink) -> QuerySet[Enrollment]:
-    """The places in the study of people whose ids are from this link's source."""
+def came_by(link: JoinLink, participant: str = "") -> QuerySet[Enrollment]:
+    """Return the enrollments of people whose ids are from this link's source, or of one participant."""
+    lookup = "exact" if participant else "startswith"
     return Enrollment.objects.filter(
         study=link.study_id,
         annotator__identities__platform=LINK,
         annotator__identities__environment=F("environment"),
-        annotator__identities__person__startswith=person_of(link.source, ""),
+        **{f"annotator__identities__person__{lookup}": person_of(link.source, participant)},
     )
 
 
-def has_place(link: JoinLink, participant: str) -> bool:
-    """Whether a platform's participant has a place in the link's study already."""
-    return Enrollment.objects.filter(
-        study=link.study_id,
-        annotator__identities__platform=LINK,
-        annotator__identities__environment=F("environment"),
-        annotator__identities__person=person_of(link.source, participant),
-    ).exists()
-
-
 def owners_of(address: str) -> QuerySet[PlatformIdentity]:
-    """The places (one in live studies, one in rehearsals) for which this address was confirmed."""
+    """Return the identities (one live, one in rehearsals) for which this address was confirmed."""
     return PlatformIdentity.objects.filter(
         platform=EMAIL, person=address.strip().lower(), confirmed_at__isnull=False
     ).order_by("pk")
 
 
 def living_enrollments(identity: PlatformIdentity) -> list[Enrollment]:
-    """The person's parts in studies that have not ended for them."""
+    """Return the person's parts in studies that have not ended for them."""
     return list(
         Enrollment.objects.filter(annotator=identity.annotator_id, environment=identity.environment)
         .exclude(state=Enrollment.State.WITHDRAWN)
@@ -112,41 +102,65 @@ def living_enrollments(identity: PlatformIdentity) -> list[Enrollment]:
 
 
 def completion_of(enrollment: Enrollment) -> Completion | None:
-    """The person's code and way back now; None in a study without a join link, and for nothing done."""
+    """Return the person's code and way back; None without a join link, or while nothing is due to them."""
     link = JoinLink.objects.filter(study=enrollment.study_id).first()
-    if link is None or not _has_worked(enrollment):
+    if link is None:
         return None
-    outcome = outcome_of(enrollment.stories_submitted)
+    outcome = _outcome_of(enrollment, link)
+    if outcome is CompletionOutcome.NO_WORK and may_still_begin(enrollment):
+        return None
     code = completion_code(enrollment.study.pseudonym_key, enrollment.pk, outcome)
     address = link.return_url
-    if outcome is Outcome.SCREENED_OUT:
-        address = way_of_screened_out(link.return_url, link.screen_out_url)
+    if outcome is not CompletionOutcome.COMPLETED:
+        address = way_of_less(link.return_url, link.screen_out_url)
     participant = _participant(enrollment, link.source)
     back = way_back(address, link.return_hosts, code=code, participant=participant)
-    return Completion(code, back, outcome)
+    return Completion(code, back, outcome, link.least_stories or 1)
 
 
-def way_out_of(enrollment: Enrollment) -> WayOut | None:
-    """The way back to the platform without a code; None in a study without a join link."""
+def stories_to_complete(study_id: int) -> int:
+    """Return how many stories complete the study by its join link; 0 without one. Cached: each story asks."""
+    links = JoinLink.objects.filter(study=study_id).values_list(Coalesce("least_stories", 1))
+    found: int | None = cache.get_or_set(LEAST_KEY % study_id, lambda: (links.first() or [0])[0], 60)
+    return found or 0
+
+
+def _outcome_of(enrollment: Enrollment, link: JoinLink | None) -> CompletionOutcome:
+    stories, least = enrollment.stories_submitted, link.least_stories if link else None
+    return outcome_of(stories, least=least, tested=bool(stories) or has_tested(enrollment))
+
+
+def way_out_of(enrollment: Enrollment) -> str | None:
+    """Return the way back without a code, "" if it cannot be known; None in a study without a join link."""
     link = JoinLink.objects.filter(study=enrollment.study_id).first()
     return way_out_by(link, participant=_participant(enrollment, link.source)) if link else None
 
 
-def way_out_by(link: JoinLink, *, participant: str | None) -> WayOut:
-    """The same for somebody who came by this link, with the id they came with if there was one."""
-    return WayOut(way_back(link.leave_url, link.return_hosts, code="", participant=participant))
+def way_out_by(link: JoinLink, *, participant: str | None) -> str:
+    """Return the way back without a code of a person who came by this link; "" if it cannot be known."""
+    return way_back(link.leave_url, link.return_hosts, code="", participant=participant) or ""
 
 
-def _has_worked(enrollment: Enrollment) -> bool:
-    """Whether the person has answered a story, or done a whole test."""
-    tested = enrollment.state == Enrollment.State.FAILED or (
-        enrollment.state == Enrollment.State.QUALIFIED and enrollment.study.gate != Study.Gate.NOT_REQUIRED
-    )
-    return tested or enrollment.stories_submitted > 0
+def is_past_test(state: str, gate: str) -> bool:
+    """Tell whether an enrollment in this state has been through the test of a study with this gate."""
+    is_qualified = state == Enrollment.State.QUALIFIED and gate != Study.Gate.NOT_REQUIRED
+    return is_qualified or state == Enrollment.State.FAILED
+
+
+def has_tested(enrollment: Enrollment) -> bool:
+    """Tell whether the person has done a whole test, whatever has become of them since."""
+    is_past = is_past_test(enrollment.state, enrollment.study.gate)
+    return is_past or enrollment.events.filter(type=Event.Type.ATTEMPT_SUBMITTED).exists()
+
+
+def may_still_begin(enrollment: Enrollment) -> bool:
+    """Tell whether a person without work has a step to take, has ended it themselves, or finds a story."""
+    has_agreed = enrollment.state in (Enrollment.State.CONSENTED, Enrollment.State.QUALIFIED)
+    return not has_agreed or annotation_queries.is_in_test(enrollment) or may_go_on(enrollment)
 
 
 def check_code(study: Study, text: str, *, participant: str = "") -> CheckedCode | None:
-    """Whose code this is in the study, or None. ``participant`` is the platform's id of who handed it in."""
+    """Return whose code this is in the study, or None. ``participant``: the platform's id of who sent it."""
     ids = Enrollment.objects.filter(study=study).order_by("pk").values_list("pk", flat=True)
     found = find_code(study.pseudonym_key, ids.iterator(), text)
     if found is None:
@@ -155,7 +169,7 @@ def check_code(study: Study, text: str, *, participant: str = "") -> CheckedCode
     return CheckedCode(
         enrollment=enrollment,
         outcome=found[1],
-        still_true=found[1] == outcome_of(enrollment.stories_submitted),
+        still_true=found[1] == _outcome_of(enrollment, JoinLink.objects.filter(study=study).first()),
         is_theirs=participant.strip() in _participants(enrollment) if participant.strip() else None,
     )
 
@@ -168,7 +182,7 @@ def _participants(enrollment: Enrollment) -> list[str]:
 
 
 def _participant(enrollment: Enrollment, source: str) -> str | None:
-    """The person's id in this source, if they came from there."""
+    """Return the person's id in this source, if they came from there."""
     identity = PlatformIdentity.objects.filter(
         annotator=enrollment.annotator_id,
         platform=LINK,
@@ -179,7 +193,7 @@ def _participant(enrollment: Enrollment, source: str) -> str | None:
 
 
 def is_known_visit(campaign: Campaign, arrival: Arrival) -> bool:
-    """Whether the same id has come for this piece of work before."""
+    """Tell whether the same id has come for this submission before."""
     identities = PlatformIdentity.objects.filter(
         platform=campaign.platform, environment=campaign.environment, person=arrival.person
     )
@@ -191,16 +205,58 @@ def is_known_visit(campaign: Campaign, arrival: Arrival) -> bool:
     ).exists()
 
 
-def was_taken_before(visit: Visit) -> bool:
-    """Whether the test was handed in before a visit that only says whose it is: perhaps by another."""
-    session = visit.session
-    if session is None or session.story_limit or not session.identity_claimed:
-        return False
-    last = visit.enrollment.events.filter(type=Event.Type.ATTEMPT_SUBMITTED).order_by("-pk").first()
-    return last is not None and last.at < visit.arrived_at
-
-
 def visit_of(session: WorkSession) -> Visit | None:
-    """The visit whose work session this is, with all that its pages need."""
+    """Return the visit whose work session this is, with all that its pages need."""
     needed = ("campaign__study", "session", "enrollment__study", "enrollment__consent", "submission")
     return Visit.objects.select_related(*needed).filter(session=session).first()
+
+
+@dataclass(frozen=True, slots=True)
+class Unpaid:
+    """Payments of one campaign that have not arrived, or for which nobody has decided yet."""
+
+    campaign: Campaign
+    number: int
+    amount: Decimal
+
+
+def unpaid_of(annotator: Annotator) -> list[Unpaid]:
+    """Return what is still to come to a person, by campaign: undecided work and payments underway."""
+    found: dict[Campaign, list[Decimal]] = {}
+    for campaign, amount in [*_on_their_way(annotator), *_undecided(annotator), *_unconfirmed(annotator)]:
+        found.setdefault(campaign, []).append(amount)
+    return [Unpaid(campaign, len(amounts), sum(amounts, Decimal(0))) for campaign, amounts in found.items()]
+
+
+Due = Iterable[tuple[Campaign, Decimal]]
+
+
+def _on_their_way(annotator: Annotator) -> Due:
+    payments = Payment.objects.filter(
+        submission__annotator=annotator, state__in=[Payment.State.REQUESTED, Payment.State.SENDING]
+    ).exclude(kind=Payment.Kind.REJECTION)
+    for payment in payments.select_related("submission__campaign__study"):
+        yield payment.submission.campaign, payment.amount
+
+
+def _undecided(annotator: Annotator) -> Due:
+    waiting = Submission.objects.filter(annotator=annotator, status=Submission.Status.SUBMITTED)
+    waiting = waiting.filter(
+        ~Exists(Payment.objects.deciding(OuterRef("pk")).exclude(state=Payment.State.FAILED))
+    )
+    for submission in waiting.select_related("campaign__study"):
+        yield submission.campaign, submission.campaign.reward
+
+
+def _unconfirmed(annotator: Annotator) -> Due:
+    """Yield work that people were sent to hand in and that the platform has not mentioned yet."""
+    not_listed = Q(submission=None) | Q(submission__status=Submission.Status.ACTIVE)
+    visits = Visit.objects.filter(
+        not_listed,
+        enrollment__annotator=annotator,
+        handed_in_at__isnull=False,
+        session__state=WorkSession.State.OPEN,
+    )
+    for visit in visits.select_related("campaign__study"):
+        assert visit.campaign is not None  # only such visits have a session
+        yield visit.campaign, visit.campaign.reward

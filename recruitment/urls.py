@@ -1,14 +1,25 @@
-"""Under ``join/``: where people arrive. A personal link's token has a full stop in it, a slug has none."""
+"""Addresses of arrivals, personal links, handing in, and platforms' notifications."""
 
-from __future__ import annotations
+from django.urls import include, path
 
-from django.urls import path
+from recruitment import views, visit_views
+from recruitment.platforms import PLATFORMS, platform_named
 
-from recruitment import campaign_views, views
-
-app_name = "recruitment"
-urlpatterns = [
+# A personal link's token has a full stop in it, a slug has none.
+_join = [
     path("<slug:slug>/", views.join, name="join"),
-    path("<slug:slug>/<int:number>/", campaign_views.campaign, name="campaign"),
+    path("<slug:slug>/<int:number>/", visit_views.campaign, name="campaign"),
     path("<str:token>/", views.arrive, name="arrive"),
+]
+_link = [
+    path("again/", views.again, name="again"),
+    path("confirm/<str:token>/", views.confirm, name="confirm"),
+    path("work/<str:token>/you/email/", views.address, name="address"),
+    path("work/<str:token>/hand-in/", visit_views.hand_in, name="hand_in"),
+]
+_hooks = {name: platform_named(name).hooks for name in PLATFORMS}
+urlpatterns = [
+    path("join/", include((_join, "recruitment"))),
+    path("", include((_link, "link"))),
+    *(path(f"hooks/{name}/", include(module)) for name, module in _hooks.items() if module),
 ]

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# Makes what a command needs, and nothing when it is there already:
-#   setup.sh base      the virtual environment .venv with what tomannot runs on
-#   setup.sh dev       the same with what tests and checks need
+# Install what a command needs, unless it is installed already:
+#   setup.sh base      the virtual environment .venv with the packages that tomannot needs
+#   setup.sh dev       the same, with the packages that tests and checks need
 #   setup.sh browser   a Chromium for the browser tests
+#   setup.sh checker   SPIN and a C compiler, which check the model of the slot protocol
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 stop() { say "$@"; exit 1; }
 
-usable_python() { # a Python of at least 3.11 that can make virtual environments
+usable_python() { # a Python of at least 3.11 that can create virtual environments
   "$1" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1
 }
 
@@ -23,7 +24,7 @@ find_python() {
 }
 
 make_environment() {
-  # A virtual environment holds absolute paths: one that was moved or lost its Python is made anew.
+  # A virtual environment holds absolute paths: recreate one that was moved or lost its Python.
   local here
   here=$(pwd -P)
   if [ "$(cat .venv/location 2>/dev/null)" = "$here" ] && .venv/bin/python -m pip --version >/dev/null 2>&1; then
@@ -31,18 +32,18 @@ make_environment() {
   fi
   local python
   python=$(find_python)
-  say "making .venv with $("$python" --version)"
+  say "creating .venv with $("$python" --version)"
   rm -rf .venv
   "$python" -m venv .venv || stop "The virtual environment could not be made; see the message above."
   printf '%s\n' "$here" >.venv/location
 }
 
-install() { # the requirements of one kind, only when their lock file changed since the last time
+install() { # one set of requirements, only if its lock file has changed since the last time
   local lock=requirements/$1.txt stamp=.venv/$1.installed
   if cmp -s "$lock" "$stamp"; then return; fi
   say "installing $(grep -c '^[A-Za-z]' "$lock") packages from $lock (a minute or so the first time)"
   .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input --require-hashes -r "$lock" \
-    || stop "The packages could not be installed; pip says above why. Without a network, name a directory of wheels in PIP_FIND_LINKS."
+    || stop "The packages could not be installed; see pip's messages above. Offline, set PIP_FIND_LINKS to a directory of wheels."
   cp "$lock" "$stamp"
   if [ "$1" = dev ]; then cp requirements/base.txt .venv/base.installed; fi
 }
@@ -55,29 +56,48 @@ find_browser() {
   return 1
 }
 
-install_browser() {
-  local as_root=
+as_root() {
+  if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi
+}
+
+find_lists() { # whether apt-get may be used; it then knows the newest packages
   command -v apt-get >/dev/null || return 1
-  if [ "$(id -u)" != 0 ]; then
-    sudo -n true >/dev/null 2>&1 || return 1
-    as_root="sudo -n"
-  fi
-  say "installing Chromium with apt-get (once)"
-  $as_root apt-get update -qq >&2 \
-    && $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-      chromium fonts-liberation </dev/null >&2
+  as_root true >/dev/null 2>&1 || return 1
+  say "installing $1 with apt-get (once)"
+  as_root apt-get update -qq >&2
+}
+
+install_packages() {
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" </dev/null >&2
+}
+
+install_browser() {
+  # The headless shell is Chromium without windows: less CPU time. One test needs the full Chromium.
+  find_lists Chromium || return 1
+  install_packages chromium fonts-liberation chromium-headless-shell || install_packages chromium fonts-liberation
+}
+
+find_checker() { command -v spin >/dev/null && command -v gcc >/dev/null; }
+
+ensure_checker() {
+  if find_checker; then return; fi
+  if find_lists SPIN && install_packages spin gcc libc6-dev && find_checker; then return; fi
+  say "NO SPIN: it and gcc are not on the PATH and could not be installed, so the slot protocol will NOT be checked."
+  say "Install them (Debian: apt-get install spin gcc libc6-dev)."
+  if [ "${CI:-}" = true ]; then stop "With CI=true the model must be checked."; fi
 }
 
 ensure_browser() {
   if find_browser; then return; fi
   if install_browser && find_browser; then return; fi
-  say "NO CHROMIUM: it is not on the PATH and could not be installed here, so the browser tests will NOT run."
-  say "Install it (Debian: apt-get install chromium) or name it in CHROMIUM=/path/to/chromium."
+  say "NO CHROMIUM: it is not on the PATH and could not be installed, so the browser tests will NOT run."
+  say "Install it (Debian: apt-get install chromium) or set CHROMIUM=/path/to/chromium."
   if [ "${CI:-}" = true ]; then stop "With CI=true the browser tests must run."; fi
 }
 
 case "${1:-}" in
   base | dev) make_environment; install "$1" ;;
   browser) ensure_browser ;;
-  *) stop "usage: scripts/setup.sh base|dev|browser" ;;
+  checker) ensure_checker ;;
+  *) stop "usage: scripts/setup.sh base|dev|browser|checker" ;;
 esac

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fetch what draws charts (static/vendor/vega) again, by name and version, with npm. Only needed for newer versions.
+# Fetch the chart library (static/vendor/vega) by name and version, with npm. Only needed for newer versions.
 set -euo pipefail
 
 VEGA=6.4.0 VEGA_LITE=6.4.3 INTERPRETER=2.3.2

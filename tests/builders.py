@@ -15,10 +15,11 @@ from typing import Any
 from django.utils import timezone
 
 from annotation import actions
-from annotation.checks import CheckRules
-from annotation.models import Assignment, ConsentText, Enrollment, Story, Study
+from annotation.hidden_checks import CheckRules
+from annotation.models import Assignment, ConsentText, Enrollment, Story, Study, WorkSession
 from qualification import actions as qualification_actions
 from qualification.models import Round
+from tests.worlds import built_once
 
 SAMPLE = Path(__file__).resolve().parent.parent / "sample_study"
 """The directory of the sample study."""
@@ -86,6 +87,7 @@ def import_rows(
     return [by_id[row["story_id"]] for row in rows]
 
 
+@built_once
 def make_study(
     slug: str = "study",
     *,
@@ -128,18 +130,26 @@ def add_round(
     *,
     key: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
     attempts_allowed: int = 1,
+    kind: Round.Kind = Round.Kind.TEST,
     beside: bool = False,
     now: datetime | None = None,
+    **mark: Any,
 ) -> Round:
     """A qualification round with its answer key (:data:`ACCEPTED` for every story unless given).
 
-    Newcomers take it alone, or with ``beside`` in turn with the active ones.
+    Newcomers take it alone, or with ``beside`` in turn with the active ones. ``mark`` is the pass mark, and
+    may hold the key's reasons.
     """
     now = now or timezone.now()
-    made = make_round(study, rows, attempts_allowed=attempts_allowed, now=now)
+    made = make_round(study, rows, attempts_allowed=attempts_allowed, kind=kind, now=now)
     story_ids = made.round_stories.values_list("story__story_id", flat=True)
     qualification_actions.set_answer_key(
-        round=made, acceptable=key or dict.fromkeys(story_ids, ACCEPTED), beside=beside, by=None, now=now
+        round=made,
+        acceptable=key or dict.fromkeys(story_ids, ACCEPTED),
+        beside=beside,
+        by=None,
+        now=now,
+        **mark,
     )
     return made
 
@@ -185,6 +195,7 @@ def make_round(
     rows: int | Sequence[Mapping[str, Any]] = 2,
     *,
     attempts_allowed: int = 1,
+    kind: Round.Kind = Round.Kind.TEST,
     now: datetime | None = None,
 ) -> Round:
     """A qualification round without a key."""
@@ -194,7 +205,7 @@ def make_round(
     stories = import_rows(study, rows, role=Story.Role.QUALIFICATION, now=now)
     story_ids = [story.story_id for story in stories]
     return qualification_actions.create_round(
-        study=study, story_ids=story_ids, attempts_allowed=attempts_allowed, by=None, now=now
+        study=study, story_ids=story_ids, attempts_allowed=attempts_allowed, kind=kind, by=None, now=now
     )
 
 
@@ -223,12 +234,19 @@ def consent(enrollment: Enrollment, *, now: datetime | None = None) -> Enrollmen
 def take_test(
     enrollment: Enrollment, submitted: Mapping[str, str] = ALL_YES, *, now: datetime | None = None
 ) -> Enrollment:
-    """The person gives these answers to every story of the round, and hands the test in."""
+    """The person gives these answers to every story of the round, and hands the test in.
+
+    They do so in the newest visit from a platform that is open for the test, if there is one.
+    """
     now = now or timezone.now()
-    attempt = qualification_actions.start_attempt(enrollment=enrollment, now=now)
+    tests = WorkSession.objects.filter(enrollment=enrollment, story_limit=0, state="open")
+    session = tests.order_by("-pk").values_list("pk", flat=True).first()
+    attempt = qualification_actions.start_attempt(enrollment=enrollment, now=now, session_id=session)
     for entry in attempt.round.round_stories.select_related("story"):
-        qualification_actions.save_answers(attempt=attempt, round_story=entry, submitted=submitted)
-    qualification_actions.submit_attempt(attempt=attempt, now=now)
+        qualification_actions.save_answers(
+            attempt=attempt, round_story=entry, submitted=submitted, session_id=session
+        )
+    qualification_actions.submit_attempt(attempt=attempt, now=now, session_id=session)
     return Enrollment.objects.select_related("study", "consent").get(pk=enrollment.pk)
 
 

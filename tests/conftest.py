@@ -14,11 +14,12 @@ import pytest
 from django.conf import settings
 from django.db import connection, transaction
 from django.test import TransactionTestCase
-from django.utils import timezone
+from django.utils import timezone, translation
 from whitenoise import WhiteNoise  # type: ignore[import-untyped]
 
 from tests import kept
 from tests.plugin import state_directory
+from tomannot import clock
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -26,22 +27,31 @@ if TYPE_CHECKING:
 
 PROJECT = Path(__file__).resolve().parent.parent
 BROWSER_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+HEADLESS_SHELL = "chromium-headless-shell"
+"""Chromium without windows and without what its settings are for: two thirds of the work."""
 PAGE_MILLISECONDS = 10_000
 SHOWS_PAGES = {"client", "admin_client", "live_server", "child_environment"}
 """Fixtures of tests for which ``collectstatic`` must have run."""
+USUAL_WORK, IN_A_BROWSER = 1, 12
 WORK = {
-    "tests/recruitment/test_campaign.py": 100,
-    "tests/publishing/test_kill.py": 150,
-    "tests/test_demo": 60,
-    "tests/bench/": 30,
-    "tests/integration/": 100,
-    "tests/dashboard/api/test_schema.py": 30,
-    "tests/recruitment/prolific/": 10,
+    "tests/test_demo_mturk.py": 200,
+    "tests/integration/": 120,
+    "tests/publishing/test_kill.py": 80,
+    "tests/recruitment/test_campaign.py": 70,
+    "tests/test_demo.py": 60,
+    "tests/bench/": 35,
+    "tests/api/test_schema.py": 20,
+    "tests/test_embedded.py": 16,
     "tests/publishing/destinations/": 5,
-    "tests/test_embedded.py": 5,
+    "tests/recruitment/prolific/": 4,
 }
 """Where one test is as much work as many, and as how many: mostly it starts real processes."""
-_without_browser: list[str] = []
+MAY_BE_MISSING = {
+    "browser": "Install Chromium (Debian: apt-get install chromium) or set CHROMIUM to its path.",
+    "model": "Install SPIN and a C compiler (Debian: apt-get install spin gcc libc6-dev).",
+}
+"""Markers of tests that don't run without a program, with the remedy. With CI=true they fail instead."""
+_did_not_run = Counter[str]()
 
 
 @pytest.fixture(scope="session")
@@ -107,14 +117,21 @@ def cheap_passwords() -> None:
 @pytest.fixture(autouse=True)
 def own_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """What one test tries too often is not held against the next one."""
-    monkeypatch.setattr("accounts.limits.NAMESPACE", f"test-{uuid.uuid4().hex}")
+    monkeypatch.setattr("accounts.rate_limits.NAMESPACE", f"test-{uuid.uuid4().hex}")
+
+
+@pytest.fixture(autouse=True)
+def own_language() -> Iterator[None]:
+    """A request leaves its language active in this thread; the next test begins with the default."""
+    yield
+    translation.deactivate()
 
 
 @pytest.fixture
 def one_moment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Time stands still, so that no window of a limit ends in the middle of a test."""
     now = timezone.now()
-    monkeypatch.setattr(timezone, "now", lambda: now)
+    monkeypatch.setattr(clock, "now", lambda: now)
 
 
 @pytest.fixture(scope="session")
@@ -154,6 +171,8 @@ def browser() -> Iterator[Browser]:
     containers; the only pages it opens are our own.
     """
     executable = chromium()
+    if executable and not os.environ.get("CHROMIUM"):
+        executable = shutil.which(HEADLESS_SHELL) or executable
     if executable is None:
         if os.environ.get("CI") == "true":
             pytest.fail(
@@ -200,25 +219,28 @@ def page(browser_context: BrowserContext) -> Page:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Several workers begin with the files that take longest: at the end none has much left to do alone."""
+    """Leave out the long forms unless ``-m`` names them, and begin with the files that take longest.
+
+    Of several workers, none then has much left to do alone at the end.
+    """
+    if "torture" not in config.option.markexpr:
+        long = [item for item in items if item.get_closest_marker("torture")]
+        items[:] = [item for item in items if item not in long]
+        config.hook.pytest_deselected(items=long)
     if hasattr(config, "workerinput"):
         work = Counter[Path]()
         for item in items:
-            usual = 6 if item.get_closest_marker("browser") else 1
+            usual = IN_A_BROWSER if item.get_closest_marker("browser") else USUAL_WORK
             work[item.path] += next((much for at, much in WORK.items() if item.nodeid.startswith(at)), usual)
         items.sort(key=lambda item: (-work[item.path], item.path))
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    if report.skipped and "browser" in report.keywords:
-        _without_browser.append(report.nodeid)
+    if report.skipped:
+        _did_not_run.update(MAY_BE_MISSING.keys() & report.keywords)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    if _without_browser:
-        terminalreporter.write_sep(
-            "!", f"{len(_without_browser)} BROWSER TESTS DID NOT RUN", red=True, bold=True
-        )
-        terminalreporter.write_line(
-            "Install Chromium (Debian: apt-get install chromium) or set CHROMIUM to its path."
-        )
+    for marker, number in sorted(_did_not_run.items()):
+        terminalreporter.write_sep("!", f"{number} {marker.upper()} TESTS DID NOT RUN", red=True, bold=True)
+        terminalreporter.write_line(MAY_BE_MISSING[marker])

@@ -11,10 +11,10 @@ from django.core.cache import caches
 from django.test import Client
 from django.utils import timezone
 
-from accounts import limits, slots
+from accounts import rate_limits, streaming
 from accounts.actions import ensure_researcher
-from publishing import actions as publishing
 from publishing import progress
+from publishing.actions import releases as publishing
 from publishing.models import Release
 from tests import builders
 from tests.builders import ALL_YES
@@ -22,8 +22,9 @@ from tests.publishing.support import judged_study
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("client")]
 PAGES = (
-    "", "set-up/", "quality/", "people/", "filters/", "qualification/", "checks/", "stories/", "review/",
-    "decisions/", "releases/", "recruitment/", "differences/", "payments/", "joining/", "log/", "members/",
+    "", "stories/", "people/", "recruitment/", "recruitment/mismatches/", "recruitment/payments/",
+    "recruitment/join-link/", "qualification/", "quality/", "quality/hidden-checks/", "quality/review/",
+    "quality/decisions/", "quality/filters/", "releases/", "settings/", "settings/members/", "settings/log/",
 )  # fmt: skip
 """Below the address of a study."""
 
@@ -48,9 +49,9 @@ def test_no_page_fails(client: Client, caplog: pytest.LogCaptureFixture) -> None
 
 @pytest.mark.usefixtures("without_redis")
 def test_nothing_is_limited() -> None:
-    once = limits.Limit("once", 1, timedelta(hours=1))
-    assert [limits.retry_at(once, "somebody", now=timezone.now()) for _ in range(3)] == [None] * 3
-    held = [slots.take(slots.Slots("one", 1)) for _ in range(2)]
+    once = rate_limits.Limit("once", 1, timedelta(hours=1))
+    assert [rate_limits.retry_at(once, "somebody", now=timezone.now()) for _ in range(3)] == [None] * 3
+    held = [streaming.take(streaming.Slots("one", 1)) for _ in range(2)]
     assert None not in held
     for one in held:
         if one:

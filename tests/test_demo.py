@@ -11,13 +11,17 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urljoin
 
 import psutil
 import pytest
 import urllib3
 
+from dashboard.management.commands.demo import Stop, stop_signals
 from tomannot import embedded
 from tomannot.embedded.system import wait_until
+
+pytestmark = pytest.mark.timeout(300)
 
 SECONDS = 60.0
 
@@ -89,7 +93,9 @@ def get(url: str) -> int:
     return urllib3.PoolManager(retries=False, timeout=10).request("GET", url).status
 
 
-def test_it_serves_what_it_announces_and_stops_on_ctrl_c(demo: subprocess.Popen[str], var: Path) -> None:
+def test_it_serves_what_it_announces_is_alone_on_its_data_and_stops_on_ctrl_c(
+    demo: subprocess.Popen[str], var: Path
+) -> None:
     said = what_it_says(demo)
     front_page = re.search(r"Front page: +(\S+)", said)
     links = re.findall(r"^ +(http\S+/join/\S+)$", said, re.MULTILINE)
@@ -100,10 +106,37 @@ def test_it_serves_what_it_announces_and_stops_on_ctrl_c(demo: subprocess.Popen[
     assert [get(url) for url in (front_page[1], *links)] == [200] * 4
     assert get(answers[1]) == 302, "to the sign-in"
     assert re.search(r"serving after [0-9.]+ seconds", said)
+    assert_a_second_one_is_refused(var)
     demo.send_signal(signal.SIGINT)
     rest, _ = demo.communicate(timeout=SECONDS)
     assert demo.returncode == 0, rest
     wait_until_nothing_runs(var)
+
+
+def assert_a_second_one_is_refused(var: Path) -> None:
+    second = subprocess.run(
+        [sys.executable, "manage.py", "demo"],
+        cwd=embedded.PROJECT,
+        env={**os.environ, "TOMANNOT_VAR": str(var)},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert second.returncode == 1
+    assert "runs already" in second.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_stops_it_once(number: signal.Signals) -> None:
+    kept = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        with pytest.raises(Stop, match=number.name), stop_signals():
+            signal.raise_signal(number)
+        assert {signal.getsignal(each) for each in kept} == {signal.SIG_IGN}
+    finally:
+        for each, handler in kept.items():
+            signal.signal(each, handler)
 
 
 def test_the_new_password_signs_in_and_a_killed_demo_leaves_nothing(
@@ -121,7 +154,7 @@ def test_the_new_password_signs_in_and_a_killed_demo_leaves_nothing(
 
 def signs_in(back_office: str, user: str, password: str) -> bool:
     client = urllib3.PoolManager(retries=False, timeout=10)
-    login = f"{back_office}login/?next=/admin/"
+    login = urljoin(back_office, "/sign-in/?next=/admin/")
     page = client.request("GET", login)
     cookie = page.headers["Set-Cookie"].split(";")[0]
     token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page.data.decode())
@@ -144,23 +177,4 @@ def test_it_ends_with_all_its_processes_when_one_of_them_ends(demo: subprocess.P
     rest, _ = demo.communicate(timeout=SECONDS)
     assert demo.returncode == 1
     assert "The worker process was ended by SIGKILL" in rest
-    wait_until_nothing_runs(var)
-
-
-def test_a_second_demo_on_the_same_data_is_refused(demo: subprocess.Popen[str], var: Path) -> None:
-    what_it_says(demo)
-    second = subprocess.run(
-        [sys.executable, "manage.py", "demo"],
-        cwd=embedded.PROJECT,
-        env={**os.environ, "TOMANNOT_VAR": str(var)},
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
-    assert second.returncode == 1
-    assert "runs already" in second.stderr
-    demo.send_signal(signal.SIGTERM)
-    demo.communicate(timeout=SECONDS)
-    assert demo.returncode == 0
     wait_until_nothing_runs(var)

@@ -40,7 +40,7 @@ def test_two_workers_are_paid_what_both_books_say_though_a_third_one_declines() 
     assert done.returncode == 0, done.stdout + done.stderr
     (paid,) = re.findall(r"money: ([0-9.]+) USD paid by our books, \1 USD by the platform's", done.stdout)
     assert float(paid) >= 5.0, "two took the test"
-    assert "differences that nobody has dealt with: 0" in done.stdout
+    assert "mismatches that nobody has dealt with: 0" in done.stdout
     left = set(Path(tempfile.gettempdir()).glob("tomannot-demo-mturk-*")) - before
     for state in left:
         wait_until_nothing_runs(state)

@@ -24,13 +24,12 @@ from annotation.importing.rows import SourceRow
 from annotation.protocols import get_protocol
 from annotation.protocols.base import IncompleteForm, Protocol
 from annotation.protocols.validity.scenarios import SCENARIOS
-from dashboard.configuration import read_configuration
-from dashboard.configuration.rounds import ROUND_FIELDS
-from dashboard.configuration.study import JOIN_LINK_FIELDS, STATEMENT_FIELDS, STUDY_FIELDS
+from dashboard.settings.configuration import read_configuration
+from dashboard.settings.configuration.schema import JOIN_LINK, ROUND, STATEMENT, STUDY
 from publishing.provenance import REVISION_VARIABLE
 from tomannot.embedded import PROJECT
 
-ROOMS = {"accounts", "annotation", "qualification", "recruitment", "publishing", "dashboard"}
+ROOMS = {"annotation", "qualification", "recruitment", "publishing", "dashboard", "integrity", "crowd"}
 COMMAND = re.compile(r"manage\.py ([a-z][a-z_]+)")
 LINK = re.compile(r"\]\(([^)\s]+)\)|(?:src|href)=\"([^\"]+)\"")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
@@ -134,10 +133,10 @@ def test_the_operators_table_has_the_variables_that_are_read() -> None:
 
 def test_the_guide_to_the_configuration_has_its_fields() -> None:
     text = page("docs/studies.md")
-    assert set(FIRST_CELL.findall(section(text, "Fields"))) == STUDY_FIELDS
-    assert set(FIRST_CELL.findall(section(text, "`qualification`"))) == ROUND_FIELDS
-    assert set(FIRST_CELL.findall(section(text, "`statement`"))) == STATEMENT_FIELDS
-    assert set(FIRST_CELL.findall(section(text, "`join_link`"))) == JOIN_LINK_FIELDS
+    assert set(FIRST_CELL.findall(section(text, "Fields"))) == STUDY["properties"].keys()
+    assert set(FIRST_CELL.findall(section(text, "`qualification`"))) == ROUND["properties"].keys()
+    assert set(FIRST_CELL.findall(section(text, "`statement`"))) == STATEMENT["properties"].keys()
+    assert set(FIRST_CELL.findall(section(text, "`join_link`"))) == JOIN_LINK["properties"].keys()
 
 
 def test_the_example_configuration_can_be_used(tmp_path: Path) -> None:
@@ -184,14 +183,14 @@ def test_every_example_file_can_be_imported(tmp_path: Path) -> None:
 
 def test_the_guide_to_importing_has_every_scenario_and_finding() -> None:
     text = page("docs/importing.md")
-    assert set(re.findall(r"`([a-z_]+)`", section(text, "Scenarios"))) == SCENARIOS.keys()
+    assert set(re.findall(r"`([a-z_]+)`", section(text, "Scenarios"))) == SCENARIOS
     codes = set(FIRST_CELL.findall(section(text, "Lint findings")))
-    lint = page("annotation/protocols/validity/lint.py") + page("annotation/actions/importing.py")
+    lint = page("annotation/protocols/validity/lint.py") + page("annotation/actions/story_files.py")
     assert codes == set(re.findall(r"(?:Finding\(|^ {8}\()\s*\"([a-z]+_[a-z_]+)\"", lint, re.MULTILINE))
 
 
 def test_the_guide_for_researchers_has_every_refusal() -> None:
-    table = section(page("docs/researchers.md"), "What people are told, and when")
+    table = section(page("docs/researchers.md"), "What participants are told, and when")
     rows = re.findall(r"^\| (`[^|]+) \|", table, re.MULTILINE)
     assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == set(rules.Reason)
 
@@ -233,3 +232,26 @@ def test_every_picture_is_small() -> None:
     for path in (PROJECT / "docs" / "images").iterdir():
         assert path.read_bytes().startswith(b"\x89PNG"), path.name
         assert path.stat().st_size < 150_000, path.name
+
+
+def names_in(module_file: Path) -> set[str]:
+    """The names that a module defines or imports at its top level."""
+    tree = ast.parse(module_file.read_text(encoding="utf-8"))
+    found = {node.name for node in tree.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom):
+            found |= {alias.asname or alias.name for alias in node.names}
+    return found
+
+
+def test_everything_that_the_architecture_names_exists() -> None:
+    text = page("docs/architecture.md")
+    for name in re.findall(r"`((?:\w+/)+(?:\w+\.(?:py|html))?)`", text):
+        assert (PROJECT / name).exists(), name
+    rooms = "|".join(sorted(ROOMS))
+    for name in re.findall(rf"`((?:{rooms})(?:\.\w+)+)`", text):
+        at = PROJECT / name.replace(".", "/")
+        if at.is_dir() or at.with_suffix(".py").exists():
+            continue
+        package = at.parent / "__init__.py"
+        assert at.name in names_in(package if package.exists() else at.parent.with_suffix(".py")), name

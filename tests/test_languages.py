@@ -24,9 +24,10 @@ from lxml import html
 
 from accounts.models import User
 from annotation import actions
-from annotation.models import ConsentText, Enrollment, Story, Study
-from publishing.models import Release
+from annotation.models import ConsentText, Enrollment, Story, Study, Vote
+from publishing.models import AnswerSides, Release
 from publishing.queries import release_facts
+from qualification.models import KeyReason
 from recruitment.links import personal_link
 from tests import builders
 from tests.annotation.pages import Browser
@@ -41,8 +42,15 @@ NOT_WORDS = re.compile(r"\b(tomannot|UTC|SHA-256|all-agree|Croissant|CITATION\.c
 DATA = (
     "//script|//style|//pre|//code|//output|//*[contains(@class, 'hash')]|//a[contains(@href, '/files/')]"
     "|//body//*[@lang='en']"  # a card and a citation are English in every language, and the page says so
+    "|//*[@class='header__languages']"  # each language by its own name
 )
 BRACKETED = re.compile(r"⟦[^⟦⟧]*⟧")
+TAG = re.compile(r"(</?[a-z][^<>]*>)")
+
+
+def bracketed(message: str) -> str:
+    """The message in brackets; each piece on its own where links and code divide it."""
+    return "".join(part if TAG.fullmatch(part) else f"⟦{part}⟧" for part in TAG.split(message))
 
 
 class Brackets:
@@ -52,10 +60,10 @@ class Brackets:
         return "de"
 
     def gettext(self, message: str) -> str:
-        return f"⟦{message}⟧"
+        return bracketed(message)
 
     def ngettext(self, singular: str, plural: str, number: int) -> str:
-        return f"⟦{singular if number == 1 else plural}⟧"
+        return bracketed(singular if number == 1 else plural)
 
 
 @pytest.fixture
@@ -99,6 +107,7 @@ def data() -> list[str]:
         texts |= {" ".join(paragraph.split()) for paragraph in text.text.split("\n")}
     texts |= set(User.objects.values_list("username", flat=True))
     texts |= set(Enrollment.objects.values_list("suspension_reason", flat=True))
+    texts |= set(KeyReason.objects.values_list("reason", flat=True))
     for story in Story.objects.all():
         texts |= {value for value in story.content.values() if isinstance(value, str)}
         texts |= {story.story_id, *story.content["entities"].values()}
@@ -182,7 +191,7 @@ def walk(language: str, study: Study, person: Any) -> Browser:
         visitor.open(f"{work}qualification/{position}/", builders.ALL_YES)
     visitor.open(f"{work}qualification/review/", {})
     visitor.open(f"{work}stories/")
-    form = dict(visitor.document.forms[0].form_values())
+    form = dict(visitor.forms[0].form_values())
     visitor.open(f"{work}stories/", form)
     visitor.open(f"{work}stories/", form | builders.answers(q1="possibly"))
     for page in ("answers/", "you/", "done/", "instructions/", "withdraw/", "forget/"):
@@ -220,11 +229,11 @@ def test_a_german_journey(testing: tuple[Study, Any]) -> None:
         "Geschichte 1",
         "Geschichte 2",
         "Ihre Antworten",
-        "Ihr Platz in dieser Studie",
+        "Ihr Konto in dieser Studie",
         "Vielen Dank",
         "Anleitung",
         "Studie verlassen?",
-        "Aussteigen und vergessen werden?",
+        "Aussteigen und persönliche Daten löschen?",
         "Ihr Link per E-Mail",
     ]
     shown = "\n".join(text for page in visitor.pages for text in texts_of(page))
@@ -233,12 +242,17 @@ def test_a_german_journey(testing: tuple[Study, Any]) -> None:
         "„elsewhere“ ist keine der Antworten auf diese Frage.",
         "Bitte wählen Sie eine Antwort.",
         "Gespeichert um",
-        "Eine beantwortete Geschichte von Ihnen ist gespeichert.",
+        "Sie haben eine Geschichte erledigt, und sie ist gespeichert.",
         "Das ist keine E-Mail-Adresse.",
         "Nadia, ein Hotelgast",  # worked examples are part of the instructions
-        Story.objects.main().earliest("order_key").content["story"],  # stories keep the data's language
     ):
         assert text in shown
+    told = {
+        " ".join(part.text_content().split())
+        for page in visitor.pages
+        for part in parsed(page).xpath("//dd[@lang='en']")
+    }
+    assert Story.objects.main().earliest("order_key").content["story"] in told  # as the data are, and says so
     assert {"de"} == {page.headers["Content-Language"] for page in visitor.pages}
     assert all("Accept-Language" in page.headers["Vary"] for page in visitor.pages)
 
@@ -248,7 +262,7 @@ def test_a_part_that_is_swapped_in_is_in_the_language_of_the_page(study: Study) 
     visitor = browser("de")
     visitor.open(personal_link(person))
     visitor.press()
-    form = dict(visitor.document.forms[0].form_values()) | builders.ALL_YES
+    form = dict(visitor.forms[0].form_values()) | builders.ALL_YES
     part = visitor.open(visitor.url.partition("?")[0], form, htmx=True)
 
     assert "Geschichte 2" in part.content.decode()
@@ -264,11 +278,11 @@ def test_the_page_of_every_state(
     address = arrange(study)
     english_page, german, arabic = (browser(language).open(address) for language in ("en", "de", "ar"))
     request.getfixturevalue("brackets")
-    bracketed = browser("de").open(address)
+    marked = browser("de").open(address)
 
     assert_german([german])
-    assert unmarked(bracketed) == set()
-    assert "⟦" in bracketed.content.decode()
+    assert unmarked(marked) == set()
+    assert "⟦" in marked.content.decode()
     assert headings(english_page) == [heading]
     left, right = parsed(english_page), parsed(arabic)
     assert (left.get("lang"), left.get("dir")) == ("en", "ltr")
@@ -308,11 +322,13 @@ def test_what_is_refused_on_the_way_is_marked(testing: tuple[Study, Any]) -> Non
 def test_the_brackets_show_what_is_not_marked() -> None:
     """The control of the tests above: plain English is found, translated text and numbers are not."""
     page = HttpResponse(
-        "<title>⟦Story⟧ · tomannot</title><p>⟦Your ⟦pace⟧⟧: 12</p><p>Your place</p>"
+        "<title>⟦Story⟧ · tomannot</title><p>⟦Your ⟦pace⟧⟧: 12</p><p>Your account</p>"
+        f"<p>{bracketed('Write <code>x</code> or <a href=/>ask</a> us')}</p>"
+        "<p><a href='/'>Bare</a> ⟦link⟧</p>"
         "<svg aria-label='a picture'></svg><input type=hidden value=secret>"
     )
 
-    assert unmarked(page) == {"Your place", "a picture"}
+    assert unmarked(page) == {"Your account", "Bare", "a picture"}
 
 
 @pytest.mark.django_db(transaction=True)
@@ -325,7 +341,7 @@ def test_everything_researchers_read_is_marked(admin_client: Client, tmp_path: P
     draft = builders.make_study(
         "draft", stories=0, opened=False, qualification_required=True, votes_per_story=1
     )
-    pages.append(client.get(reverse("dashboard:study", args=[draft.slug])))
+    pages.append(client.get(reverse("dashboard:overview", args=[draft.slug])))
     for move in ("open", "close", "publish"):
         name, arguments = ("change_state", [draft.slug, move]) if move != "publish" else (move, [draft.slug])
         pages.append(client.post(reverse(f"dashboard:{name}", args=arguments), follow=True))
@@ -344,7 +360,7 @@ def test_everything_researchers_read_is_marked(admin_client: Client, tmp_path: P
     release = published(study)
     pages += [client.post(reverse("dashboard:publish", args=[study.slug]), follow=True) for _ in range(2)]
     pages += [
-        client.get(reverse("dashboard:study", args=[study.slug])),
+        client.get(reverse("dashboard:overview", args=[study.slug])),
         client.get(reverse("dashboard:studies")),
         client.get(reverse("dashboard:api_tokens")),
         client.get(reverse("dashboard:home")),
@@ -390,8 +406,31 @@ def test_parts_of_stories_find_their_own_direction(study: Study) -> None:
     assert {part.get("dir") for part in parts} == {"auto"}
 
 
+def test_a_choice_of_language_is_kept_wherever_they_come_from(study: Study) -> None:
+    person = builders.qualified(study)[0]
+    visitor = browser("de")
+    visitor.open(personal_link(person))
+    visitor.press()
+    (switch,) = visitor.document.xpath("//form[@class='header__languages']")
+    assert [button.get("lang") for button in switch.xpath(".//button")] == ["en"]
+    address = visitor.url
+    visitor.open(switch.get("action"), dict(switch.form_values()) | {"language": "en"})
+    assert (visitor.url, headings(visitor.page)) == (address, ["Story 1"])
+    assert visitor.page.headers["Content-Language"] == "en"
+
+    visitor.press("Save", **builders.ALL_YES)
+    assert Vote.objects.get().language == "en"
+    visitor.open(switch.get("action"), {"language": "tlh", "next": "https://elsewhere.example/"})
+    assert headings(visitor.page) == ["Story 2"], "still in English, and still here"
+    again = browser("de")
+    again.open(personal_link(person))
+    again.press()
+    assert headings(again.page) == ["Story 2"]
+
+
 def test_a_release_says_the_same_whoever_asks_for_it(study: Study) -> None:
-    release = Release(study=study, number=1, requested_at=timezone.now())
+    salt = AnswerSides.objects.create(study=study, salt="salt").salt
+    release = Release(study=study, number=1, requested_at=timezone.now(), salt=salt)
     with translation.override("en"):
         plain = release_facts(release)
     with translation.override("de"):
@@ -404,4 +443,6 @@ def test_commands_and_the_audit_log_speak_english() -> None:
     draft = builders.make_study("draft", stories=0, opened=False)
     assert translation.get_language() == settings.LANGUAGE_CODE
 
-    assert actions.blockers(draft) == ["It has no stories. Import some: manage.py import_stories SLUG FILE."]
+    assert actions.blockers(draft) == [
+        "It has no stories. To import some: manage.py import_stories SLUG FILE."
+    ]

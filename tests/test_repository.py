@@ -55,6 +55,13 @@ def tracked_files() -> list[Path]:
     return [path for path in paths if path.is_file()]
 
 
+def test_each_room_has_one_migration() -> None:
+    """Before version 1.0 migrations are generated anew when models change (DEVELOPERS.md)."""
+    migrations = [path for path in tracked_files() if path.match("*/migrations/0*.py")]
+    rooms = [path.parent.parent.name for path in migrations]
+    assert sorted(rooms) == ["accounts", "annotation", "publishing", "qualification", "recruitment"]
+
+
 def text_of(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 

@@ -1,6 +1,4 @@
-"""The cache that all processes share, in Redis: figures, progress, counters. No page fails for want of it."""
-
-from __future__ import annotations
+"""The shared cache in Redis: figures, progress, counters. No page fails when Redis is down."""
 
 import logging
 from collections.abc import Callable
@@ -13,10 +11,10 @@ logger = logging.getLogger(__name__)
 
 
 class ForgivingRedisCache(RedisCache):
-    """Django's, but a Redis that does not answer is an empty cache that keeps nothing, with a warning.
+    """Django's Redis cache that acts as an empty cache, with a warning, when Redis does not answer.
 
-    Nothing that must not be lost stands in it. Then whatever can be added is new and nothing is found, so
-    figures are worked out or missing, and nothing is limited (:mod:`accounts.limits`).
+    It holds nothing that must not be lost. Without Redis, figures are computed or missing, and nothing is
+    limited (:mod:`accounts.rate_limits`).
     """
 
     def add(self, *args: Any, **named: Any) -> bool:
@@ -43,7 +41,7 @@ class ForgivingRedisCache(RedisCache):
         return failed
 
     def incr(self, key: Any, *args: Any, **named: Any) -> int:
-        """Raises ValueError when there is nothing under this key to count up, as everywhere in Django."""
+        """Raise ValueError if the key does not exist, as every Django cache does."""
         counted: int | None = _answer(super().incr, None, key, *args, **named)
         if counted is None:
             raise ValueError(f"There is no number under {key!r}: Redis does not answer.")

@@ -1,13 +1,20 @@
-"""The Celery application, and the one decorator through which the project declares tasks."""
+"""The Celery application, the decorator for all of the project's tasks, and asking for work once."""
 
-from __future__ import annotations
-
+import logging
 import os
 from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
+import environ
 from celery import Celery
+from django.core.cache import caches
+from kombu.exceptions import OperationalError
 
+logger = logging.getLogger(__name__)
+
+environ.Env.read_env(os.environ.get("TOMANNOT_ENV_FILE", Path(__file__).parents[1] / ".env"))
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tomannot.settings")
 
 app = Celery("tomannot")
@@ -18,15 +25,17 @@ app.conf.beat_schedule = {
     "resume-imports": {"task": "annotation.tasks.resume_imports", "schedule": 60.0},
     "sweep-import-files": {"task": "annotation.tasks.sweep_import_files", "schedule": 1800.0},
     "sweep-campaigns": {"task": "recruitment.tasks.sweep_campaigns", "schedule": 300.0},
+    "note-progress": {"task": "dashboard.tasks.note_progress", "schedule": 300.0},
+    "send-alerts": {"task": "dashboard.tasks.send_alerts", "schedule": 20.0},
     "release-expired-leases": {"task": "annotation.tasks.release_expired_leases", "schedule": 60.0},
 }
 
 
 def task(*, time_limit: int, **options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Declare a Celery task with the house rules.
+    """Declare a Celery task with the project's rules.
 
-    A task takes ids, loads, and makes one call. It is acknowledged late and may run twice, so the
-    action behind it must be safe to repeat. ``time_limit`` (seconds) is hard: nothing runs for ever.
+    A task takes ids, loads the rows, and makes one call. It is acknowledged late and may run twice, so its
+    action must be safe to repeat. ``time_limit`` (seconds) is hard: nothing runs for ever.
     """
     return app.task(
         acks_late=True,
@@ -35,3 +44,20 @@ def task(*, time_limit: int, **options: Any) -> Callable[[Callable[..., Any]], A
         soft_time_limit=max(1, time_limit - 5),
         **options,
     )
+
+
+def send_once(task_name: str, *args: int | str, key: str, within: timedelta) -> bool:
+    """Queue a task, unless ``key`` of the shared cache says that it is underway. Return whether it is now.
+
+    Whoever finishes the work deletes the key; after ``within`` the work is taken for lost. If the broker is
+    down, log it and return False: the next reader asks again.
+    """
+    if not caches["shared"].add(key, "", within.total_seconds()):
+        return True
+    try:
+        app.send_task(task_name, args=[*args])
+    except OperationalError as error:
+        caches["shared"].delete(key)
+        logger.warning("%s could not be asked for: %s", task_name, error)
+        return False
+    return True

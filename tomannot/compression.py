@@ -1,6 +1,4 @@
-"""Pages are compressed on their way out; files are compressed already or served as they are (ADR 0012)."""
-
-from __future__ import annotations
+"""Compress HTML pages. Files are compressed already, or served as they are (ADR 0012)."""
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
@@ -8,9 +6,9 @@ from django.middleware.gzip import GZipMiddleware
 
 
 class CompressPages(GZipMiddleware):
-    """Gzip for HTML alone, with Django's up to 100 random bytes against guessing secrets by length (BREACH).
+    """Gzip for HTML only, with Django's random padding against BREACH (guessing secrets by length).
 
-    A release's files keep their Content-Length and their bytes: people compare both with the manifest.
+    A release's files keep their bytes and Content-Length: people compare both with the manifest.
     """
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:

@@ -1,11 +1,9 @@
 """Settings, all from the environment. Product rules live on models, not here.
 
-DATABASE_URL and REDIS_URL are given by whoever runs tomannot, or by ``tomannot.embedded`` when
-``manage.py`` runs without them. ``PUBLIC_URL`` is the one address people use: hosts, trusted
-origins, secure cookies and the script prefix follow from it.
+The operator gives DATABASE_URL and REDIS_URL; otherwise ``manage.py`` takes them from ``tomannot.embedded``.
+``PUBLIC_URL`` is the only public address: hosts, trusted origins, secure cookies and the script prefix
+follow from it.
 """
-
-from __future__ import annotations
 
 import os
 import secrets
@@ -29,14 +27,14 @@ def _required_url(name: str) -> str:
     value: str = env.str(name, default="")
     if not value:
         raise ImproperlyConfigured(
-            f"{name} is not set. Give it (see docs/operators.md), or start tomannot through manage.py, "
-            "which brings an embedded PostgreSQL and Redis along."
+            f"{name} is not set. Set it (see docs/operators.md), or start tomannot through manage.py, "
+            "which includes an embedded PostgreSQL and Redis."
         )
     return value
 
 
 def _secret_key() -> str:
-    """The key from the environment, or one made once and kept in the state directory."""
+    """Return the key from the environment, or one generated once and kept in the state directory."""
     given: str = env.str("SECRET_KEY", default="")
     if given:
         return given
@@ -53,7 +51,7 @@ def _secret_key() -> str:
 DEBUG: bool = env.bool("DEBUG", default=False)
 SECRET_KEY = _secret_key()
 
-_serving = VAR_DIR / "public_url"  # written by the demo while it serves, for commands beside it
+_serving = VAR_DIR / "public_url"  # the running demo writes it, for other commands
 PUBLIC_URL: str = env.str(
     "PUBLIC_URL", default=_serving.read_text() if _serving.is_file() else "http://127.0.0.1:8000"
 ).rstrip("/")
@@ -66,23 +64,25 @@ CSRF_TRUSTED_ORIGINS = [f"{_public.scheme}://{_public.netloc}"]
 FORCE_SCRIPT_NAME = _public.path or None
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _https else None
 SECURE_SSL_REDIRECT = _https
+SECURE_REDIRECT_EXEMPT = [r"^(healthz|readyz)$"]  # monitors ask the process itself, without TLS
 SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
-# Only this host is ours to bind to HTTPS, not its neighbours: W005 and W021 would have us do more.
+# We only decide about HTTPS for this host, not for its subdomains, as W005 and W021 want.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
-SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _https
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = _https
+SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = LANGUAGE_COOKIE_PATH = _public.path or "/"
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 FRAME_ANCESTORS: list[str] = env.list(
     "FRAME_ANCESTORS",
     default=["https://worker.mturk.com", "https://www.mturk.com", "https://workersandbox.mturk.com"],
 )
-"""Whose pages may show ours in a frame, and only those of a visit from such a platform."""
+"""Sites that may show our pages in a frame, if the visit came from such a platform."""
 
 
 def _platform_account(name: str, keys: dict[str, str]) -> dict[str, dict[str, str]]:
-    """A platform's account per environment: ``MTURK_X`` for live, ``MTURK_REHEARSAL_X`` for rehearsals.
+    """Return a platform's account per environment: ``MTURK_X`` for live, ``MTURK_REHEARSAL_X`` for test runs.
 
-    Nothing of the live account is used for a rehearsal, so that a rehearsal can never spend its money.
+    A test run uses nothing of the live account, so it can never spend its money.
     """
     return {
         environment: {key: env.str(f"{name}{infix}_{variable}", default="") for key, variable in keys.items()}
@@ -104,7 +104,7 @@ MTURK_SUBMIT_HOSTS: dict[str, list[str]] = {
     "live": env.list("MTURK_SUBMIT_HOSTS", default=["https://www.mturk.com"]),
     "rehearsal": env.list("MTURK_REHEARSAL_SUBMIT_HOSTS", default=["https://workersandbox.mturk.com"]),
 }
-"""Sites to which a worker's browser may hand work in, and no others, whatever an address says."""
+"""The only sites to which a worker's browser may submit, whatever an address says."""
 PROLIFIC = _platform_account(
     "PROLIFIC",
     {
@@ -118,12 +118,15 @@ PROLIFIC_SIGNED_ADDRESSES: dict[str, bool] = {
     "live": env.bool("PROLIFIC_SIGNED_ADDRESSES", default=False),
     "rehearsal": env.bool("PROLIFIC_REHEARSAL_SIGNED_ADDRESSES", default=False),
 }
-"""Whether the workspace has signed study addresses, which only some have."""
+"""True if the workspace has signed study addresses, which only some have."""
 PROLIFIC_WEBHOOK_SECRETS: dict[str, str] = {
     "live": env.str("PROLIFIC_WEBHOOK_SECRET", default=""),
     "rehearsal": env.str("PROLIFIC_REHEARSAL_WEBHOOK_SECRET", default=""),
 }
-"""With which Prolific signs its notifications; without one none is believed."""
+"""Secrets with which Prolific signs its notifications; without one, all are refused."""
+
+WEBHOOK_ALLOWED_ORIGINS: list[str] = env.list("WEBHOOK_ALLOWED_ORIGINS", default=[])
+"""Origins like ``http://alerts.lab:8080`` that webhooks may use without HTTPS or in a private network."""
 
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
@@ -146,6 +149,7 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    "django.forms",
     "django.contrib.postgres",
     "pgtrigger",
     "axes",
@@ -159,12 +163,15 @@ INSTALLED_APPS = [
     "recruitment",
     "publishing",
     "dashboard",
+    "integrity",
+    "crowd",
 ]
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "tomannot.compression.CompressPages",
+    "tomannot.headers.protect_pages",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
@@ -189,10 +196,14 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "annotation.rights.page_context",
             ]
         },
     }
 ]
+
+FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
+"""Forms are rendered by templates/django/forms/ where that has a template, else by Django's own."""
 
 DATABASES = {"default": env.db_url_config(_required_url("DATABASE_URL"))}
 if DATABASES["default"]["ENGINE"] != "django.db.backends.postgresql":
@@ -201,18 +212,23 @@ if DATABASES["default"]["ENGINE"] != "django.db.backends.postgresql":
     )
 # Statements are prepared on the server: PostgreSQL then spends half the time on an answer (ADR 0011).
 DATABASES["default"].setdefault("OPTIONS", {}).update(
-    pool={"min_size": 1, "max_size": 16, "timeout": 30}, server_side_binding=True, prepare_threshold=3
+    # A server that is away costs a request five seconds and a 503; the next request tries anew.
+    pool={"min_size": 1, "max_size": 16, "timeout": 5, "reconnect_timeout": 2},
+    connect_timeout=3,
+    server_side_binding=True,
+    prepare_threshold=3,
 )
+DATABASES["default"]["CONN_HEALTH_CHECKS"] = True  # no request meets a connection that a restart closed
 PROXIES: int = env.int("PROXIES", default=0)
-"""How many proxies in front append to X-Forwarded-For; it is believed for as many steps only."""
+"""Number of trusted proxies that append to X-Forwarded-For."""
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = _required_url("REDIS_URL")
 CACHES = {
-    # Of each process: figures that may be a little out of date.
+    # One per process: figures that may be slightly out of date.
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
-    # Of all processes together: what is counted, and figures. No page waits long for it.
+    # Shared by all processes: counters and figures. The timeouts keep pages from waiting for it.
     "shared": {
         "BACKEND": "tomannot.cache.ForgivingRedisCache",
         "LOCATION": REDIS_URL,
@@ -221,7 +237,10 @@ CACHES = {
     },
 }
 CELERY_BROKER_URL = REDIS_URL
-CELERY_RESULT_BACKEND = REDIS_URL
+# Nothing reads results. Redis away costs whoever sends a task two seconds, not the 20 of Celery's defaults.
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 1, "socket_timeout": 2, "max_retries": 0}
+CELERY_TASK_PUBLISH_RETRY = False
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
@@ -242,19 +261,23 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 AXES_FAILURE_LIMIT = 8
 AXES_COOLOFF_TIME = 1  # hours
+AXES_DISABLE_ACCESS_LOG = True  # it would keep the network address of every sign-in for ever
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
-AXES_CLIENT_IP_CALLABLE = "accounts.limits.address_of_client"
+AXES_CLIENT_IP_CALLABLE = "accounts.rate_limits.address_of_client"
 AXES_LOCKOUT_CALLABLE = "accounts.views.locked_out"
 LOGIN_URL = reverse_lazy("accounts:sign_in")
 LOGIN_REDIRECT_URL = reverse_lazy("dashboard:studies")
 
 _mail = env.str("EMAIL_URL", default=f"filemail:///{VAR_DIR}/mail" if _serving.is_file() else "")
 SENDS_MAIL = bool(_mail)
-"""Whether mail leaves this site. Without EMAIL_URL it does not, and no page promises it.
+"""True if this site sends mail. Without EMAIL_URL it does not, and no page promises mail.
 
-While the demo serves, its mails and those of commands beside it are files in ``mail/``.
+While the demo runs, its mails and those of other commands are files in ``mail/``.
 """
-vars().update(env.email_url_config(_mail or "dummymail://"))
+_mail_settings = env.email_url_config(_mail or "dummymail://")
+vars().update(_mail_settings)
+if _mail_settings.get("EMAIL_FILE_PATH"):  # mails hold personal links
+    Path(_mail_settings["EMAIL_FILE_PATH"]).mkdir(mode=0o700, parents=True, exist_ok=True)
 EMAIL_TIMEOUT = 20  # seconds
 DEFAULT_FROM_EMAIL: str = env.str("DEFAULT_FROM_EMAIL", default="webmaster@localhost")
 
@@ -274,34 +297,34 @@ STORAGES = {
         "BACKEND": "django.core.files.storage.FileSystemStorage",
         "OPTIONS": {"file_permissions_mode": 0o600},
     },
-    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+    "staticfiles": {"BACKEND": "tomannot.static_storage.CompressedStaticFiles"},
 }
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1_048_576
 IMPORT_MAX_MB: int = env.int("IMPORT_MAX_MB", default=200)
 """The largest story file that can be uploaded, in megabytes (10^6 bytes)."""
 
 RELEASES_ROOT = Path(env.str("RELEASES_ROOT", default=str(VAR_DIR / "releases")))
-"""Where published release directories live: ``<RELEASES_ROOT>/<study slug>/<number>/``."""
+"""Directory of published releases: ``<RELEASES_ROOT>/<study slug>/<number>/``."""
 
 S3_ENDPOINT_URL: str = env.str("S3_ENDPOINT_URL", default="")
-"""An S3-compatible store for deposits. Empty: Amazon's, or what ``AWS_ENDPOINT_URL_S3`` says."""
+"""An S3-compatible store for deposits. Empty: Amazon's, or the one of ``AWS_ENDPOINT_URL_S3``."""
 HF_ENDPOINT: str = env.str("HF_ENDPOINT", default="https://huggingface.co").rstrip("/")
-"""The Hugging Face Hub that deposits go to."""
+"""The Hugging Face Hub for deposits."""
 
 for _name in ("S3_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "HF_ENDPOINT"):
-    if "@" in env.str(_name, default=""):  # it is printed, logged and recorded, and so not repeated here
+    if "@" in env.str(_name, default=""):  # the address is printed, logged and recorded
         raise ImproperlyConfigured(
-            f"{_name} must be an address without a user name or password (there is an @ in it). Give "
-            "credentials as docs/releases.md says."
+            f"{_name} must be an address without a user name or password (it contains an @). See "
+            "docs/releases.md for credentials."
         )
 
 VISIT_TOKEN_DAYS: int = env.int("VISIT_TOKEN_DAYS", default=14)
-"""How long the address of an annotator's page works before their personal link must be opened again."""
+"""Days for which the address of an annotator's page works; then they open their personal link again."""
 
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"no_tokens": {"()": "tomannot.logs.MaskTokens"}},
+    "filters": {"no_tokens": {"()": "tomannot.log_masking.MaskTokens"}},
     "formatters": {"plain": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
     "handlers": {
         "console": {"class": "logging.StreamHandler", "formatter": "plain", "filters": ["no_tokens"]},
@@ -310,19 +333,19 @@ LOGGING = {
     "loggers": {
         "django": {"handlers": ["console"], "level": "INFO", "propagate": False},
         "axes": {"level": "WARNING"},
-        "httpx2": {"level": "WARNING"},  # below that it writes down signed addresses
+        "httpx2": {"level": "WARNING"},  # at lower levels it logs signed addresses
     },
 }
 
 REST_FRAMEWORK = {
-    # Tokens only: a cookie opens nothing under /api/, so that no other site can use it (CSRF).
-    "DEFAULT_AUTHENTICATION_CLASSES": ["dashboard.api.authentication.TokenAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["dashboard.api.permissions.HasScope"],
+    # Tokens only: cookies are ignored under /api/, so that no other site can use them (CSRF).
+    "DEFAULT_AUTHENTICATION_CLASSES": ["api.authentication.TokenAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["api.authentication.HasScope"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "DEFAULT_METADATA_CLASS": None,
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "dashboard.api.problems.answer",
+    "EXCEPTION_HANDLER": "api.problems.answer",
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "tomannot",

@@ -1,6 +1,4 @@
-"""Whom a study is for, when it is not for everybody: settled while it is a draft."""
-
-from __future__ import annotations
+"""Restrict a draft study to annotators qualified elsewhere, and exclude annotators from it."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -18,7 +16,7 @@ from annotation.models import Enrollment, Event, Exclusion, Study
 
 @transaction.atomic
 def admit_through(*, study: Study, source: Study, by: User | None, now: datetime) -> Study:
-    """From now on only people who are qualified in ``source`` may agree to take part in the study.
+    """Let only annotators who are qualified in ``source`` agree to take part in the study.
 
     Both must be of one environment, and the study must ask for no qualification of its own. Raises
     :class:`WrongState` otherwise, and once the study has been opened.
@@ -27,12 +25,10 @@ def admit_through(*, study: Study, source: Study, by: User | None, now: datetime
     source = {one.pk: one for one in both.order_by("pk")}[source.pk]
     study = _lock_draft(study)
     if study.gate != Study.Gate.NOT_REQUIRED:
-        raise WrongState(
-            _("A study asks for its own qualification or for that of another one, not for both.")
-        )
+        raise WrongState(_("A study asks for its own qualification or for another study’s, not for both."))
     if study.environment != source.environment:
         raise WrongState(
-            _("“%(study)s” is %(here)s and “%(source)s” is %(there)s: people of one are none in the other.")
+            _("“%(study)s” is %(here)s, but “%(source)s” is %(there)s: they share no participants.")
             % {
                 "study": study.slug,
                 "here": study.get_environment_display(),
@@ -50,7 +46,7 @@ def admit_through(*, study: Study, source: Study, by: User | None, now: datetime
 
 @transaction.atomic
 def exclude(*, study: Study, annotators: Collection[int], reason: str, by: User | None, now: datetime) -> int:
-    """Keep these annotators (by number) out of the study for good; returns how many are new.
+    """Exclude these annotators (by id) from the study for good. Return how many are new.
 
     Raises :class:`WrongState` once the study has been opened.
     """
@@ -75,14 +71,16 @@ def exclude(*, study: Study, annotators: Collection[int], reason: str, by: User 
 def invite_qualified(
     *, study: Study, by: User | None, now: datetime, most: int | None = None, token: UUID | None = None
 ) -> list[Enrollment]:
-    """Invite the people who are qualified in the study that this one asks for, ``most`` of them at most.
+    """Invite at most ``most`` annotators who are qualified in the study that this one requires.
 
-    Nobody who is excluded, erased or invited already. ``token``: of the form; a second press of it invites
-    nobody more, and has the people of the first. Raises :class:`WrongState` for a study that asks for no
-    other one.
+    Skip those who are excluded, erased or invited already. ``token`` identifies the submitted form:
+    submitting it again returns the annotators of the first time. Raise :class:`WrongState` for a study
+    that requires no other study.
     """
     if study.qualified_through is None:
-        raise WrongState(_("“%(study)s” does not ask for people of another study.") % {"study": study.slug})
+        raise WrongState(
+            _("“%(study)s” doesn’t take participants from another study.") % {"study": study.slug}
+        )
     if token and (invited := invited_by(study=study, token=token)):
         return invited
     annotators = (
@@ -96,7 +94,7 @@ def invite_qualified(
         .exclude(pk__in=Enrollment.objects.filter(study=study).values("annotator"))
         .order_by("pk")
     )
-    # Locked, so that nobody is invited who is being forgotten; whoever has been meanwhile is left out.
+    # Locked, so that nobody is invited while their personal data is being deleted.
     locked = annotators.select_for_update(of=("self",), no_key=True)[:most]
     return [enroll(study=study, annotator=annotator, now=now, by=by, token=token) for annotator in locked]
 
@@ -105,7 +103,7 @@ def _lock_draft(study: Study) -> Study:
     study = Study.objects.select_for_update(of=("self",), no_key=True).get(pk=study.pk)
     if study.state != Study.State.DRAFT:
         raise WrongState(
-            _("Whom “%(study)s” is for is settled while it is a draft; it is %(state)s.")
+            _("You can change who “%(study)s” is for only while it is a draft; it is %(state)s.")
             % {"study": study.slug, "state": study.get_state_display()}
         )
     return study

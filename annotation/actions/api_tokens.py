@@ -1,6 +1,4 @@
-"""Making, revoking and noticing the use of API tokens."""
-
-from __future__ import annotations
+"""Create and revoke API tokens, and record their use."""
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
@@ -17,7 +15,7 @@ from annotation.models import ApiToken, Event, Study
 from annotation.rights import token_studies
 
 LONGEST = timedelta(days=366)
-"""Nobody remembers a token for longer."""
+"""A token that lives longer would be forgotten."""
 USE_NOTED_EVERY = timedelta(hours=1)
 
 
@@ -32,10 +30,10 @@ def make_api_token(
     by: User | None,
     now: datetime,
 ) -> tuple[ApiToken, str]:
-    """A token, and its secret, which is told only here.
+    """Create a token and return it with its secret, which is never available again.
 
-    Logged in every study that it opens now; the row itself stays for ever. Raises :class:`InvalidToken`
-    for a name, scopes or a time that cannot be.
+    Every study that it opens now logs it; its row is never deleted. Raise :class:`InvalidToken` for an
+    invalid name, scope or lifetime.
     """
     name = name.strip()
     known = [scope.value for scope in ApiToken.Scope if scope.value in scopes]
@@ -44,7 +42,7 @@ def make_api_token(
     if not known or len(known) != len(set(scopes)):
         raise InvalidToken(_("Choose what the token is for."))
     if not now < expires_at <= now + LONGEST:
-        raise InvalidToken(_("A token lasts a year at the most."))
+        raise InvalidToken(_("A token lasts a year at most."))
     secret = api_secrets.new_secret()
     token = ApiToken.objects.create(
         owner=owner,
@@ -62,9 +60,9 @@ def make_api_token(
 
 @transaction.atomic
 def revoke_api_token(*, token: ApiToken, by: User | None, now: datetime) -> ApiToken:
-    """From now on the token opens nothing. Does nothing to one that was revoked.
+    """Revoke the token, if it is not revoked already.
 
-    Logged in every study that it opened until now, and where its making was.
+    Every study that it opened until now logs this, and so do those that logged its creation.
     """
     token = ApiToken.objects.select_for_update(of=("self",), no_key=True).get(pk=token.pk)
     if token.revoked_at is None:
@@ -76,7 +74,7 @@ def revoke_api_token(*, token: ApiToken, by: User | None, now: datetime) -> ApiT
 
 @transaction.atomic
 def revoke_all_api_tokens(*, owner: User, by: User | None, now: datetime) -> int:
-    """From now on no token of this person opens anything; how many did until now."""
+    """Revoke all tokens of this researcher. Return how many were valid."""
     valid = list(ApiToken.objects.filter(owner=owner, revoked_at=None, expires_at__gt=now).order_by("pk"))
     for token in valid:
         revoke_api_token(token=token, by=by, now=now)
@@ -85,7 +83,7 @@ def revoke_all_api_tokens(*, owner: User, by: User | None, now: datetime) -> int
 
 @transaction.atomic
 def note_use(*, token: ApiToken, now: datetime) -> None:
-    """Remember that the token is in use, at most once an hour: a write with each request would be dear."""
+    """Record that the token is in use, at most once an hour: a write per request would be expensive."""
     stale = now - USE_NOTED_EVERY
     if token.last_used_at is None or token.last_used_at <= stale:
         unnoted = Q(last_used_at=None) | Q(last_used_at__lte=stale)

@@ -1,6 +1,4 @@
-"""People joining a study, agreeing to it, and their standing in it."""
-
-from __future__ import annotations
+"""Enroll annotators, record their consent, and change the state of their enrollment."""
 
 from datetime import datetime
 from uuid import UUID
@@ -11,26 +9,50 @@ from django.utils.translation import gettext as _
 from accounts.actions import erase_identities
 from accounts.models import Annotator, User
 from annotation import queries, rules
-from annotation.actions.events import record_event
+from annotation.actions.events import record_about, record_event
 from annotation.errors import NotAdmitted, ReasonMissing, WrongState
-from annotation.models import Assignment, ConsentText, Enrollment, Event, Story, Study, VoteExclusion
+from annotation.models import (
+    Assignment,
+    Comment,
+    ConsentText,
+    Enrollment,
+    Event,
+    Skip,
+    Story,
+    Study,
+    VoteExclusion,
+)
 
 LONGEST_REASON = 300
-"""Characters of the reason for a suspension."""
+"""Characters of the reason for a suspension, and for excluding or restoring votes."""
+
+
+def check_reason(reason: str, *, most: int = LONGEST_REASON, message: str = "") -> str:
+    """Return the reason, stripped. Raise :class:`ReasonMissing` if it is empty or too long."""
+    reason = reason.strip()
+    if "\0" in reason or not 1 <= len(reason) <= most:
+        message = message or _("Give a reason of 1 to %(most)s characters. It is kept in the log.")
+        raise ReasonMissing(message % {"most": most})
+    return reason
 
 
 @transaction.atomic
 def enroll(
     *, study: Study, annotator: Annotator, now: datetime, by: User | None = None, token: UUID | None = None
 ) -> Enrollment:
-    """The annotator's enrollment in the study, made (as invited) if there is none.
+    """Return the annotator's enrollment in the study; create it (state invited) if there is none.
 
-    ``token``: of the form by which several are invited at once; see :func:`invited_by`.
+    ``token`` identifies the form that invites several annotators at once; see :func:`invited_by`.
     """
     enrollment, made = Enrollment.objects.get_or_create(
         study=study,
         annotator=annotator,
-        defaults={"environment": study.environment, "created_at": now, "state_changed_at": now},
+        defaults={
+            "pseudonym": rules.pseudonym(study.pseudonym_key, annotator.pk),
+            "environment": study.environment,
+            "created_at": now,
+            "state_changed_at": now,
+        },
     )
     if made:
         record_event(
@@ -48,9 +70,9 @@ def enroll(
 def invite(
     *, study: Study, count: int, by: User | None, now: datetime, token: UUID | None = None
 ) -> list[Enrollment]:
-    """``count`` new people, each invited under a pseudonym of their own and known by their link only.
+    """Invite ``count`` new annotators, who are known only by their personal links.
 
-    ``token``: of the form. A second press of it invites nobody more, and has the people of the first.
+    ``token`` identifies the submitted form: submitting it again returns the annotators of the first time.
     """
     if not 1 <= count <= 10_000:
         raise ValueError("Invite between 1 and 10,000 people at a time.")
@@ -61,7 +83,7 @@ def invite(
 
 
 def invited_by(*, study: Study, token: UUID) -> list[Enrollment]:
-    """Whom this form has invited already. Two presses of one form take turns until the transaction ends."""
+    """Return the enrollments that this form has created. Locks the study: submissions take turns."""
     Study.objects.select_for_update(of=("self",), no_key=True).get(pk=study.pk)
     told = Event.objects.filter(study=study, type=Event.Type.ANNOTATOR_INVITED, subject=_form(token))
     return list(Enrollment.objects.filter(pk__in=told.values("enrollment")).order_by("pk"))
@@ -72,8 +94,8 @@ def give_consent(*, enrollment: Enrollment, consent: ConsentText, now: datetime)
     """Record that the person agreed to this version of the text.
 
     In a study that asks for no qualification they are qualified at once. Agreeing to a newer version
-    leaves their standing as it is. Raises :class:`WrongState` for a text that is not the newest one, and
-    :class:`NotAdmitted` for somebody whom the study is not for.
+    leaves their state as it is. Raise :class:`WrongState` for a text that is not the newest, and
+    :class:`NotAdmitted` for an annotator who may not join.
     """
     enrollment = _lock(enrollment)
     kept_out = queries.kept_out(enrollment)
@@ -85,16 +107,12 @@ def give_consent(*, enrollment: Enrollment, consent: ConsentText, now: datetime)
     if enrollment.consent_id == consent.pk and not undecided:
         return enrollment
     if enrollment.state == Enrollment.State.WITHDRAWN:
-        raise WrongState(_("You have withdrawn from this study."))
+        raise WrongState(_("You have left this study."))
     enrollment.consent = consent
     enrollment.consented_at = now
     enrollment.save(update_fields=["consent", "consented_at"])
-    record_event(
-        study=enrollment.study,
-        type=Event.Type.CONSENT_GIVEN,
-        enrollment=enrollment,
-        now=now,
-        subject=f"consent {consent.version}",
+    record_about(
+        person=enrollment, type=Event.Type.CONSENT_GIVEN, now=now, subject=f"consent {consent.version}"
     )
     if enrollment.state in (Enrollment.State.INVITED, Enrollment.State.DECLINED):
         _let_in(enrollment, now=now)
@@ -106,15 +124,15 @@ def give_consent(*, enrollment: Enrollment, consent: ConsentText, now: datetime)
 
 
 def _let_in(enrollment: Enrollment, *, now: datetime) -> None:
-    """The first step into the study. Raises :class:`NotAdmitted` for what changed since it was looked at.
+    """Move the enrollment to consented. Raise :class:`NotAdmitted` if its admission changed meanwhile.
 
-    Other studies' rows say whether somebody may come in; they are not locked, since whoever locks a
-    person's places one after the other (being forgotten) takes them in another order.
+    Admission depends on enrollments in other studies. They are not locked here, because :func:`forget`
+    locks an annotator's enrollments in another order.
     """
     try:
         with transaction.atomic():
             _move(enrollment, Enrollment.State.CONSENTED, now=now)
-    except ProgrammingError:  # the database's own look, by a trigger
+    except ProgrammingError:  # raised by the trigger that checks admission
         kept_out = queries.kept_out(_lock(enrollment))
         if kept_out is None:
             raise
@@ -129,26 +147,25 @@ def decline_consent(*, enrollment: Enrollment, now: datetime) -> Enrollment:
         return enrollment
     _check_transition(enrollment, Enrollment.State.DECLINED)
     _move(enrollment, Enrollment.State.DECLINED, now=now)
-    record_event(study=enrollment.study, type=Event.Type.CONSENT_DECLINED, enrollment=enrollment, now=now)
+    record_about(person=enrollment, type=Event.Type.CONSENT_DECLINED, now=now)
     return enrollment
 
 
 @transaction.atomic
 def set_qualified(*, enrollment: Enrollment, passed: bool, now: datetime, note: str = "") -> Enrollment:
-    """Record the outcome of a qualification round. Called by the room that grades.
+    """Record the outcome of a qualification round. Called by ``qualification``, which grades it.
 
-    Raises :class:`WrongState` for somebody who is not at that step; a suspension is never lifted by it.
+    Raise :class:`WrongState` for an annotator who is not at that step. It never lifts a suspension.
     """
     enrollment = _lock(enrollment)
     if enrollment.state == Enrollment.State.SUSPENDED:
-        raise WrongState(_("The person is suspended. Reinstate them first."))
+        raise WrongState(_("The participant is suspended. Reinstate them first."))
     target = Enrollment.State.QUALIFIED if passed else Enrollment.State.FAILED
     _check_transition(enrollment, target)
     _move(enrollment, target, now=now)
-    record_event(
-        study=enrollment.study,
+    record_about(
+        person=enrollment,
         type=Event.Type.ENROLLMENT_QUALIFIED if passed else Event.Type.ENROLLMENT_FAILED,
-        enrollment=enrollment,
         now=now,
         note=note,
     )
@@ -159,128 +176,99 @@ def set_qualified(*, enrollment: Enrollment, passed: bool, now: datetime, note: 
 def suspend(
     *, enrollment: Enrollment, by: User | None, now: datetime, reason: str, note: str = ""
 ) -> Enrollment:
-    """Serve the person no more stories, and tell them the reason. Votes they gave stay as they are.
+    """Stop serving stories to the annotator, and show them the reason. Their votes stay as they are.
 
-    ``note``: for the log, if it is not to have the reason, as where that is in the person's language.
-
-    Raises :class:`ReasonMissing`, also for a reason of more than 300 characters.
+    ``note`` replaces the reason in the log, for example where the reason is in the annotator's language.
+    Raise :class:`ReasonMissing` for an empty reason or one of more than 300 characters.
     """
-    reason = reason.strip()
-    if "\0" in reason or not 1 <= len(reason) <= LONGEST_REASON:
-        raise ReasonMissing(
-            _("Give the reason in 1 to %(most)s characters. The person reads it.") % {"most": LONGEST_REASON}
-        )
+    told = _("Give a reason of 1 to %(most)s characters. The participant reads it.")
+    reason = check_reason(reason, message=told)
     enrollment = _lock(enrollment)
     _check_transition(enrollment, Enrollment.State.SUSPENDED)
     enrollment.suspension_reason = reason
     _move(enrollment, Enrollment.State.SUSPENDED, now=now)
-    record_event(
-        study=enrollment.study,
-        type=Event.Type.ENROLLMENT_SUSPENDED,
-        by=by,
-        enrollment=enrollment,
-        now=now,
-        note=note or reason,
-    )
+    record_about(person=enrollment, type=Event.Type.ENROLLMENT_SUSPENDED, by=by, now=now, note=note or reason)
     return enrollment
 
 
 @transaction.atomic
 def reinstate(*, enrollment: Enrollment, by: User | None, now: datetime, reason: str) -> Enrollment:
-    """Let a suspended person go on where they were: with the stories, or before the test.
+    """Let a suspended annotator continue where they were: with the stories, or before the test.
 
-    Hidden checks that they have answered by now are not held against them any more.
-    Raises :class:`WrongState` for somebody who is not suspended, or whose votes are excluded.
+    Hidden checks that they have answered so far no longer count against them.
+    Raise :class:`WrongState` for an annotator who is not suspended, or whose votes are excluded.
     """
     enrollment = _lock(enrollment)
-    if VoteExclusion.objects.standing().of_people().filter(enrollment=enrollment).exists():
-        raise WrongState(_("Their votes are excluded. Lift the exclusion; that lets them go on, too."))
+    if VoteExclusion.objects.in_force().of_people().filter(enrollment=enrollment).exists():
+        raise WrongState(_("Their votes are excluded. Lift the exclusion: that also lets them continue."))
     if enrollment.state != Enrollment.State.SUSPENDED:
         raise WrongState(
-            _("The person is not suspended but %(state)s.") % {"state": enrollment.get_state_display()}
+            _("The participant is not suspended but %(state)s.") % {"state": enrollment.get_state_display()}
         )
     enrollment.checks_from = enrollment.stories_submitted
     enrollment.warned_after = None
     enrollment.save(update_fields=["checks_from", "warned_after"])
     qualified = queries.test_outcome(enrollment)
     _move(enrollment, Enrollment.State.QUALIFIED if qualified else Enrollment.State.CONSENTED, now=now)
-    record_event(
-        study=enrollment.study,
-        type=Event.Type.ENROLLMENT_REINSTATED,
-        by=by,
-        enrollment=enrollment,
-        now=now,
-        note=reason,
-    )
+    record_about(person=enrollment, type=Event.Type.ENROLLMENT_REINSTATED, by=by, now=now, note=reason)
     return enrollment
 
 
 @transaction.atomic
-def set_back(
+def reset_test(
     *, enrollment: Enrollment, asks_consent: bool, by: User | None, now: datetime, reason: str
 ) -> Enrollment:
-    """Let a person take the test again: back to where it begins, or to the consent text before it.
+    """Let an annotator take the test again, from its beginning or from the consent text before it.
 
-    ``asks_consent``: what was agreed to so far was not the person's own word. Called with what makes their
-    attempts void. Raises :class:`ReasonMissing`, also for a reason of more than 300 characters, and
-    :class:`WrongState` for somebody who is suspended or has left.
+    ``asks_consent``: the consent so far was not the annotator's own. The caller voids their attempts. Raise
+    :class:`ReasonMissing` for an empty reason or one of more than 300 characters, and
+    :class:`WrongState` for an annotator who is suspended or has left.
     """
-    reason = reason.strip()
-    if "\0" in reason or not 1 <= len(reason) <= LONGEST_REASON:
-        raise ReasonMissing(
-            _("Give the reason in 1 to %(most)s characters. It is kept in the log.")
-            % {"most": LONGEST_REASON}
-        )
+    reason = check_reason(reason)
     enrollment = _lock(enrollment)
     if enrollment.state not in rules.BEFORE_OR_AFTER_TEST:
         raise WrongState(
-            _("Somebody who is %(state)s cannot take the test again.")
+            _("A participant who is %(state)s can’t take the test again.")
             % {"state": enrollment.get_state_display()}
         )
-    give_lease_back(enrollment=enrollment)
+    release_held_story(enrollment=enrollment)
     # Without a test of the study's own, agreeing is what qualifies.
     has_test = enrollment.study.gate != Study.Gate.NOT_REQUIRED
     has_agreed = has_test and enrollment.consent_id is not None and not asks_consent
     _move(enrollment, Enrollment.State.CONSENTED if has_agreed else Enrollment.State.INVITED, now=now)
-    record_event(
-        study=enrollment.study,
-        type=Event.Type.TEST_GIVEN_BACK,
-        by=by,
-        enrollment=enrollment,
-        now=now,
-        note=reason,
-    )
+    record_about(person=enrollment, type=Event.Type.TEST_GIVEN_BACK, by=by, now=now, note=reason)
     if asks_consent:
-        record_event(study=enrollment.study, type=Event.Type.CONSENT_ASKED, enrollment=enrollment, now=now)
+        record_about(person=enrollment, type=Event.Type.CONSENT_ASKED, now=now)
     return enrollment
 
 
 @transaction.atomic
-def ask_again(*, enrollment: Enrollment, now: datetime) -> Enrollment:
-    """Whoever comes anew for another piece of work is asked for consent, though somebody declined before."""
+def request_new_consent(*, enrollment: Enrollment, now: datetime) -> Enrollment:
+    """Ask an annotator who declined for consent again, because they came for another assignment."""
     enrollment = _lock(enrollment)
     if enrollment.state == Enrollment.State.DECLINED:
         _move(enrollment, Enrollment.State.INVITED, now=now)
-        record_event(study=enrollment.study, type=Event.Type.CONSENT_ASKED, enrollment=enrollment, now=now)
+        record_about(person=enrollment, type=Event.Type.CONSENT_ASKED, now=now)
     return enrollment
 
 
 @transaction.atomic
 def revoke_link(*, enrollment: Enrollment, by: User | None, now: datetime, note: str = "") -> Enrollment:
-    """Make every address dead that was given to the person so far; a link made now is a new one.
+    """Invalidate all links of the enrollment so far; a link made now is a new one.
 
-    Raises :class:`WrongState` for somebody who has been forgotten: their place is not opened again.
+    Raise :class:`WrongState` for an annotator whose personal data was deleted: they get no new link.
     """
     enrollment = _lock(enrollment)
     if Annotator.objects.get(pk=enrollment.annotator_id).erased_at:
-        raise WrongState(_("They have been forgotten, as they asked. Their place cannot be opened again."))
+        raise WrongState(
+            _("Their personal data was deleted, as they asked. Their account can’t be opened again.")
+        )
     enrollment.link_version += 1
     enrollment.save(update_fields=["link_version"])
-    record_event(
-        study=enrollment.study,
+    record_about(
+        person=enrollment,
         type=Event.Type.LINK_REVOKED,
         by=by,
-        enrollment=enrollment,
         now=now,
         subject=f"link {enrollment.link_version - 1}",
         note=note,
@@ -290,20 +278,26 @@ def revoke_link(*, enrollment: Enrollment, by: User | None, now: datetime, note:
 
 @transaction.atomic
 def withdraw(*, enrollment: Enrollment, now: datetime) -> Enrollment:
-    """The person leaves the study for good. A story they hold goes to others; what they saved stays."""
+    """Withdraw the annotator from the study for good. Release the story they hold; keep their votes."""
     enrollment = _lock(enrollment)
     if enrollment.state == Enrollment.State.WITHDRAWN:
         return enrollment
-    give_lease_back(enrollment=enrollment)
+    release_held_story(enrollment=enrollment)
     _check_transition(enrollment, Enrollment.State.WITHDRAWN)
     _move(enrollment, Enrollment.State.WITHDRAWN, now=now)
-    record_event(study=enrollment.study, type=Event.Type.ENROLLMENT_WITHDRAWN, enrollment=enrollment, now=now)
+    record_about(person=enrollment, type=Event.Type.ENROLLMENT_WITHDRAWN, now=now)
     return enrollment
 
 
 @transaction.atomic
-def give_lease_back(*, enrollment: Enrollment) -> None:
-    """The story that a person holds goes to others at once. Called with the person's row locked."""
+def choose_language(*, enrollment: Enrollment, language: str) -> None:
+    """Keep the language that an annotator chose for the pages of this study."""
+    Enrollment.objects.filter(pk=enrollment.pk).update(language=language)
+
+
+@transaction.atomic
+def release_held_story(*, enrollment: Enrollment) -> None:
+    """Release the story that an annotator holds. Callers hold the enrollment's lock."""
     held = (
         Assignment.objects.select_for_update(of=("self",), no_key=True)
         .filter(enrollment=enrollment, state=Assignment.State.LEASED)
@@ -317,23 +311,25 @@ def give_lease_back(*, enrollment: Enrollment) -> None:
 
 @transaction.atomic
 def forget(*, annotator: Annotator, now: datetime) -> None:
-    """Erase what says who a person is, and end their part and their links in every study. Votes stay.
+    """Delete an annotator's personal data and free words, and end their enrollments and links everywhere.
 
-    Afterwards nothing in the database connects the votes with anybody outside it.
+    Votes stay under their pseudonyms. Afterwards nothing in the database connects them with a person.
     """
     if Annotator.objects.select_for_update(no_key=True).get(pk=annotator.pk).erased_at:
         return
     for enrollment in _by_story_held(annotator):
         withdraw(enrollment=enrollment, now=now)
         revoke_link(enrollment=enrollment, by=None, now=now, note="forgotten")
-        record_event(study=enrollment.study, type=Event.Type.IDENTITY_ERASED, enrollment=enrollment, now=now)
+        record_about(person=enrollment, type=Event.Type.IDENTITY_ERASED, now=now)
+    Skip.objects.filter(assignment__enrollment__annotator=annotator).update(words="")
+    Comment.objects.filter(vote__assignment__enrollment__annotator=annotator).update(words="")
     erase_identities(annotator=annotator, now=now)
 
 
 def _by_story_held(annotator: Annotator) -> list[Enrollment]:
-    """The person's places in all studies, locked, in the order of the stories they hold.
+    """Lock the annotator's enrollments, and return them in the order of the stories they hold.
 
-    Leaving a place locks its story, so two people who leave the same studies lock stories in one order.
+    Withdrawing locks the held story, so two annotators who leave the same studies lock in one order.
     """
     places = (
         Enrollment.objects.select_for_update(of=("self",), no_key=True)
@@ -351,7 +347,7 @@ def _form(token: UUID) -> str:
 
 
 def _lock(enrollment: Enrollment) -> Enrollment:
-    """The row locked against every other action on the same person, fresh from the database."""
+    """Lock the enrollment against every other action on it, and return it as it is now."""
     return (
         Enrollment.objects.select_for_update(of=("self",), no_key=True)
         .select_related("study")
@@ -362,7 +358,7 @@ def _lock(enrollment: Enrollment) -> Enrollment:
 def _check_transition(enrollment: Enrollment, target: Enrollment.State) -> None:
     if target not in rules.ENROLLMENT_TRANSITIONS[enrollment.state]:
         raise WrongState(
-            _("Somebody who is %(state)s cannot become %(target)s.")
+            _("A participant who is %(state)s can’t become %(target)s.")
             % {"state": enrollment.get_state_display(), "target": target.label}
         )
 

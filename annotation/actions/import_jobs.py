@@ -1,12 +1,11 @@
-"""From the request to import a file to its end, whatever happens to the worker in between.
+"""Run import jobs to their end, whatever happens to the worker meanwhile.
 
-A file may be checked first (``dry_run``): its record says what would come of it, and the file is kept
-until somebody has it imported or cancels, at most for :data:`DECIDE_WITHIN`.
+A file may be checked first (``dry_run``): its record says what importing it would do, and the file is kept
+until somebody imports or cancels it, at most for :data:`DECIDE_WITHIN`.
 
-An import that was asked for ends imported, checked or refused with its reasons, also when the broker
-was away, a message came twice or the worker was killed: one session at a time works on it (see
-``annotation.locks``), and the sweep has a worker take up what nobody works on. It is begun three
-times at the most.
+Every job ends imported, checked, or refused with its reasons, even if the broker was down, a message came
+twice, or the worker was killed: one session at a time works on it (see ``annotation.locks``), and a sweep
+resumes jobs that nobody works on. A job is tried three times at most.
 """
 
 from __future__ import annotations
@@ -18,28 +17,28 @@ from pathlib import Path
 from celery.exceptions import SoftTimeLimitExceeded
 from django.core.files import File
 from django.db import InterfaceError, OperationalError, transaction
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.models import User
 from annotation import locks
 from annotation.actions.events import record_event
-from annotation.actions.importing import Progress, store_file
+from annotation.actions.story_files import Progress, store_file
 from annotation.errors import ImportRefused, WrongState
 from annotation.importing.problems import Problem
 from annotation.models import Event, ImportProblem, Story, StoryImport, Study
+from tomannot import clock
 from tomannot.celery import app
 
 IMPORT_TASK = "annotation.tasks.run_import"
 STALLED_AFTER = timedelta(minutes=1)
-"""How long an import may wait for a worker before the sweep asks again."""
+"""The time an import may wait for a worker before the sweep queues it again."""
 MOST_TRIES = 3
 DECIDE_WITHIN = timedelta(days=1)
-"""How long a checked file is kept for somebody to decide about it."""
+"""The time a checked file is kept until somebody decides about it."""
 UNFINISHED = (StoryImport.State.QUEUED, StoryImport.State.RUNNING)
 DECIDED = (StoryImport.State.IMPORTED, StoryImport.State.REFUSED, StoryImport.State.CANCELLED)
 KEPT_AFTER = timedelta(hours=1)
-"""How long the file of a decided import stays; what is left of it then are its name and hash."""
+"""The time the file of a finished import is kept; afterwards only its name and hash remain."""
 
 
 def import_stories(
@@ -50,19 +49,20 @@ def import_stories(
     now: datetime,
     name: str = "",
     role: Story.Role = Story.Role.MAIN,
+    license: str = "",
     dry_run: bool = False,
     progress: Progress | None = None,
 ) -> StoryImport:
-    """Import a file from disk, here and now. ``progress`` is told the number of stories read so far.
+    """Import a file from disk now. ``progress`` receives the number of stories read so far.
 
-    Waits while another file comes into the study. Returns the import's record. Raises
-    :class:`ImportRefused` with everything that is wrong with the file; then nothing of it is stored,
-    only the record of the refusal.
+    Wait while another file is imported into the study. Return the import's record. Raise
+    :class:`ImportRefused` with all problems of the file; then only the record of the refusal is stored.
     """
     job = StoryImport.objects.create(
         study=study,
         role=role,
         file_name=(name or path.name)[:200],
+        license=license,
         dry_run=dry_run,
         requested_by=by,
         requested_at=now,
@@ -78,6 +78,7 @@ def queue_import(
     by: User | None,
     now: datetime,
     role: Story.Role = Story.Role.MAIN,
+    license: str = "",
     dry_run: bool = False,
 ) -> StoryImport:
     """Keep an uploaded file and let a Celery worker import it."""
@@ -86,6 +87,7 @@ def queue_import(
         role=role,
         file_name=Path(file.name or "upload").name[:200],
         file=file,
+        license=license,
         dry_run=dry_run,
         requested_by=by,
         requested_at=now,
@@ -95,18 +97,18 @@ def queue_import(
 
 
 def enqueue_import(*, story_import_id: int) -> None:
-    """Have a worker import the file, once the surrounding transaction is committed.
+    """Queue the import for a worker once the surrounding transaction is committed.
 
-    If the broker cannot be reached this is logged and nothing is lost: the sweep asks again.
+    If the broker cannot be reached, log it; the sweep queues the import again.
     """
     transaction.on_commit(lambda: app.send_task(IMPORT_TASK, args=[story_import_id]), robust=True)
 
 
 @transaction.atomic
 def import_checked(*, story_import: StoryImport, by: User | None, now: datetime) -> StoryImport:
-    """Have a worker import a file that was checked and is kept. Asking twice is once.
+    """Queue the import of a checked file. Calling it twice imports it once.
 
-    Raises :class:`WrongState` for an import that was cancelled or refused, or whose file is gone.
+    Raise :class:`WrongState` for an import that was cancelled or refused, or whose file is gone.
     """
     job = _lock(story_import)
     if (job.state in UNFINISHED and not job.dry_run) or job.state == StoryImport.State.IMPORTED:
@@ -128,9 +130,9 @@ def import_checked(*, story_import: StoryImport, by: User | None, now: datetime)
 
 @transaction.atomic
 def cancel_import(*, story_import: StoryImport, by: User | None, now: datetime) -> StoryImport:
-    """Drop a file that was checked. Nothing of it is stored; its record stays.
+    """Discard a checked file without importing it; its record stays.
 
-    Raises :class:`WrongState` once somebody has it imported, and while it is being checked.
+    Raise :class:`WrongState` once it is being imported, and while it is being checked.
     """
     job = _lock(story_import)
     if job.state == StoryImport.State.CANCELLED:
@@ -155,9 +157,9 @@ def cancel_import(*, story_import: StoryImport, by: User | None, now: datetime) 
 
 
 def sweep_import_files(*, now: datetime) -> int:
-    """Cancel what nobody decided about in time, and delete the files of all that is decided.
+    """Cancel checked imports that nobody decided about in time, and delete the files of finished imports.
 
-    Returns how many files. Safe to repeat: a file is deleted before its record forgets it.
+    Return the number of files. Safe to repeat: a file is deleted before its record loses its path.
     """
     late = StoryImport.objects.filter(state=StoryImport.State.CHECKED, finished_at__lte=now - DECIDE_WITHIN)
     for job in late.exclude(file=""):
@@ -170,7 +172,7 @@ def sweep_import_files(*, now: datetime) -> int:
 
 
 def _drop_file(job: StoryImport) -> int:
-    """Delete the file and have its record forget it. Returns how many records did."""
+    """Delete the file, then clear its path in the record. Return the number of records changed."""
     job.file.delete(save=False)
     return StoryImport.objects.filter(pk=job.pk).update(file="")
 
@@ -184,7 +186,7 @@ def _lock(story_import: StoryImport) -> StoryImport:
 
 
 def resume_imports(*, now: datetime) -> int:
-    """Have a worker take up every import that should be under way and is not. Returns how many."""
+    """Queue every import that should be running and is not. Return how many."""
     waiting = StoryImport.objects.filter(state__in=UNFINISHED, requested_at__lte=now - STALLED_AFTER)
     stalled = set(waiting.values_list("pk", flat=True)) - locks.being_imported()
     for pk in sorted(stalled):
@@ -195,11 +197,10 @@ def resume_imports(*, now: datetime) -> int:
 def run_import(*, story_import_id: int, now: datetime, progress: Progress | None = None) -> StoryImport:
     """Import a queued file. Safe to repeat, and to be killed at any instant.
 
-    Returns the record as it is when the import is finished or another session works on it. Raises
-    :class:`ImportRefused` for a file that is refused, also because it was begun too often. A lost
-    database connection, or the end of the task's time, is raised and leaves the import to be taken up
-    again. Any other error is a fault in tomannot: the import is refused and the error raised, so that
-    the log has it. Must not run inside a transaction.
+    Return the record, also if the import is finished or another session works on it. Raise
+    :class:`ImportRefused` for a file that is refused, also after too many tries. Raise a lost database
+    connection or the task's time limit, and leave the import to be resumed. Any other error is a bug in
+    tomannot: refuse the import and raise the error, so that it is logged. Must not run in a transaction.
     """
     return _work_on(story_import_id, None, now=now, progress=progress)
 
@@ -219,7 +220,7 @@ def _work_on(pk: int, path: Path | None, *, now: datetime, progress: Progress | 
 
 
 def _kept_file(job: StoryImport) -> Path:
-    """The uploaded file. Raises :class:`ImportRefused` when the import is not to be begun again."""
+    """Return the uploaded file. Raise :class:`ImportRefused` if the import must not be tried again."""
     if not job.file:
         message, remedy = "The command that imported this file was interrupted.", "Run it again."
     elif job.tries >= MOST_TRIES:
@@ -255,7 +256,7 @@ def _run(job: StoryImport, path: Path, *, now: datetime, progress: Progress) -> 
         raise
     if job.dry_run:
         job.state = StoryImport.State.CHECKED
-        job.finished_at = timezone.now()
+        job.finished_at = clock.now()
         job.save()
     return job
 
@@ -272,7 +273,7 @@ def _refuse(job: StoryImport, refusal: ImportRefused) -> None:
     job.stories_added = job.findings = 0
     job.findings_by_code = {}
     job.problems_found = refusal.total
-    job.finished_at = timezone.now()
+    job.finished_at = clock.now()
     job.save()
     ImportProblem.objects.filter(story_import=job).delete()
     ImportProblem.objects.bulk_create(

@@ -1,6 +1,4 @@
-"""Inviting colleagues into a study by e-mail, and what becomes of an invitation."""
-
-from __future__ import annotations
+"""Invite colleagues into a study by e-mail, and accept invitations."""
 
 import secrets
 from datetime import datetime, timedelta
@@ -13,28 +11,28 @@ from django.utils.translation import gettext as _
 from accounts.actions import create_member_account
 from accounts.models import User
 from annotation.actions.events import record_event
-from annotation.actions.members import lock_people, revoke_invitation, set_role
+from annotation.actions.members import lock_members, revoke_invitation, set_role
 from annotation.errors import AlreadyMember, InvalidInvitation, InvitationClosed
 from annotation.models import Event, Invitation, Membership, Study
-from annotation.rights import standing_of
+from annotation.rights import invitation_status
 
 INVITATION_LIFE = timedelta(days=14)
-"""How long an invitation can be accepted."""
+"""The time in which an invitation can be accepted."""
 
 
 @transaction.atomic
 def invite_member(*, study: Study, address: str, role: str, by: User, now: datetime) -> Invitation:
-    """Offer a role in a study to whoever reads the mail of an address. An earlier offer to it is taken back.
+    """Offer a role in a study to an e-mail address. This revokes an earlier offer to the same address.
 
-    Raises :class:`InvalidInvitation` for what is no address, :class:`AlreadyMember` when a member's account
-    has it, and ``ValueError`` for a role that does not exist.
+    Raise :class:`InvalidInvitation` for an invalid address, :class:`AlreadyMember` if a member's account
+    has it, and ``ValueError`` for an unknown role.
     """
     role, address = Membership.Role(role), address.strip().lower()
     try:
         validate_email(address)
     except ValidationError as error:
         raise InvalidInvitation(_("“%(value)s” is not an e-mail address.") % {"value": address}) from error
-    lock_people(study)
+    lock_members(study)
     known = Membership.objects.filter(study=study, user__email__iexact=address).select_related("user").first()
     if known:
         _refuse(known)
@@ -55,10 +53,10 @@ def invite_member(*, study: Study, address: str, role: str, by: User, now: datet
 
 @transaction.atomic
 def accept_invitation(*, invitation: Invitation, user: User, now: datetime) -> Membership:
-    """Take the role that was offered. Of several who try at once one is let in.
+    """Accept the offered role. If several try at once, one of them gets it.
 
-    Raises :class:`InvitationClosed`, and :class:`AlreadyMember` for who belongs to the study; then the
-    invitation stays open for whom it was meant.
+    Raise :class:`InvitationClosed`, and :class:`AlreadyMember` for a member of the study; then the
+    invitation stays open for the intended reader.
     """
     _lock_open(invitation, now)
     known = Membership.objects.filter(study=invitation.study_id, user=user).first()
@@ -69,10 +67,10 @@ def accept_invitation(*, invitation: Invitation, user: User, now: datetime) -> M
 
 @transaction.atomic
 def accept_as_newcomer(*, invitation: Invitation, username: str, password: str, now: datetime) -> Membership:
-    """Make an account for somebody who has none, and give it the role that was offered.
+    """Create an account and give it the offered role.
 
-    The account has no rights but those of its memberships. Raises :class:`InvitationClosed`, and
-    ``accounts.actions.NameTaken``; then there is no account, and the invitation stays open.
+    The account has no rights but those of its memberships. Raise :class:`InvitationClosed` or
+    ``accounts.actions.NameTaken``; then no account is created, and the invitation stays open.
     """
     _lock_open(invitation, now)
     user = create_member_account(username=username, password=password, email=invitation.address, now=now)
@@ -81,20 +79,20 @@ def accept_as_newcomer(*, invitation: Invitation, username: str, password: str, 
 
 @transaction.atomic
 def record_mailed(*, invitation: Invitation, now: datetime) -> None:
-    """The mail server took the mail with the invitation's link."""
+    """Record that the mail server accepted the mail with the invitation's link."""
     Invitation.objects.filter(pk=invitation.pk).update(mailed_at=now)
 
 
 def _lock_open(invitation: Invitation, now: datetime) -> None:
-    lock_people(invitation.study)
+    lock_members(invitation.study)
     invitation.refresh_from_db()
-    standing = standing_of(invitation, now)
-    if standing is not Invitation.Standing.OPEN:
-        raise InvitationClosed(standing)
+    status = invitation_status(invitation, now)
+    if status is not Invitation.Status.OPEN:
+        raise InvitationClosed(status)
 
 
 def _accept(invitation: Invitation, user: User, now: datetime) -> Membership:
-    """The role is given by who offered it: an event of theirs, and one of who accepts."""
+    """Give the role in the inviter's name, and record the acceptance by the new member."""
     membership = set_role(
         study=invitation.study, user=user, role=invitation.role, by=invitation.invited_by, now=now
     )
@@ -106,13 +104,13 @@ def _accept(invitation: Invitation, user: User, now: datetime) -> Membership:
 
 def _refuse(member: Membership) -> None:
     raise AlreadyMember(
-        _("%(user)s belongs to this study already, as %(role)s.")
+        _("%(user)s is already a member of this study, as %(role)s.")
         % {"user": member.user.get_username(), "role": member.get_role_display()}
     )
 
 
 def _record(invitation: Invitation, type: Event.Type, *, by: User, now: datetime) -> None:
-    """The log has the invitation's number, not the address, which stands in its row alone."""
+    """Record an event by the invitation's id; its address appears only in its row."""
     record_event(
         study=invitation.study,
         type=type,

@@ -1,25 +1,58 @@
-"""Ending a lease on a researcher's word."""
-
-from __future__ import annotations
+"""Renew leases while their holders are there; end them when they expire or somebody asks."""
 
 from datetime import datetime
 
 from django.db import transaction
+from django.db.models import Exists, F
+from django.db.models.functions import Greatest, Least
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from annotation.actions.enrollments import give_lease_back
+from annotation.actions.enrollments import release_held_story
 from annotation.actions.events import record_event
 from annotation.errors import LeaseOver
-from annotation.models import Assignment, Enrollment, Event, Study
+from annotation.models import Assignment, Enrollment, Event, Story, Study
+from annotation.rules import longest_hold
+from annotation.sql import lock_person
+
+RECLAIM_AT_ONCE = 20
+"""Expired leases freed at a time: few rows are locked, for a short time."""
+
+
+def renew_lease(*, enrollment: Enrollment, assignment_id: int, now: datetime) -> bool:
+    """Renew the annotator's lease on a story. Return False if it is over, or was held for long enough.
+
+    One statement, so that a lease which is freed at the same moment is either renewed or gone: whichever
+    comes second finds the row as the first left it.
+    """
+    lease = enrollment.study.lease
+    longest = longest_hold(lease)
+    theirs = Assignment.objects.filter(
+        Exists(Enrollment.objects.filter(pk=enrollment.pk, state=Enrollment.State.QUALIFIED)),
+        pk=assignment_id,
+        enrollment=enrollment,
+        state=Assignment.State.LEASED,
+        served_at__gt=now - longest,
+    )
+    until = Least(F("served_at") + longest, now + lease)
+    return theirs.update(lease_expires_at=Greatest(F("lease_expires_at"), until)) == 1
+
+
+@transaction.atomic
+def give_back_story(*, enrollment: Enrollment, assignment_id: int) -> None:
+    """Release the annotator’s story at once because they stop. Another story that they hold stays theirs."""
+    person = lock_person(enrollment.pk)
+    held = Assignment.objects.filter(pk=assignment_id, enrollment=person, state=Assignment.State.LEASED)
+    if held.exists():
+        release_held_story(enrollment=person)
 
 
 @transaction.atomic
 def release_lease(*, study: Study, assignment_id: int, by: User | None, now: datetime) -> None:
-    """Give the story that somebody holds to others at once, whether or not its lease has run out.
+    """Release the story that an annotator holds, whether or not the lease has expired.
 
-    An answer that its holder sends all the same is stored, and counts if the story still has a free
-    slot. Raises :class:`LeaseOver` when nobody holds it any more, or when it is not of this study.
+    An answer that its holder still sends is stored, and counts if the story has a free slot. Raise
+    :class:`LeaseOver` if nobody holds it any more, or if it belongs to another study.
     """
     theirs = Enrollment.objects.filter(study=study, assignments=assignment_id)
     person = theirs.select_for_update(of=("self",), no_key=True).first()
@@ -30,8 +63,8 @@ def release_lease(*, study: Study, assignment_id: int, by: User | None, now: dat
         .first()
     )
     if person is None or held is None:
-        raise LeaseOver(_("Nobody holds this story any more: it was answered, or its lease had ended."))
-    give_lease_back(enrollment=person)
+        raise LeaseOver(_("This story’s lease has already ended: it was answered or it expired."))
+    release_held_story(enrollment=person)
     record_event(
         study=study,
         type=Event.Type.LEASE_RELEASED,
@@ -40,3 +73,28 @@ def release_lease(*, study: Study, assignment_id: int, by: User | None, now: dat
         now=now,
         subject=held.story.story_id,
     )
+
+
+def release_expired_leases(*, now: datetime) -> int:
+    """Free all slots with expired leases, a few at a time. Return how many."""
+    freed = 0
+    while batch := free_expired_leases(now=now):
+        freed += batch
+    return freed
+
+
+@transaction.atomic
+def free_expired_leases(*, now: datetime, sparing: Enrollment | None = None) -> int:
+    """Free a few slots with expired leases in one transaction. Return how many.
+
+    Skip locked rows instead of waiting. Leases of ``sparing``, who is present, are kept.
+    """
+    ran_out = Assignment.objects.lease_ran_out(now).exclude(enrollment=sparing)
+    freed = list(
+        ran_out.select_for_update(of=("self", "story"), no_key=True, skip_locked=True)
+        .select_related("story")
+        .order_by("lease_expires_at")[:RECLAIM_AT_ONCE]
+    )
+    Assignment.objects.filter(pk__in=[a.pk for a in freed]).update(state=Assignment.State.EXPIRED)
+    Story.objects.main().filter(pk__in={a.story_id for a in freed}).update(has_free_slot=True)
+    return len(freed)

@@ -1,6 +1,4 @@
-"""Who belongs to a study, and in which role."""
-
-from __future__ import annotations
+"""Change the members of a study and their roles."""
 
 from datetime import datetime
 
@@ -15,13 +13,13 @@ from annotation.models import Event, Invitation, Membership, Study
 
 @transaction.atomic
 def set_role(*, study: Study, user: User, role: str, by: User | None, now: datetime) -> Membership:
-    """Give somebody a role in a study, in place of the one they had.
+    """Give a researcher a role in a study, replacing the one they had.
 
-    Does nothing when they have it. Raises :class:`LastOwner` for taking the role from the only owner,
-    and ``ValueError`` for a role that does not exist.
+    Do nothing if they have it already. Raise :class:`LastOwner` if this would leave no owner, and
+    ``ValueError`` for an unknown role.
     """
     role = Membership.Role(role)
-    lock_people(study)
+    lock_members(study)
     found = Membership.objects.filter(study=study, user=user).first()
     if found and found.role == role:
         return found
@@ -38,13 +36,12 @@ def set_role(*, study: Study, user: User, role: str, by: User | None, now: datet
 
 @transaction.atomic
 def remove_member(*, study: Study, user: User, by: User | None, now: datetime) -> None:
-    """Take somebody out of a study; what they did stays. Does nothing for who is not in it.
+    """Remove a member from a study, if they are one; what they did stays.
 
-    The invitations they made and nobody has accepted are taken back, also when an owner gets another
-    role: nobody comes in by the word of somebody who has no say any more. Raises :class:`LastOwner` for
-    the only owner.
+    This revokes their open invitations, as does giving an owner another role: only a current owner's
+    invitation lets anybody in. Raise :class:`LastOwner` for the only owner.
     """
-    lock_people(study)
+    lock_members(study)
     found = Membership.objects.filter(study=study, user=user).first()
     if found is None:
         return
@@ -57,10 +54,10 @@ def remove_member(*, study: Study, user: User, by: User | None, now: datetime) -
 
 @transaction.atomic
 def revoke_invitation(*, invitation: Invitation, by: User | None, now: datetime) -> None:
-    """Make the link of an invitation worthless. Does nothing for one that was accepted or taken back."""
-    lock_people(invitation.study)
+    """Revoke an invitation, unless it was accepted or revoked already."""
+    lock_members(invitation.study)
     invitation.refresh_from_db()
-    if invitation.standing(now) in (Invitation.Standing.ACCEPTED, Invitation.Standing.REVOKED):
+    if invitation.status(now) in (Invitation.Status.ACCEPTED, Invitation.Status.REVOKED):
         return
     invitation.revoked_at = now
     invitation.save(update_fields=["revoked_at"])
@@ -74,11 +71,11 @@ def revoke_invitation(*, invitation: Invitation, by: User | None, now: datetime)
     )
 
 
-def lock_people(study: Study) -> None:
-    """Hold the study against every other change of its members and invitations.
+def lock_members(study: Study) -> None:
+    """Lock the study against every other change of its members and invitations.
 
-    Two owners who remove each other at once would leave nobody; two who accept one invitation would
-    both come in.
+    Otherwise two owners who remove each other at once would leave none, and two researchers could accept
+    one invitation.
     """
     Study.objects.select_for_update(of=("self",), no_key=True).get(pk=study.pk)
 

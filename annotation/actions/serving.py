@@ -1,6 +1,4 @@
-"""Giving out stories and taking answers: the part that must never lose or double anything."""
-
-from __future__ import annotations
+"""Assign stories and record votes. Nothing here may be lost or happen twice."""
 
 import logging
 from collections.abc import Mapping
@@ -10,9 +8,10 @@ from datetime import datetime
 from django.db import DatabaseError, transaction
 from django.utils.translation import gettext as _
 
-from annotation import checks, rules
-from annotation.actions.checking import draw_consequences
-from annotation.actions.votes import store_vote
+from annotation import hidden_checks, rules
+from annotation.actions.hidden_check_grading import draw_consequences
+from annotation.actions.leases import free_expired_leases
+from annotation.actions.votes import comment_of, is_credited_skip, store_vote
 from annotation.errors import NotTheirs
 from annotation.models import (
     UNANSWERED,
@@ -39,32 +38,28 @@ from annotation.sql import (
 
 logger = logging.getLogger(__name__)
 
-RECLAIM_AT_ONCE = 20
-"""How many leases that ran out are freed in one go: few rows locked, for a short time."""
-
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The proof that an answer is stored. Sending the same submission again gives the same one."""
+    """Proof that a vote is stored. Sending the same submission again returns the same receipt."""
 
     vote: Vote
     repeated: bool
-    """True when the answer had been stored by an earlier submission."""
+    """True if an earlier submission stored the vote."""
     differs: bool
-    """True when a repeated submission said something else; the earlier answers stand."""
+    """True if a repeated submission has other answers; the earlier answers stay."""
 
 
 def assign_next_story(
     *, enrollment: Enrollment, now: datetime, session_id: int | None = None
 ) -> Assignment | Refusal:
-    """The story this person should work on: the one they hold, else the next one with a free slot.
+    """Return the story that the annotator holds, or lease the next story with a free slot to them.
 
-    Asking again renews the lease, so a person who is here keeps their story. The cost does not grow
-    with the number of stories: the search runs along a partial index over stories with free slots.
-    A lease that ran out is a free slot from then on: it is freed here, whether or not the beat runs,
-    in a transaction of its own, so that nobody keeps a story locked while they wait for another one.
-    A refusal is an ordinary outcome and says the one reason. ``session_id``: the work session of the
-    visit, which gives out no more stories than it is for.
+    Asking again renews the lease. The cost does not grow with the number of stories: the search follows a
+    partial index over stories with free slots. Expired leases of others are freed here too, in a
+    transaction of their own, so that nobody holds a lock on one story while waiting for another.
+    A refusal is a normal outcome with exactly one reason. ``session_id`` is the visit's work session,
+    which limits the number of stories.
     """
     while True:
         freed = _free_what_ran_out(enrollment, now=now)
@@ -88,20 +83,20 @@ def _assign(enrollment: Enrollment, session_id: int | None, *, now: datetime) ->
 
 
 def _lock_session(enrollment: Enrollment, session_id: int | None) -> WorkSession | None:
-    """The work session of the visit, locked after its person; None for a visit that has none."""
+    """Lock and return the visit's work session, or None. Callers have locked the enrollment before."""
     if session_id is None:
         return None
     return WorkSession.objects.select_for_update(no_key=True).get(pk=session_id, enrollment=enrollment)
 
 
 def _session_to_hold_in(held: Assignment, session: WorkSession | None) -> WorkSession | None:
-    """A story that is held goes with the page that shows it, unless that visit's work is done already."""
+    """Return the session for a held story: the one that shows it now, unless that one takes no answers."""
     stays = held.session_id and session and not session.takes_answers
     return held.session if stays else session
 
 
 def _refusal(enrollment: Enrollment, session: WorkSession | None, *, now: datetime) -> Reason | None:
-    refusal = rules.may_be_served(standing(enrollment))
+    refusal = rules.may_be_served(serving_facts(enrollment))
     if refusal or session is None:
         return refusal
     return rules.may_go_on(
@@ -116,7 +111,7 @@ def _refusal(enrollment: Enrollment, session: WorkSession | None, *, now: dateti
 def _find_story(
     enrollment: Enrollment, session: WorkSession | None, *, now: datetime
 ) -> Assignment | Refusal:
-    """A story for somebody who may have one and holds none."""
+    """Lease a story to an annotator who may have one and holds none."""
     check = _check_due(enrollment)
     if check:
         return _lease(check, enrollment, session, now=now)
@@ -128,12 +123,14 @@ def _find_story(
 
 
 def _check_due(enrollment: Enrollment) -> Story | None:
-    """The hidden check that comes now, if one does. Anybody may answer it, so it takes no slot."""
+    """Return the hidden check that is due now, if any. Everybody may answer it, so it takes no slot."""
     study, person = enrollment.study, enrollment.pk
     position = enrollment.stories_submitted + 1
-    if not checks.is_due(key=study.pseudonym_key, person=person, position=position, every=study.check_every):
+    if not hidden_checks.is_due(
+        key=study.pseudonym_key, person=person, position=position, every=study.check_every
+    ):
         return None
-    return next_check(enrollment, checks.order_mask(key=study.pseudonym_key, person=person))
+    return next_check(enrollment, hidden_checks.order_mask(key=study.pseudonym_key, person=person))
 
 
 def record_vote_and_assign_next(
@@ -144,20 +141,21 @@ def record_vote_and_assign_next(
     now: datetime,
     language: str = "en",
     session_id: int | None = None,
+    comment: str = "",
 ) -> tuple[Receipt, Assignment | Refusal]:
-    """:func:`record_vote` and :func:`assign_next_story` in one transaction, which costs less than two.
+    """Do :func:`record_vote` and :func:`assign_next_story` in one transaction, which costs less than two.
 
-    Only the usual answer goes that way: of somebody who held their lease, and so holds no other one now,
-    who has no story locked, and who answers in the visit in which the story was given. After any other,
-    and when looking for the next story fails, the answer is stored all the same, and the next story is
-    looked for in a transaction of its own.
+    Only the usual vote takes this path: the annotator held the lease (so they hold no other one and have
+    no story locked) and answers in the visit in which the story was assigned. After any other vote, or if
+    the search fails, the vote is stored all the same and the next story is assigned in its own
+    transaction.
     """
     freed = _free_what_ran_out(enrollment, now=now)
     outcome = None
     with transaction.atomic():
-        assignment = _lock_assignment_of(enrollment, assignment_id, session_id)
+        assignment = lock_assignment_of(enrollment, assignment_id, session_id)
         held = assignment.state == Assignment.State.LEASED
-        receipt = _record(assignment, submitted, language=language, now=now)
+        receipt = _record(assignment, submitted, comment, language=language, now=now)
         if held and assignment.session_id == session_id:
             outcome = _try_to_assign_after(assignment, now=now)
     if outcome is None or (freed and _is_nothing_free(outcome)):
@@ -166,9 +164,9 @@ def record_vote_and_assign_next(
 
 
 def _try_to_assign_after(answered: Assignment, *, now: datetime) -> Assignment | Refusal | None:
-    """The next story of the one who has just answered; None when the database could not find one.
+    """Assign the next story after a vote. Return None if the database failed to find one.
 
-    Raises ``DatabaseError`` when the answer is lost with it, as when the connection is.
+    Raise ``DatabaseError`` if the vote is lost with it, as with the connection.
     """
     enrollment, session = answered.enrollment, answered.session
     refusal = _refusal(enrollment, session, now=now)
@@ -191,36 +189,37 @@ def record_vote(
     now: datetime,
     language: str = "en",
     session_id: int | None = None,
+    comment: str = "",
 ) -> Receipt:
-    """Store what a person submitted for an assignment of theirs, whole or not at all.
+    """Store the annotator's vote for an assignment, completely or not at all.
 
-    ``submitted`` maps form field names to option keys; ``language`` is that of the form. Whatever
-    came first stands: the same assignment submitted again gives the first receipt. An answer that
-    comes too late to count is stored and credited all the same, as surplus with its reason. The answer
-    belongs to the work session in which its story was given, as long as that one is open and wants more;
-    else to ``session_id``, in which it was sent, if that one does.
+    ``submitted`` has the form's fields, ``language`` is the form's. The first submission wins: submitting
+    again returns the first receipt, and a vote takes precedence over a skip. A vote too late to count is
+    stored and credited as surplus. The vote belongs to the work session in which its story was assigned if
+    that one takes answers, else to ``session_id``, in which it was sent, if that one does.
 
-    Raises :class:`NotTheirs` when the assignment is not this person's, and ``IncompleteForm`` (from
-    the protocol) when the form is not complete; neither stores anything.
+    Raise :class:`NotTheirs` for another annotator's assignment, or ``IncompleteForm``, and store nothing.
     """
-    assignment = _lock_assignment_of(enrollment, assignment_id, session_id)
-    return _record(assignment, submitted, language=language, now=now)
+    assignment = lock_assignment_of(enrollment, assignment_id, session_id)
+    return _record(assignment, submitted, comment, language=language, now=now)
 
 
-def _lock_assignment_of(enrollment: Enrollment, assignment_id: int, session_id: int | None) -> Assignment:
+def lock_assignment_of(enrollment: Enrollment, assignment_id: int, session_id: int | None) -> Assignment:
     assignment = lock_assignment(lock_person(enrollment.pk), assignment_id)
     if assignment is None:
-        raise NotTheirs(_("This page belongs to somebody else's link, so nothing was saved."))
-    if assignment.state in UNANSWERED:
+        raise NotTheirs(_("This page belongs to another annotator’s link, so nothing was saved."))
+    if assignment.state == Assignment.State.SKIPPED:  # it has been credited there
+        assignment.session = _lock_session(assignment.enrollment, assignment.session_id)
+    elif assignment.state in UNANSWERED:
         assignment.session = _session_of_answer(assignment, session_id)
     return assignment
 
 
 def _session_of_answer(assignment: Assignment, sent_in: int | None) -> WorkSession | None:
-    """The work session that an answer belongs to, locked after its person.
+    """Lock and return the work session that a vote belongs to. The enrollment is locked before.
 
-    With two pieces of work open, a form may be sent in the page of the other one: what the platform has
-    confirmed of that one says nothing about this story, and the piece of work it was given for wants it.
+    With two visits open, a form may be sent from the page of the other one. The platform's confirmation of
+    that visit says nothing about this story, which was assigned for the first one.
     """
     person = assignment.enrollment
     given = _lock_session(person, assignment.session_id)
@@ -232,32 +231,34 @@ def _session_of_answer(assignment: Assignment, sent_in: int | None) -> WorkSessi
     return sent if sent is None or sent.takes_answers else given
 
 
-def _record(assignment: Assignment, submitted: Mapping[str, str], *, language: str, now: datetime) -> Receipt:
-    protocol = assignment.enrollment.study.protocol
+def _record(
+    assignment: Assignment, submitted: Mapping[str, str], comment: str, *, language: str, now: datetime
+) -> Receipt:
+    protocol, comment = assignment.enrollment.study.protocol, rules.words(comment)
     choices = protocol.read_form(protocol.parse(assignment.story.content), submitted)
     if assignment.state not in UNANSWERED:
-        return _first_receipt(assignment, choices)
-    surplus = _settle_slot(assignment)
-    vote = store_vote(assignment=assignment, choices=choices, surplus=surplus, language=language, now=now)
-    if assignment.session:
+        return _first_receipt(assignment, choices, comment)
+    surplus, was_credited = _settle_slot(assignment), is_credited_skip(assignment)
+    vote = store_vote(
+        assignment=assignment,
+        choices=choices,
+        surplus=surplus,
+        language=language,
+        submitted=submitted,
+        now=now,
+        comment=comment,
+    )
+    if assignment.session and not was_credited:
         assignment.session.stories_submitted += 1
         assignment.session.save(update_fields=["stories_submitted"])
     draw_consequences(assignment.enrollment, after=assignment.story, now=now)
     return Receipt(vote=vote, repeated=False, differs=False)
 
 
-def release_expired_leases(*, now: datetime) -> int:
-    """Free every slot whose lease ran out, a few at a time; returns how many."""
-    freed = 0
-    while batch := _free_expired_leases(now=now):
-        freed += batch
-    return freed
-
-
-def standing(enrollment: Enrollment) -> rules.Standing:
-    """What the gate looks at. The enrollment must carry its study (``select_related``)."""
+def serving_facts(enrollment: Enrollment) -> rules.ServingFacts:
+    """Collect what :func:`rules.may_be_served` looks at. The enrollment must carry its study."""
     study = enrollment.study
-    return rules.Standing(
+    return rules.ServingFacts(
         study_state=study.state,
         study_environment=study.environment,
         study_consent_version=study.consent_version,
@@ -271,38 +272,21 @@ def standing(enrollment: Enrollment) -> rules.Standing:
 
 
 def _free_what_ran_out(enrollment: Enrollment, *, now: datetime) -> int:
-    """Free a few slots of others for somebody who is about to be given a story; returns how many."""
-    return _free_expired_leases(now=now, sparing=enrollment) if others_lease_ran_out(enrollment, now) else 0
+    """Free a few expired slots of others before a story is assigned. Return how many."""
+    return free_expired_leases(now=now, sparing=enrollment) if others_lease_ran_out(enrollment, now) else 0
 
 
 def _is_nothing_free(outcome: Assignment | Refusal) -> bool:
     return isinstance(outcome, Refusal) and outcome.reason == Reason.NOTHING_FREE
 
 
-@transaction.atomic
-def _free_expired_leases(*, now: datetime, sparing: Enrollment | None = None) -> int:
-    """Free a few slots whose lease ran out, in one transaction; returns how many.
-
-    Never waits: what somebody else is busy with is skipped. ``sparing`` is somebody who is here.
-    """
-    ran_out = Assignment.objects.lease_ran_out(now).exclude(enrollment=sparing)
-    freed = list(
-        ran_out.select_for_update(of=("self", "story"), no_key=True, skip_locked=True)
-        .select_related("story")
-        .order_by("lease_expires_at")[:RECLAIM_AT_ONCE]
-    )
-    Assignment.objects.filter(pk__in=[a.pk for a in freed]).update(state=Assignment.State.EXPIRED)
-    Story.objects.main().filter(pk__in={a.story_id for a in freed}).update(has_free_slot=True)
-    return len(freed)
-
-
 def _give_out(
     story: Story, enrollment: Enrollment, session: WorkSession | None, *, now: datetime
 ) -> Assignment | None:
-    """The lowest free slot of a locked story, leased to the person; None if it has none after all.
+    """Lease the lowest free slot of a locked story to the annotator. Return None if it has none after all.
 
-    The slots are counted in a new statement after the lock, because the search may have looked at
-    the story before the last person let go of it.
+    Slots are counted in a new statement after locking, because the search may have seen the story before
+    the previous holder of the lock changed it.
     """
     slots = enrollment.study.votes_per_story
     taken = taken_slots(story)
@@ -330,6 +314,8 @@ def _lease(
         story=story,
         enrollment=enrollment,
         session=session,
+        order_seed=enrollment.order_seed,
+        option_seed=enrollment.option_seed,
         state=Assignment.State.LEASED,
         slot=slot,
         slots=slots,
@@ -342,7 +328,7 @@ def _lease(
 
 
 def _nothing_to_serve(enrollment: Enrollment) -> Refusal:
-    """All done, or all free slots held by others for now (then: when the next lease can run out)."""
+    """Refuse: all done, or all free slots are held by others (then say when the next lease can expire)."""
     others = Assignment.objects.filter(
         story__study=enrollment.study_id, state=Assignment.State.LEASED, slot__isnull=False
     )
@@ -359,7 +345,7 @@ def _nothing_to_serve(enrollment: Enrollment) -> Refusal:
 
 
 def _take_slot_again(assignment: Assignment) -> bool:
-    """Give an assignment whose lease ran out a slot again, if its story still has one free."""
+    """Give an assignment with an expired lease a slot again, if its story has a free one."""
     story = Story.objects.select_for_update(of=("self",), no_key=True).get(pk=assignment.story_id)
     taken = taken_slots(story)
     slot = rules.lowest_free_slot(taken, assignment.slots)
@@ -372,7 +358,7 @@ def _take_slot_again(assignment: Assignment) -> bool:
 
 
 def _settle_slot(assignment: Assignment) -> SurplusReason:
-    """Whether an answer that has come holds a slot (then it counts), or why not."""
+    """Let the vote keep or get a slot, in which case it counts. Return why it is surplus, if it is."""
     if assignment.enrollment.state != Enrollment.State.QUALIFIED:
         if assignment.state == Assignment.State.LEASED:
             Story.objects.main().filter(pk=assignment.story_id).update(has_free_slot=True)
@@ -381,15 +367,16 @@ def _settle_slot(assignment: Assignment) -> SurplusReason:
         if assignment.state == Assignment.State.LEASED:
             Story.objects.main().filter(pk=assignment.story_id).update(has_free_slot=True)
         return SurplusReason.NONE  # it waits without a slot, in case the platform confirms it after all
-    needs_slot = assignment.slot is not None and assignment.state == Assignment.State.EXPIRED
+    needs_slot = assignment.slot is not None and assignment.state != Assignment.State.LEASED
     if needs_slot and not _take_slot_again(assignment):
         return SurplusReason.LATE
     return SurplusReason.NONE
 
 
-def _first_receipt(assignment: Assignment, choices: tuple[Choice, ...]) -> Receipt:
+def _first_receipt(assignment: Assignment, choices: tuple[Choice, ...], comment: str) -> Receipt:
     vote = assignment.votes.order_by("revision").first()
     if vote is None:
         raise RuntimeError(f"Assignment {assignment.pk} is answered but has no vote; run check_integrity.")
     stored = {Choice(a.question, a.row, a.option) for a in vote.answers.all()}
-    return Receipt(vote=vote, repeated=True, differs=stored != set(choices))
+    differs = stored != set(choices) or comment_of(vote) != comment
+    return Receipt(vote=vote, repeated=True, differs=differs)

@@ -1,8 +1,7 @@
-"""Changing what was decided about a study."""
-
-from __future__ import annotations
+"""Change a study's settings."""
 
 from collections.abc import Mapping
+from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
@@ -11,23 +10,25 @@ from django.db import transaction
 
 from accounts.models import User
 from annotation.actions.events import record_event
-from annotation.actions.studies import lock, problems_of
+from annotation.actions.studies import StudySettings, lock, problems_of
 from annotation.errors import InvalidStudy
+from annotation.fixed_settings import fixed_settings, noted, pay_problem
 from annotation.models import Event, Story, Study
 from annotation.protocols import UnknownProtocol, get_protocol
-from annotation.settled import SETTINGS, fixed_settings, noted, pay_problem
 
+SETTINGS = tuple(item.name for item in fields(StudySettings) if item.name != "qualification_required")
+"""All settings of a study that can be changed here."""
 _FIELDS = {name: name for name in SETTINGS} | {"protocol": "protocol_name"}
-"""Per setting: the field of the study that holds it."""
+"""The study's field for each setting."""
 
 
 @transaction.atomic
 def change_study(*, study: Study, changes: Mapping[str, Any], by: User | None, now: datetime) -> Study:
-    """Give settings of a study other values; ``changes`` has them by the names of ``StudySettings``.
+    """Change settings of a study; ``changes`` maps names of ``StudySettings`` to values.
 
-    The audit log says what changed from what to what; values that stay as they are change nothing.
-    Raises :class:`InvalidStudy` with what is wrong by setting: a value that cannot be, or a setting that
-    is fixed by now (see ``annotation.settled``). Then nothing is changed.
+    The audit log records old and new values. Raise :class:`InvalidStudy` with the problem by setting: an
+    invalid value, or a setting that is fixed by now (see ``annotation.fixed_settings``). Then nothing
+    changes.
     """
     study = lock(study)
     before = settings_of(study)
@@ -46,12 +47,12 @@ def change_study(*, study: Study, changes: Mapping[str, Any], by: User | None, n
 
 
 def settings_of(study: Study) -> dict[str, Any]:
-    """The settings as they are, by the names of ``StudySettings``."""
+    """Return the study's settings by the names of ``StudySettings``."""
     return {name: getattr(study, field) for name, field in _FIELDS.items()}
 
 
 def fixed_of(study: Study) -> dict[str, str]:
-    """The settings of this study that cannot be changed any more, each with the reason."""
+    """Return the settings that can no longer change, each with the reason."""
     has_stories = Story.objects.filter(study=study).exists()
     return fixed_settings(state=study.state, has_stories=has_stories)
 
@@ -66,7 +67,7 @@ def _refusals(study: Study, changed: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _apply(study: Study, changed: Mapping[str, Any]) -> dict[str, str]:
-    """Set the values; what is wrong with them."""
+    """Set the values on the instance. Return the problems by setting."""
     for name, value in changed.items():
         setattr(study, _FIELDS[name], value)
     try:

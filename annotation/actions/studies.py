@@ -1,9 +1,7 @@
-"""Making a study and moving it through its states."""
-
-from __future__ import annotations
+"""Create studies and change their states."""
 
 import secrets
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from decimal import Decimal
 
@@ -21,12 +19,12 @@ from annotation.models import CheckKey, ConsentText, Enrollment, Event, Membersh
 from annotation.protocols import UnknownProtocol, get_protocol
 
 RESERVED_SLUGS = frozenset({"new"})
-"""Short names that stand for something else in the addresses of pages."""
+"""Slugs that pages use in their own addresses."""
 
 
 @dataclass(frozen=True, slots=True)
 class StudySettings:
-    """What a researcher decides about a study. The defaults are those of the published procedure."""
+    """A study's settings. The defaults are those of the published procedure."""
 
     title: str
     contact: str
@@ -36,45 +34,43 @@ class StudySettings:
     story_cap: int = 500
     lease_minutes: int = 30
     change_hours: int = 24
+    incomplete_after: int = 3
+    skip_allowance: int = 5
+    serving_order: str = Study.ServingOrder.STARTED
+    option_order: str = Study.OptionOrder.FIXED
     pay_rate: Decimal | None = None
     currency: str = "USD"
     license: str = "CC-BY-4.0"
+    story_language: str = "en"
     qualification_required: bool = True
     serving_seed: int | None = None
 
 
 @transaction.atomic
 def create_study(*, slug: str, settings: StudySettings, by: User | None, now: datetime) -> Study:
-    """A new study in state draft, of which its maker is the owner.
+    """Create a draft study, owned by its creator.
 
-    Raises :class:`StudyExists` for a slug in use and :class:`InvalidStudy` for values that cannot be.
+    Raise :class:`StudyExists` for a slug in use and :class:`InvalidStudy` for invalid values.
     """
     if slug in RESERVED_SLUGS:
         raise InvalidStudy(problems={"slug": f"“{slug}” stands for a page. Choose another slug."})
     if Study.objects.filter(slug=slug).exists():
         raise StudyExists(f"There is a study “{slug}” already. Choose another slug.")
     try:
-        protocol = get_protocol(settings.protocol)
+        chosen = asdict(settings)
+        protocol = get_protocol(chosen.pop("protocol"))
     except UnknownProtocol as error:
         raise InvalidStudy(problems={"protocol": str(error)}) from error
+    seed, is_tested = chosen.pop("serving_seed"), chosen.pop("qualification_required")
     study = Study(
         slug=slug,
-        title=settings.title,
-        description=settings.description,
         protocol_name=protocol.name,
         protocol_version=protocol.version,
-        gate=Study.Gate.MISSING if settings.qualification_required else Study.Gate.NOT_REQUIRED,
-        votes_per_story=settings.votes_per_story,
-        story_cap=settings.story_cap,
-        lease_minutes=settings.lease_minutes,
-        change_hours=settings.change_hours,
-        pay_rate=settings.pay_rate,
-        currency=settings.currency,
-        contact=settings.contact,
-        license=settings.license,
-        serving_seed=secrets.randbits(32) if settings.serving_seed is None else settings.serving_seed,
+        gate=Study.Gate.MISSING if is_tested else Study.Gate.NOT_REQUIRED,
+        serving_seed=secrets.randbits(32) if seed is None else seed,
         pseudonym_key=secrets.token_hex(32),
         created_at=now,
+        **chosen,
     )
     try:
         study.full_clean()
@@ -83,7 +79,7 @@ def create_study(*, slug: str, settings: StudySettings, by: User | None, now: da
     try:
         with transaction.atomic():
             study.save()
-    except IntegrityError as error:  # somebody else was first, since we looked
+    except IntegrityError as error:  # created meanwhile
         raise StudyExists(f"There is a study “{slug}” already. Choose another slug.") from error
     record_event(study=study, type=Event.Type.STUDY_CREATED, by=by, now=now)
     if by:
@@ -93,7 +89,7 @@ def create_study(*, slug: str, settings: StudySettings, by: User | None, now: da
 
 @transaction.atomic
 def add_consent_text(*, study: Study, text: str, by: User | None, now: datetime) -> ConsentText:
-    """A new version of what people agree to; those who agreed to an older one are asked again."""
+    """Add a version of the consent text; annotators who agreed to an older one are asked again."""
     if not text.strip():
         raise InvalidStudy("consent: The consent text is empty.")
     study = lock(study)
@@ -110,7 +106,7 @@ def add_consent_text(*, study: Study, text: str, by: User | None, now: datetime)
 
 @transaction.atomic
 def set_gate(*, study: Study, gate: Study.Gate, by: User | None, now: datetime) -> Study:
-    """Say whether people must qualify and whether there is a round for it. Called by qualification."""
+    """Set whether annotators must qualify, and whether a round exists. Called by ``qualification``."""
     study = lock(study)
     if study.gate != gate:
         if study.state == Study.State.OPEN:
@@ -122,7 +118,7 @@ def set_gate(*, study: Study, gate: Study.Gate, by: User | None, now: datetime) 
 
 
 def blockers(study: Study) -> list[str]:
-    """What still keeps the study from opening, as sentences. Empty: it can open."""
+    """Return the reasons why the study cannot open, as sentences; empty if it can."""
     return rules.blockers(
         main_stories=Story.objects.filter(study=study, role=Story.Role.MAIN)[:1].count(),
         consent_version=study.consent_version,
@@ -132,7 +128,7 @@ def blockers(study: Study) -> list[str]:
 
 
 def lacks_checks(study: Study) -> bool:
-    """Whether people should meet hidden checks and there is none that they can be given."""
+    """Return True if the study wants hidden checks and has none in use."""
     return (
         study.check_every > 0
         and not CheckKey.objects.filter(story__study=study, state=CheckKey.State.IN_USE).exists()
@@ -140,20 +136,20 @@ def lacks_checks(study: Study) -> bool:
 
 
 @transaction.atomic
-def open_study(*, study: Study, by: User | None, now: datetime) -> Study:
-    """Let people in. Raises :class:`StudyNotReady` with everything that is still missing."""
+def open_study(*, study: Study, by: User | None, now: datetime, note: str = "") -> Study:
+    """Open the study to annotators. Raise :class:`StudyNotReady` with everything that is missing."""
     study = lock(study)
     _check_transition(study, Study.State.OPEN)
     missing = blockers(study)
     if missing:
         raise StudyNotReady(missing)
     study.opened_at = study.opened_at or now
-    return _move(study, Study.State.OPEN, Event.Type.STUDY_OPENED, by=by, now=now)
+    return _move(study, Study.State.OPEN, Event.Type.STUDY_OPENED, by=by, now=now, note=note)
 
 
 @transaction.atomic
 def pause_study(*, study: Study, by: User | None, now: datetime) -> Study:
-    """Give out no more stories for now. People who hold one may still finish it."""
+    """Stop assigning stories for now. Annotators who hold one may finish it."""
     study = lock(study)
     _check_transition(study, Study.State.PAUSED)
     return _move(study, Study.State.PAUSED, Event.Type.STUDY_PAUSED, by=by, now=now)
@@ -161,7 +157,7 @@ def pause_study(*, study: Study, by: User | None, now: datetime) -> Study:
 
 @transaction.atomic
 def close_study(*, study: Study, by: User | None, now: datetime) -> Study:
-    """Give out no more stories. People who hold one may still finish it, and it counts."""
+    """Stop assigning stories. Annotators who hold one may finish it, and it counts."""
     study = lock(study)
     _check_transition(study, Study.State.CLOSED)
     return _move(study, Study.State.CLOSED, Event.Type.STUDY_CLOSED, by=by, now=now)
@@ -169,10 +165,10 @@ def close_study(*, study: Study, by: User | None, now: datetime) -> Study:
 
 @transaction.atomic
 def freeze_answers(*, study: Study, now: datetime) -> Study:
-    """From now on the answers saved so far stay as they are: they are being published.
+    """Fix all answers saved so far, because they are being published.
 
-    All of them, also one that bears a later time than ``now``, from a machine whose clock is ahead.
-    Returns the study with the moment up to which its answers are fixed.
+    This includes answers stamped later than ``now`` by a machine whose clock is ahead. Return the study
+    with the time up to which its answers are fixed.
     """
     study = lock(study)
     locks.hold_answers(study.pk)
@@ -187,7 +183,7 @@ def freeze_answers(*, study: Study, now: datetime) -> Study:
 
 @transaction.atomic
 def thaw_answers(*, study: Study, until: datetime | None, now: datetime) -> Study:
-    """Nothing came of a publication: only the answers saved ``until`` then (None: none) stay fixed."""
+    """Undo a freeze after a failed publication: only answers saved ``until`` then stay fixed (None: none)."""
     study = lock(study)
     locks.hold_answers(study.pk)
     study.answers_frozen_at = until
@@ -198,11 +194,11 @@ def thaw_answers(*, study: Study, until: datetime | None, now: datetime) -> Stud
 
 @transaction.atomic
 def make_rehearsal(*, study: Study, by: User | None, now: datetime) -> Study:
-    """Turn a study that no real person has begun into a rehearsal, for good.
+    """Turn a study that no real annotator has begun into a rehearsal (test run), for good.
 
-    Everything that happens in a rehearsal counts only there, and its releases say loudly that they
-    hold no human judgements. Raises :class:`WrongState` once somebody has consented in the live study:
-    simulated answers must never stand beside real ones.
+    A rehearsal's data counts only there, and its releases say that they hold no human judgements. Raise
+    :class:`WrongState` once somebody has consented in the live study: simulated answers must never stand
+    beside real ones.
     """
     study = lock(study)
     if study.environment == Environment.REHEARSAL:
@@ -231,26 +227,28 @@ def make_rehearsal(*, study: Study, by: User | None, now: datetime) -> Study:
 
 
 def problems_of(error: ValidationError) -> dict[str, str]:
-    """What a model's validation found, by field."""
+    """Return a model's validation errors by field."""
     return {name: " ".join(texts) for name, texts in error.message_dict.items()}
 
 
 def lock(study: Study) -> Study:
-    """The study as it is now, held until the end of the transaction."""
+    """Lock the study until the transaction ends, and return it as it is now."""
     return Study.objects.select_for_update(of=("self",), no_key=True).get(pk=study.pk)
 
 
 def _check_transition(study: Study, target: Study.State) -> None:
     if target not in rules.STUDY_TRANSITIONS[study.state]:
         raise WrongState(
-            _("“%(study)s” is %(state)s; it cannot become %(target)s.")
+            _("“%(study)s” is %(state)s, so it can’t become %(target)s.")
             % {"study": study.slug, "state": study.get_state_display(), "target": target.label}
         )
 
 
-def _move(study: Study, target: Study.State, event: Event.Type, *, by: User | None, now: datetime) -> Study:
+def _move(
+    study: Study, target: Study.State, event: Event.Type, *, by: User | None, now: datetime, note: str = ""
+) -> Study:
     study.state = target
     study.closed_at = now if target == Study.State.CLOSED else None
     study.save(update_fields=["state", "opened_at", "closed_at"])
-    record_event(study=study, type=event, by=by, now=now)
+    record_event(study=study, type=event, by=by, now=now, note=note)
     return study

@@ -1,13 +1,16 @@
-"""Writing a vote down. Called with the person's enrollment and the assignment locked."""
+"""Store votes, and change them: a new revision counts, and the old one stays stored."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from annotation import rules, sql
-from annotation.actions.checking import graded, record_failure
-from annotation.models import Assignment, Event, SurplusReason, Vote
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from annotation import locks, rules, sql
+from annotation.actions.hidden_check_grading import graded, record_failure
+from annotation.actions.instructions import instructions_shown
+from annotation.errors import CannotChange, NotTheirs
+from annotation.models import Assignment, Comment, Enrollment, Event, Story, SurplusReason, Vote
 from annotation.protocols.base import Choice
 
 
@@ -17,13 +20,17 @@ def store_vote(
     choices: Sequence[Choice],
     surplus: SurplusReason,
     language: str,
+    submitted: Mapping[str, str],
     now: datetime,
     instead_of: Vote | None = None,
+    comment: str = "",
 ) -> Vote:
-    """A vote with its answers, context and event: the first one, or a later revision ``instead_of`` another.
+    """Store a vote with its answers, context and event: the first one, or a revision ``instead_of`` another.
 
-    The first one settles the assignment, whose slot must be the one it keeps, and is credited to the
-    person. The assignment must carry its story, and its enrollment with the study.
+    ``submitted`` is the form that made the ``choices``, which says what instructions it stood beside.
+    Callers hold the locks of the enrollment and the assignment, which carries its story, and its enrollment
+    with the study. The first vote completes the assignment, which must have its final slot, and is credited
+    to the annotator.
     """
     person = assignment.enrollment
     study = person.study
@@ -36,8 +43,11 @@ def store_vote(
         revision=instead_of.revision + 1 if instead_of else 1,
         protocol_version=study.protocol_version,
         language=language,
+        instructions_id=instructions_shown(study, submitted),
         story_hash=assignment.story.content_hash,
         order_position=assignment.order_position,
+        order_seed=assignment.order_seed,
+        option_seed=assignment.option_seed,
         served_at=assignment.served_at,
         first_submitted_at=instead_of.first_submitted_at if instead_of else submitted_at,
         submitted_at=submitted_at,
@@ -52,26 +62,113 @@ def store_vote(
         at=now,
     )
     if not instead_of:
-        _settle(vote, now=now)
+        _complete(vote, now=now)
     against = [protocol.counts_against(item, choice) for choice in choices]
     result = graded(assignment.story, vote, choices)
-    sql.store_vote(vote, choices, against, event=event, settles=not instead_of, result=result)
+    sql.store_vote(
+        vote, choices, against, event=event, completes=not instead_of, result=result, comment=comment
+    )
     if result and not result.passed:
         record_failure(result=result, story=assignment.story, person=person, now=now)
     return vote
 
 
-def _settle(vote: Vote, *, now: datetime) -> None:
-    """What a first vote changes about its assignment and its author."""
+@transaction.atomic
+def change_vote(
+    *,
+    assignment_id: int,
+    enrollment: Enrollment,
+    submitted: Mapping[str, str],
+    now: datetime,
+    language: str = "en",
+    revision: int | None = None,
+    comment: str | None = None,
+) -> Vote:
+    """Store changed answers to a story as the newest revision of the annotator's vote.
+
+    The newest revision counts (if the first one did), and all revisions are kept. ``comment`` replaces the
+    earlier one; None keeps it. If nothing changes, store nothing and return the vote as it is. ``revision``
+    is the one that the annotator saw: a form that comes late never undoes a newer one.
+
+    Raise :class:`NotTheirs`, :class:`CannotChange` with the reason, and ``IncompleteForm``.
+    """
+    locks.share_answers(enrollment.study_id)  # before anything is read: what is frozen is seen from here on
+    enrollment = sql.lock_person(enrollment.pk)
+    assignment = sql.lock_assignment(enrollment, assignment_id)
+    newest = assignment.votes.order_by("-revision").first() if assignment else None
+    if assignment is None or newest is None:
+        raise NotTheirs(_("You have no answer here to change."))
+    check_changeable(newest, enrollment, now=now)
+    protocol = enrollment.study.protocol
+    choices = protocol.read_form(protocol.parse(assignment.story.content), submitted)
+    before = comment_of(newest)
+    comment = before if comment is None else rules.words(comment)
+    same_answers = set(choices) == {Choice(a.question, a.row, a.option) for a in newest.answers.all()}
+    if same_answers and comment == before:
+        return newest
+    if revision not in (None, newest.revision):
+        raise CannotChange(rules.NoChange.CHANGED_MEANWHILE)
+    return store_vote(
+        assignment=assignment,
+        choices=choices,
+        surplus=SurplusReason(newest.surplus_reason),
+        language=language,
+        submitted=submitted,
+        now=now,
+        instead_of=newest,
+        comment=comment,
+    )
+
+
+def comment_of(vote: Vote) -> str:
+    """Return the words that came with a vote, or ""."""
+    return Comment.objects.filter(pk=vote.pk).values_list("words", flat=True).first() or ""
+
+
+def check_changeable(vote: Vote, enrollment: Enrollment, *, now: datetime) -> None:
+    """Raise :class:`CannotChange` with the reason if the vote can no longer be changed."""
+    refusal = change_refusal(vote, enrollment, now=now)
+    if refusal:
+        raise CannotChange(refusal)
+
+
+def change_refusal(vote: Vote, enrollment: Enrollment, *, now: datetime) -> rules.NoChange | None:
+    """Return the reason why the vote can no longer be changed, or None. The enrollment carries its study."""
+    study = enrollment.study
+    return rules.may_change(
+        enrollment_state=enrollment.state,
+        first_submitted_at=vote.first_submitted_at,
+        submitted_at=vote.submitted_at,
+        frozen_at=study.answers_frozen_at,
+        change_hours=study.change_hours,
+        now=now,
+    )
+
+
+def is_credited_skip(assignment: Assignment) -> bool:
+    """Return True if the story was skipped within the allowance: then a vote after all adds no pay."""
+    return assignment.state == Assignment.State.SKIPPED and assignment.skip.credited
+
+
+def note_place(assignment: Assignment) -> None:
+    """Move the annotator on in an order of their own; hidden checks stand outside it. Save nothing."""
+    if assignment.order_seed is not None and assignment.story.role == Story.Role.MAIN:
+        assignment.enrollment.order_key_reached = assignment.story.order_key
+
+
+def _complete(vote: Vote, *, now: datetime) -> None:
+    """Update the assignment and the annotator's counts after a first vote."""
     assignment, person = vote.assignment, vote.assignment.enrollment
-    session = assignment.session
+    session, was_skipped = assignment.session, assignment.state == Assignment.State.SKIPPED
+    person.stories_submitted += not is_credited_skip(assignment)
+    person.stories_skipped -= was_skipped
     if vote.surplus_reason:
         assignment.state = Assignment.State.SURPLUS
     elif session is None:
         assignment.state = Assignment.State.SUBMITTED
     else:
         assignment.state = rules.state_of_answer(session.state, counts_at_once=session.counts_at_once)
-    person.stories_submitted += 1
+    note_place(assignment)
     person.working_since = rules.working_since(
         person.working_since, person.last_submitted_at, vote.served_at, vote.submitted_at
     )

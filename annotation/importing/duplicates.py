@@ -1,6 +1,4 @@
-"""Near-duplicates among many short texts, found as the texts come in."""
-
-from __future__ import annotations
+"""Find near-duplicates among many short texts, one text at a time."""
 
 from array import array
 from hashlib import blake2b
@@ -18,11 +16,11 @@ _MAX_MATCHES = 5
 _MAX_WORDS = 1 << 18
 _MASK = (1 << 64) - 1
 _FIRST, _SECOND, _THIRD = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93
-"""Odd 64-bit factors of the multilinear hash of three 32-bit words (the upper half of the sum counts)."""
+"""Odd 64-bit factors of the multilinear hash of three 32-bit words (its value is the sum's upper half)."""
 
 
 class NearDuplicates:
-    """An index of texts that tells, for each new one, which earlier texts it nearly repeats.
+    """An index of texts that finds, for each new text, the earlier ones that it nearly repeats.
 
     Resemblance is estimated from bottom-k sketches: of the hashes of all runs of three words the
     k = 24 smallest are kept, and of the 24 smallest of two sketches together, the share that is in both
@@ -43,11 +41,11 @@ class NearDuplicates:
         self._words: dict[str, int] = {}
 
     def add(self, key: str, core_id: str, text: str) -> list[str]:
-        """Index the text; the keys (five at most, in the order of adding) of what it nearly repeats.
+        """Index the text. Return the keys of texts that it nearly repeats (at most five, oldest first).
 
-        Texts with the same ``core_id`` are versions of one another and never matched. Words are what
-        stands between white space: give texts in lower case, without punctuation, and with names made
-        alike where they should not count.
+        Texts with the same ``core_id`` are versions of one another and never match. White space separates
+        words: pass texts in lower case, without punctuation, and with names unified where they should not
+        count.
         """
         sketch = self._sketch(text)
         core = crc32(core_id.encode())
@@ -56,7 +54,7 @@ class NearDuplicates:
         return matches
 
     def _sketch(self, text: str) -> list[int]:
-        """The smallest hashes of the text's runs of three words, ascending."""
+        """Return the smallest hashes of the text's runs of three words, ascending."""
         known = self._words
         words = []
         for word in text.split():
@@ -95,7 +93,7 @@ class NearDuplicates:
         return [self._keys[index] for index in sorted(found)]
 
     def _candidates(self, sketch: list[int], core: int) -> list[int]:
-        """The texts of other cores that share one of the smallest hashes, newest first for each hash."""
+        """Yield texts of other cores that share one of the smallest hashes, newest first for each hash."""
         older, sketches, cores = self._older, self._sketches, self._cores
         found: dict[int, None] = {}
         for value in sketch[:_KEYS]:
@@ -124,7 +122,7 @@ class NearDuplicates:
 
 
 def _resemblance(ours: set[int], theirs: set[int]) -> float:
-    """The estimated Jaccard coefficient of two sets, given the smallest hashes of each."""
+    """Estimate the Jaccard coefficient of two sets from the smallest hashes of each."""
     smallest = sorted(ours | theirs)[:_SKETCH]
     shared = ours & theirs
     return sum(value in shared for value in smallest) / len(smallest)

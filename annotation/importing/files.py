@@ -1,19 +1,17 @@
-"""From a file's bytes to rows: what the file is, and everything that is wrong with its form.
+"""Read a file's bytes as rows, and report everything that is wrong with its format.
 
-Two formats are read: one JSON object per line (``.jsonl``, ``.ndjson``, ``.json``) and CSV with commas
-and a header (``.csv``). A file that starts with a brace is one object per line whatever its name; a
-name that says nothing is decided by the content. What the rows mean is the protocol's business.
+Two formats are read: one JSON object per line (``.jsonl``, ``.ndjson``, ``.json``) and CSV with a header
+(``.csv``), each with or without a byte-order mark. A file that starts with a brace is one object per line
+whatever its name; for other unknown names the content decides. The protocol interprets the rows.
 """
-
-from __future__ import annotations
 
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from annotation.importing.commas import read_csv
-from annotation.importing.jsonlines import read_json_lines
+from annotation.importing.csv_files import read_csv
+from annotation.importing.jsonl import read_json_lines
 from annotation.importing.problems import Problem
 from annotation.importing.rows import SourceRow
 
@@ -23,13 +21,12 @@ _UTF8_MARK = b"\xef\xbb\xbf"
 
 
 def read_rows(path: Path, *, name: str) -> Iterator[SourceRow | Problem]:
-    """The rows of a file, and a :class:`Problem` for everything that keeps it from being read.
+    """Yield the rows of a file, and a :class:`Problem` for everything that cannot be read.
 
-    A stream: memory is bounded by one row, whatever the file. It goes on after a bad row, so that all
-    problems of a file are told at once, and stops only where going on would mean nothing (a file of
-    another kind, a header that cannot be used, a quote that is never closed). ``name`` is what the
-    person calls the file: it decides the format and stands in every problem. A file from which a
-    problem came must be refused as a whole.
+    A stream: memory is bounded by one row. It continues after a bad row, so that all problems are reported
+    at once, and stops only where continuing makes no sense (another kind of file, an unusable header, a
+    quote that is never closed). ``name`` is the user's name of the file: it decides the format and appears
+    in every problem. Refuse the whole file if any problem comes.
     """
     try:
         with _open(path) as stream:
@@ -48,7 +45,7 @@ def read_rows(path: Path, *, name: str) -> Iterator[SourceRow | Problem]:
 
 
 class _NotAFile(Exception):
-    """The path leads to something without a fixed content, such as a folder or a pipe."""
+    """The path is no regular file, but for example a folder or a pipe."""
 
 
 def _open(path: Path) -> BinaryIO:
@@ -66,17 +63,7 @@ def _read(stream: BinaryIO, name: str) -> Iterator[SourceRow | Problem]:
     if problem:
         yield problem
         return
-    start = 0
-    if head.startswith(_UTF8_MARK):
-        start = len(_UTF8_MARK)
-        yield Problem(
-            name,
-            1,
-            "",
-            "The file starts with a byte-order mark (the bytes EF BB BF).",
-            "Save it as UTF-8 without BOM; in a spreadsheet, choose “CSV” and not “CSV UTF-8”, or strip the"
-            " first three bytes.",
-        )
+    start = len(_UTF8_MARK) if head.startswith(_UTF8_MARK) else 0
     stream.seek(start)
     seen = False
     for row in _read_as(stream, head[start:], name):
@@ -87,7 +74,7 @@ def _read(stream: BinaryIO, name: str) -> Iterator[SourceRow | Problem]:
 
 
 def _read_as(stream: BinaryIO, head: bytes, name: str) -> Iterator[SourceRow | Problem]:
-    """Decide the format, and read. Yields nothing for a file without rows."""
+    """Choose the format, and read. Yield nothing for a file without rows."""
     suffix = Path(name).suffix.lower()
     first = head.lstrip()
     line = first.split(b"\n", 1)[0].rstrip()
@@ -100,7 +87,7 @@ def _read_as(stream: BinaryIO, head: bytes, name: str) -> Iterator[SourceRow | P
     elif first.startswith(b"{"):
         yield from read_json_lines(stream, name, "read as one JSON object per line, as it starts with “{”")
     elif suffix in _JSON_SUFFIXES:
-        if b"," in line and line.replace(b",", b"").replace(b"_", b"").replace(b" ", b"").isalnum():
+        if any(mark in line for mark in b",;\t") and line.translate(None, b",;\t_ ").isalnum():
             message = f"The name ends in {suffix}, but the first line looks like the header of a CSV file."
             yield Problem(name, 1, "", message, "Rename the file to end in .csv.")
         else:
@@ -127,9 +114,9 @@ _KINDS = (
     (
         b"PK\x03\x04",
         "an Excel workbook or another zip archive",
-        "Export the sheet as CSV with commas, or unpack it.",
+        "Export the sheet as CSV, or unpack it.",
     ),
-    (b"\xd0\xcf\x11\xe0", "an old Excel workbook", "Export the sheet as CSV with commas."),
+    (b"\xd0\xcf\x11\xe0", "an old Excel workbook", "Export the sheet as CSV."),
     (
         b"PAR1",
         "a Parquet file",
@@ -143,7 +130,7 @@ _KINDS = (
     (b"BZh", "a bzip2 archive", "Unpack it first (bunzip2)."),
     (b"\xfd7zXZ\x00", "an xz archive", "Unpack it first (unxz)."),
     (b"\x28\xb5\x2f\xfd", "a zstd archive", "Unpack it first (unzstd)."),
-    (b"SQLite format 3\x00", "an SQLite database", "Export the table as CSV with commas."),
+    (b"SQLite format 3\x00", "an SQLite database", "Export the table as CSV."),
     (b"%PDF-", "a PDF document", "Give the table it was made from, as CSV or one JSON object per line."),
     (b"version https://git-lfs", "a Git LFS pointer, not the file itself", "Fetch the file (git lfs pull)."),
     (b"<", "a web page or XML", "Give the data itself; a download may have answered with an error page."),
@@ -157,7 +144,7 @@ _WIDE_MARKS = (
 
 
 def _foreign(head: bytes, name: str) -> Problem | None:
-    """What the file is when it is none of ours: known by its first bytes."""
+    """Recognise another kind of file by its first bytes; name it for the message."""
     for mark, encoding in _WIDE_MARKS:
         if head.startswith(mark):
             return _wide(name, encoding)
@@ -173,5 +160,5 @@ def _foreign(head: bytes, name: str) -> Problem | None:
 
 
 def _wide(name: str, encoding: str) -> Problem:
-    remedy = "Save it as UTF-8 without BOM (iconv -f UTF-16 -t UTF-8 old > new)."
+    remedy = "Save it as UTF-8 (iconv -f UTF-16 -t UTF-8 old > new)."
     return Problem(name, 0, "", f"The text is in {encoding}.", remedy)

@@ -1,24 +1,22 @@
-"""Lines of a file's bytes, read so that no line can fill the memory."""
-
-from __future__ import annotations
+"""Read lines of bytes with a limit, so that no line can fill the memory."""
 
 from typing import BinaryIO
 
 from annotation.importing.problems import Problem
 
 MAX_LINE_BYTES = 1024 * 1024
-"""No story needs a line of a mebibyte: a longer one is a file of another kind, or a missing line end."""
+"""No story needs a longer line: it would be another kind of file, or line ends are missing."""
 
 
 class LineTooLong(Exception):
-    """A line of more than :data:`MAX_LINE_BYTES`; the stream stands at the next line."""
+    """A line is longer than :data:`MAX_LINE_BYTES`. The stream is at the next line."""
 
     def __init__(self, size: int) -> None:
         self.size = size
         super().__init__(f"a line of {size:,} bytes")
 
     def problem(self, name: str, number: int) -> Problem:
-        """What to tell the person who made the file."""
+        """Describe the error for the author of the file."""
         return Problem(
             name,
             number,
@@ -29,9 +27,9 @@ class LineTooLong(Exception):
 
 
 def next_line(stream: BinaryIO) -> bytes:
-    """The next line with its line end, or ``b""`` at the end of the file.
+    """Return the next line with its line end, or ``b""`` at the end of the file.
 
-    Raises :class:`LineTooLong` after skipping the rest of such a line a piece at a time.
+    Raise :class:`LineTooLong` after skipping the rest of such a line in pieces.
     """
     raw = stream.readline(MAX_LINE_BYTES + 1)
     if len(raw) <= MAX_LINE_BYTES:
@@ -44,7 +42,7 @@ def next_line(stream: BinaryIO) -> bytes:
 
 
 def decode_line(raw: bytes, name: str, number: int) -> str | Problem:
-    """The text of a line, or where it stops being UTF-8."""
+    """Decode a line, or report where it stops being UTF-8."""
     try:
         return raw.decode()
     except UnicodeDecodeError as error:

@@ -1,6 +1,4 @@
-"""How far a worker has come with a file: told in the shared cache, since its transaction is still open."""
-
-from __future__ import annotations
+"""Report the progress of an import through the shared cache, as its transaction is still open."""
 
 from django.core.cache import caches
 
@@ -8,12 +6,12 @@ KEPT_SECONDS = 3600
 
 
 def tell_progress(story_import_id: int, read: int) -> None:
-    """Say that so many stories of the file have been read."""
+    """Store the number of stories read so far."""
     caches["shared"].set(_key(story_import_id), read, KEPT_SECONDS)
 
 
 def progress_of(story_import_id: int) -> int:
-    """How many stories of the file have been read, as far as is known."""
+    """Return the number of stories read so far, 0 if unknown."""
     read: int = caches["shared"].get(_key(story_import_id), 0)
     return read
 

@@ -1,6 +1,4 @@
-"""The two shapes a story has on its way in: a row of a file, and a story ready to be stored."""
-
-from __future__ import annotations
+"""The two forms of a story during import: a row of a file, and a checked story."""
 
 import hashlib
 import json
@@ -9,13 +7,20 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+PROVENANCE = (
+    "story_id", "core_id", "scenario_name", "story_prompt_example", "severity_original",
+    "story_generator_model",
+)  # fmt: skip
+IMPORTED = (*PROVENANCE, "content", "harmfulness_predicted", "unethicality_predicted")
+"""Everything imported of a story, by the names of :class:`StoryRow`, the model and releases."""
+
 
 @dataclass(frozen=True, slots=True)
 class SourceRow:
-    """One row of an import file as parsed, before anybody asked what it means.
+    """One parsed row of an import file, not interpreted yet.
 
-    ``header_line`` is the line that names the fields, where one does (CSV); 0 where every row names
-    its own. A reader tells what is wrong with the names themselves there, once.
+    ``header_line`` is the line with the field names (CSV), or 0 if every row names its own fields.
+    Problems with the names themselves are reported there, once.
     """
 
     file: str
@@ -26,7 +31,7 @@ class SourceRow:
 
 @dataclass(frozen=True)
 class StoryRow:
-    """A checked story: provenance common to every protocol, and the content that a protocol parses."""
+    """A checked story: provenance common to all protocols, and the content that a protocol parses."""
 
     file: str
     line: int
@@ -42,30 +47,21 @@ class StoryRow:
 
     @cached_property
     def content_hash(self) -> str:
-        """SHA-256 (hex) over everything that was imported of the story except its file and line.
+        """Return the SHA-256 (hex) of everything imported of the story except its file and line.
 
         Two rows with the same ``story_id`` are the same story exactly when their hashes are equal.
         """
-        facts = {
-            "story_id": self.story_id,
-            "core_id": self.core_id,
-            "scenario_name": self.scenario_name,
-            "story_prompt_example": self.story_prompt_example,
-            "severity_original": self.severity_original,
-            "story_generator_model": self.story_generator_model,
-            "content": dict(self.content),
-            "harmfulness_predicted": list(self.harmfulness_predicted),
-            "unethicality_predicted": list(self.unethicality_predicted),
-        }
-        return _hashed(facts)
+        facts = {name: getattr(self, name) for name in IMPORTED}
+        return hash_of(facts | {"content": dict(self.content)})
 
     @cached_property
     def text_hash(self) -> str:
-        """SHA-256 (hex) over the content alone: equal for stories that read the same, whatever their ids."""
-        return _hashed(self.content)
+        """Return the SHA-256 (hex) of the content alone, equal for stories with the same text."""
+        return hash_of(self.content)
 
 
-def _hashed(facts: Mapping[str, Any]) -> str:
+def hash_of(facts: Mapping[str, Any]) -> str:
+    """Return the SHA-256 (hex) of parsed JSON, whatever the order of its keys."""
     return hashlib.sha256(_CANONICAL.encode(dict(facts)).encode()).hexdigest()
 
 

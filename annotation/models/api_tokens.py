@@ -1,6 +1,4 @@
-"""Tokens by which programs do what a researcher may do."""
-
-from __future__ import annotations
+"""API tokens, with which programs act for a researcher."""
 
 import enum
 from datetime import datetime
@@ -12,18 +10,19 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
+from accounts.fields import researcher
 from annotation.models.studies import Study
 
 
 class ApiToken(models.Model):
-    """A token of one researcher, for all their studies or one. Only the hash of its secret is here.
+    """A researcher's token for one or all of their studies. Only the hash of its secret is stored.
 
-    It says what a program may ask for; what it gets is never more than its owner may do at that moment
-    (``annotation.rights.token_rights``). Rows stay for ever: they are the record of who had which.
+    Its scopes limit what a program may do; it never exceeds its owner's current rights
+    (``annotation.rights.token_rights``). Rows are never deleted: they record who had which token.
     """
 
     class Scope(models.TextChoices):
-        """What a token is for. Whoever may write to something may also read it."""
+        """A permission of a token. Permission to write includes permission to read."""
 
         STUDIES_READ = "studies:read", _("see studies and how far they are")
         STUDIES_WRITE = "studies:write", _("make and change studies, open and close them")
@@ -34,8 +33,8 @@ class ApiToken(models.Model):
         RELEASES_READ = "releases:read", _("list releases, with unfinished ones")
         RELEASES_WRITE = "releases:write", _("publish releases")
 
-    class Standing(enum.Enum):
-        """What a token is worth now."""
+    class Status(enum.Enum):
+        """The validity of a token at some time."""
 
         VALID = "valid"
         EXPIRED = "expired"
@@ -48,18 +47,16 @@ class ApiToken(models.Model):
         null=True,
         blank=True,
         related_name="api_tokens",
-        help_text=_("The only study it opens; empty: all that its owner may look at."),
+        help_text=_("The only study it may access; empty: all that its owner may see."),
     )
-    name = models.CharField(max_length=100, help_text=_("What its owner calls it."))
+    name = models.CharField(max_length=100, help_text=_("Its owner's name for it."))
     scopes = ArrayField(models.CharField(max_length=20, choices=Scope))
     digest = models.CharField(max_length=64, unique=True, editable=False)
     made_at = models.DateTimeField()
     expires_at = models.DateTimeField()
     last_used_at = models.DateTimeField(null=True, blank=True, help_text=_("To the hour."))
     revoked_at = models.DateTimeField(null=True, blank=True)
-    revoked_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )
+    revoked_by = researcher()
 
     class Meta:
         ordering = ("-pk",)
@@ -104,13 +101,13 @@ class ApiToken(models.Model):
     def __str__(self) -> str:
         return f"API token {self.pk}"
 
-    def standing(self, now: datetime) -> Standing:
-        """Whether it opens anything at this moment; its owner's account aside."""
+    def status(self, now: datetime) -> Status:
+        """Return the token's validity now, without regard to its owner's account."""
         if self.revoked_at is not None:
-            return self.Standing.REVOKED
-        return self.Standing.VALID if now < self.expires_at else self.Standing.EXPIRED
+            return self.Status.REVOKED
+        return self.Status.VALID if now < self.expires_at else self.Status.EXPIRED
 
     def allows(self, scope: Scope) -> bool:
-        """Whether the token is for this."""
+        """Return True if the token has this scope."""
         area, _, verb = scope.partition(":")
         return scope in self.scopes or (verb == "read" and f"{area}:write" in self.scopes)

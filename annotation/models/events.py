@@ -1,24 +1,24 @@
 """The audit log."""
 
-from __future__ import annotations
-
 import pgtrigger
 from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from annotation.models.people import Enrollment
+from annotation.models.enrollments import Enrollment
 from annotation.models.studies import Study
 
 
 class Event(models.Model):
-    """What happened, who did it, when. Append-only; written by the action that did it."""
+    """An entry of the audit log, append-only: an action, its actor and time. Actions write their own."""
 
     class Type(models.TextChoices):
         STUDY_CREATED = "study_created", _("study created")
         STUDY_OPENED = "study_opened", _("study opened")
         STUDY_PAUSED = "study_paused", _("study paused")
         STUDY_CLOSED = "study_closed", _("study closed")
+        STUDY_COMPLETED = "study_completed", _("every story has all its votes")
+        STUDY_STALLED = "study_stalled", _("no votes for a while")
         STUDY_REHEARSAL = "study_made_rehearsal", _("study made a rehearsal")
         STUDY_CHANGED = "study_changed", _("study’s settings changed")
         ROLE_GIVEN = "role_given", _("role given")
@@ -27,6 +27,7 @@ class Event(models.Model):
         INVITATION_ACCEPTED = "invitation_accepted", _("invitation accepted")
         INVITATION_REVOKED = "invitation_revoked", _("invitation taken back")
         CONSENT_TEXT_ADDED = "consent_text_added", _("consent text added")
+        INSTRUCTIONS_SET = "instructions_set", _("instructions changed")
         GATE_CHANGED = "gate_changed", _("qualification gate changed")
         ADMISSION_SETTLED = "admission_settled", _("who may take part settled")
         ANNOTATORS_EXCLUDED = "annotators_excluded", _("annotators excluded")
@@ -43,6 +44,7 @@ class Event(models.Model):
         ENROLLMENT_FAILED = "enrollment_failed", _("not qualified")
         ENROLLMENT_SUSPENDED = "enrollment_suspended", _("suspended")
         ENROLLMENT_REINSTATED = "enrollment_reinstated", _("reinstated")
+        STORY_SKIPPED = "story_skipped", _("story skipped")
         LEASE_RELEASED = "lease_released", _("story given back by a researcher")
         VOTE_SUBMITTED = "vote_submitted", _("vote submitted")
         VOTE_CHANGED = "vote_changed", _("vote changed")
@@ -56,6 +58,7 @@ class Event(models.Model):
         CHECKS_CHANGED = "checks_changed", _("hidden checks changed")
         CHECK_FAILED = "check_failed", _("hidden check failed")
         ANNOTATOR_WARNED = "annotator_warned", _("warned after failed checks")
+        ANNOTATOR_FLAGGED = "annotator_flagged", _("flagged by the figures")
         ANSWERS_FROZEN = "answers_frozen", _("answers fixed for publication")
         ANSWERS_THAWED = "answers_thawed", _("answers no longer fixed")
         ENROLLMENT_WITHDRAWN = "enrollment_withdrawn", _("withdrew")
@@ -96,6 +99,9 @@ class Event(models.Model):
         PAYMENT_REQUESTED = "payment_requested", _("payment requested")
         PAYMENT_SENT = "payment_sent", _("payment made")
         PAYMENT_FAILED = "payment_failed", _("payment failed")
+        MISMATCH_NOTICED = "mismatch_noticed", _("mismatch with a platform noticed")
+        ALERTS_CHANGED = "alerts_changed", _("alerts or webhooks changed")
+        ALERTS_TESTED = "alerts_tested", _("test alert requested")
         VISIT_REFUSED = "visit_refused", _("visit refused")
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="events", db_index=False)
@@ -118,7 +124,7 @@ class Event(models.Model):
         blank=True,
         related_name="+",
         db_index=False,
-        help_text=_("Whose role it is about; a name can change."),
+        help_text=_("The researcher whose role it is about; user names can change."),
     )
     subject = models.CharField(max_length=100, blank=True)
     note = models.TextField(blank=True)

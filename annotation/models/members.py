@@ -1,4 +1,4 @@
-"""Who belongs to a study, and in which role."""
+"""Members of studies with their roles, and invitations."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import enum
 from datetime import datetime
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
+from accounts.fields import researcher
+from annotation.alert_kinds import AlertKind, usual_kinds
 from annotation.models.studies import Study
 
 
@@ -25,9 +28,14 @@ class Membership(models.Model):
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="memberships")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="memberships")
     role = models.CharField(max_length=10, choices=Role)
-    added_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    alerts = ArrayField(
+        models.CharField(max_length=30, choices=AlertKind),
+        default=usual_kinds,
+        blank=True,
+        help_text=_("What the member is mailed about."),
     )
+    language = models.CharField(max_length=10, blank=True, help_text=_("The language of these mails."))
+    added_by = researcher()
     added_at = models.DateTimeField()
 
     class Meta:
@@ -46,15 +54,15 @@ class Membership(models.Model):
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
     def open(self) -> InvitationQuerySet:
-        """Those that nobody has accepted or taken back, whether or not their time is over."""
+        """Filter invitations that are neither accepted nor revoked, expired or not."""
         return self.filter(accepted_at=None, revoked_at=None)
 
 
 class Invitation(models.Model):
-    """A role in a study, offered by e-mail. Whoever opens its link first takes it, once."""
+    """A role in a study, offered by e-mail. The first to accept its link gets it."""
 
-    class Standing(enum.Enum):
-        """Whether the link opens anything, and why not."""
+    class Status(enum.Enum):
+        """The state of an invitation at some time."""
 
         OPEN = "open"
         ACCEPTED = "accepted"
@@ -65,18 +73,16 @@ class Invitation(models.Model):
     address = models.EmailField(max_length=200)
     role = models.CharField(max_length=10, choices=Membership.Role)
     nonce = models.CharField(
-        max_length=32, editable=False, help_text=_("Stands in the link, signed; with it the link is rebuilt.")
+        max_length=32, editable=False, help_text=_("Part of the signed link, which is rebuilt from it.")
     )
     invited_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     invited_at = models.DateTimeField()
     expires_at = models.DateTimeField()
     mailed_at = models.DateTimeField(
-        null=True, blank=True, help_text=_("When the mail server took the mail; empty where none was sent.")
+        null=True, blank=True, help_text=_("When the mail server accepted the mail; empty if none was sent.")
     )
     accepted_at = models.DateTimeField(null=True, blank=True)
-    accepted_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )
+    accepted_by = researcher()
     revoked_at = models.DateTimeField(null=True, blank=True)
 
     objects = InvitationQuerySet.as_manager()
@@ -113,10 +119,10 @@ class Invitation(models.Model):
     def __str__(self) -> str:
         return f"invitation {self.pk} to {self.study}"
 
-    def standing(self, now: datetime) -> Standing:
-        """What the invitation is good for at this moment."""
+    def status(self, now: datetime) -> Status:
+        """Return the invitation's state now."""
         if self.accepted_at:
-            return self.Standing.ACCEPTED
+            return self.Status.ACCEPTED
         if self.revoked_at:
-            return self.Standing.REVOKED
-        return self.Standing.OPEN if now < self.expires_at else self.Standing.EXPIRED
+            return self.Status.REVOKED
+        return self.Status.OPEN if now < self.expires_at else self.Status.EXPIRED

@@ -1,14 +1,14 @@
-"""What researchers decide about votes and stories: rows beside them, which never change them."""
+"""Researchers' decisions about votes and stories. They never change the votes or stories."""
 
 from __future__ import annotations
 
 import pgtrigger
-from django.conf import settings
 from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
 
-from annotation.models.people import Enrollment
+from accounts.fields import researcher
+from annotation.models.enrollments import Enrollment
 from annotation.models.stories import Story
 from annotation.models.studies import Study
 from annotation.models.votes import Assignment, Vote
@@ -17,20 +17,20 @@ _FINAL = pgtrigger.Update | pgtrigger.Delete
 
 
 class VoteExclusionQuerySet(models.QuerySet["VoteExclusion"]):
-    def standing(self) -> VoteExclusionQuerySet:
-        """Those that nobody has lifted."""
+    def in_force(self) -> VoteExclusionQuerySet:
+        """Filter exclusions that nobody has lifted."""
         return self.filter(lifted_at=None)
 
     def of_people(self) -> VoteExclusionQuerySet:
-        """Those of everything a person has answered, not of one vote."""
+        """Filter exclusions of all an annotator's votes."""
         return self.filter(assignment=None)
 
 
 class VoteExclusion(models.Model):
-    """Votes that stop counting: all that a person gave in a study, or that of one assignment.
+    """Exclusion of votes from the count: all votes of an enrollment, or the one of an assignment.
 
-    Lifting it is written beside it; it is never deleted. The assignments' states say what became of
-    the votes. Not to be taken for :class:`Exclusion`, which keeps people out of a study beforehand.
+    Lifting it is recorded in the same row, which is never deleted. The assignments' states say which votes
+    count. Do not confuse it with :class:`Exclusion`, which keeps annotators from joining a study.
     """
 
     enrollment = models.ForeignKey(Enrollment, on_delete=models.PROTECT, related_name="vote_exclusions")
@@ -40,15 +40,11 @@ class VoteExclusion(models.Model):
     reason = models.CharField(max_length=300)
     suspended = models.BooleanField(
         default=False,
-        help_text=_("Whether the person was suspended with it, and is let on when it is lifted."),
+        help_text=_("The annotator was suspended with it, and is reinstated when it is lifted."),
     )
-    excluded_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )
+    excluded_by = researcher()
     excluded_at = models.DateTimeField()
-    lifted_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )
+    lifted_by = researcher()
     lifted_at = models.DateTimeField(null=True, blank=True)
     lifted_because = models.CharField(max_length=300, blank=True)
 
@@ -93,7 +89,7 @@ class VoteExclusion(models.Model):
 
 
 class ReviewSample(models.Model):
-    """Answers drawn to be looked at by a researcher: so many of so many people, by a seed."""
+    """A sample of votes for review: so many votes each of so many annotators, drawn by a seed."""
 
     class Kind(models.TextChoices):
         RANDOM = "random", _("at random")
@@ -110,14 +106,14 @@ class ReviewSample(models.Model):
         max_length=10,
         choices=Among,
         default=Among.EVERYBODY,
-        help_text=_("Whose answers it was drawn from."),
+        help_text=_("The annotators whose answers it was drawn from."),
     )
-    people = models.PositiveSmallIntegerField(help_text=_("Of how many people at most."))
-    per_person = models.PositiveSmallIntegerField(help_text=_("How many answers of each at most."))
+    people = models.PositiveSmallIntegerField(help_text=_("The largest number of annotators."))
+    per_person = models.PositiveSmallIntegerField(
+        help_text=_("The largest number of answers of each annotator.")
+    )
     seed = models.BigIntegerField()
-    drawn_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )
+    drawn_by = researcher()
     drawn_at = models.DateTimeField()
 
     class Meta:
@@ -134,24 +130,24 @@ class ReviewSample(models.Model):
 
     @property
     def stands_for_all(self) -> bool:
-        """Whether its shares say something of everybody: at random, and of people chosen at random.
+        """Return True if the sample represents all annotators: random votes of random annotators.
 
-        People count alike in it, however many votes they have: so many of each are drawn at most.
+        Annotators have equal weight in it, however many votes they gave.
         """
         return self.kind == self.Kind.RANDOM and self.among == self.Among.EVERYBODY
 
 
 class ReviewItemQuerySet(models.QuerySet["ReviewItem"]):
-    """Filters for answers of samples."""
+    """Filters for votes in samples."""
 
     def waiting(self) -> ReviewItemQuerySet:
-        """Those about whose answer nobody has decided, in this sample or in another way."""
+        """Filter items whose vote nobody has judged, in this sample or elsewhere."""
         decided = SpotCheck.objects.filter(vote__assignment=OuterRef("vote__assignment"))
         return self.filter(~Exists(decided))
 
 
 class ReviewItem(models.Model):
-    """One answer of a sample, at its place in it."""
+    """A vote in a sample, with its position."""
 
     class Flag(models.TextChoices):
         NONE = "", _("drawn at random")
@@ -178,7 +174,7 @@ class ReviewItem(models.Model):
 
 
 class SpotCheck(models.Model):
-    """What a researcher decided about one vote. A later decision is another row, and stands instead."""
+    """A researcher's decision about a vote. A later decision is a new row and replaces it."""
 
     class Decision(models.TextChoices):
         ACCEPT = "accept", _("accepted")
@@ -191,9 +187,7 @@ class SpotCheck(models.Model):
     )
     decision = models.CharField(max_length=10, choices=Decision)
     reason = models.CharField(max_length=300, blank=True)
-    by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )
+    by = researcher()
     at = models.DateTimeField()
 
     class Meta:
@@ -210,7 +204,7 @@ class SpotCheck(models.Model):
 
 
 class Adjudication(models.Model):
-    """An expert's decision about a story, beside its votes: counted nowhere, and the newest one stands."""
+    """An expert's decision about a story. It is not counted as a vote; the newest one is valid."""
 
     class Verdict(models.TextChoices):
         VALID = "valid", _("valid")
@@ -219,9 +213,7 @@ class Adjudication(models.Model):
     story = models.ForeignKey(Story, on_delete=models.PROTECT, related_name="adjudications")
     verdict = models.CharField(max_length=10, choices=Verdict)
     reason = models.CharField(max_length=1000)
-    by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )
+    by = researcher()
     at = models.DateTimeField()
 
     class Meta:

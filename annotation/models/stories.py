@@ -1,21 +1,24 @@
-"""Stories, where they came from, and what the lint says about them."""
+"""Stories, their imports, and lint warnings about them."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pgtrigger
-from django.conf import settings
+from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.search import SearchQuery, SearchVectorField
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from annotation.importing.rows import StoryRow
+from accounts.fields import researcher
+from annotation.importing.rows import IMPORTED, StoryRow
 from annotation.models.studies import Study
+from annotation.protocols.base import FormCell, Part
 
 
 class StoryImport(models.Model):
-    """One file brought in (or tried): by whom, what came of it, and what was wrong with it."""
+    """An import of a file, with its requester, outcome and problems."""
 
     class State(models.TextChoices):
         QUEUED = "queued", _("queued")
@@ -30,6 +33,7 @@ class StoryImport(models.Model):
     file_name = models.CharField(max_length=200)
     file = models.FileField(upload_to="imports/", blank=True)
     sha256 = models.CharField(max_length=64, blank=True)
+    license = models.CharField(max_length=100, blank=True, help_text=_("Of the file; empty: not stated."))
     dry_run = models.BooleanField(default=False)
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
     tries = models.PositiveSmallIntegerField(default=0)
@@ -40,12 +44,10 @@ class StoryImport(models.Model):
     findings_by_code = models.JSONField(
         default=dict,
         blank=True,
-        help_text=_("Per kind of warning: how many, and the first of them."),
+        help_text=_("Number and first examples of each kind of warning."),
     )
     problems_found = models.PositiveIntegerField(default=0)
-    requested_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )
+    requested_by = researcher()
     requested_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True, blank=True)
 
@@ -57,7 +59,7 @@ class StoryImport(models.Model):
 
 
 class ImportProblem(models.Model):
-    """One reason why a file was refused."""
+    """A reason why a file was refused."""
 
     story_import = models.ForeignKey(StoryImport, on_delete=models.CASCADE, related_name="problems")
     line = models.PositiveIntegerField()
@@ -73,14 +75,25 @@ class ImportProblem(models.Model):
         return f"line {self.line}: {self.message}"
 
 
+_WORDS_OF_A_STORY = """
+    INSERT INTO annotation_storywords (story_id, words) VALUES (NEW.id, to_tsvector('english', NEW.content));
+    RETURN NULL;
+"""
+
+
 class StoryQuerySet(models.QuerySet["Story"]):
+    def with_words(self, text: str) -> StoryQuerySet:
+        """Filter the stories in which these words occur, written as for a search engine."""
+        query = SearchQuery(text, config="english", search_type="websearch")
+        return self.filter(searched__words=query)
+
     def main(self) -> StoryQuerySet:
-        """The stories the study is about, as opposed to qualification stories and hidden checks."""
+        """Filter the stories to be judged, without qualification stories and hidden checks."""
         return self.filter(role=Story.Role.MAIN)
 
 
 class Story(models.Model):
-    """One item to judge, with its provenance. What was imported never changes."""
+    """A story to judge, with its provenance. Its imported fields never change."""
 
     class Role(models.TextChoices):
         MAIN = "main", _("main")
@@ -102,13 +115,13 @@ class Story(models.Model):
     unethicality_predicted = models.JSONField(default=list, blank=True)
     content_hash = models.CharField(max_length=64)
     text_hash = models.CharField(
-        max_length=64, help_text=_("Of the item alone: stories that read the same have the same.")
+        max_length=64, help_text=_("Hash of the content alone, equal for stories with the same text.")
     )
     story_import = models.ForeignKey(StoryImport, on_delete=models.PROTECT, related_name="stories")
     source_line = models.PositiveIntegerField()
     order_key = models.BigIntegerField(help_text=_("Place in the study's seeded serving order."))
     has_free_slot = models.BooleanField(
-        help_text=_("Whether fewer living assignments than votes are wanted; kept by annotation.actions.")
+        help_text=_("The story has a free slot; maintained by annotation.actions.")
     )
 
     objects = StoryQuerySet.as_manager()
@@ -130,23 +143,15 @@ class Story(models.Model):
             models.Index(fields=["text_hash", "study"], name="stories_by_text"),
         ]
         triggers = [
+            pgtrigger.Trigger(
+                name="words_of_a_story_are_searched",
+                operation=pgtrigger.Insert,
+                when=pgtrigger.After,
+                func=_WORDS_OF_A_STORY,
+            ),
             pgtrigger.ReadOnly(
                 name="story_content_is_final",
-                fields=[
-                    "study",
-                    "role",
-                    "story_id",
-                    "core_id",
-                    "scenario_name",
-                    "story_prompt_example",
-                    "severity_original",
-                    "story_generator_model",
-                    "content",
-                    "harmfulness_predicted",
-                    "unethicality_predicted",
-                    "content_hash",
-                    "text_hash",
-                ],
+                fields=["study", "role", *IMPORTED, "content_hash", "text_hash"],
             ),
         ]
 
@@ -154,29 +159,44 @@ class Story(models.Model):
         return self.story_id
 
     def as_row(self) -> StoryRow:
-        """The row from which the story was imported, as far as it is stored."""
-        return StoryRow(
-            file="",
-            line=self.source_line,
-            story_id=self.story_id,
-            core_id=self.core_id,
-            scenario_name=self.scenario_name,
-            story_prompt_example=self.story_prompt_example,
-            severity_original=self.severity_original,
-            story_generator_model=self.story_generator_model,
-            content=self.content,
-            harmfulness_predicted=tuple(self.harmfulness_predicted),
-            unethicality_predicted=tuple(self.unethicality_predicted),
-        )
+        """Return the import row of the story, as far as it is stored."""
+        return StoryRow(file="", line=self.source_line, **{name: getattr(self, name) for name in IMPORTED})
 
     @property
     def item(self) -> Any:
-        """The story as its study's protocol understands it."""
+        """Return the story as its study's protocol parses it."""
         return self.study.protocol.parse(self.content)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Return the story's parts as annotators see them."""
+        return self.study.protocol.parts(self.item)
+
+    @property
+    def cells(self) -> list[FormCell]:
+        """Return everything that the form asks about the story."""
+        return list(self.study.protocol.cells(self.item))
+
+
+class StoryWords(models.Model):
+    """The words of a story as PostgreSQL searches them: every text of its content, without the fields' names.
+
+    A trigger adds them. They have a table of their own because votes change the story's row, and each change
+    would write to the index again.
+    """
+
+    story = models.OneToOneField(Story, on_delete=models.CASCADE, primary_key=True, related_name="searched")
+    words = SearchVectorField()
+
+    class Meta:
+        indexes = [GinIndex(fields=["words"], name="stories_by_words")]
+
+    def __str__(self) -> str:
+        return f"words of story {self.pk}"
 
 
 class LintFinding(models.Model):
-    """A warning about a story, found at import; researchers weigh it, nothing is refused for it."""
+    """A warning about a story, found at import. It is for researchers and refuses nothing."""
 
     story = models.ForeignKey(Story, on_delete=models.CASCADE, related_name="lint_findings")
     code = models.CharField(max_length=40)

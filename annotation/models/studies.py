@@ -1,22 +1,30 @@
-"""A study, and what people agree to in it."""
-
-from __future__ import annotations
+"""Studies and their consent texts."""
 
 from datetime import timedelta
 
 import pgtrigger
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from accounts.fields import researcher
 from accounts.models import Environment
-from annotation.checks import FEWEST_BETWEEN, CheckRules
+from annotation.hidden_checks import FEWEST_BETWEEN, CheckRules
 from annotation.protocols import get_protocol
-from annotation.protocols.base import Protocol
+from annotation.protocols.base import Instructions, Protocol
+from annotation.written_instructions import sections_of, stored_examples
+
+STORY_LANGUAGE = r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$"
+"""A language tag (BCP 47), as screen readers and browsers take it."""
+
+
+def between(least: int, most: int) -> list[MinValueValidator | MaxValueValidator]:
+    return [MinValueValidator(least), MaxValueValidator(most)]
 
 
 class Study(models.Model):
-    """One annotation campaign."""
+    """An annotation study."""
 
     class State(models.TextChoices):
         DRAFT = "draft", _("draft")
@@ -25,15 +33,31 @@ class Study(models.Model):
         CLOSED = "closed", _("closed")
 
     class Gate(models.TextChoices):
-        """Whether people must pass a qualification round, and whether there is one to pass."""
+        """The state of the qualification gate: required, missing its round, or not required."""
 
         NOT_REQUIRED = "not_required", _("no qualification asked")
         MISSING = "missing", _("qualification asked, no round ready")
         READY = "ready", _("qualification round ready")
 
+    class ServingOrder(models.TextChoices):
+        """The order in which stories are served."""
+
+        STARTED = "started", _("stories that others have started come first")
+        OWN = "own", _("every participant starts at a place of their own")
+
+    class OptionOrder(models.TextChoices):
+        """The order of a question's options."""
+
+        FIXED = "fixed", _("the same for everybody")
+        PERSON = "person", _("drawn for each participant")
+
     slug = models.SlugField(max_length=60, unique=True)
-    title = models.CharField(max_length=200)
-    description = models.TextField(blank=True)
+    title = models.CharField(_("Title"), max_length=200, help_text=_("Shown at the top of every page."))
+    description = models.TextField(
+        _("Description"),
+        blank=True,
+        help_text=_("A few sentences in the invitation, on the first page, and in the card of a release."),
+    )
     protocol_name = models.CharField(max_length=40)
     protocol_version = models.CharField(max_length=20)
     state = models.CharField(max_length=10, choices=State, default=State.DRAFT)
@@ -47,15 +71,74 @@ class Study(models.Model):
         related_name="qualifies_for",
         help_text=_("Only people who are qualified in that study may take part in this one."),
     )
-    votes_per_story = models.PositiveSmallIntegerField(default=3)
+    votes_per_story = models.PositiveSmallIntegerField(
+        _("Votes per story"),
+        default=3,
+        validators=between(1, 99),
+        help_text=_("How many participants judge each story. In the published procedure: 3."),
+    )
     story_cap = models.PositiveIntegerField(
-        default=500, help_text=_("Most stories one annotator may answer.")
+        _("Story limit per participant"),
+        default=500,
+        validators=between(1, 1_000_000),
+        help_text=_("In the published procedure: 500."),
     )
     lease_minutes = models.PositiveSmallIntegerField(
-        default=30, help_text=_("How long a story is kept for the person it was shown to.")
+        _("Lease in minutes"),
+        default=30,
+        validators=between(1, 10_000),
+        help_text=_("How long a story is reserved for the annotator who holds it."),
     )
     change_hours = models.PositiveSmallIntegerField(
-        default=24, help_text=_("How long people may change an answer; 0: never.")
+        _("Hours to change an answer"),
+        default=24,
+        validators=between(0, 10_000),
+        help_text=_("Participants can change an answer until it is released. 0: never."),
+    )
+    stall_hours = models.PositiveSmallIntegerField(
+        _("Hours without votes"),
+        default=24,
+        help_text=_("An open study without votes for so long has stalled. 0: never."),
+    )
+    skip_allowance = models.PositiveSmallIntegerField(
+        _("Paid skips per participant"),
+        default=5,
+        validators=between(0, 10_000),
+        help_text=_(
+            "Stories that a participant may skip and be paid for like answers. Participants see this number, "
+            "and can skip more without pay. A skipped story goes to somebody else."
+        ),
+    )
+    serving_order = models.CharField(
+        _("Order of stories"),
+        max_length=10,
+        choices=ServingOrder,
+        default=ServingOrder.STARTED,
+        help_text=_(
+            "Finishing started stories first leaves few unfinished. With starts of their own, participants "
+            "don’t all see the same stories early on, but most stories stay unfinished until near the end: "
+            "see the forecast under Overview."
+        ),
+    )
+    option_order = models.CharField(
+        _("Order of answer options"),
+        max_length=10,
+        choices=OptionOrder,
+        default=OptionOrder.FIXED,
+        help_text=_(
+            "Drawn for each participant: a scale may be turned round, a question’s own options may stand in "
+            "any order. The order is recorded with each vote."
+        ),
+    )
+    incomplete_after = models.PositiveSmallIntegerField(
+        _("Unfinished submissions before exclusion"),
+        default=3,
+        db_default=3,
+        validators=between(0, 100),
+        help_text=_(
+            "After so many in a row, Mechanical Turk hides this study’s campaigns from a participant. "
+            "A finished submission resets the count. 0: never."
+        ),
     )
     answers_frozen_at = models.DateTimeField(
         null=True,
@@ -63,10 +146,10 @@ class Study(models.Model):
         help_text=_("Answers saved before then are published and cannot change."),
     )
     check_every = models.PositiveSmallIntegerField(
-        default=0, help_text=_("One hidden check in each so many stories of a person; 0: none.")
+        default=0, help_text=_("One hidden check per this many stories of an annotator; 0: none.")
     )
     check_minimum = models.PositiveSmallIntegerField(
-        default=3, help_text=_("From how many answered checks on failing them has consequences.")
+        default=3, help_text=_("Number of answered checks from which failures have consequences.")
     )
     check_warn_percent = models.PositiveSmallIntegerField(
         null=True, blank=True, help_text=_("Share of failed checks that warns; empty: none does.")
@@ -75,12 +158,46 @@ class Study(models.Model):
         null=True, blank=True, help_text=_("Share of failed checks that suspends; empty: none does.")
     )
     pay_rate = models.DecimalField(
-        max_digits=8, decimal_places=2, null=True, blank=True, help_text=_("Per hour; empty: not paid.")
+        _("Pay per hour"),
+        max_digits=8,
+        decimal_places=2,
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(0)],
+        help_text=_("Shown to participants. Empty: unpaid. You or the platform pay, not tomannot."),
     )
-    currency = models.CharField(max_length=3, default="USD")
-    contact = models.EmailField(help_text=_("Shown to annotators."))
-    license = models.CharField(max_length=60, default="CC-BY-4.0", help_text=_("Of the published dataset."))
+    currency = models.CharField(
+        _("Currency"),
+        max_length=3,
+        default="USD",
+        validators=[RegexValidator(r"^[A-Z]{3}\Z", _("Three capital letters, like USD."))],
+        help_text=_("Three capital letters, like USD."),
+    )
+    contact = models.EmailField(
+        _("Contact"), help_text=_("An e-mail address for questions, shown on every page.")
+    )
+    story_language = models.CharField(
+        _("Language of the stories"),
+        max_length=35,
+        default="en",
+        validators=[RegexValidator(STORY_LANGUAGE)],
+        help_text=_("A tag such as en, de or pt-BR, so that screen readers pronounce stories correctly."),
+    )
+    license = models.CharField(
+        _("Licence of the data"),
+        max_length=60,
+        default="CC-BY-4.0",
+        help_text=_("The licence of your releases, like CC-BY-4.0."),
+    )
     consent_version = models.PositiveSmallIntegerField(default=0)
+    instructions = models.ForeignKey(
+        "InstructionText",
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text=_("The study’s own instructions in force; empty: those of the protocol."),
+    )
     serving_seed = models.PositiveBigIntegerField()
     pseudonym_key = models.CharField(max_length=64, editable=False)
     created_at = models.DateTimeField()
@@ -96,6 +213,9 @@ class Study(models.Model):
                 name="study_asks_1_to_99_votes_per_story",
             ),
             models.CheckConstraint(condition=Q(story_cap__gte=1), name="study_cap_is_positive"),
+            models.CheckConstraint(
+                condition=Q(story_language__regex=STORY_LANGUAGE), name="story_language_is_a_tag"
+            ),
             models.CheckConstraint(condition=Q(lease_minutes__gte=1), name="study_lease_is_positive"),
             models.CheckConstraint(
                 condition=Q(check_every=0) | Q(check_every__gte=FEWEST_BETWEEN),
@@ -146,7 +266,7 @@ class Study(models.Model):
 
     @property
     def protocol(self) -> Protocol:
-        """The form and rule of this study. Raises ``UnknownProtocol`` when its version is not installed."""
+        """Return the study's protocol. Raise ``UnknownProtocol`` if its version is not installed."""
         return get_protocol(self.protocol_name, self.protocol_version)
 
     @property
@@ -161,7 +281,7 @@ class Study(models.Model):
 
 
 class ConsentText(models.Model):
-    """What people agree to. A new text is a new version; old ones stay for those who agreed to them."""
+    """A version of the consent text. Old versions stay for those who agreed to them."""
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="consent_texts")
     version = models.PositiveSmallIntegerField()
@@ -180,3 +300,37 @@ class ConsentText(models.Model):
 
     def __str__(self) -> str:
         return f"{self.study} consent {self.version}"
+
+
+class InstructionText(models.Model):
+    """A version of a study's own instructions, examples and texts. Votes and attempts name what was shown."""
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="instruction_texts")
+    version = models.PositiveSmallIntegerField()
+    page = models.TextField(help_text=_("Paragraphs between blank lines; a line “# Title” begins a section."))
+    examples = models.JSONField(
+        default=dict, blank=True, help_text=_("Per question: parts, option or answer in words, and why.")
+    )
+    before_test = models.TextField(blank=True, help_text=_("Shown on the introduction of the test."))
+    thanks = models.TextField(blank=True, help_text=_("Shown to those who stop or have finished."))
+    created_by = researcher()
+    created_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("study", "version")
+        constraints = [
+            models.UniqueConstraint(fields=["study", "version"], name="one_instruction_text_per_version"),
+            models.CheckConstraint(condition=~Q(page=""), name="instruction_text_says_something"),
+        ]
+        triggers = [
+            pgtrigger.Protect(
+                name="instruction_text_is_final", operation=pgtrigger.Update | pgtrigger.Delete
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.study} instructions {self.version}"
+
+    def as_instructions(self) -> Instructions:
+        """Return the text as a protocol's instructions are."""
+        return Instructions(sections_of(self.page), tuple(stored_examples(self.examples)))

@@ -1,12 +1,13 @@
-"""Assignments, and the votes that came of them.
+"""Assignments and votes.
 
 A foreign key that a unique constraint begins with has no index of its own (``db_index=False``): the
-constraint's serves, and every index costs something with each vote.
+constraint's index serves, and every index makes each vote more expensive.
 """
 
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 import pgtrigger
 from django.db import models
@@ -14,10 +15,11 @@ from django.db.models import Exists, F, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Environment
-from annotation.models.people import Enrollment
-from annotation.models.sessions import WorkSession
+from annotation.models.enrollments import Enrollment
+from annotation.models.options import ChosenOption
 from annotation.models.stories import Story
-from annotation.models.studies import Study
+from annotation.models.studies import InstructionText, Study
+from annotation.models.work_sessions import WorkSession
 
 _NO_SLOT = """
     IF NOT EXISTS (SELECT FROM annotation_story s WHERE s.id = NEW.story_id AND s.role = 'check') THEN
@@ -27,9 +29,14 @@ _NO_SLOT = """
 """
 
 
+def seed_field(help_text: Any = "") -> models.PositiveIntegerField[int | None, int | None]:
+    """Return a field for a seed of ``annotation.ordering``; None if nothing was drawn."""
+    return models.PositiveIntegerField(null=True, blank=True, help_text=help_text)
+
+
 class AssignmentQuerySet(models.QuerySet["Assignment"]):
     def living(self) -> AssignmentQuerySet:
-        """Those that hold a slot: leased, or answered and counted, or answered and waiting to be."""
+        """Filter assignments that hold a slot: leased, answered and counted, or answered and pending."""
         return self.filter(state__in=LIVING)
 
     def lease_ran_out(self, now: datetime) -> AssignmentQuerySet:
@@ -37,9 +44,9 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
 
 
 class Assignment(models.Model):
-    """The right of one annotator to vote on one story: a numbered slot with a lease.
+    """An annotator's right to vote on a story: a numbered slot with a lease.
 
-    There is one row per person and story for ever; its state says whether it holds the slot.
+    There is one row per annotator and story; its state says whether it holds the slot.
     """
 
     class State(models.TextChoices):
@@ -51,6 +58,7 @@ class Assignment(models.Model):
         DISPLACED = "displaced", _("answered, surplus: the slot was filled while it was excluded")
         PENDING = "pending", _("answered, counts once the platform confirms the visit")
         DOUBTED = "doubted", _("answered, not confirmed by the platform")
+        SKIPPED = "skipped", _("skipped")
 
     story = models.ForeignKey(Story, on_delete=models.PROTECT, related_name="assignments")
     enrollment = models.ForeignKey(
@@ -63,18 +71,20 @@ class Assignment(models.Model):
         blank=True,
         related_name="assignments",
         db_index=False,
-        help_text=_("In which it was given out, then answered."),
+        help_text=_("The session in which the story was assigned, then answered."),
     )
     state = models.CharField(max_length=10, choices=State, default=State.LEASED)
     slot = models.PositiveSmallIntegerField(
         null=True, blank=True, help_text=_("None for a hidden check, which anybody may answer.")
     )
     slots = models.PositiveSmallIntegerField(
-        help_text=_("Votes the story wanted when this was given out; 0 for a hidden check.")
+        help_text=_("Votes per story when this was assigned; 0 for a hidden check.")
     )
     order_position = models.PositiveIntegerField(
-        help_text=_("The how-manieth story this was for the person.")
+        help_text=_("The position of this story among the annotator's stories.")
     )
+    order_seed = seed_field(_("Seed of the annotator’s own start in the serving order; empty: the study’s."))
+    option_seed = seed_field(_("Seed of the order of the options; empty: the protocol’s order."))
     served_at = models.DateTimeField()
     lease_expires_at = models.DateTimeField()
 
@@ -121,12 +131,12 @@ class Assignment(models.Model):
 
 LIVING = (Assignment.State.LEASED, Assignment.State.SUBMITTED, Assignment.State.PENDING)
 """States that hold a slot."""
-UNANSWERED = (Assignment.State.LEASED, Assignment.State.EXPIRED)
-"""States of an assignment that has no vote. Excluded ones keep theirs, and may count again."""
+UNANSWERED = (Assignment.State.LEASED, Assignment.State.EXPIRED, Assignment.State.SKIPPED)
+"""States of an assignment without a vote. Excluded ones keep theirs, and may count again."""
 
 
 class SurplusReason(models.TextChoices):
-    """Why a vote is stored and credited but does not count."""
+    """The reason why a vote is stored and credited but does not count."""
 
     NONE = "", _("counts")
     LATE = "late", _("the lease had run out and the slot was taken by someone else")
@@ -135,7 +145,7 @@ class SurplusReason(models.TextChoices):
 
 class VoteQuerySet(models.QuerySet["Vote"]):
     def counted(self) -> VoteQuerySet:
-        """The votes the filter looks at: the newest revision of every answered, slot-holding assignment."""
+        """Filter the votes that the filter uses: the newest revision of each submitted assignment."""
         newer = Vote.objects.filter(assignment=OuterRef("assignment"), revision__gt=OuterRef("revision"))
         return self.filter(
             ~Exists(newer),
@@ -149,14 +159,27 @@ class VoteQuerySet(models.QuerySet["Vote"]):
 
 
 class Vote(models.Model):
-    """What was submitted for an assignment, with its context. A fact: never edited, never deleted."""
+    """A submitted form with its context. Never edited, never deleted."""
 
     assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="votes", db_index=False)
     revision = models.PositiveSmallIntegerField(default=1)
     protocol_version = models.CharField(max_length=20)
-    language = models.CharField(max_length=10, default="en", help_text=_("In which the form was shown."))
+    language = models.CharField(
+        max_length=10, default="en", help_text=_("The language in which the form was shown.")
+    )
+    instructions = models.ForeignKey(
+        InstructionText,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        db_index=False,
+        help_text=_("The study’s own instructions that were shown; empty: the protocol’s."),
+    )
     story_hash = models.CharField(max_length=64)
     order_position = models.PositiveIntegerField()
+    order_seed = seed_field()
+    option_seed = seed_field()
     served_at = models.DateTimeField()
     first_submitted_at = models.DateTimeField(
         help_text=_("When the person first answered; a changed answer keeps it.")
@@ -193,17 +216,14 @@ class Vote(models.Model):
 
     @property
     def seconds_on_task(self) -> float:
-        """From being shown the story to first answering it; changing an answer later adds nothing."""
+        """Return the seconds from being served the story to first answering it. Changes add nothing."""
         return (self.first_submitted_at - self.served_at).total_seconds()
 
 
-class Answer(models.Model):
-    """One answer of a vote: the option chosen for one row of one question."""
+class Answer(ChosenOption):
+    """One answer of a vote: the option chosen for a row of a question."""
 
     vote = models.ForeignKey(Vote, on_delete=models.PROTECT, related_name="answers", db_index=False)
-    question = models.CharField(max_length=40)
-    row = models.CharField(max_length=40, blank=True, default="")
-    option = models.CharField(max_length=40)
     counts_against = models.BooleanField(
         help_text=_(
             "Whether the protocol counts this answer against the story; a copy, so that SQL can filter."
@@ -220,6 +240,3 @@ class Answer(models.Model):
         triggers = [
             pgtrigger.Protect(name="answer_is_final", operation=pgtrigger.Update | pgtrigger.Delete),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.question}: {self.option}"

@@ -1,10 +1,8 @@
-"""The registry of protocols: every module here that defines ``PROTOCOL`` is one.
+"""Registry of protocols: every module in this package that defines ``PROTOCOL``.
 
-Protocols are code, not data. Discovery by import keeps the promise that a new protocol is a new
-file and no change elsewhere.
+Protocols are code, not data. They are discovered by import, so that a new protocol is a new file and no
+change elsewhere.
 """
-
-from __future__ import annotations
 
 import importlib
 import pkgutil
@@ -15,12 +13,12 @@ from annotation.protocols.base import KEY_PATTERN, Protocol
 
 
 class UnknownProtocol(LookupError):
-    """A study names a protocol (or a version of it) that this installation does not have."""
+    """This installation does not have the protocol, or its version, that a study names."""
 
 
 @cache
 def all_protocols() -> dict[str, Protocol]:
-    """Every installed protocol by name."""
+    """Return all installed protocols by name."""
     found: dict[str, Protocol] = {}
     for module_info in pkgutil.iter_modules(__path__):
         protocol = getattr(importlib.import_module(f"{__name__}.{module_info.name}"), "PROTOCOL", None)
@@ -30,7 +28,11 @@ def all_protocols() -> dict[str, Protocol]:
     return found
 
 
-RESERVED = frozenset({"assignment", "story_id", "annotator", "submitted_at", "seconds_on_task"})
+RESERVED = frozenset(
+    {"assignment", "story_id", "annotator", "submitted_at", "seconds_on_task"}
+    | {"position", "order_seed", "option_seed", "language", "comment"}
+    | {"instructions", "attempt", "saved", "revision"}
+)
 """Names that the form and the published votes use for something else."""
 
 
@@ -43,9 +45,9 @@ def _check_keys(protocol: Protocol) -> None:
 
 
 def get_protocol(name: str, version: str = "") -> Protocol:
-    """The installed protocol of this name (and version, if one is given).
+    """Return the installed protocol with this name (and version, if given).
 
-    Raises :class:`UnknownProtocol`: votes given under one version are never read by another.
+    Raise :class:`UnknownProtocol`: one version never reads votes given under another.
     """
     protocol = all_protocols().get(name)
     if protocol is None:
@@ -59,6 +61,6 @@ def get_protocol(name: str, version: str = "") -> Protocol:
 
 
 def is_installed(name: str, version: str) -> bool:
-    """Whether this installation has the protocol in this version."""
+    """Return True if this version of the protocol is installed."""
     protocol = all_protocols().get(name)
     return protocol is not None and protocol.version == version

@@ -1,4 +1,4 @@
-"""What a protocol is: the form people answer, and the facts about it that rules need.
+"""The interface of a protocol: the form that annotators answer, and the facts about it that rules need.
 
 Everything here is a pure value. A protocol never reads the database, the request or the clock, so
 the same object serves the browser, the grading of a qualification round, the filter and the tests.
@@ -14,17 +14,15 @@ in it; nothing else changes. Its questions may be
 All of them are stored alike: one answer per (question, row), holding the key of one option.
 """
 
-from __future__ import annotations
-
 import abc
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from django.utils.translation import gettext as _
 
 from annotation.importing.problems import Problem
-from annotation.importing.rows import SourceRow, StoryRow
+from annotation.importing.rows import PROVENANCE, SourceRow, StoryRow
 
 KEY_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,39}$"
 """Keys of questions, rows and options: short, lower case, safe in HTML ids and CSV headers."""
@@ -32,18 +30,18 @@ KEY_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,39}$"
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One answer a person can give to a question."""
+    """An answer that a question offers."""
 
     key: str
     label: str
     hint: str = ""
     counts_against: bool = False
-    """True when this answer alone keeps the story out of the validated set."""
+    """True if this answer alone drops the story."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of a table to label. A question without a table has the single row ``Row("")``."""
+    """A row of a table to label. A question without a table has the single row ``Row("")``."""
 
     key: str
     label: str = ""
@@ -54,7 +52,7 @@ SINGLE_ROW = (Row(""),)
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A named piece of an item as shown on the screen, for example the key information."""
+    """A named part of an item as shown on the screen, for example the key information."""
 
     name: str
     label: str
@@ -63,7 +61,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Question:
-    """One question of the form, and the parts of the item it is asked about."""
+    """A question of the form, and the parts of the item that it is about."""
 
     key: str
     title: str
@@ -71,47 +69,86 @@ class Question:
     options: tuple[Option, ...]
     shows: tuple[str, ...] = ()
     help: str = ""
+    option_order: Literal["fixed", "scale", "free"] = "fixed"
+    """Orders that a study may draw: none but this one, this one or its reverse, or any."""
 
     def options_for(self, item: Any) -> tuple[Option, ...]:
-        """The options offered for this item; the same for every item unless overridden."""
+        """Return the options for this item; by default the same for every item."""
         return self.options
 
     def rows_for(self, item: Any) -> tuple[Row, ...]:
-        """The rows to label for this item; one unnamed row unless overridden."""
+        """Return the rows to label for this item; by default one unnamed row."""
         return SINGLE_ROW
 
     @property
     def is_static(self) -> bool:
-        """Whether the options and rows are the same for every item."""
+        """Return True if options and rows are the same for every item."""
         kind = type(self)
         return kind.options_for is Question.options_for and kind.rows_for is Question.rows_for
 
     def option(self, key: str) -> Option:
-        """The static option with this key. Raises ``KeyError`` for an unknown one."""
+        """Return the static option with this key. Raise ``KeyError`` if unknown."""
         for option in self.options:
             if option.key == key:
                 return option
         raise KeyError(key)
 
 
+@dataclass(frozen=True, slots=True)
+class FormCell:
+    """A question of the form, or one row of it, as it is asked about an item."""
+
+    number: int
+    """The question's number on the screen, from 1."""
+    question: Question
+    row: Row
+    options: tuple[Option, ...]
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Return the keys of question and row."""
+        return self.question.key, self.row.key
+
+    @property
+    def field(self) -> str:
+        """Return the form field's name."""
+        return field_name(*self.key)
+
+    @property
+    def title(self) -> str:
+        """Return the question's title, with the row's label if it has one."""
+        return f"{self.question.title}: {self.row.label}" if self.row.label else str(self.question.title)
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Return the options' labels by key."""
+        return {option.key: str(option.label) for option in self.options}
+
+    def labels_of(self, chosen: Collection[str]) -> list[str]:
+        """Return the labels of these options, in the order of the form."""
+        return [label for key, label in self.labels.items() if key in chosen]
+
+
 class Choice(NamedTuple):
-    """One answer: the option chosen for one row of one question."""
+    """An answer: the option chosen for a row of a question."""
 
     question: str
     row: str
     option: str
 
+    @property
+    def field(self) -> str:
+        """Return the form field's name."""
+        return field_name(self.question, self.row)
+
 
 def field_name(question: str, row: str = "") -> str:
-    """The name of the form field for a question (and row): ``q1`` or ``labels.belief-3``."""
+    """Return the form field's name for a question (and row): ``q1`` or ``labels.belief-3``."""
     return f"{question}.{row}" if row else question
 
 
 class IncompleteForm(Exception):
-    """A submitted form that does not answer every question with one of its options.
-
-    ``errors`` maps form field names to a sentence for the person who has to mend it.
-    """
+    """The form does not answer every question with one of its options. ``errors`` by form field."""
 
     def __init__(self, errors: Mapping[str, str]) -> None:
         self.errors = dict(errors)
@@ -129,7 +166,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class WorkedExample:
-    """One option of one question, shown on an item, with the reason it is the right answer.
+    """An option of a question, shown on an item, with the reason why it is the right answer.
 
     ``answer`` is the option in words, for a question whose options are the item's own.
     """
@@ -143,7 +180,7 @@ class WorkedExample:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A titled piece of the instructions; each paragraph is plain text."""
+    """A titled section of the instructions; each paragraph is plain text."""
 
     title: str
     paragraphs: tuple[str, ...]
@@ -151,11 +188,9 @@ class Section:
 
 @dataclass(frozen=True)
 class Instructions:
-    """What people read before they start, and can open again beside every item."""
+    """A short page and worked examples, which annotators read first and can open beside every item."""
 
-    motivation: Section
-    item: Section
-    advice: Section
+    sections: tuple[Section, ...]
     examples: tuple[WorkedExample, ...]
 
 
@@ -172,83 +207,80 @@ class Protocol(abc.ABC):
     questions: ClassVar[tuple[Question, ...]]
     instructions: ClassVar[Instructions]
     finding_labels: ClassVar[Mapping[str, str]] = {}
-    """What researchers read for the codes of lint warnings; a code without a label stands for itself."""
+    """Labels of lint codes for researchers; a code without a label is shown itself."""
 
     @abc.abstractmethod
     def parse(self, content: Mapping[str, Any]) -> Any:
-        """The typed item in a story's ``content``. Raises ``ValueError`` for content that is not one."""
+        """Parse a story's ``content`` into a typed item. Raise ``ValueError`` if it is invalid."""
 
     @abc.abstractmethod
     def parts(self, item: Any) -> tuple[Part, ...]:
-        """What can be shown of the item, in reading order."""
+        """Return the item's parts in reading order."""
 
     @abc.abstractmethod
     def read(self, rows: Iterable[SourceRow]) -> Iterator[StoryRow | Problem]:
-        """Stories (or what is wrong with them) from the rows of an import file, as a stream."""
+        """Yield stories, or their problems, from the rows of an import file."""
 
     def source_row(self, story: StoryRow) -> dict[str, Any]:
-        """The row of an import file from which :meth:`read` makes this story again."""
-        row = {
-            "story_id": story.story_id,
-            "core_id": story.core_id,
-            "scenario_name": story.scenario_name,
-            "story_prompt_example": story.story_prompt_example or None,
-            "severity_original": story.severity_original,
-            "story_generator_model": story.story_generator_model,
-            **story.content,
-        }
+        """Return the import row from which :meth:`read` makes this story again."""
+        row = {**{name: getattr(story, name) for name in PROVENANCE}, **story.content}
+        row["story_prompt_example"] = story.story_prompt_example or None
         for name in ("harmfulness_predicted", "unethicality_predicted"):
             if getattr(story, name):
                 row[name] = list(getattr(story, name))
         return row
 
     def summary(self, item: Any) -> tuple[Part, ...]:
-        """The parts by which a person recognises an item they answered; the first two unless overridden."""
+        """Return the parts by which annotators recognise an item; by default the first two."""
         return self.parts(item)[:2]
 
     def lint(self, story: StoryRow) -> Sequence[Finding]:
-        """Warnings about one story."""
+        """Yield warnings about a story."""
         return ()
 
     def text_for_duplicates(self, story: StoryRow) -> str:
-        """The text in which two stories of different cores should not resemble each other."""
+        """Return the text to compare for near-duplicates between stories of different cores."""
         return str(story.content.get("story", ""))
 
     def question(self, key: str) -> Question:
-        """The question with this key. Raises ``KeyError`` for an unknown one."""
+        """Return the question with this key. Raise ``KeyError`` if unknown."""
         for question in self.questions:
             if question.key == key:
                 return question
         raise KeyError(key)
 
-    def counts_against(self, item: Any, choice: Choice) -> bool:
-        """Whether this one answer about this item keeps it out of the validated set.
+    def cells(self, item: Any) -> Iterator[FormCell]:
+        """Yield everything that is asked about an item, in the order of the form."""
+        for number, question in enumerate(self.questions, start=1):
+            options = question.options_for(item)
+            for row in question.rows_for(item):
+                yield FormCell(number, question, row, options)
 
-        Raises ``KeyError`` for an option that the question does not offer for the item.
+    def counts_against(self, item: Any, choice: Choice) -> bool:
+        """Return True if this answer alone drops the item.
+
+        Raise ``KeyError`` for an option that the question does not offer for the item.
         """
         offered = {option.key: option for option in self.question(choice.question).options_for(item)}
         return offered[choice.option].counts_against
 
     def read_form(self, item: Any, submitted: Mapping[str, str]) -> tuple[Choice, ...]:
-        """The complete answers in a submitted form, in the order of the questions.
+        """Read a submitted form's answers, in the order of the questions.
 
-        Raises :class:`IncompleteForm` naming every field that is missing or not an option.
+        Raise :class:`IncompleteForm` naming every field that is missing or not an option.
         """
         choices: list[Choice] = []
         errors: dict[str, str] = {}
-        for question in self.questions:
-            allowed = {option.key for option in question.options_for(item)}
-            for row in question.rows_for(item):
-                name = field_name(question.key, row.key)
-                value = submitted.get(name, "")
-                if value in allowed:
-                    choices.append(Choice(question.key, row.key, value))
-                elif value:
-                    errors[name] = _("“%(value)s” is not one of the answers to this question.") % {
-                        "value": value[:40]
-                    }
-                else:
-                    errors[name] = _("Please choose an answer.")
+        for cell in self.cells(item):
+            value = submitted.get(cell.field, "")
+            if any(value == option.key for option in cell.options):
+                choices.append(Choice(*cell.key, value))
+            elif value:
+                errors[cell.field] = _("“%(value)s” is not one of the answers to this question.") % {
+                    "value": value[:40]
+                }
+            else:
+                errors[cell.field] = _("Please choose an answer.")
         if errors:
             raise IncompleteForm(errors)
         return tuple(choices)

@@ -1,94 +1,110 @@
-"""What the annotator's pages share: how far a person is, where links lead, how a page is rendered."""
-
-from __future__ import annotations
+"""Helpers of the annotator's pages: progress, links, and rendering."""
 
 import math
 from typing import Any
 
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
+from django_htmx.http import HttpResponseClientRedirect
 
+from annotation import queries, rules
 from annotation.access import is_claimed, page_url
-from annotation.models import Enrollment, Story, SurplusReason, Vote, WorkSession
+from annotation.models import Assignment, Enrollment, SurplusReason, Vote, WorkSession
 
+COMMENT = "_comment"
+"""The field of a comment in a vote's form. No question has this key (``KEY_PATTERN``)."""
 COUNT_SECONDS = 60
-"""How long the number of stories that a study still needs may be out of date."""
+"""The lifetime of the cached number of stories that an annotator can still answer."""
+ROUNDED_TO = 10
+"""In studies with hidden checks: the exact number left would reveal which story was a check."""
+MOST_COUNTED = 10_000
+"""Open stories are counted up to this number for each annotator."""
 
 
-def progress(enrollment: Enrollment, session: WorkSession | None = None) -> dict[str, int]:
-    """How many stories the person has answered, may still answer, and the study still needs.
+def progress(enrollment: Enrollment, session: WorkSession | None = None) -> dict[str, Any]:
+    """Return the numbers of stories that the annotator has answered and can really still answer (``left``).
 
-    ``left`` is the smaller of the last two: no more can come to the person. In a work session, only how
-    many it asks for (``asked``) and how many were answered in it.
+    ``all`` is their sum. In a work session, both are of the session, and ``asked`` is its limit.
     """
     if session:
-        return {"asked": session.story_limit, "done": session.stories_submitted, "cap": session.story_limit}
-    done, cap, needed = enrollment.stories_submitted, enrollment.study.story_cap, _needed(enrollment)
-    under_cap = max(0, cap - done)
-    return {
-        "done": done,
-        "cap": cap,
-        "left_under_cap": under_cap,
-        "left": min(under_cap, needed),
-        "needed": needed,
-    }
+        done, asked = session.stories_submitted, session.story_limit
+        left = max(0, asked - done)
+    else:
+        done, asked = enrollment.stories_submitted, 0
+        left = _left(enrollment, under_cap=max(0, enrollment.study.story_cap - done))
+    found = {"done": done, "left": left, "all": done + left, "milestone": rules.milestone(done, left)}
+    return found | ({"asked": asked} if session else {})
 
 
-ROUNDED_TO = 10
-"""In a study with hidden checks; how many are left would tell that a story took no place of one of them."""
-
-
-def _needed(enrollment: Enrollment) -> int:
-    """Stories of the study that want answers; in a study with hidden checks rounded up."""
-    count = _with_free_slot(enrollment)
-    return math.ceil(count / ROUNDED_TO) * ROUNDED_TO if enrollment.study.check_every else count
-
-
-def _with_free_slot(enrollment: Enrollment) -> int:
-    """Stories of the study with a free slot. Counting grows with the study, so it is done rarely."""
-    key = f"stories-needed-{enrollment.study_id}"
-    known: int | None = cache.get(key)
-    if known is not None:
-        return known
-    count = Story.objects.filter(study=enrollment.study_id, has_free_slot=True).count()
-    cache.set(key, count, COUNT_SECONDS)
-    return count
+def _left(enrollment: Enrollment, *, under_cap: int) -> int:
+    """Count the stories that the annotator can still answer, every minute; what they answer is subtracted."""
+    study, done = enrollment.study, enrollment.stories_submitted
+    counted = cache.get(f"stories-left-{enrollment.pk}")
+    left = counted[0] - (0 if study.check_every else done - counted[1]) if counted else 0
+    if left <= 0 < under_cap:
+        left = queries.stories_left(enrollment, at_most=MOST_COUNTED)
+        cache.set(f"stories-left-{enrollment.pk}", (left, done), COUNT_SECONDS)
+    if study.check_every:
+        left = math.ceil(left / ROUNDED_TO) * ROUNDED_TO
+    return min(under_cap, max(0, left))
 
 
 def receipt_context(vote: Vote, *, differs: bool = False) -> dict[str, Any]:
-    """When an answer was saved, and what there is to know about it."""
+    """Describe a saved answer for the page."""
     note = ""
     if differs:
-        note = _("You had answered this story before; your first answers were kept.")
+        note = _("You had already answered this story. Your first answers were kept.")
     elif vote.surplus_reason == SurplusReason.LATE:
         note = _(
-            "It came after your time for this story had run out and somebody else had answered it. "
-            "It is kept and credited to you, but does not decide about the story."
+            "Your time for this story had run out, and somebody else had answered it. Your answer is "
+            "kept and credited to you, but doesn’t decide about the story."
         )
     elif vote.surplus_reason:
         note = _(
-            "It came after your part in the study had been paused or had ended. "
-            "It is kept and credited to you, but does not decide about the story."
+            "Your participation had been paused or had ended. Your answer is kept and credited to "
+            "you, but doesn’t decide about the story."
         )
     return {"saved_at": vote.submitted_at, "note": note}
 
 
+def skip_receipt(assignment: Assignment) -> dict[str, Any] | None:
+    """Describe a skip for the page; None if the story is neither skipped nor answered."""
+    if assignment.state != Assignment.State.SKIPPED:
+        vote = assignment.votes.order_by("revision").first()
+        return receipt_context(vote, differs=True) if vote else None
+    note = _("You skipped a story. It counts as done, also for your pay.")
+    if not assignment.skip.credited:
+        note = _("You skipped a story. It doesn’t count as done, because your skips that do were used up.")
+    return {"saved_at": assignment.skip.skipped_at, "note": note}
+
+
 def continue_link(request: HttpRequest, label: str = "") -> dict[str, str]:
-    """The way back to the stories."""
+    """Return the link back to the stories."""
     return {"url": page_url(request, "annotation:stories"), "label": label or _("Continue")}
 
 
 def number(text: str | None) -> int:
-    """A row's number from a form or address; 0, which no row has, for anything else."""
+    """Parse a row's id from a form or address; 0, which no row has, for anything else."""
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 18 else 0
+
+
+def go(request: HttpRequest, url: str) -> HttpResponse:
+    """Redirect, for htmx by the browser."""
+    return HttpResponseClientRedirect(url) if request.htmx else redirect(url)  # type: ignore[attr-defined]
+
+
+def settled(response: HttpResponse, draft: str, *, stored: bool = True) -> HttpResponse:
+    """Tell the device to drop this draft: it is stored, or never can be."""
+    response["X-Stored-Assignment" if stored else "X-Unknown-Assignment"] = draft
+    return response
 
 
 def message(
     request: HttpRequest, enrollment: Enrollment, heading: str, text: str, *, status: int
 ) -> HttpResponse:
-    """A page that says one thing and leads back to the stories."""
+    """Render a message with a link back to the stories."""
     context = {"heading": heading, "text": text, "actions": [continue_link(request)]}
     return page(request, enrollment, "pages/message.html", context, status=status)
 
@@ -96,7 +112,7 @@ def message(
 def page(
     request: HttpRequest, enrollment: Enrollment, template: str, context: dict[str, Any], *, status: int = 200
 ) -> HttpResponse:
-    """A page of the visit; for htmx only the part of it that is swapped in."""
+    """Render a page of the visit; for htmx only the part that is swapped."""
     if request.htmx and template.startswith("annotation/"):  # type: ignore[attr-defined]
         template += "#work"
     shared = {

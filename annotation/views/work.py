@@ -1,29 +1,50 @@
-"""The work itself: consent, instructions, story after story. Every address carries a visit token."""
-
-from __future__ import annotations
+"""Pages of the work itself: consent, instructions, stories. Every address has a visit token."""
 
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.utils import timezone
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
+from accounts.rate_limits import LEASE_RENEWALS, count_try
 from annotation import actions, queries, rules
-from annotation.access import annotator_page, is_given_up, keep_session, page_url, session_id, work_session
-from annotation.errors import NotAdmitted, NotTheirs, WrongState
-from annotation.forms import error_summary, instructions_context, question_fields
-from annotation.models import Assignment, ConsentText, Enrollment, Vote
+from annotation.access import (
+    annotator_page,
+    is_given_up,
+    keep_session,
+    page_url,
+    rate_limited,
+    session_id,
+    work_session,
+)
+from annotation.errors import NotAdmitted, NotTheirs, ReasonMissing, WrongState
+from annotation.forms import form_context, instructions_context
+from annotation.models import Assignment, ConsentText, Enrollment, Skip, Vote
 from annotation.protocols.base import IncompleteForm
 from annotation.refusals import refusal_page
 from annotation.rules import Reason, Refusal
-from annotation.views.common import continue_link, message, number, page, progress, receipt_context
+from annotation.views.common import (
+    COMMENT,
+    continue_link,
+    go,
+    message,
+    number,
+    page,
+    progress,
+    receipt_context,
+    settled,
+    skip_receipt,
+)
+from tomannot import clock
 
 STORIES_EXPLAINED = 3
-"""On a person's first stories, what the answers mean stands open beside the questions."""
+"""On this many first stories, the explanations of the answers are open."""
+
+SHORTEST_BEAT = 20
+"""Seconds between two renewals of a lease by an open page; else a third of the lease."""
 
 PAGE_OF_REASON = {
     Reason.INVITED: "annotation:consent",
@@ -34,24 +55,21 @@ PAGE_OF_REASON = {
     Reason.SESSION_DONE: "link:hand_in",
     Reason.SESSION_SETTLED: "link:hand_in",
 }
-"""Refusals that are really a step the person has still to take, and the page where they take it."""
-
-UNDECIDED = (Enrollment.State.INVITED, Enrollment.State.DECLINED)
-"""States of people who have not agreed, or are asked once more."""
+"""Refusals that ask the annotator for a step, with the page of that step."""
 
 WORTH_ANOTHER_LOOK = (Reason.NOTHING_FREE, Reason.STUDY_PAUSED, Reason.PROTOCOL_CHANGED)
-"""Refusals that may be over at any moment."""
+"""Refusals that may end at any moment."""
 
 
 @require_safe
 @annotator_page
 def home(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
-    """Wherever the person belongs now."""
+    """Redirect to the page for the annotator's next step."""
     if is_given_up(request):
         return redirect(page_url(request, "link:hand_in"))
     if queries.is_in_test(enrollment):
         return redirect(page_url(request, "qualification:intro"))
-    reason = rules.may_be_served(actions.standing(enrollment))
+    reason = rules.may_be_served(actions.serving_facts(enrollment))
     target = PAGE_OF_REASON.get(reason, "annotation:stories") if reason else "annotation:stories"
     return redirect(page_url(request, target))
 
@@ -59,7 +77,7 @@ def home(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @annotator_page
 def consent(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
-    """The consent text, and the person's answer to it."""
+    """Show the consent text, and record the annotator's decision."""
     if is_given_up(request):
         return redirect(page_url(request, "link:hand_in"))
     version = number(request.POST.get("version")) or enrollment.study.consent_version
@@ -68,18 +86,18 @@ def consent(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     if kept_out:
         return _not_for_them(request, enrollment, kept_out)
     if request.method != "POST":
-        if enrollment.consent_id == text.pk and enrollment.state not in UNDECIDED:
+        if enrollment.consent_id == text.pk and enrollment.state not in rules.UNDECIDED:
             return redirect(page_url(request, "annotation:home"))
         return page(
             request, enrollment, "annotation/consent.html", {"consent": text, "action_url": request.path}
         )
     try:
         if request.POST.get("decision") == "agree":
-            actions.give_consent(enrollment=enrollment, consent=text, now=timezone.now())
+            actions.give_consent(enrollment=enrollment, consent=text, now=clock.now())
             return redirect(page_url(request, "annotation:instructions"))
-        if enrollment.state not in UNDECIDED:  # in already, and does not agree to a newer text
+        if enrollment.state not in rules.UNDECIDED:  # in already, and does not agree to a newer text
             return redirect(page_url(request, "annotation:withdraw"))
-        actions.decline_consent(enrollment=enrollment, now=timezone.now())
+        actions.decline_consent(enrollment=enrollment, now=clock.now())
         return redirect(page_url(request, "annotation:declined"))
     except NotAdmitted as error:
         return _not_for_them(request, enrollment, error.reason)
@@ -90,7 +108,7 @@ def consent(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 @require_safe
 @annotator_page
 def declined(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
-    """A friendly end, with the way back."""
+    """Thank an annotator who declined, with a link back."""
     if enrollment.state != Enrollment.State.DECLINED:
         return redirect(page_url(request, "annotation:home"))
     context = {"reconsider_url": page_url(request, "annotation:consent")}
@@ -100,8 +118,9 @@ def declined(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 @require_safe
 @annotator_page
 def instructions(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
-    """The instructions on a page of their own."""
-    context = instructions_context(enrollment.study.protocol) | {
+    """Show the instructions."""
+    study = enrollment.study
+    context = instructions_context(study.protocol, study.instructions) | {
         "continue_url": page_url(request, "annotation:home"),
         "continue_label": _("Continue"),
     }
@@ -111,10 +130,10 @@ def instructions(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 @require_http_methods(["GET", "POST"])  # looking takes a story, so a HEAD does not look
 @annotator_page
 def stories(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
-    """The story to judge; a submitted one is stored first and the next comes in the same response."""
+    """Show the story to judge; store a submitted one first, and return the next in the same response."""
     if request.method != "POST":
         outcome = actions.assign_next_story(
-            enrollment=enrollment, now=timezone.now(), session_id=session_id(request)
+            enrollment=enrollment, now=clock.now(), session_id=session_id(request)
         )
         return _served(request, enrollment, outcome, _receipt_named_in(request, enrollment))
     try:
@@ -123,19 +142,19 @@ def stories(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
         return _story_again(request, enrollment, incomplete)
     except NotTheirs as error:
         unknown = message(request, enrollment, _("Nothing was saved"), str(error), status=404)
-        unknown["X-Unknown-Assignment"] = str(number(request.POST.get("assignment")))
-        return unknown
+        return settled(unknown, str(number(request.POST.get("assignment"))), stored=False)
 
 
 def _submitted(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
-    """Store the submitted answers, and show the next story. Raises what ``actions.record_vote`` does."""
+    """Store the submitted answers, and show the next story. Raise like ``actions.record_vote``."""
     form: dict[str, Any] = {
         "assignment_id": number(request.POST.get("assignment")),
         "enrollment": enrollment,
         "submitted": request.POST.dict(),
         "language": get_language() or "en",
-        "now": timezone.now(),
+        "now": clock.now(),
         "session_id": session_id(request),
+        "comment": request.POST.get(COMMENT, ""),
     }
     if not request.htmx:  # type: ignore[attr-defined]
         receipt = actions.record_vote(**form)
@@ -144,15 +163,62 @@ def _submitted(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     receipt, outcome = actions.record_vote_and_assign_next(**form)
     enrollment = receipt.vote.assignment.enrollment
     keep_session(request, receipt.vote.assignment.session)
+    draft = str(receipt.vote.assignment_id)
+    if request.POST.get("instructions", "0") != str(enrollment.study.instructions_id or 0):
+        url = page_url(request, "annotation:stories")  # brings the new instructions, too
+        return settled(HttpResponseClientRedirect(f"{url}?receipt={receipt.vote.pk}"), draft)
     response = _served(request, enrollment, outcome, receipt_context(receipt.vote, differs=receipt.differs))
-    response["X-Stored-Assignment"] = str(receipt.vote.assignment_id)
-    return response
+    return settled(response, draft)
+
+
+@require_POST
+@rate_limited
+@annotator_page
+def renew(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
+    """Keep the story of an open page reserved (204), unless its lease is over or was long enough (409)."""
+    now = clock.now()
+    count_try(LEASE_RENEWALS, str(enrollment.pk), now=now)
+    held = number(request.POST.get("held"))
+    renewed = actions.renew_lease(enrollment=enrollment, assignment_id=held, now=now)
+    return HttpResponse(status=204 if renewed else 409)
+
+
+@require_POST
+@annotator_page
+def stop(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
+    """Free the story of the page at once, and show how the visit ends."""
+    actions.give_back_story(enrollment=enrollment, assignment_id=number(request.POST.get("held")))
+    return redirect(page_url(request, "annotation:done"))
+
+
+@require_POST
+@annotator_page
+def skip(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
+    """Skip a story, and go on to the next."""
+    assignment_id = number(request.POST.get("assignment"))
+    try:
+        actions.skip_story(
+            assignment_id=assignment_id,
+            enrollment=enrollment,
+            reason=request.POST.get("reason", ""),
+            words=request.POST.get("words", ""),
+            language=get_language() or "en",
+            now=clock.now(),
+            session_id=session_id(request),
+        )
+    except ReasonMissing as error:
+        return message(request, enrollment, _("Nothing was skipped"), str(error), status=422)
+    except NotTheirs as error:
+        unknown = message(request, enrollment, _("Nothing was saved"), str(error), status=404)
+        return settled(unknown, f"skip.{assignment_id}", stored=False)
+    url = f"{page_url(request, 'annotation:stories')}?skipped={assignment_id}"
+    return settled(go(request, url), f"skip.{assignment_id}")
 
 
 @require_safe
 @annotator_page
 def done(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
-    """Thanks, and how to come back. Whoever has not come as far as the stories is brought on."""
+    """Thank the annotator, and say how to come back. Redirect those with steps left to take."""
     if enrollment.state in rules.ON_THE_WAY:
         return redirect(page_url(request, "annotation:home"))
     session = work_session(request)
@@ -170,7 +236,7 @@ def _served(
     outcome: Assignment | Refusal,
     receipt: dict[str, Any] | None,
 ) -> HttpResponse:
-    """The story the person has been given, or why they have none, as they stand by now."""
+    """Show the assigned story, or the reason why there is none."""
     if isinstance(outcome, Assignment):
         return _story(request, enrollment, outcome, receipt=receipt)
     enrollment.refresh_from_db(fields=["state", "suspension_reason", "stories_submitted"])
@@ -178,13 +244,12 @@ def _served(
     if queries.is_in_test(enrollment):
         target = PAGE_OF_REASON[Reason.NOT_QUALIFIED_YET]
     if target:
-        url = page_url(request, target)
-        return HttpResponseClientRedirect(url) if request.htmx else redirect(url)  # type: ignore[attr-defined]
+        return go(request, page_url(request, target))
     return _waiting(request, enrollment, outcome, receipt)
 
 
 def _story_again(request: HttpRequest, enrollment: Enrollment, incomplete: IncompleteForm) -> HttpResponse:
-    """The same story with what was chosen so far and what is missing; nothing has been stored."""
+    """Show the story again with its choices and the missing answers; nothing was stored."""
     assignment = Assignment.objects.select_related("story").get(
         pk=number(request.POST.get("assignment")), enrollment=enrollment
     )
@@ -201,33 +266,39 @@ def _story(
     status: int = 200,
 ) -> HttpResponse:
     protocol = enrollment.study.protocol
-    item = protocol.parse(assignment.story.content)
-    context = {
+    form = form_context(
+        protocol,
+        protocol.parse(assignment.story.content),
+        answered=request.POST.dict() if errors else {},
+        errors=errors,
+        option_seed=assignment.option_seed,
+    )
+    context = form | {
         "assignment": assignment,
-        "story": {
-            "fields": question_fields(
-                protocol, item, answered=request.POST.dict() if errors else {}, errors=errors
-            )
-        },
-        "errors": error_summary(protocol, errors or {}),
+        "comment": request.POST.get(COMMENT, "") if errors else "",
+        "skip_url": page_url(request, "annotation:skip"),
+        "skip_reasons": Skip.Reason.choices,
         "receipt": receipt,
         "progress": progress(enrollment, work_session(request)),
         "warning": queries.warning(enrollment),
         "explain": enrollment.stories_submitted < STORIES_EXPLAINED,
         "pause_minutes": rules.pause_minutes(
-            enrollment.working_since, enrollment.last_submitted_at, timezone.now()
+            enrollment.working_since, enrollment.last_submitted_at, clock.now()
         ),
         "form_action": page_url(request, "annotation:stories"),
         "instructions_url": page_url(request, "annotation:instructions"),
-        "stop_url": page_url(request, "annotation:done"),
+        "change_last_url": page_url(request, "annotation:change_last"),
+        "renew_url": page_url(request, "annotation:renew"),
+        "renew_seconds": max(SHORTEST_BEAT, int(enrollment.study.lease.total_seconds() / 3)),
+        "stop_url": page_url(request, "annotation:stop"),
     }
     if not request.htmx:  # type: ignore[attr-defined]
-        context |= instructions_context(protocol)
+        context |= instructions_context(protocol, enrollment.study.instructions)
     return page(request, enrollment, "annotation/story.html", context, status=status)
 
 
 def _not_for_them(request: HttpRequest, enrollment: Enrollment, reason: Reason) -> HttpResponse:
-    """A plain page for somebody whom the study is not for."""
+    """Show an annotator why they may not join the study."""
     context = {"refusal": refusal_page(Refusal(reason))}
     return page(request, enrollment, "annotation/not_for_them.html", context, status=403)
 
@@ -240,7 +311,7 @@ def _waiting(
     if refusal.reason in WORTH_ANOTHER_LOOK:
         links.append(continue_link(request, _("Look again")))
     if session.stories_submitted if session else enrollment.stories_submitted:
-        links.append({"url": page_url(request, "annotation:answers"), "label": _("Look at your answers")})
+        links.append({"url": page_url(request, "annotation:answers"), "label": _("See your answers")})
     context = {
         "refusal": refusal_page(refusal),
         "receipt": receipt,
@@ -255,7 +326,10 @@ def _waiting(
 
 
 def _receipt_named_in(request: HttpRequest, enrollment: Enrollment) -> dict[str, Any] | None:
-    """The receipt named in the address after a form was sent without JavaScript."""
+    """Return the receipt named in the address, after a skip, or a form that was sent without JavaScript."""
+    skipped = Assignment.objects.filter(pk=number(request.GET.get("skipped")), enrollment=enrollment)
+    if assignment := skipped.select_related("skip").first():
+        return skip_receipt(assignment)
     vote = Vote.objects.filter(
         pk=number(request.GET.get("receipt")), assignment__enrollment=enrollment
     ).first()

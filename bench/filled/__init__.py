@@ -1,5 +1,5 @@
-"""A study as it is after months of work, of any size: what the researchers' pages are measured on.
+"""A study of any size as after months of work, for measuring the researchers' pages.
 
-:mod:`bench.filled.beginning` makes a few rows of every kind through the product's actions, so that they are
-what the product writes. :mod:`bench.filled.filling` multiplies them set by set, in the SQL files beside it.
+:mod:`bench.filled.beginning` creates a few rows of every kind through the product's actions.
+:mod:`bench.filled.filling` multiplies them with the SQL files in this directory.
 """

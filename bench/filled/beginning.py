@@ -1,4 +1,4 @@
-"""The beginning of a full study, through actions: everything of which a study has only a few."""
+"""The beginning of a full study, created through actions: everything of which a study has only a few."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from django.utils import timezone
 
 from accounts.models import User
 from annotation import actions
-from annotation.checks import CheckRules
 from annotation.errors import ImportRefused
+from annotation.hidden_checks import CheckRules
 from annotation.models import ApiToken, Assignment, ConsentText, Enrollment, Story, Study
 from bench.world import SAMPLE_STORIES, SEED, SLUG, World
-from publishing import actions as publishing
+from publishing.actions import releases as publishing
+from publishing.actions.data_statement import describe_data
+from publishing.comparison import build
 from publishing.facts import Statement
 from publishing.models import Release
-from publishing.side_by_side import making
-from publishing.statement.actions import describe_data
 from qualification import actions as qualification
 from qualification.models import Round
 from recruitment import actions as recruitment
 from recruitment.models import Campaign
 
 DAYS = 125
-"""Since when the study has been going on."""
+"""The study's age."""
 STORIES, CHECKS, ROUND_STORIES = 60, 60, 5
 """Main stories that are voted on here; hidden checks; test stories of each of the two rounds."""
 RELEASES = 10
@@ -44,7 +44,7 @@ ACCEPTED = {"q1": ["yes", "possibly"], "q2": ["yes", "possibly"], "q3": ["yes"],
 
 
 def make_beginning() -> World:
-    """Empty the database of the settings and make a study in it with a little of everything."""
+    """Empty the settings' database and create a study with a little of everything."""
     call_command("migrate", verbosity=0)
     call_command("collectstatic", interactive=False, verbosity=0)
     shutil.rmtree(Path(settings.RELEASES_ROOT) / SLUG, ignore_errors=True)  # of an interrupted run
@@ -64,7 +64,7 @@ def make_beginning() -> World:
     recruitment.set_join_link(study=study, by=team[0], now=began)
     for platform in ("prolific", "mturk"):
         for purpose in ("test", "stories", "stories"):
-            _put_up(_draft(study, platform, purpose, team[0], now=began), now=now)
+            _publish_campaign(_draft(study, platform, purpose, team[0], now=began), now=now)
     _draft(study, "mturk", "stories", team[0], now=now)
     _make_tokens(study, team, now=now)
     connections.close_all()
@@ -95,7 +95,7 @@ def _make_study(team: list[User], *, now: datetime) -> Study:
 
 
 def _rows(prefix: str, count: int) -> Iterable[dict[str, Any]]:
-    """Sample stories under numbered ids, each with a question of its own: no text is there twice."""
+    """Return sample stories with numbered ids and different questions, so that no text repeats."""
     samples = [json.loads(line) for line in SAMPLE_STORIES.read_text(encoding="utf-8").splitlines()]
     for number in range(count):
         sample = samples[number % len(samples)]
@@ -118,7 +118,7 @@ def _import(
 
 
 def _make_round(study: Study, number: int, team: list[User], *, now: datetime) -> None:
-    """A round whose key three experts were asked for, who do not agree on everything."""
+    """Create a round whose three experts disagree in places."""
     owner, experts = team[0], team[1 : 1 + EXPERTS]
     rows = list(_rows(f"test{number}", ROUND_STORIES))
     _import(study, rows, owner, role=Story.Role.QUALIFICATION, now=now)
@@ -142,7 +142,7 @@ def _make_round(study: Study, number: int, team: list[User], *, now: datetime) -
 
 
 def _ask_an_expert(study: Study, team: list[User], *, now: datetime) -> None:
-    """A third round, whose expert has not answered yet."""
+    """Create a third round, whose expert has not answered yet."""
     rows = list(_rows("test3", ROUND_STORIES))
     _import(study, rows, team[0], role=Story.Role.QUALIFICATION, now=now)
     ids = [row["story_id"] for row in rows]
@@ -151,7 +151,7 @@ def _ask_an_expert(study: Study, team: list[User], *, now: datetime) -> None:
 
 
 def _publish_twice(study: Study, owner: User, *, now: datetime) -> None:
-    """Three people answer what there is; two releases of it with a vote less in the second, compared."""
+    """Let three annotators answer; publish and compare two releases, the second with a vote less."""
     consent = ConsentText.objects.get(study=study)
     for person in actions.invite(study=study, count=study.votes_per_story, by=owner, now=now):
         agreed = actions.give_consent(enrollment=person, consent=consent, now=now)
@@ -166,7 +166,7 @@ def _publish_twice(study: Study, owner: User, *, now: datetime) -> None:
             assignment=voted, reason="Nothing was read.", by=owner, now=now + timedelta(hours=2)
         )
     second = _publish(study, owner, now=now + timedelta(hours=3))
-    making.make(first, second)
+    build.compare(first, second)
     for number in range(3, RELEASES + 1):  # their rows come with the others
         shutil.copytree(second.directory, second.directory.with_name(str(number)))
 
@@ -207,14 +207,14 @@ def _draft(study: Study, platform: str, purpose: str, owner: User, *, now: datet
         stories_per_visit=0 if is_test else 10,
         minutes_expected=10,
         minutes_allowed=60,
-        approves_by_itself=False,
+        auto_approves=False,
     )
     study.refresh_from_db()
     return recruitment.create_campaign(study=study, settings=wanted, by=owner, now=now)
 
 
-def _put_up(campaign: Campaign, *, now: datetime) -> None:
-    """As a worker leaves a campaign that is up; there is no platform here."""
+def _publish_campaign(campaign: Campaign, *, now: datetime) -> None:
+    """Write what a worker writes about a published campaign; there is no platform here."""
     Campaign.objects.filter(pk=campaign.pk).update(
         state=Campaign.State.LIVE,
         remote_id=f"remote-{campaign.pk}",

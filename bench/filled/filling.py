@@ -1,4 +1,4 @@
-"""Multiplying the rows of a beginning to a full study, by ``COPY`` and ``INSERT ... SELECT``."""
+"""Multiply the rows of a beginning to a full study, by ``COPY`` and ``INSERT ... SELECT``."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ import psycopg
 from psycopg import sql
 
 from annotation.protocols.validity.lint import LABELS_OF_CODES
+from annotation.rules import pseudonym
 from bench.filled.beginning import DAYS, RELEASES
 from bench.world import fill_up, settle
+from publishing.comparison import store
+from publishing.comparison.diff import Kind
 from publishing.models import Release
-from publishing.side_by_side import keeping
-from publishing.side_by_side.walking import Kind
-from recruitment.joining import own_source
+from recruitment.join_links import own_source
 
 PARTS = ("people", "votes", "visits", "money", "reviews", "releases")
 VOTES_EACH = 500
-"""Votes of one person on main stories at most; so many people there are."""
+"""Most votes of one annotator on main stories; it decides their number."""
 FEWEST_PEOPLE = 30
 PASS = 0.19
-"""Of those who took the test; 19 of 100 in the published procedure."""
+"""Share of those who passed the test; 19 of 100 in the published procedure."""
 WITHOUT_VOTES = 100
-"""One story in so many has not been given to anybody yet."""
+"""One story in this many has not been given to anybody yet."""
 SHOWN = 16
-"""Tables of which the report tells the number of rows."""
+"""Tables whose number of rows the report shows."""
 ROWS = {
     "annotators": "accounts_annotator",
     "enrollments": "annotation_enrollment",
@@ -43,7 +44,7 @@ ROWS = {
     "visit_rows": "recruitment_visit",
     "submissions": "recruitment_submission",
     "payments": "recruitment_payment",
-    "differences": "recruitment_difference",
+    "mismatches": "recruitment_mismatch",
     "stories": "annotation_story",
 }
 """Tables by the name under which the SQL knows the id after which their new rows begin."""
@@ -83,7 +84,7 @@ def _largest(url: str) -> dict[str, int]:
 
 
 def _values(connection: psycopg.Connection[Any], *, stories: int, now: datetime) -> dict[str, Any]:
-    """What the SQL files ask for: numbers, moments, and the ids of what is there."""
+    """Return the parameters of the SQL files: numbers, times, and existing ids."""
 
     def one(query: str) -> Any:
         row = connection.execute(query).fetchone()
@@ -98,7 +99,10 @@ def _values(connection: psycopg.Connection[Any], *, stories: int, now: datetime)
     voted = stories - there - stories // WITHOUT_VOTES
     people = max(FEWEST_PEOPLE, -(-3 * voted // VOTES_EACH))
     tried = round(people / PASS)
+    invited = tried + tried // 5
     began = now - timedelta(days=DAYS)
+    last_ids = {name: one(f"SELECT coalesce(max(id), 0) FROM {table}") for name, table in ROWS.items()}  # noqa: S608
+    key = one("SELECT pseudonym_key FROM annotation_study")
     return {
         "study": study,
         "now": now,
@@ -107,7 +111,8 @@ def _values(connection: psycopg.Connection[Any], *, stories: int, now: datetime)
         "people": people,
         "tried": tried,
         "agreed": tried + tried // 10,
-        "invited": tried + tried // 5,
+        "invited": invited,
+        "pseudonyms": [pseudonym(key, last_ids["annotators"] + n) for n in range(1, invited + 1)],
         "voted": voted,
         "visits": (3 * ((voted + 3) // people) + 2) // 9 + 1,
         "releases": RELEASES,
@@ -120,23 +125,18 @@ def _values(connection: psycopg.Connection[Any], *, stories: int, now: datetime)
         "checks": every("SELECT id, id FROM annotation_story WHERE role = 'check'"),
         "check_keys": every("SELECT id, story_id FROM annotation_checkkey"),
         "campaigns": every("SELECT id, number FROM recruitment_campaign WHERE state = 'live'"),
-        **{name: one(f"SELECT coalesce(max(id), 0) FROM {table}") for name, table in ROWS.items()},  # noqa: S608
+        **last_ids,
     }
 
 
 def lengthen_comparison(before: Release, now: Release, *, rows: int) -> None:
-    """Repeat the differing stories of a finished comparison until there are so many of each kind."""
-    place = keeping.place_of(before, now)
-    found = keeping.finished(before, now)
+    """Repeat the differing stories of a finished comparison until there are enough of each kind."""
+    place = store.place_of(before, now)
+    found = store.load(before, now)
     assert found is not None
     for kind in Kind:
         line = next((orjson.dumps(row) + b"\n" for row in found.rows(kind)), b"")
         if line:
             (place / f"{kind}.jsonl").write_bytes(line * rows)
-            starts = b"".join(
-                (page * keeping.PER_PAGE * len(line)).to_bytes(8, "little")
-                for page in range(-(-rows // keeping.PER_PAGE))
-            )
-            (place / f"{kind}.pages").write_bytes(starts)
             found.summary["differing"][kind.value] = rows
-    (place / keeping.SUMMARY).write_bytes(orjson.dumps(found.summary))
+    (place / store.SUMMARY).write_bytes(orjson.dumps(found.summary))

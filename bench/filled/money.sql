@@ -31,14 +31,14 @@ FROM payment, unnest(ARRAY['payment_requested', CASE state WHEN 'done' THEN 'pay
 WHERE type IS NOT NULL ORDER BY id;
 
 -- What is not agreed on with the platforms; half of it has been dealt with.
-INSERT INTO recruitment_difference
+INSERT INTO recruitment_mismatch
     (id, campaign_id, kind, visit_id, submission_id, noticed_at, settled_at, settled_by_id, settled_how)
-SELECT %(differences)s + row_number() OVER (ORDER BY submission), campaign, kind, visit, submission, at,
+SELECT %(mismatches)s + row_number() OVER (ORDER BY submission), campaign, kind, visit, submission, at,
        CASE WHEN mod(submission, 2) = 0 THEN at END, CASE WHEN mod(submission, 2) = 0 THEN %(owner)s END,
        CASE WHEN mod(submission, 2) = 0 THEN 'Settled by mail.' ELSE '' END
 FROM (
     SELECT campaign, CASE WHEN status = 'timed_out' THEN 'not_handed_in' WHEN answers < wanted THEN 'partial'
-                          ELSE 'decided_there' END AS kind,
+                          ELSE 'decided_by_platform' END AS kind,
            %(visit_rows)s + v AS visit, id AS submission, ended AS at
     FROM handed_in
     WHERE status = 'timed_out' OR state = 'confirmed' AND answers < wanted OR status = 'approved' AND mod(luck, 400) = 19
@@ -47,4 +47,4 @@ FROM (
 ) AS noticed;
 INSERT INTO annotation_event (study_id, type, actor_id, subject, note, at)
 SELECT %(study)s, 'platform_synced', settled_by_id, kind || ' ' || id, settled_how, settled_at
-FROM recruitment_difference WHERE settled_at IS NOT NULL ORDER BY id;
+FROM recruitment_mismatch WHERE settled_at IS NOT NULL ORDER BY id;

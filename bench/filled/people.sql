@@ -7,8 +7,9 @@ SELECT n, %(annotators)s + n AS annotator, %(enrollments)s + n AS enrollment,
             WHEN n <= %(tried)s THEN 'failed'
             WHEN n <= %(agreed)s THEN 'consented' ELSE 'invited' END AS state,
        n <= %(people)s AND mod(n, 50) = 9 AS fails_checks,
-       %(began)s::timestamptz + interval '2 days' + mod(n * 7919, %(invited)s) * interval '18 days' / %(invited)s AS came
-FROM generate_series(1, %(invited)s::bigint) AS n;
+       %(began)s::timestamptz + interval '2 days' + mod(n * 7919, %(invited)s) * interval '18 days' / %(invited)s AS came,
+       pseudonym
+FROM unnest(%(pseudonyms)s::text[]) WITH ORDINALITY AS named(pseudonym, n);
 
 INSERT INTO accounts_annotator (id, created_at) SELECT annotator, came FROM person ORDER BY n;
 
@@ -18,12 +19,12 @@ SELECT annotator, platform, 'live', CASE platform WHEN 'link' THEN %(source)s ||
 FROM person ORDER BY n;
 
 INSERT INTO annotation_enrollment
-    (id, study_id, annotator_id, environment, state, consent_id, consented_at, link_version, suspension_reason,
-     stories_submitted, warned_after, checks_from, created_at, state_changed_at)
-SELECT enrollment, %(study)s, annotator, 'live', state,
+    (id, study_id, annotator_id, pseudonym, environment, state, consent_id, consented_at, link_version, link_nonce, suspension_reason,
+     stories_submitted, stories_skipped, warned_after, checks_from, language, created_at, state_changed_at)
+SELECT enrollment, %(study)s, annotator, pseudonym, 'live', state,
        CASE WHEN state <> 'invited' THEN %(consent)s END, CASE WHEN state <> 'invited' THEN came END,
-       1, CASE state WHEN 'suspended' THEN 'Thank you. We ask you to stop here.' ELSE '' END,
-       0, CASE WHEN fails_checks THEN 30 END, 0, came, came + interval '10 minutes'
+       1, n, CASE state WHEN 'suspended' THEN 'Thank you. We ask you to stop here.' ELSE '' END,
+       0, 0, CASE WHEN fails_checks THEN 30 END, 0, '', came, came + interval '10 minutes'
 FROM person ORDER BY n;
 
 -- The test: two rounds in turn. Who fails gives one or two answers that the key does not accept.

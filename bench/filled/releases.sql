@@ -5,10 +5,12 @@ FROM publishing_release AS release, generate_series(1, %(releases)s - 2) AS more
 WHERE study_id = %(study)s AND number = 2;
 
 INSERT INTO publishing_release
-    (id, study_id, number, state, environment, study_state, title, description, license, story_cap, pay_rate, currency,
+    (id, study_id, number, state, environment, study_state, title, description, license, story_language, doi,
+     story_cap, pay_rate, currency,
      filter_name, votes_per_story, salt, code_version, requested_by_id, requested_at, started_at, answers_until,
      published_at, failure, manifest_sha256, stories, kept, dropped, incomplete, votes, annotators)
-SELECT new_id, study_id, new_number, state, environment, study_state, title, description, license, story_cap, pay_rate,
+SELECT new_id, study_id, new_number, state, environment, study_state, title, description, license, story_language, '',
+       story_cap, pay_rate,
        currency, filter_name, votes_per_story, salt, code_version, requested_by_id, new_at, new_at, new_at, new_at,
        failure, manifest_sha256, stories, kept, dropped, incomplete, votes, annotators
 FROM later;

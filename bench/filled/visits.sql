@@ -64,18 +64,18 @@ WHERE piece.state <> 'open' OR piece.platform = 'prolific';
 
 INSERT INTO recruitment_submission
     (id, campaign_id, posting_id, platform, environment, hit_assignment, annotator_id, visit_id, status, receipt,
-     submitted_at, seen_at)
+     submitted_at)
 SELECT h.id, campaign, p.id, platform, 'live', 'work-' || v, annotator, %(visit_rows)s + v, status, 'receipt-' || v,
-       CASE WHEN status NOT IN ('active', 'timed_out', 'returned') THEN ended END, %(now)s
+       CASE WHEN status NOT IN ('active', 'timed_out', 'returned') THEN ended END
 FROM handed_in AS h JOIN recruitment_posting AS p ON p.campaign_id = campaign AND p.number = posting
 ORDER BY h.id;
 
 -- Work of people of whom no visit is known, one in a thousand.
 INSERT INTO recruitment_submission
     (id, campaign_id, posting_id, platform, environment, hit_assignment, annotator_id, status, receipt,
-     submitted_at, seen_at)
+     submitted_at)
 SELECT (SELECT max(id) FROM handed_in) + row_number() OVER (ORDER BY h.id), campaign, p.id, platform, 'live', 'stranger-' || v,
-       annotator, 'submitted', '', ended, %(now)s
+       annotator, 'submitted', '', ended
 FROM handed_in AS h JOIN recruitment_posting AS p ON p.campaign_id = campaign AND p.number = posting
 WHERE mod(luck, 1000) = 77 ORDER BY h.id;
 

@@ -1,6 +1,4 @@
-"""How far people agree, per question and coefficient."""
-
-from __future__ import annotations
+"""Chart of agreement by question and coefficient."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,7 +14,7 @@ MAIN = "gwet_ac1"
 
 
 def agreement(rows: Sequence[Mapping[str, Any]]) -> Chart:
-    """``rows``: of :func:`dashboard.figures.shown.agreement_rows`."""
+    """Chart the rows of :func:`dashboard.figures.tables.agreement_rows`."""
     names = {
         "percent": _("Pairs that agree"),
         "fleiss_kappa": _("Fleiss’ kappa"),
@@ -74,7 +72,7 @@ def _finding(rows: Sequence[Mapping[str, Any]]) -> str:
         if cell["name"] == MAIN and cell["value"] is not None
     ]
     if not values:
-        return _("No coefficient can be worked out yet.")
+        return _("No coefficient can be computed yet.")
     most, least = max(values), min(values)
     return _("Gwet’s AC1 is highest for “%(most)s” (%(high)s) and lowest for “%(least)s” (%(low)s).") % {
         "most": most[1],

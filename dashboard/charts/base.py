@@ -1,6 +1,4 @@
-"""What a chart is, and the parts that specifications share."""
-
-from __future__ import annotations
+"""The Chart class, and parts that specifications share."""
 
 import re
 import textwrap
@@ -12,7 +10,7 @@ SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 WIDTH = 640
 """CSS pixels of a chart that stands alone; on a page it is as wide as there is room."""
 TITLE_LETTERS, CAPTION_LETTERS, LABEL_LETTERS = 72, 100, 20
-"""Where lines are broken: Vega breaks none by itself."""
+"""Characters per line: Vega does not wrap text."""
 LINE = 14
 """Pixels between the lines of a label: two more than its letters are high, as Vega has it."""
 
@@ -33,8 +31,8 @@ class Column:
 class Chart:
     """A chart, in the reader's language.
 
-    ``finding`` says in a sentence what can be seen, for those who cannot see it too; ``how`` where the
-    numbers come from; ``drawing`` is the Vega-Lite specification without its data, title and colours.
+    ``finding`` describes in a sentence what the chart shows, also for readers who cannot see it; ``how`` is
+    the source of the numbers; ``drawing`` is the Vega-Lite specification without data, title and colours.
     """
 
     name: str
@@ -48,7 +46,7 @@ class Chart:
     """The filter of the list of stories under which a row's ``name`` is found; empty where there is none."""
 
     def spec(self) -> dict[str, Any]:
-        """The whole specification, which any program that knows Vega-Lite can draw."""
+        """Return the whole specification, which any Vega-Lite program can draw."""
         return {
             "$schema": SCHEMA,
             "title": {
@@ -63,9 +61,9 @@ class Chart:
 
 
 def in_lines(name: str) -> str:
-    """A long name in several lines, broken after spaces, hyphens, underscores, slashes and dots.
+    """Break a long name into lines after spaces, hyphens, underscores, slashes and dots.
 
-    Only the one space that a break stands for is lost, so that two names never become one.
+    Only the one space at a break is dropped, so two names never become the same.
     """
     lines = [""]
     for part in re.findall(r"[^\s_\-/.]*[\s_\-/.]?", name):
@@ -76,15 +74,15 @@ def in_lines(name: str) -> str:
 
 
 def row_height(labels: Iterable[str]) -> int:
-    """Pixels of a row in which the longest of the labels (of :func:`in_lines`) fits, with room around it."""
+    """Return the height in pixels of a row that fits the longest of the labels (of :func:`in_lines`)."""
     lines = max((label.count("\n") + 1 for label in labels), default=1)
     return max(34, lines * LINE + 10)
 
 
 def named(field: str, *, title: str | None = None, sort: Sequence[str] | None = None) -> dict[str, Any]:
-    """The encoding of names, one per line of the chart, in the order of the rows.
+    """Return the encoding of names, one per row of the chart, in the order of the rows.
 
-    Vega puts the first line of a label beside its mark: labels are moved up by half of the others.
+    Vega puts the first line of a label beside its mark, so labels are moved up by half of their other lines.
     """
     up = f"{-LINE / 2:g} * (length(split(datum.label, '\\n')) - 1)"
     axis = {
@@ -98,7 +96,7 @@ def named(field: str, *, title: str | None = None, sort: Sequence[str] | None = 
 
 
 def share_axis(title: str, *, lowest: float = 0.0) -> dict[str, Any]:
-    """The scale and axis of shares: always to 1, so that charts beside each other compare."""
+    """Return the scale and axis of shares. They always reach 1, so neighbouring charts can be compared."""
     return {
         "type": "quantitative",
         "title": title,
@@ -108,7 +106,7 @@ def share_axis(title: str, *, lowest: float = 0.0) -> dict[str, Any]:
 
 
 def tooltips(columns: Sequence[Column]) -> list[dict[str, Any]]:
-    """What a pointer over a mark reads: the row, as the table has it."""
+    """Return the tooltip of a mark: its row as in the table."""
     formats = {"share": ".1%", "number": ".3f", "count": ",d"}
     return [
         {"field": column.key, "title": column.label, "type": "temporal", "timeUnit": "utcyearmonthdatehours"}

@@ -1,6 +1,4 @@
-"""Which charts there are, on which page each stands, and which figures of a study it is made from."""
-
-from __future__ import annotations
+"""All charts, each with its page and the figures it is drawn from."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -13,12 +11,12 @@ from django.utils.translation import gettext as _
 from annotation.models import Study
 from dashboard.charts import agreement, people, stories, votes
 from dashboard.charts.base import Chart
-from dashboard.figures import flags, kept, shown
+from dashboard.figures import flags, store, tables
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The figures of a study; ``document`` is that of :func:`dashboard.figures.work.figures`."""
+    """The figures of a study; ``document`` is that of :func:`dashboard.figures.compute.figures`."""
 
     study: Study
     document: dict[str, Any]
@@ -27,14 +25,14 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A chart: its page (the name of the view) and how it is made; None where there is nothing to draw."""
+    """A chart: its page (the name of the view) and its maker, which returns None if there is no data."""
 
     page: str
     make: Callable[[Source], Chart | None]
 
 
-def chart_called(name: str, study: Study, found: kept.Figures | None) -> Chart | None:
-    """One chart by its name; None where there is none, or nothing to draw."""
+def chart_called(name: str, study: Study, found: store.Figures | None) -> Chart | None:
+    """Return the chart with this name; None if it is unknown or has no data."""
     if found is None or found.document is None or name not in CHARTS:
         return None
     return CHARTS[name].make(Source(study, found.document, found.begun_at))
@@ -46,52 +44,52 @@ def _verdicts(source: Source) -> Chart | None:
 
 
 def _votes(source: Source) -> Chart | None:
-    return votes.votes(source.document["hourly"], now=source.begun_at)
+    document = source.document
+    return votes.votes(document["hourly"], minutes=document["minutes"], now=source.begun_at)
 
 
 def _progress(source: Source) -> Chart | None:
     document = source.document
     wanted = document["votes"]["wanted"]
-    return votes.progress(document["hourly"], document["finish"], wanted=wanted, now=source.begun_at)
+    return votes.progress(
+        document["hourly"],
+        document["finish"],
+        wanted=wanted,
+        now=source.begun_at,
+        minutes=document["minutes"],
+    )
 
 
 def _agreement(source: Source) -> Chart | None:
-    rows = shown.agreement_rows(source.study, source.document)
+    rows = tables.agreement_rows(source.study, source.document)
     return agreement.agreement(rows) if any(row["stories"] for row in rows) else None
 
 
 def _by_scenario(source: Source) -> Chart | None:
-    rows = shown.retention_rows(source.document["statistics"]["by_scenario"])
-    name, title = "kept-by-scenario", _("Kept, by scenario")
-    if not rows:
-        return None
-    return stories.retention(name, title, _("Scenario"), rows, ranked=True, lists="scenario")
+    rows, title = tables.retention_rows(source.document["statistics"]["by_scenario"]), _("Kept, by scenario")
+    return stories.retention("scenario", title, _("Scenario"), rows, lists="scenario") if rows else None
 
 
 def _by_generator(source: Source) -> Chart | None:
-    rows = shown.retention_rows(source.document["statistics"]["by_generator_model"])
-    name, title = "kept-by-generator", _("Kept, by generator model")
-    if not rows:
-        return None
-    return stories.retention(name, title, _("Generator model"), rows, ranked=True, lists="model")
+    rows = tables.retention_rows(source.document["statistics"]["by_generator_model"])
+    title, what = _("Kept, by generator model"), _("Generator model")
+    return stories.retention("generator", title, what, rows, lists="model") if rows else None
 
 
 def _by_severity(source: Source) -> Chart | None:
-    rows = source.document["by_severity"]
-    name, title = "kept-by-severity", _("Kept, by severity")
-    if not rows:
-        return None
-    return stories.retention(name, title, _("Severity"), rows, ranked=False, called=_("severity %s"))
+    rows, title, what = source.document["by_severity"], _("Kept, by severity"), _("Severity")
+    called = _("severity %s")
+    return stories.retention("severity", title, what, rows, ranked=False, called=called) if rows else None
 
 
 def _people(source: Source) -> Chart | None:
-    pages = range(1, people.MOST // kept.PEOPLE_AT_ONCE + 1)
-    everybody = kept.people_count(source.study)
+    pages = range(1, people.MOST // store.PEOPLE_AT_ONCE + 1)
+    everybody = store.people_count(source.study)
     rows = [
         {**row, "flags": [flags.title(name) for name in row["flags"]]}
         for page in pages
-        if (page - 1) * kept.PEOPLE_AT_ONCE < everybody
-        for row in kept.people_on(source.study, page)
+        if (page - 1) * store.PEOPLE_AT_ONCE < everybody
+        for row in store.people_on(source.study, page)
     ]
     median = source.document["everybody"]["median_seconds"]
     return people.people(rows, median_seconds=median, everybody=everybody) if rows else None
@@ -99,7 +97,7 @@ def _people(source: Source) -> Chart | None:
 
 def _filters(source: Source) -> Chart | None:
     compared = source.document["filters"]
-    rows = _titled(shown.compared_rows(source.study, compared))
+    rows = _titled(tables.compared_rows(source.study, compared))
     return stories.kept_by_filter(rows, stories=compared["stories"]) if compared["stories"] else None
 
 
@@ -109,14 +107,14 @@ def _titled(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _reasons(source: Source) -> Chart | None:
     compared = source.document["filters"]
-    rows = _titled(row for row in shown.compared_rows(source.study, compared) if not row["is_model"])
+    rows = _titled(row for row in tables.compared_rows(source.study, compared) if not row["is_model"])
     return stories.dropped_by_question(rows, stories=compared["stories"]) if compared["stories"] else None
 
 
 CHARTS = {
-    "verdicts": Entry("study", _verdicts),
-    "progress": Entry("study", _progress),
-    "votes": Entry("study", _votes),
+    "verdicts": Entry("overview", _verdicts),
+    "progress": Entry("overview", _progress),
+    "votes": Entry("overview", _votes),
     "agreement": Entry("quality", _agreement),
     "kept-by-scenario": Entry("quality", _by_scenario),
     "kept-by-generator": Entry("quality", _by_generator),

@@ -1,6 +1,4 @@
-"""The pace of people beside how far they agree with the others."""
-
-from __future__ import annotations
+"""Chart of participants' pace against their agreement with others."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -17,7 +15,7 @@ MOST = 500
 
 
 def people(rows: Sequence[Mapping[str, Any]], *, median_seconds: float | None, everybody: int) -> Chart:
-    """``rows``: ``pseudonym``, ``votes``, ``median_seconds``, ``agreement``, ``flags`` (titles) of people."""
+    """Chart ``rows`` with ``pseudonym``, ``votes``, ``median_seconds``, ``agreement``, ``flags`` (titles)."""
     none = _("no flag")
     found = [
         {
@@ -65,8 +63,8 @@ def people(rows: Sequence[Mapping[str, Any]], *, median_seconds: float | None, e
         "encoding": {"x": {"datum": median_seconds, "type": "quantitative"}},
     }
     how = _(
-        "Counted votes. Agreement: share of the pairs of an answer and another person’s answer to the same "
-        "that are alike. The dashed line is the median over all votes."
+        "Counted votes. Agreement is the share of agreeing pairs of an answer and another participant’s "
+        "answer to the same question. The dashed line is the median over all votes."
     )
     if lowest:
         how += " " + _("The axis of agreement begins at %(percent)s %%.") % {"percent": round(100 * lowest)}
@@ -96,5 +94,5 @@ def people(rows: Sequence[Mapping[str, Any]], *, median_seconds: float | None, e
 
 
 def _axis_from(shares: Sequence[float]) -> float:
-    """Where the axis begins, in whole tenths: below the lowest share, with a little room."""
+    """Return the start of the axis in whole tenths, a little below the lowest share."""
     return max(0, math.floor(10 * min(shares, default=0) - 0.1)) / 10

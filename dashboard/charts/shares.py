@@ -1,19 +1,17 @@
-"""Shares and coefficients as dots with their intervals: one per name, or several told apart by shape."""
-
-from __future__ import annotations
+"""Shares and coefficients as dots with intervals: one per name, or several distinguished by shape."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dashboard.charts.base import Column, Row, in_lines, named, row_height, share_axis, tooltips
-from publishing.baseline.accuracy import wilson
+from publishing.statistics.intervals import wilson
 
 INTERVAL_MARK = {"type": "rule", "strokeWidth": 2, "strokeCap": "round"}
 DOT = {"type": "point", "filled": True, "size": 80, "opacity": 1}
 
 
 def with_share(row: Row, part: int, whole: int) -> dict[str, Any]:
-    """The row with ``share`` (part / whole) and Wilson's 95 % interval as ``low`` and ``high``; or None."""
+    """Add ``share`` (part / whole) and Wilson's 95 % interval (``low``, ``high``) to a row."""
     interval = wilson(part, whole)
     low, high = interval or (None, None)
     return {
@@ -26,16 +24,16 @@ def with_share(row: Row, part: int, whole: int) -> dict[str, Any]:
 
 
 def without_interval(row: Row) -> dict[str, Any]:
-    """The row of :func:`with_share` as a share alone."""
+    """Keep only the share of a row of :func:`with_share`."""
     return {**row, "low": None, "high": None}
 
 
 def one_each(
     axis: str, columns: Sequence[Column], *, rows: Sequence[Row], whole: float | None
 ) -> dict[str, Any]:
-    """A dot for each of ``rows`` (of :func:`with_share`), with its interval if any.
+    """Draw a dot for each of ``rows`` (of :func:`with_share`), with its interval if any.
 
-    ``whole`` is a line through all.
+    ``whole`` is marked by a line through all rows.
     """
     x = {"field": "share", **share_axis(axis)}
     y = named("label")
@@ -64,7 +62,7 @@ def several_each(
     group: str,
     groups: Sequence[str],
 ) -> dict[str, Any]:
-    """Several dots per name, told apart by shape and colour, each with its interval where it has one.
+    """Draw several dots per name, distinguished by shape and colour, with their intervals if any.
 
     Rows have ``label``, the field of ``x``, ``low``, ``high`` and the field ``group``.
     """

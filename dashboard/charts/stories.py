@@ -1,8 +1,6 @@
-"""How stories fared: by verdict, and the kept share by scenario, generator model, severity and filter."""
+"""Charts of verdicts, and of the kept share by scenario, generator model, severity and filter."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -15,7 +13,7 @@ FEWEST = 20
 
 
 def verdicts(counts: Mapping[str, int]) -> Chart:
-    """``counts``: ``stories``, ``kept``, ``dropped`` and ``incomplete``."""
+    """Chart ``counts``: ``stories``, ``kept``, ``dropped`` and ``incomplete``."""
     stories = counts["stories"]
     rows = [
         {
@@ -44,7 +42,7 @@ def verdicts(counts: Mapping[str, int]) -> Chart:
             "Of %(stories)s stories %(kept)s are kept so far, %(dropped)s dropped, %(incomplete)s incomplete."
         )
         % dict(counts),
-        how=_("Kept: every vote is there, and no answer counts against the story."),
+        how=_("Kept: the story has all its votes, and no answer counts against it."),
         columns=columns,
         rows=rows,
         drawing={
@@ -62,20 +60,20 @@ def verdicts(counts: Mapping[str, int]) -> Chart:
 
 
 def retention(
-    name: str,
+    by: str,
     title: str,
     what: str,
-    rows: Iterable[Mapping[str, Any]],
+    rows: Sequence[Mapping[str, Any]],
     *,
-    ranked: bool,
+    ranked: bool = True,
     lists: str = "",
     called: str = "%s",
 ) -> Chart:
-    """The kept share of the complete stories by one of their properties, ``what``.
+    """Chart the kept share of complete stories by the property ``what``.
 
-    ``rows``: of :func:`dashboard.figures.shown.retention_rows`. ``ranked``: the most often kept first;
-    else in the order given, which then means something. ``lists``: as in :class:`Chart`.
-    ``called``: how a sentence says one of the names.
+    ``rows`` are those of :func:`dashboard.figures.tables.retention_rows`. With ``ranked``, the most often
+    kept come first; otherwise the given order has a meaning and stays. ``lists`` is as in :class:`Chart`.
+    ``called`` quotes one of the names in a sentence.
     """
     found = [
         with_share(
@@ -96,7 +94,7 @@ def retention(
         *_share_columns(_("Of the complete")),
     )
     return Chart(
-        name=name,
+        name=f"kept-by-{by}",
         title=title,
         finding=_extremes(found, kept, complete, called),
         how=_(
@@ -111,9 +109,9 @@ def retention(
 
 
 def kept_by_filter(filters: Sequence[Mapping[str, Any]], *, stories: int) -> Chart:
-    """``filters``: ``title`` and ``kept`` of each, the default one first; ``stories``: the complete ones.
+    """Chart ``title`` and ``kept`` of each of ``filters``, the default first, of ``stories`` complete ones.
 
-    Without intervals: they would invite a comparison of filters as if each had judged other stories.
+    Intervals are left out: they would suggest that each filter judged different stories.
     """
     rows = [
         without_interval(
@@ -130,7 +128,9 @@ def kept_by_filter(filters: Sequence[Mapping[str, Any]], *, stories: int) -> Cha
     return Chart(
         name="kept-by-filter",
         title=_("Kept by each filter"),
-        finding=_("%(first)s: %(one)s kept; %(last)s: %(other)s.")
+        finding=_("Every filter keeps %(share)s.") % {"share": percent(rows[0]["share"])}
+        if len({row["kept"] for row in rows}) == 1
+        else _("%(first)s: %(one)s kept; %(last)s: %(other)s.")
         % {
             "first": rows[0]["name"],
             "one": percent(rows[0]["share"]),
@@ -138,8 +138,8 @@ def kept_by_filter(filters: Sequence[Mapping[str, Any]], *, stories: int) -> Cha
             "other": percent(_most(rows)["share"]),
         },
         how=_(
-            "The same votes on the same stories under every rule: share of the complete stories. What "
-            "differs is the rule alone, so there is no interval."
+            "Share of the complete stories, from the same votes under every filter. Only the filter "
+            "differs, so there is no interval."
         ),
         columns=columns,
         rows=rows,
@@ -148,7 +148,7 @@ def kept_by_filter(filters: Sequence[Mapping[str, Any]], *, stories: int) -> Cha
 
 
 def dropped_by_question(filters: Sequence[Mapping[str, Any]], *, stories: int) -> Chart:
-    """``filters``: ``title`` and ``questions`` (label, value) of each that names reasons."""
+    """Chart ``title`` and ``questions`` (label, value) of each of ``filters`` that names reasons."""
     rows = [
         without_interval(
             with_share(
@@ -167,7 +167,7 @@ def dropped_by_question(filters: Sequence[Mapping[str, Any]], *, stories: int) -
     worst = max((row for row in rows if row["filter"] == rows[0]["filter"]), key=lambda row: row["dropped"])
     return Chart(
         name="dropped-by-question",
-        title=_("What drops stories, by question and filter"),
+        title=_("Reasons for dropping, by question and filter"),
         finding=_("%(filter)s: most stories are dropped by “%(question)s”, %(dropped)s of %(stories)s.")
         % {
             "filter": worst["filter"],
@@ -176,8 +176,8 @@ def dropped_by_question(filters: Sequence[Mapping[str, Any]], *, stories: int) -
             "stories": stories,
         },
         how=_(
-            "Share of the complete stories that answers to the question drop, under every rule the same "
-            "stories; a story may be dropped by several questions."
+            "Share of the complete stories that the question drops, from the same stories under every "
+            "filter. Several questions may drop the same story."
         ),
         columns=columns,
         rows=rows,
@@ -191,7 +191,7 @@ def dropped_by_question(filters: Sequence[Mapping[str, Any]], *, stories: int) -
 
 
 def percent(share: float | None) -> str:
-    """A share in whole percent, for a sentence."""
+    """Format a share as a whole percentage, for a sentence."""
     return "–" if share is None else _("%(percent)s %%") % {"percent": round(100 * share)}
 
 
@@ -208,7 +208,7 @@ def _most(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
 
 
 def _extremes(rows: Sequence[Mapping[str, Any]], kept: int, complete: int, called: str) -> str:
-    """All of them together, and of those with stories enough who is kept most and least often."""
+    """Describe all rows, and name those kept most and least often among the ones with enough stories."""
     if not complete:
         return _("No story is complete yet.")
     whole = _("%(kept)s of %(complete)s complete stories are kept (%(share)s).") % {

@@ -1,8 +1,7 @@
-"""Votes as they came, and where that leads."""
-
-from __future__ import annotations
+"""Charts of votes over time, and of the forecast."""
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate, chain, pairwise
@@ -12,29 +11,39 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from dashboard.charts.base import Chart, Column, Row, tooltips
-from dashboard.figures.forecast import hour_of
 
 MOST_HOURS = 72
 """With more hours than these, votes are counted by day."""
+MOST_CORNERS = 450
+"""With more spans of ten minutes than these, the line of all votes has a corner for each hour or day."""
 MOST_PAUSES = 200
 """Stretches of hours without votes through which the line of all votes is drawn flat."""
+_TICK_LABEL = (
+    "utcseconds(datum.value) ? '' : "
+    "utcFormat(datum.value, utchours(datum.value) + utcminutes(datum.value) ? '%H:%M' : '%e %b')"
+)
+"""Ticks between minutes have no label, so that none repeats."""
 FARTHEST = 3
 """Times the time to the expected finish that the chart looks ahead."""
 
 
-def votes(hourly: Mapping[int, int], *, now: datetime) -> Chart | None:
-    """Votes per hour, or per day (UTC); ``hourly`` maps hours since 1970 to votes. None without any.
+def votes(
+    hourly: Mapping[int, int], *, now: datetime, minutes: Mapping[int, int] | None = None
+) -> Chart | None:
+    """Chart votes over time (UTC), in spans short enough to show bursts. None without votes.
 
-    Of whole hours or days only: the one that runs at ``now`` would always look like a drop.
+    ``hourly`` maps hours since 1970 to votes, and ``minutes`` minutes, for a short study. Only whole spans
+    are shown: the unfinished one would always look like a drop.
     """
-    hours = _step(hourly)
-    running = hour_of(now) // hours
-    hourly = {hour: count for hour, count in hourly.items() if hour // hours < running}
-    if not hourly:
+    counts, size = _fine(minutes or {}, MOST_HOURS) or (hourly, 60)
+    step = _step(counts) if size == 60 else 1
+    running = int(now.timestamp() // 60) // (size * step)
+    counts = {span: count for span, count in counts.items() if span // step < running}
+    if not counts:
         return None
     rows: list[dict[str, Any]] = [
-        {"from": _moment(begin * hours), "until": _moment((begin + 1) * hours), "votes": count}
-        for begin, count in _counts(hourly, hours).items()
+        {"from": _moment(begin * step * size), "until": _moment((begin + 1) * step * size), "votes": count}
+        for begin, count in _counts(counts, step).items()
     ]
     columns = (
         Column("from", _("From"), "time"),
@@ -42,22 +51,13 @@ def votes(hourly: Mapping[int, int], *, now: datetime) -> Chart | None:
         Column("votes", _("Votes"), "count"),
     )
     best = max(rows, key=lambda row: row["votes"])
-    found = {"votes": best["votes"], "at": _said(best["from"])}
-    day = hours > 1
+    span = {1: _("minute"), 10: _("10 minutes"), 60: _("hour"), 1440: _("day")}[size * step]
+    found = {"votes": best["votes"], "at": _said(best["from"]), "span": span}
     return Chart(
         name="votes",
-        title=_("Votes per day") if day else _("Votes per hour"),
-        finding=(
-            _("Most votes in a day: %(votes)s, from %(at)s on.")
-            if day
-            else _("Most votes in an hour: %(votes)s, from %(at)s on.")
-        )
-        % found,
-        how=(
-            _("Counted votes by when they were given, without the day that is running; times are UTC.")
-            if day
-            else _("Counted votes by when they were given, without the hour that is running; times are UTC.")
-        ),
+        title=_("Votes per %(span)s") % found,
+        finding=_("Most votes per %(span)s: %(votes)s, from %(at)s on.") % found,
+        how=_("Counted votes by time, without the current %(span)s. Times are UTC.") % found,
         columns=columns,
         rows=rows,
         drawing={
@@ -81,15 +81,20 @@ def votes(hourly: Mapping[int, int], *, now: datetime) -> Chart | None:
 
 
 def progress(
-    hourly: Mapping[int, int], finish: Mapping[str, Any], *, wanted: int, now: datetime
+    hourly: Mapping[int, int],
+    finish: Mapping[str, Any],
+    *,
+    wanted: int,
+    now: datetime,
+    minutes: Mapping[int, int] | None = None,
 ) -> Chart | None:
-    """All votes so far, and the forecast with its band to the votes wanted.
+    """Chart all votes so far, and the forecast with its band up to the votes wanted. None without votes.
 
-    ``finish``: of :func:`dashboard.figures.forecast.finish`, reckoned at ``now``. None without any vote.
+    ``finish`` is that of :func:`dashboard.figures.forecast.finish`, computed at ``now``.
     """
     if not hourly:
         return None
-    rows = _seen(hourly, now)
+    rows = _seen(*(_fine(minutes or {}, MOST_CORNERS) or (hourly, 60)), now)
     counted = rows[-1]["votes"]
     ahead = _ahead(finish, counted=counted, wanted=wanted, now=now)
     columns = (
@@ -121,11 +126,12 @@ def progress(
     }
     return Chart(
         name="progress",
-        title=_("Votes so far, and where this leads"),
+        title=_("Votes so far, and the forecast"),
         finding=_promise(finish, counted, wanted),
         how=_(
-            "Counted votes, flat while none came in, and the number wanted (the line across); the forecast "
-            "assumes that people go on as they did, and its band holds nine of ten draws. Times are UTC."
+            "Counted votes, flat during pauses, and the number wanted (horizontal line). The forecast "
+            "assumes that participants go on as before; its band should hold nine times in ten. Times are "
+            "UTC."
         ),
         columns=columns,
         rows=[*rows, *ahead],
@@ -148,7 +154,7 @@ def _step(hourly: Mapping[int, int]) -> int:
 
 
 def _counts(hourly: Mapping[int, int], hours: int) -> dict[int, int]:
-    """Votes per span of so many hours, from the first to the last with any, empty ones too."""
+    """Count votes per span of so many hours, from the first to the last with votes, empty ones included."""
     spans = range(min(hourly) // hours, max(hourly) // hours + 1)
     counts = dict.fromkeys(spans, 0)
     for hour, count in hourly.items():
@@ -156,17 +162,28 @@ def _counts(hourly: Mapping[int, int], hours: int) -> dict[int, int]:
     return counts
 
 
-def _seen(hourly: Mapping[int, int], now: datetime) -> list[Row]:
-    """All votes at each turn of the line, from none to all at ``now``.
+def _fine(minutes: Mapping[int, int], most: int) -> tuple[Mapping[int, int], int] | None:
+    """Return votes by span and the span's minutes, if at most so many spans of minutes are enough."""
+    for size in (1, 10):
+        if minutes and max(minutes) // size - min(minutes) // size < most:
+            counts: Counter[int] = Counter()
+            for minute, count in minutes.items():
+                counts[minute // size] += count
+            return counts, size
+    return None
 
-    It turns at the ends of the spans that votes came in, and where a pause begins and ends, so that it is
-    flat through a pause; of more than :data:`MOST_PAUSES`, through the longest.
+
+def _seen(hourly: Mapping[int, int], size: int, now: datetime) -> list[Row]:
+    """Return the cumulative votes at each corner of the line, from none to all at ``now``.
+
+    Corners are at the ends of spans with votes, and at both ends of a pause, so that the line is flat during
+    it. Of more than :data:`MOST_PAUSES` pauses, only the longest are used.
     """
     hours = sorted(hour for hour, count in hourly.items() if count)
     totals = list(accumulate((hourly[hour] for hour in hours), initial=0))
-    step = _step(hourly)
+    step = _step(hourly) if size == 60 else 1
     turns = {hours[0], hours[-1] + 1, *((hour // step + 1) * step for hour in hours), *_pauses(hours)}
-    points = {min(_at(turn), now): totals[bisect_left(hours, turn)] for turn in sorted(turns)}
+    points = {min(_at(turn * size), now): totals[bisect_left(hours, turn)] for turn in sorted(turns)}
     points[now] = totals[-1]
     return [
         {"at": _written(at), "kind": _("counted"), "votes": count, "low": None, "high": None}
@@ -175,14 +192,14 @@ def _seen(hourly: Mapping[int, int], now: datetime) -> list[Row]:
 
 
 def _pauses(hours: Sequence[int]) -> Iterator[int]:
-    """The first hours of the longest stretches without votes, and the first ones after them."""
+    """Return the first hours of the longest stretches without votes, and the first hours after them."""
     pauses = [(last + 1, following) for last, following in pairwise(hours) if following > last + 1]
     pauses.sort(key=lambda pause: pause[0] - pause[1])
     return chain.from_iterable(pauses[:MOST_PAUSES])
 
 
 def _ahead(finish: Mapping[str, Any], *, counted: int, wanted: int, now: datetime) -> list[Row]:
-    """The forecast as points between which everything runs straight; empty where there is none."""
+    """Return the forecast as points joined by straight lines; empty without a forecast."""
     expected, earliest = finish.get("finish"), finish.get("earliest")
     if expected is None or earliest is None or expected <= now:
         return []
@@ -225,17 +242,17 @@ def _when(field: str) -> dict[str, Any]:
         "axis": {
             "labelOverlap": True,
             "tickCount": 6,
-            "labelExpr": "utcFormat(datum.value, utchours(datum.value) ? '%H:%M' : '%e %b')",
+            "labelExpr": _TICK_LABEL,
         },
     }
 
 
-def _at(hour: int) -> datetime:
-    return datetime.fromtimestamp(0, UTC) + timedelta(hours=hour)
+def _at(minute: int) -> datetime:
+    return datetime.fromtimestamp(0, UTC) + timedelta(minutes=minute)
 
 
-def _moment(hour: int) -> str:
-    return _written(_at(hour))
+def _moment(minute: int) -> str:
+    return _written(_at(minute))
 
 
 def _written(moment: datetime) -> str:

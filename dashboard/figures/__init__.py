@@ -1,6 +1,6 @@
-"""Figures over all votes of a study: worked out by a worker in one stream, kept, and made again when due.
+"""Figures over all votes of a study, computed by a worker in one stream and cached until they are outdated.
 
-No page counts all votes in a request. What is pure (:mod:`~dashboard.figures.people`,
-:mod:`~dashboard.figures.flags`, :mod:`~dashboard.figures.forecast`) knows nothing of databases;
-:mod:`~dashboard.figures.kept` is what pages ask; :mod:`~dashboard.figures.work` is what the worker does.
+No request counts all votes. :mod:`~dashboard.figures.people`, :mod:`~dashboard.figures.flags` and
+:mod:`~dashboard.figures.forecast` are pure; pages use :mod:`~dashboard.figures.store`, and the worker runs
+:mod:`~dashboard.figures.compute`.
 """

@@ -1,9 +1,7 @@
-"""What in a person's figures is worth a look. Pure rules with stated thresholds; none of them is a verdict.
+"""Flags on participants' figures: pure rules with stated thresholds, none of them a verdict.
 
-A flag asks a researcher to look at the evidence. Nothing happens to anybody because of one.
+A flag asks a researcher to look at the evidence. It has no consequence by itself.
 """
-
-from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,28 +14,29 @@ ALWAYS_ALONE = "always_alone"
 FAILS_CHECKS = "fails_checks"
 
 FEWEST_VOTES = 20
-"""Of fewer votes nothing is said: a few odd ones are chance."""
+"""Fewest votes for a flag: a few odd votes are chance."""
 FAST_SHARE = 1 / 3
-"""Of the median time of all votes; a third of the median is the usual mark for people who speed."""
+"""Share of the median time of all votes; a third is the usual mark for speeding."""
 SAME_SHARE = 0.9
-"""Of a person's votes that are one and the same form …"""
+"""Share of a participant's votes with identical answers …"""
 SAME_MORE = 0.2
 """… when everybody else hands that form in in a share of votes smaller by this."""
 ALONE_SHARE = 0.1
-"""Of a person's votes in which only they object …"""
+"""Share of a participant's votes in which they alone object …"""
 ALONE_TIMES = 3
 """… when that is so many times the share in everybody else's votes."""
 
 FEWEST_CHECKS = 3
-"""Of fewer hidden checks nothing is said either."""
+"""Fewest hidden checks for a flag."""
 FAILED_SHARE = 1 / 3
-"""Of a person's hidden checks that they failed; unlike the study's own thresholds, it has no consequence."""
+"""Share of failed hidden checks; unlike the study's own thresholds, it has no consequence."""
 
 
 def raised(person: Mapping[str, Any], median_seconds: float | None) -> list[str]:
-    """The names of the flags of a person of :meth:`~dashboard.figures.people.PeopleTally.document`.
+    """Return the names of the flags raised by a participant's figures.
 
-    ``median_seconds`` is that of all votes of the study.
+    ``person`` is an entry of :meth:`~dashboard.figures.people.PeopleTally.document`. ``median_seconds`` is
+    that of all votes of the study.
     """
     rules = {
         TOO_FAST: is_too_fast(person, median_seconds),
@@ -48,16 +47,16 @@ def raised(person: Mapping[str, Any], median_seconds: float | None) -> list[str]
 
 
 def is_too_fast(person: Mapping[str, Any], median_seconds: float | None) -> bool:
-    """Half of at least 20 votes took less than a third of the time that all votes took in the median."""
+    """Flag participants whose median time, over at least 20 votes, is under a third of everybody's median."""
     if median_seconds is None or person["votes"] < FEWEST_VOTES:
         return False
     return bool(person["median_seconds"] < FAST_SHARE * median_seconds)
 
 
 def is_straight_lining(person: Mapping[str, Any]) -> bool:
-    """At least 90 % of 20 votes or more are one form, which others hand in less often by 20 points or more.
+    """Flag participants who give one set of answers in at least 90 % of 20 or more votes.
 
-    Most stories may deserve the same form; so it is compared with how often the others hand it in.
+    Most stories may deserve the same answers, so others must give them less often by 20 points or more.
     """
     others = person["same_share_others"]
     if others is None or person["votes"] < FEWEST_VOTES:
@@ -66,7 +65,7 @@ def is_straight_lining(person: Mapping[str, Any]) -> bool:
 
 
 def is_always_alone(person: Mapping[str, Any]) -> bool:
-    """Of at least 20 votes on complete stories the person alone objects in 10 %, thrice the others' share."""
+    """Flag participants who alone object in 10 % of 20 or more votes, three times the others' share."""
     others = person["alone_share_others"]
     if others is None or person["compared"] < FEWEST_VOTES:
         return False
@@ -74,23 +73,23 @@ def is_always_alone(person: Mapping[str, Any]) -> bool:
 
 
 def fails_checks(person: Mapping[str, Any]) -> bool:
-    """At least a third of three or more hidden checks were failed."""
+    """Flag participants who failed at least a third of three or more hidden checks."""
     checks = person["checks"]
     return bool(checks["answered"] >= FEWEST_CHECKS and checks["share"] >= FAILED_SHARE)
 
 
 def title(name: str) -> str:
-    """The flag in a word or two, in the reader's language."""
+    """Return the flag in a word or two, in the reader's language."""
     return {
         TOO_FAST: _("too fast"),
-        STRAIGHT_LINING: _("always the same form"),
+        STRAIGHT_LINING: _("always the same answers"),
         ALWAYS_ALONE: _("always alone"),
         FAILS_CHECKS: _("fails checks"),
     }[name]
 
 
 def explained(name: str, person: Mapping[str, Any], median_seconds: float | None) -> str:
-    """Why the flag is raised for this person: their figure, everybody's, and the threshold."""
+    """Explain why the flag is raised: the participant's figure, everybody's, and the threshold."""
     if name == TOO_FAST:
         return _(
             "Half of their votes took less than %(own)s seconds; over all votes the median is %(all)s. The "
@@ -98,9 +97,9 @@ def explained(name: str, person: Mapping[str, Any], median_seconds: float | None
         ) % {"own": person["median_seconds"], "all": median_seconds, "fewest": FEWEST_VOTES}
     if name == STRAIGHT_LINING:
         return _(
-            "%(own)s %% of their votes are one and the same form; in everybody else’s it is %(others)s %%. "
-            "The flag is raised from %(share)s %% on, if that is %(more)s points more than the others’, from "
-            "%(fewest)s votes on."
+            "%(own)s %% of their votes have exactly the same answers; in everybody else’s votes it is "
+            "%(others)s %%. The flag is raised from %(share)s %% on, if that is %(more)s points more than "
+            "the others’, from %(fewest)s votes on."
         ) % {
             "own": round(100 * person["same_share"]),
             "others": round(100 * person["same_share_others"]),

@@ -1,10 +1,8 @@
-"""When a study will be finished and what it will cost, each with a range. Pure.
+"""Forecasts of the end and the cost of a study, each with a range. Pure.
 
-The ranges hold what comes about nine times in ten, as a test counts. Both assume that people go on as they
-did: nobody foresees a recruiting drive.
+The true value lies in the range about nine times in ten; a test measures this. Both forecasts assume that
+people go on as before: nobody foresees a recruiting drive.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
@@ -27,25 +25,25 @@ TOO_EARLY, NO_VOTES, DONE = "too_early", "no_votes", "done"
 
 
 def hour_of(moment: datetime) -> int:
-    """The whole hours from 1970 to the moment; what votes are counted by."""
+    """Return the number of whole hours from 1970 to the moment, the unit in which votes are counted."""
     return int(moment.timestamp() // 3600)
 
 
 def finish(hourly: Mapping[int, int], *, remaining: int, now: datetime) -> dict[str, Any]:
-    """When the last of the remaining votes will come, from the numbers of votes per hour.
+    """Forecast the time of the last remaining vote from the votes per hour.
 
-    ``hourly`` maps :func:`hour_of` to votes. What is looked at are the last days (spans of 24 hours back
-    from now, as far as the first vote reaches): up to 14, and whole weeks as soon as there is one, so that
-    weekends have their share. With less than three days it is the last up to 71 hours, and with less than
-    three hours nothing is said.
+    ``hourly`` maps :func:`hour_of` to votes. The forecast uses the last days (spans of 24 hours back from
+    now, as far as the first vote reaches): up to 14, and only whole weeks once there is one, so that weekends
+    have their share. With less than three days of votes it uses up to 71 single hours; with less than three
+    hours there is no forecast.
 
-    Returns ``finish``, ``earliest`` and ``latest`` (None: it may never come), ``per_day``, and ``windows``
-    with ``window_hours``; or ``none`` with one of the reasons above.
+    Return ``finish``, ``earliest`` and ``latest`` (None: possibly never), ``per_day``, and ``windows`` with
+    ``window_hours``; or ``none`` with one of the reasons above.
 
-    With n days of mean m and standard deviation s, the next D days bring D·m votes, give or take
-    t·s·sqrt(D + D²/n): each day differs, and so does the mean that was seen (prediction of a sum of future
-    observations; Hahn and Meeker, Statistical Intervals, 1991, section 4.7; t of n - 1 degrees of freedom).
-    The range has the D at which that band reaches what is left.
+    With n days of mean m and standard deviation s, the next D days bring D·m votes, give or take t·s·sqrt(D +
+    D²/n): each day differs, and so does the observed mean (prediction of a sum of future observations; Hahn
+    and Meeker, Statistical Intervals, 1991, section 4.7; t of n - 1 degrees of freedom). The range has the D
+    at which that band reaches the remaining votes.
     """
     if remaining <= 0:
         return {"none": DONE}
@@ -69,7 +67,7 @@ def finish(hourly: Mapping[int, int], *, remaining: int, now: datetime) -> dict[
 
 
 def _windows(hourly: Mapping[int, int], end: int) -> tuple[list[int], int]:
-    """Votes in each of the windows that are looked at, the last one first, and the hours in a window."""
+    """Return the votes in each window of the forecast, the latest first, and the hours in a window."""
     age = end - min(hourly)
     days = min(age // 24, MOST_DAYS)
     if days >= WEEK:
@@ -84,9 +82,10 @@ def _windows(hourly: Mapping[int, int], end: int) -> tuple[list[int], int]:
 
 
 def _until(remaining: int, mean: float, deviation: float, windows: int) -> tuple[float, float]:
-    """The fewest and the most windows that the remaining votes take: the two D with
-    ``(D·mean - remaining)² = spread²·(D + D²/windows)``. The second is infinite where the band never
-    gets there.
+    """Return the fewest and the most windows that the remaining votes take.
+
+    They are the two D with ``(D·mean - remaining)² = spread²·(D + D²/windows)``. The second is infinite if
+    the band never reaches the remaining votes.
     """
     spread2 = (float(stdtrit(windows - 1, 1 - TAIL)) * deviation) ** 2
     square = mean * mean - spread2 / windows
@@ -97,18 +96,18 @@ def _until(remaining: int, mean: float, deviation: float, windows: int) -> tuple
 
 
 def _after(now: datetime, hours: float) -> datetime | None:
-    """None where it is never, or not in this or the next two centuries."""
+    """Return the moment so many hours from now; None if that is never or centuries away."""
     return (now + timedelta(hours=hours)).astimezone(UTC) if hours < 24 * 365 * 200 else None
 
 
 def seconds_per_vote(paces: Sequence[tuple[int, float]]) -> dict[str, float | None] | None:
-    """The time that is paid for a vote: ``mean`` with ``low`` and ``high``, in seconds.
+    """Return the paid time per vote: ``mean`` with ``low`` and ``high``, in seconds. None without votes.
 
-    ``paces`` has (votes, median seconds) per person. A person's time is votes × median, as in
-    ``annotation.rules.estimated_pay``: a story left open over lunch is not an hour of work. The range is
-    that of a ratio of two sums over people, each with all their votes, because votes of one person resemble
-    each other (Cochran, Sampling Techniques, 1977, section 6.3; t of one degree less than people). None
-    without votes; no range with fewer than :data:`FEWEST_PEOPLE`.
+    ``paces`` has (votes, median seconds) per participant. A participant's time is votes × median, as in
+    ``annotation.rules.estimated_pay``: a story left open over lunch is not an hour of work. The range is that
+    of a ratio of two sums over participants, because votes of one participant resemble each other (Cochran,
+    Sampling Techniques, 1977, section 6.3; t of one degree less than participants). There is no range with
+    fewer than :data:`FEWEST_PEOPLE`.
     """
     if not paces:
         return None

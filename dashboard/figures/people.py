@@ -1,6 +1,6 @@
-"""What the votes say about the people who gave them. Pure.
+"""Figures about participants, computed from their votes. Pure.
 
-Nothing here judges anybody: whether a figure is worth a look is said by :mod:`dashboard.figures.flags`.
+The figures judge nobody; :mod:`dashboard.figures.flags` marks those that deserve a look.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from annotation.protocols.base import Choice, field_name
+from annotation.protocols.base import Choice
 from annotation.rules import paid_seconds
 from dashboard.figures import flags
 from publishing.files.rows import CountedVote
@@ -31,7 +31,7 @@ _REMEMBERED = 4096
 
 @dataclass(frozen=True, slots=True)
 class _Compared:
-    """One vote beside the others on its story."""
+    """A vote compared with the others on its story."""
 
     agreeing: int
     pairs: int
@@ -40,7 +40,7 @@ class _Compared:
 
 @dataclass(slots=True)
 class _Person:
-    """Counts of one person's votes."""
+    """Counts of one participant's votes."""
 
     seconds: array[float] = field(default_factory=lambda: array("d"))
     forms: Counter[tuple[Choice, ...]] = field(default_factory=Counter)
@@ -79,9 +79,9 @@ class _Person:
 
 
 class PeopleTally:
-    """Takes the stories of a study one at a time, in any order.
+    """A tally of votes by participant, fed with a study's stories one at a time, in any order.
 
-    Memory grows by 8 bytes per vote (for the median of the times), and with people and the different
+    Memory grows by 8 bytes per vote (for the median of the times), and with participants and the different
     forms that each handed in; not with stories.
     """
 
@@ -92,7 +92,7 @@ class PeopleTally:
     def see(
         self, story_id: str, votes: Sequence[CountedVote], against: frozenset[Choice], *, complete: bool
     ) -> None:
-        """One story with its counted votes, the choices that count against it, and whether it has all."""
+        """Add a story with its counted votes, the choices that count against it, and its completeness."""
         for vote in votes:
             self._people[vote.annotator].see(story_id, vote)
         if complete and len(votes) > 1:
@@ -101,16 +101,16 @@ class PeopleTally:
                 self._people[vote.annotator].see_compared(story_id, beside)
 
     def document(self) -> dict[str, Any]:
-        """Everybody together, and per person by pseudonym, as plain values.
+        """Return everybody's figures together, and each participant's, as plain values.
 
         ``everybody``: ``people``, ``votes``, ``median_seconds`` and ``options`` (question → option → share of
         the answers to it, 0..1), over all votes. ``people`` lists, by pseudonym: ``votes``;
-        ``median_seconds``; ``options`` of the person's answers; ``compared`` (votes on complete stories that
-        others voted on too); ``agreement`` (share of the pairs of an answer and another person's answer to
-        the same that agree, over these; None without any); ``alone`` and ``alone_share`` (of these, on how
-        many only this person objected), ``alone_share_others`` (the same share in everybody else's votes);
-        ``same_form``, ``same_share`` (the form they handed in most, and in what share of their votes) and
-        ``same_share_others`` (in what share of everybody else's); ``flags`` (names of
+        ``median_seconds``; ``options`` of the participant's answers; ``compared`` (votes on complete stories
+        that others voted on too); ``agreement`` (over these, the share of agreeing pairs of an answer and
+        another participant's answer to the same question; None without any); ``alone`` and ``alone_share``
+        (of these, on how many only this participant objected), ``alone_share_others`` (the same share in
+        everybody else's votes); ``same_form``, ``same_share`` (the form they handed in most, and its share of
+        their votes) and ``same_share_others`` (its share of everybody else's); ``flags`` (names of
         :mod:`dashboard.figures.flags`); ``evidence`` (flag → story ids).
         """
         totals = _Totals.of(self._people.values())
@@ -125,7 +125,7 @@ class PeopleTally:
         }
 
     def paces(self) -> list[tuple[int, float]]:
-        """Per person, by pseudonym: votes, and the median of their paid times in seconds."""
+        """Return, by pseudonym, the number of votes and the median of their paid times in seconds."""
         return [
             (len(person.seconds), float(np.median(np.minimum(person.seconds, paid_seconds(np.inf)))))
             for _, person in sorted(self._people.items())
@@ -134,7 +134,7 @@ class PeopleTally:
 
 @dataclass(frozen=True, slots=True)
 class _Totals:
-    """Of all people together."""
+    """Figures of all participants together."""
 
     votes: int
     median_seconds: float | None
@@ -169,7 +169,7 @@ def _described(name: str, person: _Person, totals: _Totals) -> dict[str, Any]:
         "alone": person.alone,
         "alone_share": _share(person.alone, person.compared),
         "alone_share_others": _share(totals.alone - person.alone, totals.compared - person.compared),
-        "same_form": {field_name(choice.question, choice.row): choice.option for choice in form},
+        "same_form": {choice.field: choice.option for choice in form},
         "same_share": _share(same, votes),
         "same_share_others": _share(totals.forms[form] - same, totals.votes - votes),
     }
@@ -187,7 +187,7 @@ def _described(name: str, person: _Person, totals: _Totals) -> dict[str, Any]:
 
 
 def _option_shares(forms: Counter[tuple[Choice, ...]]) -> dict[str, dict[str, float]]:
-    """Question → option → share of the answers to the question."""
+    """Return question → option → share of the answers to the question."""
     chosen: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for form, votes in forms.items():
         for choice in form:

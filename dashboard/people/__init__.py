@@ -1,1 +1,1 @@
-"""Inviting colleagues into a study: what is written to them, and by which link they come in."""
+"""The Participants entry of the menu: the list, one participant, and invitations."""

@@ -1,9 +1,6 @@
-"""What has changed since the release before: counted from its own files, in bounded memory."""
+"""The section on changes since the previous release, counted from its files in bounded memory."""
 
-from __future__ import annotations
-
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,118 +8,101 @@ from typing import Any
 import orjson
 
 from publishing.card.markdown import bullets, code, counted, text
+from publishing.comparison.changes import CHANGES_PATH, changed_rows, moves_of
 from publishing.errors import BrokenDirectory
-from publishing.facts import ReleaseFacts
+from publishing.facts import ReleaseFacts, Tally
 from publishing.files import jsonl
-from publishing.files.rows import DROPPED_PATH, STORY_CONFIG, config_path
+from publishing.files.directory import MANIFEST, file_facts
+from publishing.files.rows import Row
 from publishing.filters import Outcome
 
 Move = tuple[Outcome | None, Outcome | None]
-"""What became of a story then and now; None when it had no verdict: it lacked votes, or was not there."""
-
-_FILES = {Outcome.KEPT: config_path(STORY_CONFIG), Outcome.DROPPED: DROPPED_PATH}
-COMPARED = ("release.json", *_FILES.values())
-"""The files of the release before that are read."""
+"""A story's outcomes then and now; None if it was or is not in the release."""
+RECORDED = ("number", "created", "license", "protocol", "filter", "counts")
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """How a release differs from the one before: the stories with a verdict in at least one of them."""
+    """The difference from the previous release."""
 
     before: Mapping[str, Any]
-    """The ``release.json`` of the release before."""
+    """The entry of ``release.json`` about the previous release."""
     moves: Mapping[Move, int]
+    """The changed stories."""
 
 
-_END = b"\xff"
-"""After the last id of a file: greater than every text in UTF-8."""
+def changes_since(
+    before: Path, description: Mapping[str, Any], now: Path, write: Callable[[bytes], object]
+) -> Changes:
+    """Compare two release directories, and write a row for every changed story.
 
+    ``description`` is the content of the newer ``release.json``.
 
-def changes_since(before: Path, now: Path) -> Changes:
-    """Compare the story files of two release directories and read the older one's ``release.json``.
-
-    Walks the files side by side, which are in the order of the stories' ids. Raises
-    :class:`~publishing.errors.BrokenDirectory` when the older directory is not whole or its files are
-    in another order.
+    Raise :class:`~publishing.errors.BrokenDirectory` if the older directory is incomplete or out of order.
     """
+
+    def written() -> Iterator[Row]:
+        for row in changed_rows(before, now, description):
+            write(jsonl.line(row))
+            yield row
+
     try:
-        description = orjson.loads((before / "release.json").read_bytes())
-        return Changes(description, _moves(before, now))
+        described = orjson.loads((before / "release.json").read_bytes())
+        recorded = {key: described[key] for key in RECORDED}
+        manifest = file_facts(before, MANIFEST).sha256
+        return Changes(recorded | {"manifest_sha256": manifest}, moves_of(written()))
     except (FileNotFoundError, ValueError, KeyError) as error:
         raise BrokenDirectory(
-            f"{before} cannot be compared with the new release: {error}. Put the files of that release back "
-            "as they were, or move its directory away, and ask for the release again."
+            f"{before} cannot be compared with the new release: {error}. Restore the files of that release, "
+            "or move its directory away, and request the release again."
         ) from error
 
 
-def _moves(before: Path, now: Path) -> dict[Move, int]:
-    """How many stories have each pair of outcomes, then and now."""
-    moves: Counter[Move] = Counter()
-    files = [(side, outcome) for side in (before, now) for outcome in _FILES]
-    streams = [_ids(side / _FILES[outcome]) for side, outcome in files]
-    heads = [next(stream, _END) for stream in streams]
-    while (smallest := min(heads)) != _END:
-        outcomes: list[Outcome | None] = [None, None]
-        for place, head in enumerate(heads):
-            if head == smallest:
-                outcomes[place // len(_FILES)] = files[place][1]
-                heads[place] = next(streams[place], _END)
-        moves[outcomes[0], outcomes[1]] += 1
-    return dict(moves)
-
-
-def _ids(path: Path) -> Iterator[bytes]:
-    """The ids of a file's stories, which have to be in the order of their bytes."""
-    last = b""
-    with path.open("rb") as lines:
-        for line in lines:
-            story_id = jsonl.story_id(line)
-            if story_id < last:
-                raise ValueError(f"{path}: “{story_id.decode()}” comes after “{last.decode()}”")
-            last = story_id
-            yield story_id
-
-
-def changes(facts: ReleaseFacts, found: Changes | None) -> list[str]:
-    """The section on what has changed."""
+def changes(facts: ReleaseFacts, tally: Tally, found: Changes | None) -> list[str]:
+    """Return the section on changes."""
     heading = "## Changes since the previous release"
     if facts.number == 1:
         return [heading, "This is the first release of the study."]
     if found is None:
         return [
             heading,
-            f"The files of release {facts.number - 1} were not at hand when this release was made, so the "
+            f"The files of release {facts.number - 1} were not available when this release was built, so the "
             "two are not compared here.",
         ]
     kept, dropped = Outcome.KEPT, Outcome.DROPPED
     moves = found.moves
     newly = sum(stories for (then, now), stories in moves.items() if now is kept and then is not kept)
     gone = sum(stories for (then, now), stories in moves.items() if then is kept and now is not kept)
-    told = [
-        f"Kept in both: {moves.get((kept, kept), 0):,}.",
-        f"Newly kept: {newly:,}{_of(moves, then=dropped, now=kept, told='were dropped before')}.",
-        f"No longer kept: {gone:,}{_of(moves, then=kept, now=dropped, told='are dropped now')}.",
-        f"Newly dropped, without a verdict before: {moves.get((None, dropped), 0):,}.",
+    judged = sum(
+        stories for (then, now), stories in moves.items() if now is dropped and then not in (kept, now)
+    )
+    items = [
+        f"Kept in both: {tally.outcomes[kept] - newly:,}.",
+        f"Newly kept: {newly:,}{_of(moves, then=dropped, now=kept, what='were dropped before')}.",
+        f"No longer kept: {gone:,}{_of(moves, then=kept, now=dropped, what='are dropped now')}.",
+        f"Newly dropped, without a verdict before: {judged:,}.",
+        f"Every changed story, vote and answer key, with the reasons: {sum(moves.values()):,}, in "
+        f"{code(CHANGES_PATH)}.",
         *_rule_changes(facts, found.before),
     ]
     before = found.before["counts"]
     return [
         heading,
-        f"Release {found.before['number']} was asked for on {found.before['created'][:10]} and kept "
+        f"Release {found.before['number']} was requested on {found.before['created'][:10]} and kept "
         f"{counted(before['kept'], 'story', 'stories')} of {before['stories']:,}, with "
         f"{counted(before['votes'], 'counted vote', 'counted votes')}.",
-        bullets(told),
+        bullets(items),
     ]
 
 
-def _of(moves: Mapping[Move, int], *, then: Outcome, now: Outcome, told: str) -> str:
-    """How many of a sum had a verdict on both sides."""
+def _of(moves: Mapping[Move, int], *, then: Outcome, now: Outcome, what: str) -> str:
+    """Return how many of these stories had a verdict on both sides, in brackets."""
     stories = moves.get((then, now), 0)
-    return f" ({stories:,} of them {told})" if stories else ""
+    return f" ({stories:,} of them {what})" if stories else ""
 
 
 def _rule_changes(facts: ReleaseFacts, before: Mapping[str, Any]) -> list[str]:
-    """What else differs: the filter, its numbers, the protocol, the licence."""
+    """Return the changed settings: filter, votes per story, protocol, licence."""
     votes = before["filter"]["parameters"]["votes_per_story"]
     pairs = [
         ("filter", before["filter"]["name"], facts.filter_name),
@@ -136,4 +116,4 @@ def _rule_changes(facts: ReleaseFacts, before: Mapping[str, Any]) -> list[str]:
         for what, old, new in pairs
         if old != new
     ]
-    return changed or [text("The filter, the protocol and the licence are the same.")]
+    return changed or [text("The filter, the protocol and the licence are unchanged.")]

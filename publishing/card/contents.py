@@ -1,13 +1,24 @@
-"""The files of a release, how to load them and how to check them; and what the researchers state. Pure."""
+"""The sections on files, loading and checking, and the researchers' statement. Pure."""
 
-from __future__ import annotations
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from collections.abc import Mapping
-
-from publishing.card.citing import CITATION_PATH
-from publishing.card.markdown import code, fenced, paragraphs, table
-from publishing.facts import Statement
-from publishing.files.rows import DROPPED_PATH, VOTES_PATH, Layout, config_path
+from publishing.card.citation import CITATION_PATH
+from publishing.card.markdown import cell, code, fenced, paragraphs, table, text
+from publishing.card.meanings import meaning_of
+from publishing.comparison.changes import CHANGES_PATH
+from publishing.facts import AskedQuestion, Statement
+from publishing.files import jsonl
+from publishing.files.features import Type
+from publishing.files.rows import (
+    ADJUDICATIONS_PATH,
+    DROPPED_PATH,
+    INCOMPLETE_PATH,
+    SKIPS_PATH,
+    VOTES_PATH,
+    Layout,
+    config_path,
+)
 
 CONFIG_SUMMARIES: Mapping[str, str] = {
     "mental-state-qa": "one question per story: is the main character likely to be aware of the key "
@@ -16,59 +27,97 @@ CONFIG_SUMMARIES: Mapping[str, str] = {
     "judgment-qa": "one question per story: is behaving as if unaware reasonable?",
     "story-data": "the kept stories with their provenance",
 }
+FILES: Mapping[str, str] = {
+    VOTES_PATH: "every counted vote, on kept and dropped stories alike",
+    SKIPS_PATH: "stories that annotators said they could not judge, with their reason; these are no votes",
+    DROPPED_PATH: "the dropped stories, with the questions that dropped them as reason",
+    INCOMPLETE_PATH: "the stories that lack votes, with the number they have as reason",
+    ADJUDICATIONS_PATH: "the experts' standing decisions: story, verdict, reason, time; they are not votes",
+    CHANGES_PATH: "what changed since the previous release: stories, votes, answer keys, why",
+    "parquet/": "the same rows as Parquet files",
+    "statistics.json": "retention and agreement, with intervals",
+    "machine_validation.json": "what a machine can guess, and the method",
+    "figures/": "the charts of this card",
+    "croissant.json": "the files and their columns, as Croissant metadata",
+    "instrument/": "what annotators were shown: questions, instructions, examples, consent, pay",
+    "release.json": "study, statement, protocol, filter, salt, medians, counts, sources, code version",
+    CITATION_PATH: "how to cite it",
+    "README.md": "this card",
+    "MANIFEST": "the SHA-256 of every other file",
+}
+"""Files and folders beside the configurations."""
 _STATED = {
-    "demographics": "The people who voted",
+    "demographics": "Annotators",
     "sensitive_information": "Sensitive information",
     "biases": "Known biases",
     "limits": "Known limits",
     "intended_use": "Intended use",
+    "social_impact": "Social impact",
 }
-"""The items of a data statement with a heading of their own, in the card's order."""
+"""Statement items with their own heading, in order."""
+
+
+def name_of(path: str) -> str:
+    """Return the name of a file of rows: ``story-data``, ``votes``."""
+    return path.removesuffix(".jsonl").removesuffix("/test").rpartition("/")[2]
+
+
+def summary_of(path: str) -> str:
+    """Return what a file holds."""
+    folder = path.partition("/")[0]
+    return CONFIG_SUMMARIES.get(folder) or FILES.get(path) or FILES.get(f"{folder}/", "")
 
 
 def files(layout: Layout) -> list[str]:
-    """What is in the directory."""
+    """Return the section on files."""
     rows = [(code(config_path(config)), CONFIG_SUMMARIES[config]) for config in layout.configs]
-    rows += [
-        (
-            code(VOTES_PATH),
-            "every counted vote: story, annotator (a pseudonym of this study only), the answers in the order "
-            "of the form, time of submission, seconds on task",
-        ),
-        (code(DROPPED_PATH), "the dropped stories, with the questions that dropped them as reason"),
-        (code("parquet/"), "the same rows as Parquet files"),
-        (code("statistics.json"), "retention and agreement, with intervals"),
-        (code("machine_validation.json"), "what a machine can guess, and how that was found out"),
-        (code("figures/"), "the charts of this card"),
-        (code("croissant.json"), "the files and their columns, as Croissant metadata"),
-        (code("release.json"), "study, protocol, filter, salt, counts, code version"),
-        (code(CITATION_PATH), "how to cite it"),
-        (code("MANIFEST"), "the SHA-256 of every other file"),
-    ]
+    rows += [(code(path), summary) for path, summary in FILES.items()]
     sections = [
         "## Files and splits",
         table(("file", "content"), rows),
-        f"Every configuration has one split, {code('test')}: the data are made for evaluation. Do not train "
-        "on them what you evaluate with them.",
+        f"Every configuration has one split, {code('test')}: the data are for evaluation. Do not evaluate a "
+        "model that was trained on them.",
     ]
     if layout.question_sets:
         sections.append(
-            "On which side the right answer of a question stands is a shuffle that can be recomputed. A "
-            "question's number is the first eight bytes of the SHA-256 of the salt (in release.json), a "
-            "colon and the question's id; in each file, the questions with a number below the median have "
-            "their right answer as choice A."
+            "The order of a question's choices is a shuffle that can be recomputed. A question's number is "
+            "the first eight bytes of the SHA-256 of the salt (in release.json), a colon and the question's "
+            "id. In each file, the questions with a number below the median (in release.json: that of the "
+            "study's first release, so that no question changes sides) have their right answer as choice A."
         )
     return sections
 
 
+def columns(
+    layout: Layout,
+    asked: Sequence[AskedQuestion],
+    types: Mapping[str, Mapping[str, Type]],
+    example: Mapping[str, Any],
+) -> list[str]:
+    """Return an example of a row, and every column's meaning; ``types`` are the columns of every file."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for path in sorted(types):
+        file = name_of(path)
+        for column in types[path]:
+            found.setdefault((cell(column), text(meaning_of(column, asked))), []).append(file)
+    return [
+        f"An example, the first row of {code(config_path(layout.configs[0]))}:",
+        fenced("json", jsonl.document(example).decode().rstrip().replace("`", "\\u0060")),
+        "## Columns",
+        table(
+            ("column", "meaning", "files"), [(*column, ", ".join(files)) for column, files in found.items()]
+        ),
+    ]
+
+
 def load_snippet(layout: Layout, *, directory: str = "path/to/this/directory") -> str:
-    """Python that loads every config of a release from its directory, one line each."""
+    """Return Python that loads every config from the directory, one line each."""
     loads = [f'load_dataset("{directory}", "{config}", split="test")' for config in layout.configs]
     return "\n".join(["from datasets import load_dataset", "", *loads])
 
 
 def other_snippets(layout: Layout) -> str:
-    """Python that loads the first config by other ways: Hugging Face, Parquet, Croissant."""
+    """Return Python that loads the first config in other ways: Hugging Face, Parquet, Croissant."""
     config = layout.configs[0]
     return "\n".join(
         [
@@ -86,25 +135,25 @@ def other_snippets(layout: Layout) -> str:
 
 
 def use(layout: Layout) -> list[str]:
-    """How to load and check the release."""
+    """Return the section on loading and checking."""
     return [
         "## Loading and checking",
         fenced("python", load_snippet(layout)),
         "Other ways:",
         fenced("python", other_snippets(layout)),
-        "To check that the files are the published ones, in this directory:",
+        "To check that the files are unchanged, run this in the directory:",
         fenced("sh", "sha256sum -c MANIFEST"),
     ]
 
 
 def stated(statement: Statement) -> list[str]:
-    """What only the researchers can say, and what they have not said."""
+    """Return the researchers' statement, and the items they left empty."""
     sections = []
     silent = []
     for name, heading in _STATED.items():
-        said = paragraphs(getattr(statement, name))
-        if said:
-            sections += [f"### {heading}", *said]
+        written = paragraphs(getattr(statement, name))
+        if written:
+            sections += [f"### {heading}", *written]
         else:
             silent.append(heading.lower())
     if silent:

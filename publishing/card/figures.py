@@ -1,19 +1,17 @@
-"""The charts of a release. Each stands beside a table of the card that has the same numbers. Pure."""
+"""A release's charts. Each stands beside a table in the card with the same numbers. Pure."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from publishing.card.charts import Bar, Group, bar_chart
-from publishing.card.markdown import percent
+from publishing.card.markdown import NOTHING, decimal, percent
+from publishing.card.svg import Bar, Group, bar_chart
 
 RETENTION_FIGURE = "figures/retention.svg"
 AGREEMENT_FIGURE = "figures/agreement.svg"
 MACHINE_FIGURE = "figures/machine-validation.svg"
 
 MOST_BARS = 24
-"""Bars under one heading; with more, the chart shows the largest groups."""
+"""Bars per group; larger groups are shown first."""
 JOINT = "the story as a whole"
 
 GUESSES = {
@@ -22,24 +20,24 @@ GUESSES = {
     "story_choice": "story and choices",
     "shorter_choice": "always the shorter choice",
 }
-"""The ways of guessing of machine_validation.json that the card and its chart show."""
+"""Scores of machine_validation.json in the card and its chart."""
 
 
 def figures(statistics: Mapping[str, Any], machine_validation: Mapping[str, Any] | None) -> dict[str, bytes]:
-    """The charts by their paths in the release directory, from the documents of the release."""
+    """Draw the charts from the documents of the release; returns them by path."""
     drawn = {RETENTION_FIGURE: _retention(statistics), AGREEMENT_FIGURE: _agreement(statistics)}
     varied = varied_configs(machine_validation)
     return drawn | ({MACHINE_FIGURE: _guesses(varied)} if varied else {})
 
 
 def varied_configs(machine_validation: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]]:
-    """The configs in which there is something to guess: whose right answer is not always the same."""
+    """Return the configs whose right answer is not always the same."""
     configs = (machine_validation or {}).get("configs", {})
     return {config: found for config, found in configs.items() if not found["constant_answer"]}
 
 
 def largest(groups: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, Mapping[str, Any]]]:
-    """The groups of stories, those with the most generated ones first."""
+    """Return the groups of stories, largest first."""
     return sorted(groups.items(), key=lambda item: (-item[1]["generated"], item[0]))
 
 
@@ -47,13 +45,13 @@ def _retention(statistics: Mapping[str, Any]) -> bytes:
     groups = {"All stories": {"all": statistics["stories"]}}
     groups |= {
         "By scenario": statistics["by_scenario"],
-        "By generator model": statistics["by_generator_model"],
+        "By author": statistics["by_generator_model"],
     }
     drawn = [
         Group(_headed(title, found), tuple(_kept(*item) for item in largest(found)[:MOST_BARS]))
         for title, found in groups.items()
     ]
-    return bar_chart("Stories kept of those generated", drawn)
+    return bar_chart("Stories kept", drawn)
 
 
 def _headed(title: str, found: Mapping[str, Any]) -> str:
@@ -72,13 +70,23 @@ def _rounded(share: float | None) -> str:
 
 def _agreement(statistics: Mapping[str, Any]) -> bytes:
     measured = [*statistics["agreement"].items(), (JOINT, statistics["agreement_on_validity"])]
-    bars = []
-    for name, found in measured:
-        bounds = found["intervals"]["percent"]
-        bars.append(Bar(name, found["percent"], percent(found["percent"]), tuple(bounds) if bounds else None))
-    return bar_chart(
-        "Agreement before the filter", [Group("Pairs of votes with the same answer", tuple(bars))]
-    )
+    drawn = [
+        Group(title, tuple(_coefficient(name, found, key, shown) for name, found in measured))
+        for key, title, shown in (
+            ("percent", "Pairs of votes with the same answer", percent),
+            ("gwet_ac1", "Corrected for chance: Gwet's AC1", _decimal),
+        )
+    ]
+    return bar_chart("Agreement before the filter", drawn)
+
+
+def _coefficient(name: str, found: Mapping[str, Any], key: str, shown: Callable[[float | None], str]) -> Bar:
+    bounds = found["intervals"][key]
+    return Bar(name, found[key], shown(found[key]), tuple(bounds) if bounds else None)
+
+
+def _decimal(value: float | None) -> str:
+    return NOTHING if value is None else decimal(value)
 
 
 def _guesses(varied: Mapping[str, Mapping[str, Any]]) -> bytes:

@@ -1,16 +1,15 @@
-"""The YAML block of the card: which files are which config, and what their columns are. Pure."""
-
-from __future__ import annotations
+"""The YAML block of the card, with configs and columns. Pure."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import yaml
 
-from publishing.card.citing import SPDX
+from publishing.card.citation import NOT_VALIDATED, SPDX, TEST_RUN, marked
 from publishing.card.markdown import one_line
 from publishing.facts import ReleaseFacts, Tally
+from publishing.files.features import Type, declared
 from publishing.files.rows import Layout, config_path
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
@@ -23,11 +22,11 @@ _HUB_LICENSES = {name.lower(): name.lower() for name in SPDX} | {
     "gpl-3.0-only": "gpl-3.0",
     "gpl-3.0-or-later": "gpl-3.0",
 }
-"""The names of licences on the Hugging Face Hub (https://huggingface.co/docs/hub/repositories-licenses)."""
+"""Licence names on the Hugging Face Hub (https://huggingface.co/docs/hub/repositories-licenses)."""
 
 
 def _license(stated: str) -> dict[str, str]:
-    """The licence as the Hub takes it: one of its names, or ``other`` with a name in small letters."""
+    """Return the licence as one of the Hub's names, or ``other`` with a lower-case name."""
     name = one_line(stated).lower()
     if name in _HUB_LICENSES:
         return {"license": _HUB_LICENSES[name]}
@@ -39,38 +38,45 @@ def front_matter(
     facts: ReleaseFacts,
     tally: Tally,
     layout: Layout,
-    features: Mapping[str, Sequence[Mapping[str, Any]] | None],
+    columns: Mapping[str, Mapping[str, Type]],
 ) -> str:
-    """What ``datasets`` reads of the card; ``features`` are the columns of every config.
+    """Return the YAML block, which ``datasets`` reads; ``columns`` are those of every file.
 
-    It declares no sizes: a wrong number of examples would keep the data from loading.
+    No sizes are declared, because a wrong number of examples would break loading.
     """
     kept = tally.counts()["kept"]
     has_questions = bool(layout.question_sets)
+    named = marked(one_line(facts.title), facts.filter_name)
+    marks = {
+        "theory-of-mind": has_questions,
+        "test-run": facts.is_rehearsal,
+        "not-validated-by-all": named.endswith(NOT_VALIDATED),
+    }
+    tags = [tag for tag, fits in marks.items() if fits]
     header: dict[str, Any] = {
         **_license(facts.license),
-        "language": ["en"],
-        "pretty_name": one_line(facts.title),
+        "language": [facts.story_language],
+        "pretty_name": f"{TEST_RUN if facts.is_rehearsal else ''}{named}",
         **({"task_categories": ["question-answering", "multiple-choice"]} if has_questions else {}),
         "size_categories": [next((name for limit, name in _SIZES if kept < limit), "1M<n<10M")],
-        **({"tags": ["theory-of-mind"]} if has_questions else {}),
+        **({"tags": tags} if tags else {}),
         "configs": [
             {
                 "config_name": config,
-                # `datasets` caches by the directory's name and this entry, not by the files: without
-                # something that differs, it would answer with another release loaded before.
+                # `datasets` caches by the directory's name and this entry, not by the files: without a
+                # difference here, it would return another release that was loaded before.
                 "description": f"{facts.slug}, release {facts.number}, {facts.salt}",
                 "data_files": [{"split": "test", "path": config_path(config)}],
             }
             for config in layout.configs
         ],
     }
-    declared = [
-        {"config_name": config, "features": [dict(column) for column in columns]}
+    info = [
+        {"config_name": config, "features": features}
         for config in layout.configs
-        if (columns := features[config]) is not None
+        if (features := declared(columns[config_path(config)])) is not None
     ]
-    if declared:
-        header["dataset_info"] = declared
+    if info:
+        header["dataset_info"] = info
     dumped = yaml.safe_dump(header, allow_unicode=True, sort_keys=False, width=110)
     return f"---\n{dumped}---"

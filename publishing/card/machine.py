@@ -1,6 +1,4 @@
-"""What a machine can guess without understanding the stories, in plain words. Pure."""
-
-from __future__ import annotations
+"""The section on what a machine can guess without understanding the stories. Pure."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,37 +10,37 @@ _HELD_OUT = {
     "entities": "stories that share an entity other than the persons X and Y",
     "scenario": "stories of one scenario",
 }
-"""Other ways of keeping like stories together, beside those of one core."""
+"""Groupings of stories, other than by core, that are held out together."""
 
 
 def machine_validation(found: Mapping[str, Any] | None) -> list[str]:
-    """The section, or nothing where there are no multiple-choice questions to guess."""
+    """Return the section, or nothing if there are no multiple-choice questions."""
     if not found or not found["configs"]:
         return []
     varied = varied_configs(found)
     warned = [text(line) for line in found["warnings"]]
     return [
         "## What a machine can guess without understanding",
-        "That people find a story valid does not keep a machine from guessing its answers for the wrong "
-        "reasons. So a simple classifier (words and pairs of words, no language model) was trained on part "
-        "of the questions and tried on the others. Guessing blindly is right in 50.0 %; in brackets: "
-        "95 % intervals.",
+        "Even if people find a story valid, a machine may guess its answers for the wrong reasons. To "
+        "measure this, a simple classifier (words and pairs of words, no language model) was trained on part "
+        "of the questions and tested on the rest. Random guessing is right in 50.0 %. In brackets: 95 % "
+        "intervals.",
         *_sampled(found["design"], found["configs"]),
         *([_scores(varied), _figure(), *_kept_together(varied), *_cues(varied)] if varied else []),
-        *(["What was noticed, and what to do about it:", bullets(warned)] if warned else []),
-        f"How it was done, and everything that was found, is in {code('machine_validation.json')}. It is a "
-        "warning; no story was left out for it.",
+        *(["Warnings, and what to do about them:", bullets(warned)] if warned else []),
+        f"The method and all results are in {code('machine_validation.json')}. They only warn: no story was "
+        "left out because of them.",
     ]
 
 
 def _sampled(design: Mapping[str, Any], configs: Mapping[str, Any]) -> list[str]:
-    """On how many questions the figures are, and that they are on a sample where they are."""
+    """Return how many questions the figures cover, and whether they are a sample."""
     asked = listed([f"{found['questions']:,} of {code(config)}" for config, found in configs.items()])
     if design["sampled_stories"] is None:
-        return [f"All questions were looked at: {asked}."]
+        return [f"All questions were used: {asked}."]
     return [
-        f"The release is large, so {design['sampled_stories']:,} of its {design['stories']:,} stories were "
-        f"looked at, a sample of whole cores; the questions are {asked}."
+        f"The release is large, so a sample of whole cores was used: {design['sampled_stories']:,} of its "
+        f"{design['stories']:,} stories. The questions are {asked}."
     ]
 
 
@@ -64,22 +62,22 @@ def _score(score: Mapping[str, Any]) -> str:
 
 
 def _kept_together(varied: Mapping[str, Any]) -> list[str]:
-    """How the guess from the choices alone fares when more than the stories of one core stay together."""
-    told = [
-        f"{code(config)}, choices only, with all {what} kept out of the training together: "
+    """Return the accuracy of guessing from the choices alone when larger groups are held out."""
+    items = [
+        f"{code(config)}, choices only, with all {what} held out together: "
         f"{_score(found['by_group'][grouping]['choice_only'])}."
         for config, found in varied.items()
         for grouping, what in _HELD_OUT.items()
         if found["by_group"][grouping]["choice_only"]["accuracy"] is not None
     ]
-    return [bullets(told)] if told else []
+    return [bullets(items)] if items else []
 
 
 def _cues(varied: Mapping[str, Any]) -> list[str]:
-    told = [
+    items = [
         f"{code(config)}: {listed([code(cue) for cue in cues])} in a choice point to the {side} answer."
         for config, found in varied.items()
         for side in ("right", "wrong")
         if (cues := [cue["text"] for cue in found["cues"] if cue["points_to"] == side])
     ]
-    return ["The strongest cues it went by:", bullets(told)] if told else []
+    return ["Its strongest cues:", bullets(items)] if items else []

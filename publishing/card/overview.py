@@ -1,26 +1,25 @@
-"""The top of the card: warnings, what the release is, its numbers, and why it was made. Pure."""
+"""The top of the card: warnings, description, purpose and counts. Pure."""
 
-from __future__ import annotations
+from statistics import median_low
 
-from publishing.card.markdown import code, paragraphs, table
+from publishing.card.markdown import code, counted, paragraphs, table
 from publishing.facts import ReleaseFacts, Tally
 from publishing.filters import get_filter
 
 REHEARSAL_WARNING = (
-    "> **THIS IS A REHEARSAL. THESE ARE NOT HUMAN JUDGEMENTS.** The votes come from test or simulated "
-    "people. Nothing in this directory is evidence about the stories; do not cite it and do not train or "
+    "> **THIS IS A TEST RUN. THESE ARE NOT HUMAN JUDGEMENTS.** The votes come from tests or simulated "
+    "people. Nothing in this directory is evidence about the stories. Do not cite it, and do not train or "
     "evaluate on it."
 )
 
 
 def warnings(facts: ReleaseFacts) -> list[str]:
-    """What has to be read before anything else, if there is such a thing."""
+    """Return the warnings that readers must see first, if any."""
     rule = get_filter(facts.filter_name)
     not_validated = (
         f"> **The stories of this release are not “validated”.** It was made with the filter "
-        f"{code(facts.filter_name)}, not with the rule that nobody may be against a story: {rule.title}. "
-        "Somebody may have answered that a story in it is flawed. Do not compare it with releases made "
-        "with `all-agree` as if they were alike."
+        f"{code(facts.filter_name)} ({rule.title}), which keeps stories even if somebody judged them flawed. "
+        "Do not compare it directly with releases made with `all-agree`."
     )
     return [
         *([REHEARSAL_WARNING] if facts.is_rehearsal else []),
@@ -29,16 +28,20 @@ def warnings(facts: ReleaseFacts) -> list[str]:
 
 
 def overview(facts: ReleaseFacts, tally: Tally) -> list[str]:
-    """What it is, in a sentence and in numbers, and why."""
-    counts = tally.counts()
+    """Return the description, the purpose and the counts."""
+    counts, given = tally.counts(), sorted(tally.annotators.values())
+    needed = counted(facts.votes_per_story, "vote", "votes")
     rows = [
-        ("stories generated", counts["stories"]),
-        (f"stories with {facts.votes_per_story} votes", counts["kept"] + counts["dropped"]),
+        ("stories in the study", counts["stories"]),
+        (f"stories with {needed}", counts["kept"] + counts["dropped"]),
         ("stories kept", counts["kept"]),
         ("stories dropped", counts["dropped"]),
-        ("stories without all their votes, not released", counts["incomplete"]),
+        ("incomplete stories, without a verdict", counts["incomplete"]),
         ("counted votes", counts["votes"]),
-        ("people whose votes count", counts["annotators"]),
+        ("annotators whose votes count", counts["annotators"]),
+        ("fewest counted votes of an annotator", given[0]),
+        ("median of counted votes per annotator", median_low(given)),
+        ("most counted votes of an annotator", given[-1]),
     ]
     return [
         f"Release {facts.number} of the study {code(facts.slug)}, {facts.created:%-d %B %Y}.",

@@ -1,10 +1,9 @@
-"""How the stories were judged, step by step, with the numbers of the study. Pure."""
+"""The section on how the stories were judged, with the study's numbers. Pure."""
 
-from __future__ import annotations
-
+from collections import Counter
+from collections.abc import Callable
 from decimal import Decimal
 
-from publishing.baseline.accuracy import wilson
 from publishing.card.markdown import (
     code,
     counted,
@@ -16,25 +15,25 @@ from publishing.card.markdown import (
     steps,
     text,
 )
-from publishing.facts import MOST_SECONDS, ImportedVotes, ReleaseFacts, Tally
+from publishing.facts import MAX_SECONDS, NOT_STATED, ImportedVotes, ReleaseFacts, Tally
 from publishing.filters import get_filter
+from publishing.statistics.intervals import wilson
 
-IN_THE_PAPER = "; in the published procedure that this one follows, 19 of 100 people passed theirs"
+IN_THE_PAPER = "; in the published procedure that this study follows, 19 of 100 people passed"
 MOST_NAMED = 8
-"""Generators named in the running text; the table has all of them."""
+"""Generators named in the text; the table has all of them."""
 
 LANGUAGES = {"en": "English", "de": "German"}
+EXCLUDED, DISPLACED = "excluded", "displaced"
 SURPLUS = {
-    "displaced": "excluded by the researchers, and readmitted when their place was taken",
-    "excluded": "excluded by the researchers",
-    "late": "their time had run out and their place was taken",
-    "not_qualified": "from somebody no longer qualified",
+    "late": "too late: the time had run out and the place was taken",
+    "not_qualified": "from annotators who were no longer qualified",
 }
-"""The reasons for which votes do not count (``publishing.queries.surplus_votes``), as the card has them."""
+"""Reasons why votes are surplus (``publishing.queries.surplus_votes``), in the card's words."""
 
 
 def procedure(facts: ReleaseFacts, tally: Tally) -> list[str]:
-    """The steps from the generated stories to the released ones."""
+    """Return the steps from the generated stories to the released ones."""
     return [
         "## How the stories were judged",
         steps(
@@ -52,23 +51,36 @@ def procedure(facts: ReleaseFacts, tally: Tally) -> list[str]:
                 ),
             )
         ),
-        "The questions of the form; an answer in bold counts against the story:",
+        "The questions of the form; answers in bold count against the story:",
         "\n".join(
             f"- {code(question.key)} {text(question.title)}{_options(question.options, question.against)}"
             for question in facts.asked
         ),
         _pay(facts, tally),
-        _languages(facts, tally),
+        _languages(tally),
     ]
 
 
 def _stories(tally: Tally) -> str:
-    generators = sorted(tally.by_generator)
-    named = listed([code(name) for name in generators[:MOST_NAMED]])
-    more = len(generators) - MOST_NAMED
-    by = f"{named} and {more:,} more (table below)" if more > 0 else named
-    total = sum(tally.outcomes.values())
-    return f"**Stories.** {counted(total, 'story was', 'stories were')} to be judged, written by {by}."
+    total = counted(sum(tally.outcomes.values()), "story", "stories")
+    return f"**Stories.** The study had {total}: {authors(tally, code)}."
+
+
+def authors(tally: Tally, shown: Callable[[str], str]) -> str:
+    """Return who wrote how many of the stories: models, people, or somebody whom no source names."""
+    models, by_people, unknown = tally.authors()
+    by_models = sum(tally.outcomes.values()) - by_people - unknown
+    named = [*map(shown, models[:MOST_NAMED])]
+    if len(models) > MOST_NAMED:
+        named.append(f"{len(models) - MOST_NAMED:,} more")
+    parts = [
+        f"{by_models:,} written by the {'model' if len(models) == 1 else 'models'} {listed(named)}"
+        if models
+        else "",
+        f"{by_people:,} written by people" if by_people else "",
+        f"{unknown:,} whose author is {NOT_STATED}" if unknown else "",
+    ]
+    return listed([part for part in parts if part])
 
 
 def _people(facts: ReleaseFacts) -> str:
@@ -76,11 +88,11 @@ def _people(facts: ReleaseFacts) -> str:
         return _imported_people(facts, facts.imported)
     people = facts.people
     arrivals = people.visited or 0  # fewer than consented: not all of them were recorded
-    came = f"{counted(arrivals, 'person', 'people')} came, and " if arrivals >= people.consented else ""
+    came = f"{counted(arrivals, 'person', 'people')} arrived, and " if arrivals >= people.consented else ""
     where = " ".join(paragraphs(facts.statement.platform))
     who = f" {where}" if where else ""
     return (
-        f"**People.**{who} {came}{counted(people.consented, 'person', 'people')} consented to take part, "
+        f"**People.**{who} {came}{counted(people.consented, 'person', 'people')} consented to take part "
         "after reading what is stored and published."
     )
 
@@ -89,15 +101,15 @@ def _imported_people(facts: ReleaseFacts, imported: ImportedVotes) -> str:
     where = " ".join(["", *paragraphs(facts.statement.platform)])
     here = facts.people.consented - imported.people
     others = (
-        f" {counted(here, 'other person', 'other people')} consented to take part in this study, after "
+        f" {counted(here, 'other person', 'other people')} consented to take part in this study after "
         "reading what is stored and published."
         if here > 0
         else ""
     )
     return (
-        f"**People.**{where} {counted(imported.people, 'person', 'people')} voted in another study: this one "
-        f"was made of its release, with the votes ({text(imported.source)}). How they came to it, and what "
-        f"they agreed to, is said in the card of that release.{others}"
+        f"**People.**{where} {counted(imported.people, 'person', 'people')} voted in another study, and the "
+        f"votes were imported from its release ({text(imported.source)}). The card of that release describes "
+        f"how they were recruited and what they consented to.{others}"
     )
 
 
@@ -105,29 +117,28 @@ def _qualification(facts: ReleaseFacts) -> str:
     people = facts.people
     if facts.imported:
         return (
-            "**Qualification.** This study asked for none; whether the people of the imported votes had to "
-            "pass a test is said in the card of the release they come from."
+            "**Qualification.** This study had no test. The card of the imported release says whether its "
+            "annotators had to pass one."
         )
     if facts.admitted_through:
         return (
-            f"**Qualification.** Only people who were qualified in the study {code(facts.admitted_through)} "
+            f"**Qualification.** Only people who had qualified in the study {code(facts.admitted_through)} "
             "could take part; this study had no test of its own."
         )
     if people.attempted is None or people.passed is None:
-        return (
-            "**Qualification.** The study asked for no qualification test: everybody who consented could "
-            "vote."
-        )
+        return "**Qualification.** The study had no qualification test: everybody who consented could vote."
+    mark = f" Passing took {' or '.join(map(text, people.marks))}." if people.marks else ""
     theirs = IN_THE_PAPER if facts.protocol_name == "validity" else ""
     return (
-        f"**Qualification.** Before voting, people took a test: {people.attempted:,} completed it, and "
-        f"{share_of(people.passed, people.attempted)} passed{theirs}. Only those who passed could vote."
+        f"**Qualification.** {counted(people.attempted, 'person', 'people')} completed a qualification test, "
+        f"and {share_of(people.passed, people.attempted)} passed{theirs}.{mark} "
+        "Only those who passed could vote."
     )
 
 
 def _form(facts: ReleaseFacts) -> str:
     return (
-        f"**Form.** People answered one form about each story (protocol {code(facts.protocol_name)}, version "
+        f"**Form.** Annotators filled in one form per story (protocol {code(facts.protocol_name)}, version "
         f"{code(facts.protocol_version)}: {text(facts.protocol_title)})"
         f"{'' if facts.imported else ', with instructions at hand'}."
     )
@@ -138,72 +149,84 @@ def _votes(facts: ReleaseFacts, tally: Tally) -> str:
     if tally.first_vote and tally.last_vote:
         first, last = f"{tally.first_vote:%-d %B %Y}", f"{tally.last_vote:%-d %B %Y}"
         period = f", given on {first}" if first == last else f", given from {first} to {last}"
-    cap = (
-        "" if facts.imported else f", and nobody was served another story after answering {facts.story_cap:,}"
-    )
+    cap = "" if facts.imported else f"; nobody was given another story after answering {facts.story_cap:,}"
     return (
-        f"**Votes.** Every story was to get exactly {facts.votes_per_story} votes, each by another "
-        f"person{cap}. {counted(tally.votes, 'vote counts', 'votes count')}{period}, by "
-        f"{counted(len(tally.annotators), 'person', 'people')}. {_surplus(facts)}"
+        f"**Votes.** Every story needed exactly {counted(facts.votes_per_story, 'vote', 'votes')}, each by a "
+        f"different annotator{cap}. {counted(tally.votes, 'vote', 'votes')} by "
+        f"{counted(len(tally.annotators), 'annotator', 'annotators')} "
+        f"{'counts' if tally.votes == 1 else 'count'}{period}. {_surplus(facts)}"
     )
 
 
 def _surplus(facts: ReleaseFacts) -> str:
+    if facts.imported and not facts.surplus:
+        return "A release contains no votes that do not count, so none were imported."
+    if not facts.surplus:
+        return "No vote was too late, excluded, or from an annotator who was no longer qualified."
+    surplus = {name: number for name, number in facts.surplus.items() if name not in (EXCLUDED, DISPLACED)}
     reasons = [
-        f"{number:,} ({SURPLUS.get(reason, text(reason))})"
-        for reason, number in sorted(facts.surplus.items())
+        f"{number:,} ({SURPLUS.get(reason, text(reason))})" for reason, number in sorted(surplus.items())
     ]
-    if facts.imported and not reasons:
-        return "A release has neither surplus votes nor the stories that lack votes, so none were imported."
-    if not reasons:
-        return "No vote came too late, or from somebody no longer qualified, and none was excluded."
-    return (
-        f"{counted(sum(facts.surplus.values()), 'surplus vote is', 'surplus votes are')} stored and credited "
-        f"but not counted and not in this release: {listed(reasons)}."
+    late = (
+        f"{counted(sum(surplus.values()), 'surplus vote is', 'surplus votes are')} stored and credited, but "
+        f"not counted and not in this release: {listed(reasons)}."
     )
+    return " ".join([*([late] if surplus else []), *_excluded(facts)])
+
+
+def _excluded(facts: ReleaseFacts) -> list[str]:
+    """Return the sentences on votes that the researchers excluded, if any."""
+    out, displaced = (facts.surplus.get(name, 0) for name in (EXCLUDED, DISPLACED))
+    votes, people = counted(out, "vote", "votes"), counted(facts.excluded_people, "person", "people")
+    said = f"The researchers excluded {votes} by {people}; no file of this release has them."
+    back = (
+        f"{counted(displaced, 'vote was', 'votes were')} excluded and readmitted after the place was taken, "
+        f"and {'does' if displaced == 1 else 'do'} not count."
+    )
+    return [*([said] if out else []), *([back] if displaced else [])]
 
 
 def _checks(facts: ReleaseFacts) -> str:
-    """What people met that had known answers, or nothing."""
+    """Return the step on hidden checks, or an empty string."""
     found = facts.checks
     if found is None:
         return ""
     rules = found.rules
-    often = f", one in each {rules.every:,} stories" if rules.every else ""
+    often = f", one in every {rules.every:,} stories" if rules.every else ""
     consequences = [
-        f"{percent} % or more {what}"
-        for percent, what in ((rules.warn_percent, "warned"), (rules.suspend_percent, "suspended"))
+        f"{percent} % or more led to a {what}"
+        for percent, what in ((rules.warn_percent, "warning"), (rules.suspend_percent, "suspension"))
         if percent is not None
     ]
     came_of_it = (
-        f" From {counted(rules.minimum, 'check', 'checks')} on, failing {' and failing '.join(consequences)} "
-        f"a person; {counted(found.warned, 'person was', 'people were')} warned."
+        f" From {counted(rules.minimum, 'check', 'checks')} on, failing {' and failing '.join(consequences)}"
+        f"; {counted(found.warned, 'annotator was', 'annotators were')} warned."
         if rules.every and consequences
-        else " Failing them had no consequence by itself."
+        else " Failing them had no automatic consequence."
     )
     return (
-        f"**Hidden checks.** Among the stories, people met some with known answers and were not told which"
+        f"**Hidden checks.** Annotators also got stories with known answers, without being told which"
         f"{often}: {counted(found.checks, 'check was', 'checks were')} answered "
         f"{counted(found.answers, 'time', 'times')}, and {share_of(found.failed, found.answers)} "
-        f"of these first answers were not acceptable.{came_of_it} Checks are no part of this dataset, and "
-        "answers to them are no votes."
+        f"of these first answers were not acceptable.{came_of_it} Checks are not part of this dataset, and "
+        "answers to them are not votes."
     )
 
 
 def _spot_checks(facts: ReleaseFacts) -> str:
-    """What came of judging votes that were drawn at random, or nothing."""
+    """Return the step on spot checks, or an empty string."""
     found = facts.spot_checks
     if found is None:
         return ""
     out = found.uncounted + found.rejected
     bounds = interval(wilson(found.rejected, found.judged))
     return (
-        f"**Spot checks.** Researchers judged {counted(found.judged, 'vote', 'votes')} drawn at random, at "
-        f"most {found.most_of_one:,} of each of {counted(found.people, 'person', 'people')} chosen at random "
-        "from everybody, so that people count alike however many votes they gave. Without seeing whose each "
-        "was or what others had said, they rejected "
-        f"{share_of(found.rejected, found.judged)} (95 % interval of Wilson{bounds}, which takes "
-        f"the answers of one person for independent) and took {out:,} out of the count."
+        f"**Spot checks.** Researchers judged {counted(found.judged, 'vote', 'votes')} drawn at random: at "
+        f"most {found.most_of_one:,} from each of {counted(found.people, 'annotator', 'annotators')}, who "
+        "were drawn at random too, so that each weighs the same however many votes they gave. Without seeing "
+        f"the annotator or any other vote, they rejected {share_of(found.rejected, found.judged)} (Wilson's "
+        f"95 % interval{bounds}, which treats one annotator's answers as independent) and excluded {out:,} "
+        "from the count."
     )
 
 
@@ -222,25 +245,25 @@ def _options(options: tuple[str, ...], against: tuple[str, ...]) -> str:
 def _pay(facts: ReleaseFacts, tally: Tally) -> str:
     took = _took(tally.median_seconds())
     if facts.imported:
-        return f"What the people of the imported votes were paid is not known here.{took}"
+        return f"What the annotators of the imported votes were paid is not known here.{took}"
     if facts.pay_rate is None:
-        return f"The study names no pay rate.{took}"
+        return f"The study states no pay rate.{took}"
     return (
-        f"The study's pay rate {_rates(facts, facts.pay_rate)} {text(facts.currency)} per hour; what each "
-        f"person was paid is not part of a release.{took}"
+        f"The study's pay rate {_rates(facts, facts.pay_rate)} {text(facts.currency)} per hour; individual "
+        f"payments are not part of a release.{took}"
     )
 
 
 def _took(seconds: int | None) -> str:
-    """How long a vote takes, from the median, rounded up."""
+    """Return the sentence on the median time per vote, which is rounded up."""
     if seconds is None:
         return ""
     half = (
         "More than half of the counted votes took about an hour or more"
-        if seconds >= MOST_SECONDS
+        if seconds >= MAX_SECONDS
         else f"Half of the counted votes took {counted(seconds, 'second', 'seconds')} or less"
     )
-    return f" {half} from when the story was shown, breaks included."
+    return f" {half} from the moment the story was shown, including breaks."
 
 
 def _rates(facts: ReleaseFacts, now: Decimal) -> str:
@@ -254,12 +277,12 @@ def _rates(facts: ReleaseFacts, now: Decimal) -> str:
     return f"was {', then '.join([*before, f'{now:,.2f}'])}"
 
 
-def _languages(facts: ReleaseFacts, tally: Tally) -> str:
-    if facts.imported:
-        return "In which language people read the form is not known of imported votes."
-    total = sum(tally.languages.values())
+def _languages(tally: Tally) -> str:
+    total, languages = tally.votes, Counter[str]()
+    for (_version, name), votes in tally.forms.items():
+        languages[name] += votes
     found = [
         f"{text(LANGUAGES.get(name, name))} ({counted(votes, 'vote', 'votes')}, {percent(votes / total)})"
-        for name, votes in sorted(tally.languages.items(), key=lambda item: (-item[1], item[0]))
+        for name, votes in sorted(languages.items(), key=lambda item: (-item[1], item[0]))
     ]
-    return f"People read the form in {listed(found)}." if found else ""
+    return f"Annotators read the form in {listed(found)}." if found else ""

@@ -1,1 +1,1 @@
-"""Places outside that a published release can be deposited at. Nothing here touches the database."""
+"""Outside places for published releases. No database."""

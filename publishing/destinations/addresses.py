@@ -1,6 +1,4 @@
-"""How places are named: ``s3://bucket/prefix``, ``huggingface:owner/name``, ``zip:PATH``."""
-
-from __future__ import annotations
+"""Addresses of places: ``s3://bucket/prefix``, ``huggingface:owner/name``, ``zip:PATH``."""
 
 import re
 from dataclasses import dataclass
@@ -20,23 +18,23 @@ _FORMS = "Places are named s3://bucket/prefix, huggingface:owner/name or zip:PAT
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A place as it was named. ``place`` is what the public may read of it."""
+    """A parsed address. ``place`` may be shown to the public."""
 
     kind: str
     place: str
 
 
 def parse(text: str) -> Address:
-    """The place that a text names. Raises :class:`~publishing.destinations.base.WrongPlace`."""
+    """Parse an address. Raise :class:`~publishing.destinations.base.WrongPlace`."""
     scheme, separator, rest = text.partition(":")
     readers = {S3: _s3, HUGGING_FACE: _repository, ZIP: _zip}
     if not separator or scheme not in readers:
-        raise WrongPlace(f"“{text}” is no place for a release. {_FORMS}")
+        raise WrongPlace(f"“{text}” is not a place for a release. {_FORMS}")
     return Address(scheme, readers[scheme](rest))
 
 
 def bucket_and_prefix(place: str) -> tuple[str, str]:
-    """``("bucket", "prefix")`` of ``s3://bucket/prefix``."""
+    """Split ``s3://bucket/prefix`` into ``("bucket", "prefix")``."""
     bucket, _, prefix = place.removeprefix("s3://").partition("/")
     return bucket, prefix
 

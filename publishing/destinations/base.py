@@ -1,11 +1,9 @@
-"""What a place for releases must be able to do, and what can go wrong there.
+"""The interface of outside places for releases, and their errors.
 
-A destination takes a whole release directory and nothing else. Three promises hold for every one: who
-reads there sees the whole release or none of it; a deposit that was cut off at any instant is completed
-by running it again; and it only counts as done when every file there has been compared with MANIFEST.
+A destination takes a whole release directory. Each one promises: readers see the whole release or none of it;
+an interrupted deposit is completed by running it again; and a deposit is only done when every file was
+compared with MANIFEST.
 """
-
-from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -16,45 +14,45 @@ from publishing.destinations.package import Package
 from publishing.errors import PublishingError
 from publishing.files.directory import FileFacts
 
-Say = Callable[[str], None]
-"""Takes one line of progress."""
+Log = Callable[[str], None]
+"""Called with one line of progress."""
 
 
 class DestinationError(PublishingError):
-    """Base of what goes wrong at a destination. The message ends with what to do, and holds no secret."""
+    """Base of all destination errors. The message ends with a remedy and contains no secret."""
 
 
 class WrongPlace(DestinationError):
-    """The place is not named as it must be, or there is no such place."""
+    """The address is malformed, or there is no such place."""
 
 
 class AccessRefused(DestinationError):
-    """The place does not know who we are, or does not let us do this."""
+    """The credentials are unknown or lack a right."""
 
 
 class Unreachable(DestinationError):
-    """The place did not answer, or broke off. Running it again goes on where it stopped."""
+    """The place did not answer, or broke off. Running the deposit again continues it."""
 
 
 class PlaceOccupied(DestinationError):
-    """Something else stands there. It is never overwritten."""
+    """Something else is there. It is never overwritten."""
 
 
 class WrongVisibility(DestinationError):
-    """Who can read there is not who was said to."""
+    """The visibility is not the requested one."""
 
 
 class Damaged(DestinationError):
-    """What stands there is not what was sent."""
+    """The stored files are not the ones that were sent."""
 
 
 class Refused(DestinationError):
-    """The place answered with something else that it does not want."""
+    """The place refused for another reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a deposit would change. ``note`` says who will be able to read it, and what is made for it."""
+    """The changes of a deposit. ``note`` says who will be able to read it, and what is created."""
 
     upload: tuple[FileFacts, ...]
     remove: tuple[str, ...] = ()
@@ -62,29 +60,25 @@ class Plan:
 
     @property
     def size(self) -> int:
-        """Bytes to be uploaded."""
+        """Bytes to upload."""
         return sum(file.size for file in self.upload)
 
 
-@dataclass(frozen=True, slots=True)
-class Deposited:
-    """A whole release at a place, compared with MANIFEST. ``url`` is where a browser finds it."""
-
-    url: str
-
-
 class Destination(ABC):
-    """One place. ``place`` names it in public; it holds no secret."""
+    """One place. ``place`` is its public name, without secrets."""
 
     kind: ClassVar[str]
     place: str
     public: bool
-    """Whether everybody is meant to be able to read there."""
+    """True if everybody should be able to read there."""
 
     @abstractmethod
     def plan(self, package: Package) -> Plan:
-        """What :meth:`deposit` would do now. Only reads. Raises :class:`DestinationError`."""
+        """Return what :meth:`deposit` would do now. Only reads. Raise :class:`DestinationError`."""
 
     @abstractmethod
-    def deposit(self, package: Package, say: Say) -> Deposited:
-        """Bring the release there, or complete it, and compare it. Raises :class:`DestinationError`."""
+    def deposit(self, package: Package, log: Log) -> str:
+        """Upload or complete the release, compare every file with MANIFEST, and return its URL.
+
+        Raise :class:`DestinationError`.
+        """

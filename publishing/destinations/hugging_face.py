@@ -1,51 +1,54 @@
-"""A dataset repository of Hugging Face.
+"""Dataset repositories of Hugging Face.
 
-All files come in one commit, so a reader sees the whole release or what stood there before. Big files
-are brought to the Hub's storage ahead of the commit, where nobody sees them; those that have arrived are
-not sent twice. A tag ``v<number>`` names the commit of each release. The commit is compared with MANIFEST
-before it is tagged: big files by their SHA-256, small ones by their git object id.
+All files come in one commit, so readers see the whole release or the previous state. Big files are uploaded
+ahead of the commit, where nobody sees them, and are not sent twice. A tag ``v<number>`` names the commit of
+each release. Before tagging, the commit is compared with MANIFEST: big files by SHA-256, small ones by git
+object id.
 """
 
-from __future__ import annotations
-
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
+from httpx2 import HTTPError
 from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
-from huggingface_hub.errors import RepositoryNotFoundError
+from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled, RepositoryNotFoundError
 from huggingface_hub.hf_api import DatasetInfo, RepoFile
 from huggingface_hub.utils.logging import set_verbosity_error
 from huggingface_hub.utils.tqdm import disable_progress_bars
 
 from publishing.destinations import addresses
 from publishing.destinations.base import (
+    AccessRefused,
     Damaged,
-    Deposited,
     Destination,
+    DestinationError,
+    Log,
     PlaceOccupied,
     Plan,
-    Say,
+    Refused,
     Unreachable,
+    WrongPlace,
     WrongVisibility,
 )
-from publishing.destinations.hugging_face_faults import explained
 from publishing.destinations.package import Package
 from publishing.files.directory import MANIFEST, FileFacts
 
 _DATASET = "dataset"
 _MAIN = "main"
 _OF_THE_HUB = ".gitattributes"
-"""The file with which the Hub begins every repository. It is left as it is."""
+"""The file that the Hub adds to every new repository. Left unchanged."""
 
 Tree = dict[str, RepoFile]
 
 
 class HuggingFaceDataset(Destination):
-    """``owner/name``. ``token`` is used and never kept; ``endpoint`` is where the Hub is.
+    """``owner/name``. ``token`` is never stored; ``endpoint`` is the address of the Hub.
 
-    A repository that is not there yet is made, public or private as told. One that is there stays as it
-    is, and must be what was told.
+    A missing repository is created, public or private as requested. An existing one keeps its visibility,
+    which must be the requested one.
     """
 
     kind = addresses.HUGGING_FACE
@@ -57,36 +60,37 @@ class HuggingFaceDataset(Destination):
         self._token = token
 
     def plan(self, package: Package) -> Plan:
-        with explained(self.place):
+        with _explained(self.place):
             repository = self._repository()
-            readers = "everybody" if self.public else "those whom its owner lets in"
+            readers = "everybody" if self.public else "only people with access"
             if repository is None:
                 kind = "public" if self.public else "private"
-                return Plan(package.files, note=f"A new {kind} repository is made; {readers} can read it.")
-            note = f"The repository is there; {readers} can read it."
+                return Plan(package.files, note=f"Creates a new {kind} repository; {readers} can read it.")
+            note = f"The repository exists; {readers} can read it."
             if self._tagged(package) is not None:
                 return Plan((), note=f"{note} It has this release as {_tag(package)}.")
             return self._changes(package, self._tree(_MAIN), note)
 
-    def deposit(self, package: Package, say: Say) -> Deposited:
-        disable_progress_bars()  # they would be drawn into the log
+    def deposit(self, package: Package, log: Log) -> str:
+        disable_progress_bars()  # they would clutter the log
         set_verbosity_error()  # its warnings quote signed addresses
-        with explained(self.place):
+        with _explained(self.place):
             if self._repository() is None:
-                say(f"Making the {'public' if self.public else 'private'} repository {self.place}.")
+                log(f"Creating the {'public' if self.public else 'private'} repository {self.place}.")
                 self._api.create_repo(self.place, repo_type=_DATASET, private=not self.public)
-            commit = self._tagged(package) or self._committed(package, say)
+            commit = self._tagged(package) or self._committed(package, log)
             self._check_tree(package, commit)
-            self._tag_commit(package, commit)
-            self._repository()  # refuses when it has become public, or private, meanwhile
-        return Deposited(f"{self._endpoint}/datasets/{self.place}/tree/{_tag(package)}")
+            if self._tagged(package) is None:
+                self._api.create_tag(self.place, tag=_tag(package), revision=commit, repo_type=_DATASET)
+            self._repository()  # check the visibility again
+        return f"{self._endpoint}/datasets/{self.place}/tree/{_tag(package)}"
 
     @cached_property
     def _api(self) -> HfApi:
         return HfApi(endpoint=self._endpoint, token=self._token, library_name="tomannot")
 
     def _repository(self) -> DatasetInfo | None:
-        """The repository as it is, or None. Raises :class:`WrongVisibility`."""
+        """Return the repository, or None. Raise :class:`WrongVisibility`."""
         try:
             found = self._api.dataset_info(self.place)
         except RepositoryNotFoundError as error:
@@ -95,17 +99,17 @@ class HuggingFaceDataset(Destination):
             return None
         if found.private and self.public:
             raise WrongVisibility(
-                f"{self.place} is private. Make it public in its settings on the Hub, or leave --public out."
+                f"{self.place} is private. Make it public in its settings on the Hub, or leave out --public."
             )
         if not found.private and not self.public:
             raise WrongVisibility(
-                f"{self.place} is public: everybody would see the release at once. Add --public if that is "
-                "meant, or name another repository."
+                f"{self.place} is public: everybody would see the release at once. Add --public if you "
+                "want that, or name another repository."
             )
         return found
 
     def _tagged(self, package: Package) -> str | None:
-        """The commit that has this release's tag, or None. Raises :class:`PlaceOccupied`."""
+        """Return the commit with this release's tag, or None. Raise :class:`PlaceOccupied`."""
         tags = self._api.list_repo_refs(self.place, repo_type=_DATASET).tags
         commit = next((tag.target_commit for tag in tags if tag.name == _tag(package)), None)
         if commit is not None and self._differing(package, self._tree(commit)):
@@ -119,7 +123,7 @@ class HuggingFaceDataset(Destination):
         return {entry.path: entry for entry in entries if isinstance(entry, RepoFile)}
 
     def _changes(self, package: Package, tree: Tree, note: str) -> Plan:
-        """What makes the files of the repository those of the release. Raises :class:`PlaceOccupied`."""
+        """Plan how the files of the repository become those of the release. Raise :class:`PlaceOccupied`."""
         there = tree.keys() - {_OF_THE_HUB}
         foreign = there - _replaceable(package, tree)
         if foreign:
@@ -132,15 +136,15 @@ class HuggingFaceDataset(Destination):
         )
         return Plan(upload, tuple(sorted(there - {file.path for file in package.files})), note)
 
-    def _committed(self, package: Package, say: Say) -> str:
-        """The commit on the main branch that has the release, made now unless it is there."""
+    def _committed(self, package: Package, log: Log) -> str:
+        """Return the commit on the main branch with the release; create it if necessary."""
         head = self._repository()
         if head is None or head.sha is None:
-            raise Unreachable(f"The Hub does not show {self.place} yet. Run this again in a minute.")
+            raise Unreachable(f"{self.place} is not visible on the Hub yet. Run this again in a minute.")
         plan = self._changes(package, self._tree(head.sha), "")
         if not plan.upload and not plan.remove:
             return head.sha
-        say(f"Sending {len(plan.upload)} files ({plan.size:,} bytes) in one commit.")
+        log(f"Sending {len(plan.upload)} files ({plan.size:,} bytes) in one commit.")
         adding = [
             CommitOperationAdd(path_in_repo=file.path, path_or_fileobj=package.directory / file.path)
             for file in plan.upload
@@ -156,7 +160,7 @@ class HuggingFaceDataset(Destination):
         return done.oid
 
     def _differing(self, package: Package, tree: Tree) -> list[str]:
-        """Paths that are not in the tree as they are in the release, or not in the release."""
+        """Return paths that differ from the release or are not in it."""
         wrong = [
             file.path for file in package.files if not _same(package.directory, file, tree.get(file.path))
         ]
@@ -167,12 +171,8 @@ class HuggingFaceDataset(Destination):
         if wrong:
             raise Damaged(
                 f"{self.place}: {wrong[0]} is not in commit {commit[:12]} as MANIFEST says. Run this again; "
-                "if it stays so, name a new repository."
+                "if this does not help, name a new repository."
             )
-
-    def _tag_commit(self, package: Package, commit: str) -> None:
-        if self._tagged(package) is None:
-            self._api.create_tag(self.place, tag=_tag(package), revision=commit, repo_type=_DATASET)
 
 
 def _tag(package: Package) -> str:
@@ -180,7 +180,7 @@ def _tag(package: Package) -> str:
 
 
 def _replaceable(package: Package, tree: Tree) -> set[str]:
-    """The files of the tree that this release may replace: its own, or those of an earlier release."""
+    """Return files that this release may replace: its own, or those of an earlier release."""
     standing = tree.get(MANIFEST)
     for manifest in (package.manifest, *package.earlier):
         if standing is not None and _is_content(standing, manifest):
@@ -195,7 +195,7 @@ def _is_content(entry: RepoFile, content: bytes) -> bool:
 
 
 def _same(directory: Path, file: FileFacts, entry: RepoFile | None) -> bool:
-    """Whether the entry has this file's content, by the hash that the Hub has of it."""
+    """Return True if the entry has this file's content, by the Hub's hash."""
     if entry is None or entry.size != file.size:
         return False
     if entry.lfs is not None:
@@ -204,5 +204,60 @@ def _same(directory: Path, file: FileFacts, entry: RepoFile | None) -> bool:
 
 
 def git_object_id(content: bytes) -> str:
-    """The id git gives a file with this content (a SHA-1 over a header and the bytes)."""
+    """Return git's object id of this content (a SHA-1 over a header and the bytes)."""
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+
+@contextmanager
+def _explained(place: str) -> Iterator[None]:
+    """Turn what huggingface_hub raises in the block into a :class:`DestinationError`.
+
+    The messages are ours, because the library's may quote a signed address.
+    """
+    try:
+        yield
+    except DestinationError:
+        raise
+    except (HTTPError, OSError, RuntimeError, ValueError) as error:
+        raise _explanation(place, error) from None
+
+
+def _explanation(place: str, error: BaseException) -> DestinationError:
+    while isinstance(error, RuntimeError) and error.__cause__ is not None:
+        error = error.__cause__  # the error that stopped an upload thread
+    if isinstance(error, OfflineModeIsEnabled):
+        return Unreachable("HF_HUB_OFFLINE keeps this process from the Hub. Unset it and run this again.")
+    if isinstance(error, HfHubHTTPError):
+        return _refusal(place, error.response.status_code)
+    if isinstance(error, HTTPError):
+        return Unreachable(
+            f"The Hub did not answer for {place} or broke off ({type(error).__name__}). Check HF_ENDPOINT "
+            "and the network, and run this again: big files that have arrived are not sent twice."
+        )
+    return Refused(
+        f"{place} cannot be sent ({type(error).__name__}). Check its name, that the release's files can be "
+        "read, and that nobody else is changing the repository."
+    )
+
+
+def _refusal(place: str, status: int) -> DestinationError:
+    if status in (401, 403):
+        return AccessRefused(
+            f"The Hub refuses this token for {place} (HTTP {status}). Make one with write access under "
+            "Settings, Access Tokens, as a user who may write there."
+        )
+    if status == 404:
+        return WrongPlace(
+            f"The Hub has no owner or repository {place}, or the token may not see it. Check the name."
+        )
+    if status in (409, 412):
+        return Refused(
+            f"Somebody else has changed {place} meanwhile (HTTP {status}). Nothing was overwritten. Run this "
+            "again."
+        )
+    if status == 429 or status >= 500:
+        return Unreachable(
+            f"The Hub cannot take {place} now (HTTP {status}). Run this again later: big files that have "
+            "arrived are not sent twice."
+        )
+    return Refused(f"The Hub answered HTTP {status} for {place}. Look it up in the Hub's documentation.")

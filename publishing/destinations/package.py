@@ -1,6 +1,4 @@
-"""A release directory, checked, as destinations take it."""
-
-from __future__ import annotations
+"""A checked release directory, for destinations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,10 +11,10 @@ from publishing.files.directory import MANIFEST, FileFacts
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A whole release. ``files`` are sorted by path, with MANIFEST as the last one.
+    """A complete release. ``files`` are sorted by path, with MANIFEST last.
 
-    ``earlier`` are the MANIFESTs of the study's releases before this one: what may be followed by it in
-    a place that keeps versions.
+    ``earlier`` are the MANIFESTs of the study's earlier releases, which this one may follow in a place that
+    keeps versions.
     """
 
     directory: Path
@@ -28,14 +26,14 @@ class Package:
 
     @property
     def name(self) -> str:
-        """``pilot-1``, the directory that archives unpack to."""
+        """The directory to which archives unpack: ``pilot-1``."""
         return f"{self.slug}-{self.number}"
 
     @property
     def title(self) -> str:
-        """What a commit or a record calls it."""
-        said = f"Release {self.number} of {self.slug}"
-        return f"Rehearsal, not data: {said}" if self.rehearsal else said
+        """The title of a commit or record."""
+        title = f"Release {self.number} of {self.slug}"
+        return f"Test run, not data: {title}" if self.rehearsal else title
 
     @property
     def manifest(self) -> bytes:
@@ -45,10 +43,10 @@ class Package:
 def package(
     source: Path, *, slug: str, number: int, rehearsal: bool, manifest_sha256: str, earlier: Sequence[Path]
 ) -> Package:
-    """The directory as a package, after reading every file of it.
+    """Check every file of the directory and return it as a package.
 
-    Raises :class:`~publishing.errors.BrokenDirectory` unless it is what was published, to the byte.
-    Directories of ``earlier`` releases that are away are left out.
+    Raise :class:`~publishing.errors.BrokenDirectory` unless it is exactly what was published. Missing
+    directories of ``earlier`` releases are left out.
     """
     files, found = directory.verify(source)
     if found != manifest_sha256:

@@ -1,47 +1,65 @@
-"""A prefix in a bucket of S3, or of a store that speaks like it.
+"""Prefixes in a bucket of S3 or a compatible store.
 
-Single objects appear at once or not at all; a release is many of them. So MANIFEST is written last, and
-who reads by MANIFEST sees nothing before everything is there. Every upload carries its SHA-256, which
-stores that know ``x-amz-checksum-sha256`` check themselves. Afterwards each object is compared: by the
-checksum the store says it has, or, where it says none, by reading the object back.
+Single objects appear at once or not at all, but a release has many. So MANIFEST is written last, and readers
+who start from MANIFEST see nothing before everything is there. Every upload carries its SHA-256, which stores
+that support ``x-amz-checksum-sha256`` check. Afterwards each object is compared: by the store's checksum, or
+else (objects sent in parts, stores without checksums) by reading it back.
 """
 
-from __future__ import annotations
-
-import hashlib
+import base64
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
-from pathlib import PurePosixPath
 from typing import Any
 
 import boto3
+from boto3.s3.transfer import TransferConfig
 from botocore import UNSIGNED
 from botocore.config import Config
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    HTTPClientError,
+    NoCredentialsError,
+    PartialCredentialsError,
+    ResponseStreamingError,
+)
+from botocore.exceptions import ConnectionError as BotocoreConnectionError
 
-from publishing.access import CONTENT_TYPES
 from publishing.destinations import addresses
 from publishing.destinations.base import (
     AccessRefused,
     Damaged,
-    Deposited,
     Destination,
+    DestinationError,
+    Log,
     PlaceOccupied,
     Plan,
-    Say,
+    Refused,
+    Unreachable,
+    WrongPlace,
     WrongVisibility,
 )
 from publishing.destinations.package import Package
-from publishing.destinations.s3_faults import explained
-from publishing.destinations.s3_parts import MULTIPART_FROM, base64_sha256, sums_of_parts, upload_in_parts
-from publishing.files.directory import MANIFEST, FileFacts
+from publishing.files.directory import MANIFEST, FileFacts, content_type, sha256_of
 
+MULTIPART_FROM = 64 << 20
+"""Size in bytes from which a file is sent in parts."""
 _PIECE = 1 << 20
+_DENIED = {
+    "AccessDenied", "Forbidden", "403", "401", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken",
+    "InvalidToken",
+}  # fmt: skip
+_GARBLED = {"BadDigest", "InvalidDigest", "XAmzContentChecksumMismatch", "XAmzContentSHA256Mismatch"}
+_BUSY = {"SlowDown", "ServiceUnavailable", "InternalError", "RequestTimeout", "500", "502", "503", "504"}
+_ELSEWHERE = {"PermanentRedirect", "AuthorizationHeaderMalformed", "301"}
 
 
 class S3Prefix(Destination):
-    """``s3://bucket/prefix``. Credentials and region are found as boto3 does, from the environment.
+    """``s3://bucket/prefix``. boto3 finds credentials and region in the environment.
 
-    ``endpoint_url`` names a store other than Amazon's; without it the standard variable
-    ``AWS_ENDPOINT_URL_S3`` counts. Files of ``multipart_from`` bytes and more are sent in parts.
+    ``endpoint_url`` names a store other than Amazon's; without it, ``AWS_ENDPOINT_URL_S3`` applies. Files of
+    ``multipart_from`` bytes or more are sent in parts.
     """
 
     kind = addresses.S3
@@ -61,34 +79,34 @@ class S3Prefix(Destination):
         self._multipart_from = multipart_from
 
     def plan(self, package: Package) -> Plan:
-        with explained(self.place):
-            standing = self._standing(package)
-            missing = tuple(file for file in package.files if not self._holds(package, file, standing))
-            changed = [file.path for file in missing if file.path in standing]
-            if changed and MANIFEST not in standing:
+        with _explained(self.place):
+            existing = self._existing(package)
+            missing = tuple(file for file in package.files if not self._holds(file, existing))
+            changed = [file.path for file in missing if file.path in existing]
+            if changed and MANIFEST not in existing:
                 raise PlaceOccupied(
-                    f"{self.place}/{changed[0]} is there with another content, and no MANIFEST says that it "
-                    "belongs to this release. Name a prefix with nothing below it, or remove what is there."
+                    f"{self.place}/{changed[0]} has other content, and no MANIFEST says that it belongs to "
+                    "this release. Name an empty prefix, or remove what is there."
                 )
         if self.public:
-            note = "After the upload, every file must be readable for everybody."
+            note = "After the upload, everybody must be able to read every file."
         else:
-            note = "Who can read it is as the bucket's policy says."
+            note = "The bucket's policy decides who can read it."
         return Plan(missing, note=note)
 
-    def deposit(self, package: Package, say: Say) -> Deposited:
+    def deposit(self, package: Package, log: Log) -> str:
         missing = self.plan(package).upload
         for number, file in enumerate(missing, 1):
             if file.path == MANIFEST:  # the last file of a package
                 self._verify(package, package.files[:-1])
-            say(f"{number} of {len(missing)}: {file.path} ({file.size:,} bytes)")
-            with explained(self.place):
+            log(f"{number} of {len(missing)}: {file.path} ({file.size:,} bytes)")
+            with _explained(self.place):
                 self._upload(package, file)
         if missing:
             self._verify(package, package.files[-1:] if package.files[-1] in missing else package.files)
         if self.public:
             self._check_public(package)
-        return Deposited(self._url(MANIFEST))
+        return self._url(MANIFEST)
 
     @cached_property
     def _session(self) -> boto3.session.Session:
@@ -103,19 +121,16 @@ class S3Prefix(Destination):
         unsigned = Config(signature_version=UNSIGNED)
         return self._session.client("s3", endpoint_url=self._endpoint_url, config=unsigned)
 
-    def _key(self, path: str) -> str:
-        return f"{self._prefix}/{path}"
-
     def _at(self, path: str) -> dict[str, str]:
-        return {"Bucket": self._bucket, "Key": self._key(path)}
+        return {"Bucket": self._bucket, "Key": f"{self._prefix}/{path}"}
 
     def _url(self, path: str) -> str:
-        """The address without credentials or signature."""
+        """Return the URL without credentials or signature."""
         url: str = self._anonymous.generate_presigned_url("get_object", Params=self._at(path))
         return url
 
-    def _standing(self, package: Package) -> dict[str, int]:
-        """Sizes of the objects below the prefix, by path; they must be this release's, as far as is known."""
+    def _existing(self, package: Package) -> dict[str, int]:
+        """Return the sizes of the objects below the prefix, by path. Raise if one is not of this release."""
         ours = {file.path for file in package.files}
         found: dict[str, int] = {}
         pages = self._client.get_paginator("list_objects_v2").paginate(
@@ -126,7 +141,7 @@ class S3Prefix(Destination):
                 found[entry["Key"].removeprefix(f"{self._prefix}/")] = entry["Size"]
             if found.keys() - ours:
                 break
-        if MANIFEST in found and self._read(MANIFEST) != package.manifest:
+        if MANIFEST in found and self._read(MANIFEST).read() != package.manifest:
             raise PlaceOccupied(
                 f"Another release stands at {self.place}: its MANIFEST differs. Name a prefix of this "
                 f"release's own, for example {self.place.rpartition('/')[0]}/{package.name}."
@@ -134,57 +149,43 @@ class S3Prefix(Destination):
         foreign = found.keys() - ours
         if foreign:
             raise PlaceOccupied(
-                f"{self.place}/{min(foreign)} is there and does not belong to this release. Name a prefix "
-                "with nothing below it, or remove what is there."
+                f"{self.place}/{min(foreign)} does not belong to this release. Name an empty prefix, or "
+                "remove what is there."
             )
         return found
 
-    def _read(self, path: str) -> bytes:
-        body: bytes = self._client.get_object(**self._at(path))["Body"].read()
-        return body
+    def _read(self, path: str) -> Any:
+        return self._client.get_object(**self._at(path))["Body"]
 
-    def _holds(self, package: Package, file: FileFacts, standing: dict[str, int]) -> bool:
-        """Whether the store has this very content."""
-        if standing.get(file.path) != file.size:
+    def _holds(self, file: FileFacts, existing: dict[str, int]) -> bool:
+        """Return True if the store has exactly this content."""
+        if existing.get(file.path) != file.size:
             return False
         head = self._client.head_object(**self._at(file.path), ChecksumMode="ENABLED")
-        stated = head.get("ChecksumSHA256", "").partition("-")[0]
-        if stated == base64_sha256(bytes.fromhex(file.sha256)):
+        if head.get("ChecksumSHA256") == _in_base64(file):
             return True
-        source = package.directory / file.path
-        if stated and file.size >= self._multipart_from and stated == sums_of_parts(source):
-            return True
-        digest = hashlib.sha256()
-        for piece in self._client.get_object(**self._at(file.path))["Body"].iter_chunks(_PIECE):
-            digest.update(piece)
-        return digest.hexdigest() == file.sha256
+        return sha256_of(self._read(file.path).iter_chunks(_PIECE)) == file.sha256
 
     def _upload(self, package: Package, file: FileFacts) -> None:
-        source = package.directory / file.path
         described = {
-            "ContentType": CONTENT_TYPES.get(PurePosixPath(file.path).suffix, "application/octet-stream"),
+            "ContentType": content_type(file.path),
             "Metadata": {"sha256": file.sha256},
+            "ChecksumAlgorithm": "SHA256",
         }
-        if file.size >= self._multipart_from:
-            upload_in_parts(self._client, source, self._at(file.path), described)
-            return
-        with source.open("rb") as body:
-            self._client.put_object(
-                **self._at(file.path),
-                **described,
-                Body=body,
-                ChecksumAlgorithm="SHA256",
-                ChecksumSHA256=base64_sha256(bytes.fromhex(file.sha256)),
-            )
+        if file.size < self._multipart_from:
+            described["ChecksumSHA256"] = _in_base64(file)
+        parts = TransferConfig(multipart_threshold=self._multipart_from, multipart_chunksize=16 << 20)
+        with (package.directory / file.path).open("rb") as body:
+            self._client.upload_fileobj(body, **self._at(file.path), ExtraArgs=described, Config=parts)
 
     def _verify(self, package: Package, files: tuple[FileFacts, ...]) -> None:
-        with explained(self.place):
-            standing = self._standing(package)
+        with _explained(self.place):
+            existing = self._existing(package)
             for file in files:
-                if not self._holds(package, file, standing):
+                if not self._holds(file, existing):
                     raise Damaged(
                         f"{self.place}/{file.path} is not there as MANIFEST says. Something else writes "
-                        "below this prefix, or the store lost it. Run this again; it sends what is wrong."
+                        "below this prefix, or the store lost it. Run this again to send it."
                     )
 
     def _check_public(self, package: Package) -> None:
@@ -192,14 +193,72 @@ class S3Prefix(Destination):
         if hidden:
             raise WrongVisibility(
                 f"{self.place} is whole, but not everybody can read {hidden}. Let the bucket's policy allow "
-                f"s3:GetObject below {self._prefix}/ to everybody, or leave --public out; run this again."
+                f"everybody s3:GetObject below {self._prefix}/, or leave out --public. Then run this again."
             )
 
     def _is_public(self, file: FileFacts) -> bool:
-        """Whether the store tells anybody that the file is there, in its size."""
+        """Return True if anybody can see the file, in its size."""
         try:
-            with explained(self.place):
+            with _explained(self.place):
                 head = self._anonymous.head_object(**self._at(file.path))
         except AccessRefused:
             return False
         return bool(head["ContentLength"] == file.size)
+
+
+def _in_base64(file: FileFacts) -> str:
+    """Return the file's SHA-256 as in S3's headers."""
+    return base64.b64encode(bytes.fromhex(file.sha256)).decode()
+
+
+@contextmanager
+def _explained(place: str) -> Iterator[None]:
+    """Turn what boto3 raises in the block into a :class:`DestinationError`.
+
+    The messages are ours, because the library's may quote a signed address or a key.
+    """
+    try:
+        yield
+    except ClientError as error:
+        raise _refusal(place, error) from None
+    except (NoCredentialsError, PartialCredentialsError):
+        raise AccessRefused(
+            f"There are no credentials for {place}. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
+            "AWS_PROFILE, in the environment."
+        ) from None
+    except (HTTPClientError, BotocoreConnectionError, ResponseStreamingError) as error:
+        raise Unreachable(
+            f"The store of {place} did not answer or broke off ({type(error).__name__}). Check "
+            "S3_ENDPOINT_URL and the network, and run this again: files that have arrived are not sent twice."
+        ) from None
+    except (BotoCoreError, ValueError) as error:
+        raise Refused(
+            f"{place} cannot be reached with these settings ({type(error).__name__}). Check S3_ENDPOINT_URL, "
+            "AWS_REGION, AWS_PROFILE and the files they name."
+        ) from None
+
+
+def _refusal(place: str, error: ClientError) -> DestinationError:
+    code = str(error.response.get("Error", {}).get("Code", ""))
+    if code == "NoSuchBucket":
+        return WrongPlace(
+            f"There is no bucket for {place}. Create it first, in the region that AWS_REGION names."
+        )
+    if code in _ELSEWHERE:
+        return WrongPlace(f"The bucket of {place} is in another region. Set AWS_REGION to that region.")
+    if code in _DENIED:
+        return AccessRefused(
+            f"The store refuses {error.operation_name} at {place} ({code}). The credentials need the rights "
+            "that docs/releases.md lists."
+        )
+    if code in _GARBLED:
+        return Damaged(f"{place}: the bytes changed on their way ({code}). Run this again.")
+    if code in _BUSY:
+        return Unreachable(
+            f"The store of {place} is too busy now ({code}). Run this again later: files that have arrived "
+            "are not sent twice."
+        )
+    return Refused(
+        f"The store of {place} answered {code or 'an unknown error'} to {error.operation_name}. Look it up "
+        "in the store's documentation."
+    )

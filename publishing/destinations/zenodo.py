@@ -1,16 +1,14 @@
-"""A zip archive for Zenodo, with the metadata that Zenodo asks for beside it.
+"""Zip archives for Zenodo, with their metadata.
 
-``pilot-1.zip`` holds the release directory, the same bytes for the same release; ``pilot-1.zenodo.json``
-has the fields of a Zenodo deposit, as its upload API and a ``.zenodo.json`` file name them. The archive
-appears under its name when it is whole and has been read back.
+``pilot-1.zip`` contains the release directory, with the same bytes for the same release.
+``pilot-1.zenodo.json`` has the fields of a Zenodo deposit, as named by its upload API and ``.zenodo.json``.
+The archive appears under its name once it is complete and was read back.
 """
 
-from __future__ import annotations
-
-import hashlib
 import html
 import json
 import os
+import re
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,12 +17,12 @@ from typing import Any
 import yaml
 
 from publishing.builder import RELEASE_JSON
-from publishing.card.citing import CITATION_PATH
+from publishing.card.citation import CITATION_PATH
 from publishing.destinations import addresses
-from publishing.destinations.base import Damaged, Deposited, Destination, PlaceOccupied, Plan, Say
+from publishing.destinations.base import Damaged, Destination, Log, PlaceOccupied, Plan
 from publishing.destinations.package import Package
-from publishing.files.directory import sync_directory
-from publishing.files.zip import zip_of
+from publishing.files.archives import zip_of
+from publishing.files.directory import pieces, sha256_of, sync
 from publishing.filters import get_filter
 
 _PIECE = 1 << 20
@@ -32,7 +30,7 @@ KEYWORDS = ("theory of mind", "human annotation", "question answering", "benchma
 
 
 class ZenodoZip(Destination):
-    """A zip at the path ``place``. ``page`` is the release's public address, or empty when it has none."""
+    """A zip at the path ``place``. ``page`` is the release's public address, if any."""
 
     kind = addresses.ZIP
 
@@ -46,17 +44,17 @@ class ZenodoZip(Destination):
     def plan(self, package: Package) -> Plan:
         described = metadata(package, page=self._page)
         if self._metadata.exists() and self._metadata.read_bytes() != described:
-            raise PlaceOccupied(f"{self._metadata} is there with another content. Name another file.")
+            raise PlaceOccupied(f"{self._metadata} exists with other content. Name another file.")
         if not self._target.exists():
             note = "" if b'"license"' in described else _NO_LICENSE
             return Plan(package.files, note=f"Metadata beside it: {self._metadata.name}.{note}")
-        if _sha256(_pieces(self._target)) != _sha256(_zipped(package)):
-            raise PlaceOccupied(f"{self._target} is there and is not this release. Name another file.")
-        return Plan((), note="The archive is there.")
+        if sha256_of(pieces(self._target)) != sha256_of(_zipped(package)):
+            raise PlaceOccupied(f"{self._target} exists and is not this release. Name another file.")
+        return Plan((), note="The archive exists.")
 
-    def deposit(self, package: Package, say: Say) -> Deposited:
+    def deposit(self, package: Package, log: Log) -> str:
         plan = self.plan(package)
-        say(plan.note)
+        log(plan.note)
         self._target.parent.mkdir(parents=True, exist_ok=True)
         self._metadata.write_bytes(metadata(package, page=self._page))
         if plan.upload:
@@ -68,8 +66,8 @@ class ZenodoZip(Destination):
                 os.fsync(handle.fileno())
             self._check(hidden, package)
             hidden.rename(self._target)
-            sync_directory(self._target.parent)
-        return Deposited(self._target.as_uri())
+            sync(self._target.parent)
+        return self._target.as_uri()
 
     def _check(self, archive: Path, package: Package) -> None:
         """Read the archive back and compare it with the release."""
@@ -78,30 +76,30 @@ class ZenodoZip(Destination):
         if inside != {f"{package.name}/{file.path}": (file.size, file.sha256) for file in package.files}:
             archive.unlink()
             raise Damaged(
-                f"{self._target}: what was written does not read back as it was. Check the disk, then run "
+                f"{self._target}: the archive does not read back as it was written. Check the disk, then run "
                 "this again."
             )
 
 
 _NO_LICENSE = (
-    " The study's licence is not one that Zenodo knows by name: choose it there, or Zenodo picks one itself."
+    " Zenodo does not know the study's licence by name: choose one there, or Zenodo picks one itself."
 )
 
 
 def metadata(package: Package, *, page: str) -> bytes:
-    """The fields of a Zenodo deposit, from what the release says about itself, as JSON."""
+    """Return the fields of a Zenodo deposit as JSON, from the release's own files."""
     cited: dict[str, Any] = yaml.safe_load((package.directory / CITATION_PATH).read_bytes())
     described: dict[str, Any] = json.loads((package.directory / RELEASE_JSON).read_bytes())
     title = f"{cited['title']} (release {package.number})"
     fields: dict[str, Any] = {
         "upload_type": "dataset",
-        "title": f"Rehearsal, not data: {title}" if package.rehearsal else title,
+        "title": f"Test run, not data: {title}" if package.rehearsal else title,
         "creators": [{"name": _name(author)} for author in cited["authors"]],
         "description": _description(cited, described, package),
         "access_right": "open",
         "publication_date": str(cited["date-released"]),
         "version": str(package.number),
-        "language": "eng",
+        **({"language": "eng"} if re.match("en(-|$)", described.get("story_language", "en")) else {}),
         "keywords": [*KEYWORDS],
         "related_identifiers": [
             {"identifier": identifier, "relation": relation, "resource_type": kind}
@@ -116,30 +114,28 @@ def metadata(package: Package, *, page: str) -> bytes:
 
 
 def _name(author: dict[str, str]) -> str:
-    """``Family, Given`` of a person, the name of a group."""
+    """Return ``Family, Given`` of a person, or the name of a group."""
     return f"{author['family-names']}, {author['given-names']}" if "given-names" in author else author["name"]
 
 
 def _description(cited: dict[str, Any], described: dict[str, Any], package: Package) -> str:
-    """Paragraphs in the HTML that Zenodo allows."""
+    """Return paragraphs in the HTML that Zenodo allows."""
     counts, rule = described["counts"], get_filter(described["filter"]["name"])
     paragraphs = [
         cited.get("abstract", ""),
         f"Release {package.number} of the study {package.slug}: {counts['kept']:,} stories kept of "
         f"{counts['stories']:,}, with all {counts['votes']:,} votes by {counts['annotators']:,} annotators. "
-        "The dataset card (README.md) says how it came about.",
+        "The dataset card (README.md) describes how it was made.",
         "" if rule.validates else rule.not_validated,
         f"SHA-256 of MANIFEST: {package.files[-1].sha256}",
     ]
     if package.rehearsal:
-        paragraphs.insert(
-            0, "This is a rehearsal. It holds no human judgements. Do not use it, do not cite it."
-        )
+        paragraphs.insert(0, "This is a test run. It contains no human judgements. Do not use or cite it.")
     return "".join(f"<p>{html.escape(paragraph)}</p>" for paragraph in paragraphs if paragraph)
 
 
 def _related(cited: dict[str, Any], page: str) -> Iterable[tuple[str, str, str]]:
-    """Addresses, their relation to the deposit and what is there. The deposit's own DOI is none of them."""
+    """Yield addresses, their relation to the deposit, and resource type; not the deposit's own DOI."""
     if page:
         yield page, "isIdenticalTo", "dataset"
     if "url" in cited and cited["url"] != page:
@@ -148,21 +144,8 @@ def _related(cited: dict[str, Any], page: str) -> Iterable[tuple[str, str, str]]
 
 def _facts_in(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> tuple[int, str]:
     with archive.open(entry) as handle:
-        return entry.file_size, _sha256(iter(lambda: handle.read(_PIECE), b""))
+        return entry.file_size, sha256_of(iter(lambda: handle.read(_PIECE), b""))
 
 
 def _zipped(package: Package) -> Iterable[bytes]:
     return zip_of(package.directory, [file.path for file in package.files], package.name)
-
-
-def _pieces(path: Path) -> Iterable[bytes]:
-    with path.open("rb") as handle:
-        while piece := handle.read(_PIECE):
-            yield piece
-
-
-def _sha256(pieces: Iterable[bytes]) -> str:
-    digest = hashlib.sha256()
-    for piece in pieces:
-        digest.update(piece)
-    return digest.hexdigest()

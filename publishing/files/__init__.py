@@ -1,1 +1,1 @@
-"""The files of a release: their rows, their bytes, and the directory that holds them. No database."""
+"""The files of a release: their rows, their bytes, and their directory. No database."""

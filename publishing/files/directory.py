@@ -1,29 +1,38 @@
-"""A release directory on disk: written file by file, hashed, made durable, and checked again.
+"""Release directories on disk: written, hashed, made durable, verified, copied.
 
-Nothing here knows what is in the files. ``MANIFEST`` lists every other file as ``sha256sum -c`` reads
-it and is written last, so a directory whose MANIFEST holds is a whole one.
+Knows nothing of the files' content. ``MANIFEST`` lists every other file in the format of ``sha256sum -c`` and
+is written last, so a directory whose MANIFEST holds is complete.
 """
-
-from __future__ import annotations
 
 import hashlib
 import io
 import os
-from collections.abc import Iterator
+import secrets
+import shutil
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from publishing.errors import BrokenDirectory
+from publishing.errors import BrokenDirectory, PlaceTaken
 
 MANIFEST = "MANIFEST"
 _CHUNK = 1 << 20
+_CONTENT_TYPES = {
+    ".md": "text/markdown; charset=utf-8",
+    ".jsonl": "application/jsonl; charset=utf-8",
+    ".json": "application/json",
+    ".svg": "image/svg+xml",
+    ".cff": "application/yaml",
+    ".parquet": "application/vnd.apache.parquet",
+    "": "text/plain; charset=utf-8",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """One file of a release: its path in the directory, its size in bytes, its SHA-256 in hex."""
+    """A file of a release: path in the directory, size in bytes, SHA-256 in hex."""
 
     path: str
     size: int
@@ -31,7 +40,7 @@ class FileFacts:
 
 
 class HashingFile(io.RawIOBase):
-    """A file that is hashed while it is written, from its beginning to its end."""
+    """A file that is hashed while it is written from start to end."""
 
     def __init__(self, handle: BinaryIO) -> None:
         self._handle = handle
@@ -55,9 +64,9 @@ class HashingFile(io.RawIOBase):
 
 
 class DirectoryWriter:
-    """Writes the files of one directory that did not exist before.
+    """Writes the files of one new directory.
 
-    ``directory`` is made, with its parents. Raises ``OSError`` as the file system does.
+    ``directory`` is created, with its parents. Raises ``OSError`` as the file system does.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -67,7 +76,7 @@ class DirectoryWriter:
 
     @contextmanager
     def open(self, path: str) -> Iterator[HashingFile]:
-        """A new file at this path (with ``/``), on disk for good when the block ends."""
+        """Open a new file at this path (with ``/``); it is durable when the block ends."""
         target = self.directory / path
         target.parent.mkdir(parents=True, exist_ok=True)
         with open(target, "xb", buffering=_CHUNK) as handle:
@@ -87,13 +96,13 @@ class DirectoryWriter:
         self.write(MANIFEST, "".join(lines).encode())
         manifest = self.files.pop()
         for folder, _, _ in os.walk(self.directory):
-            sync_directory(Path(folder))
+            sync(Path(folder))
         return manifest.sha256
 
 
-def sync_directory(directory: Path) -> None:
-    """Make the names in a directory durable."""
-    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+def sync(path: Path) -> None:
+    """Make a file, or the names in a directory, durable."""
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:
@@ -101,21 +110,35 @@ def sync_directory(directory: Path) -> None:
 
 
 def file_facts(directory: Path, path: str) -> FileFacts:
-    """Size and hash of one file, read in pieces."""
+    """Return size and hash of one file."""
+    return FileFacts(path, (directory / path).stat().st_size, sha256_of(pieces(directory / path)))
+
+
+def sha256_of(stream: Iterable[bytes]) -> str:
+    """Return the SHA-256 of pieces of bytes, in hex."""
     digest = hashlib.sha256()
-    size = 0
-    with open(directory / path, "rb") as handle:
-        while chunk := handle.read(_CHUNK):
-            digest.update(chunk)
-            size += len(chunk)
-    return FileFacts(path, size, digest.hexdigest())
+    for piece in stream:
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+def pieces(path: Path) -> Iterator[bytes]:
+    """Yield the bytes of a file, a mebibyte at a time."""
+    with path.open("rb") as handle:
+        while piece := handle.read(_CHUNK):
+            yield piece
+
+
+def content_type(path: str) -> str:
+    """Return the media type of a release's file."""
+    return _CONTENT_TYPES.get(Path(path).suffix, "application/octet-stream")
 
 
 def verify(directory: Path) -> tuple[list[FileFacts], str]:
-    """The files of a whole directory and the SHA-256 of its MANIFEST.
+    """Return the files of a complete directory and the SHA-256 of its MANIFEST.
 
-    Raises :class:`~publishing.errors.BrokenDirectory` when MANIFEST is missing or unreadable, when a
-    file does not have the hash it says, or when there is a file (or a link) it does not list.
+    Raise :class:`~publishing.errors.BrokenDirectory` if MANIFEST is missing or unreadable, a file does not
+    have its hash, or a file (or link) is not listed.
     """
     expected = read_manifest(directory)
     present = {
@@ -132,13 +155,13 @@ def verify(directory: Path) -> tuple[list[FileFacts], str]:
             raise BrokenDirectory(f"{directory}: {path} is a link, not a file.")
         facts = file_facts(directory, path)
         if facts.sha256 != sha256:
-            raise BrokenDirectory(f"{directory}: {path} does not have the SHA-256 that MANIFEST says.")
+            raise BrokenDirectory(f"{directory}: {path} does not have the SHA-256 in MANIFEST.")
         files.append(facts)
     return files, file_facts(directory, MANIFEST).sha256
 
 
 def read_manifest(directory: Path) -> dict[str, str]:
-    """The SHA-256 of every file that MANIFEST lists. Raises :class:`~publishing.errors.BrokenDirectory`."""
+    """Return the SHA-256 of every listed file. Raise :class:`~publishing.errors.BrokenDirectory`."""
     try:
         text = (directory / MANIFEST).read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError):
@@ -156,3 +179,32 @@ def read_manifest(directory: Path) -> dict[str, str]:
     if not expected:
         raise BrokenDirectory(f"{directory}: MANIFEST is empty.")
     return expected
+
+
+def check_free(target: Path) -> None:
+    """Raise :class:`~publishing.errors.PlaceTaken` unless ``target`` is absent or an empty directory."""
+    if target.is_symlink() or (target.exists() and (not target.is_dir() or any(target.iterdir()))):
+        raise PlaceTaken(f"{target} exists and is not an empty directory. Name another one.")
+
+
+def copy_release(source: Path, target: Path) -> None:
+    """Copy a release directory, verify the copy against its MANIFEST, and move it to ``target``.
+
+    Creates missing parents. Raise :class:`~publishing.errors.PlaceTaken`,
+    :class:`~publishing.errors.BrokenDirectory` if the source has changed, or ``OSError``.
+    """
+    check_free(target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    hidden = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    try:
+        shutil.copytree(source, hidden)
+        verify(hidden)
+        for folder, _, names in os.walk(hidden):
+            for name in names:
+                sync(Path(folder) / name)
+            sync(Path(folder))
+        hidden.rename(target)
+    except BaseException:
+        shutil.rmtree(hidden, ignore_errors=True)
+        raise
+    sync(target.parent)

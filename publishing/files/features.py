@@ -1,30 +1,27 @@
-"""The types of a file's columns, gathered row by row, as the dataset card declares them.
+"""Column types of a file, gathered row by row and declared in the dataset card.
 
-Readers otherwise guess the types from the first block of a file, and fail on a big file in which, for
-example, an entity is first named later on, or lose the type of a list that is always empty. Declared,
-the struct ``entities`` is the union of the keys in all rows, absent keys are null, and every list has
-a type.
+Readers otherwise infer types from the first block of a file. They then fail on a big file in which, for
+example, an entity first appears later, or lose the type of a list that is always empty. With declared types,
+the struct ``entities`` is the union of the keys in all rows, absent keys are null, and every list has a type.
 """
-
-from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
 UNKNOWN = "null"
-"""Only nulls or empty lists were seen: declared as ``string``."""
+"""Only nulls or empty lists so far; declared as ``string``."""
 MIXED = "mixed"
-"""Values that no one type holds, such as a text and a number, or a whole number beyond 64 bits."""
+"""Values of several types, such as text and numbers, or whole numbers beyond 64 bits."""
 
 Type = str | list[Any] | dict[str, Any]
-"""A scalar's name; ``[element]`` for a list; ``{key: type}`` for a struct, keys in the order seen."""
+"""A scalar's name, ``[element]`` for a list, or ``{key: type}`` for a struct in order of appearance."""
 
 _SCALARS: dict[type, str] = {str: "string", bool: "bool", int: "int64", float: "float64", type(None): UNKNOWN}
 _INT64 = (-(2**63), 2**63 - 1)
 
 
 def type_of(value: Any) -> Type:
-    """The type of one JSON value."""
+    """Return the type of one JSON value."""
     if isinstance(value, Mapping):
         return {str(key): type_of(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -38,7 +35,7 @@ def type_of(value: Any) -> Type:
 
 
 def holds(kind: Type, value: Any) -> bool:
-    """Whether a value adds nothing to a type: ``merged(kind, type_of(value)) == kind``, but faster."""
+    """Return True if ``merged(kind, type_of(value)) == kind``, but faster."""
     found = type(value)
     if value is None or kind == MIXED:
         return True
@@ -49,7 +46,7 @@ def holds(kind: Type, value: Any) -> bool:
             return False
         for key, inner in value.items():
             known = kind.get(key)
-            if type(inner) is str and known == "string":  # nearly always: not worth a call
+            if type(inner) is str and known == "string":  # the common case, without a call
                 continue
             if known is None or not holds(known, inner):
                 return False
@@ -62,7 +59,7 @@ def holds(kind: Type, value: Any) -> bool:
 
 
 def merged(first: Type, second: Type) -> Type:
-    """The type that holds the values of both; ``MIXED`` where there is none."""
+    """Return the type that holds both; ``MIXED`` if there is none."""
     if first == second or second == UNKNOWN:
         return first
     if first == UNKNOWN:
@@ -78,31 +75,31 @@ def merged(first: Type, second: Type) -> Type:
 
 
 class Columns:
-    """The columns of one file: those known beforehand, and what its rows add to them."""
+    """The column types of one file: known ones, extended by its rows."""
 
     def __init__(self, known: Mapping[str, Type]) -> None:
         self._type: Type = dict(known)
 
-    def see(self, row: Mapping[str, Any]) -> None:
+    def add(self, row: Mapping[str, Any]) -> None:
         if not holds(self._type, row):
             self._type = merged(self._type, type_of(row))
 
     @property
     def types(self) -> Mapping[str, Type]:
-        """The type of every column, in the order of the columns."""
+        """The type of every column, in order."""
         return self._type if isinstance(self._type, dict) else {}
 
 
 def declared(columns: Mapping[str, Type]) -> list[dict[str, Any]] | None:
-    """The features in the form a dataset card has them, or None when they cannot be declared.
+    """Return the features as a dataset card declares them.
 
-    That is so when a column mixes types: then readers have to make up their own minds.
+    Return None if a column mixes types: readers must then infer the types.
     """
     return None if is_mixed(columns) else _fields(columns)
 
 
 def is_mixed(kind: Type | Mapping[str, Type]) -> bool:
-    """Whether something in it has no one type."""
+    """Return True if any nested type is ``MIXED``."""
     if isinstance(kind, Mapping):
         return any(is_mixed(inner) for inner in kind.values())
     if isinstance(kind, list):
@@ -116,7 +113,7 @@ def _fields(struct: Mapping[str, Type]) -> list[dict[str, Any]]:
 
 def _declaration(kind: Type) -> dict[str, Any]:
     if isinstance(kind, dict):
-        # A struct without fields cannot be declared; one nobody has seen filled is rare enough for text.
+        # A struct without fields cannot be declared; it is rare, so it is declared as text.
         return {"struct": _fields(kind)} if kind else {"dtype": "string"}
     if isinstance(kind, list):
         inner = _declaration(kind[0])

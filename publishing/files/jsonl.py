@@ -1,27 +1,26 @@
-"""How values become bytes in a release: one way of writing JSON, so that equal values are equal bytes.
+"""JSON as releases write it, so that equal values are equal bytes.
 
-UTF-8, characters as they are (not escaped), no space between tokens in a row, two spaces of indentation
-in a document, keys in the order given, never NaN, one ``\\n`` at the end of both.
+UTF-8 without escapes, no spaces in rows, two spaces of indentation in documents, keys in the given order, no
+NaN, and one ``\\n`` at the end.
 """
-
-from __future__ import annotations
 
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import orjson
 
 _STORY_ID = re.compile(rb'\{"story_id": ?"([^"\\]*)"')
-"""The id as the first key of a row, without anything escaped in it; other rows are read as JSON."""
+"""Matches an id without escapes as the first key of a row; other rows are parsed as JSON."""
 _INDENTED = orjson.OPT_APPEND_NEWLINE | orjson.OPT_INDENT_2
 
 
 def line(row: Mapping[str, Any]) -> bytes:
-    """One row of a JSON Lines file. Raises ``ValueError`` for a number that JSON does not have."""
+    """Return one row of a JSON Lines file. Raise ``ValueError`` for NaN and infinities."""
     try:
         data = orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
     except orjson.JSONEncodeError:  # a whole number beyond 64 bits, which JSON allows and orjson does not
@@ -32,15 +31,15 @@ def line(row: Mapping[str, Any]) -> bytes:
 
 
 def document(value: Mapping[str, Any]) -> bytes:
-    """A whole JSON file, indented for people. Raises like :func:`line`."""
+    """Return an indented JSON file. Raise like :func:`line`."""
     _refuse_odd_numbers(value)
     return orjson.dumps(value, option=_INDENTED)
 
 
 def story_id(line: bytes) -> bytes:
-    """The story's id in a row of story-data, dropped stories or votes, in UTF-8.
+    """Return the story's id, in UTF-8, from a row of story-data, dropped stories or votes.
 
-    Raises ``ValueError`` or ``KeyError`` for a line that is no such row.
+    Raise ``ValueError`` or ``KeyError`` for any other line.
     """
     found = _STORY_ID.match(line)
     if found:
@@ -49,13 +48,25 @@ def story_id(line: bytes) -> bytes:
     return named.encode()
 
 
+def lines_in_order(path: Path) -> Iterator[tuple[bytes, bytes]]:
+    """Yield (story id, line) of a file. Raise ``ValueError`` if the ids are out of order."""
+    last = b""
+    with path.open("rb", buffering=1 << 20) as file:
+        for line in file:
+            found = story_id(line)
+            if found < last:
+                raise ValueError(f"{path}: “{found.decode()}” comes after “{last.decode()}”")
+            last = found
+            yield found, line
+
+
 def timestamp(moment: datetime) -> str:
-    """ISO 8601 in UTC with milliseconds: ``2026-03-01T09:30:00.250Z``."""
+    """Return ISO 8601 in UTC with milliseconds: ``2026-03-01T09:30:00.250Z``."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _refuse_odd_numbers(value: Any) -> None:
-    """orjson writes NaN and the infinities as null: a value would be lost without a word."""
+    """Raise ``ValueError`` for NaN and infinities, which orjson would silently write as null."""
     if isinstance(value, dict):
         for inner in value.values():
             if inner is not None and type(inner) is not str:

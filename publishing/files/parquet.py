@@ -1,14 +1,12 @@
-"""Parquet copies of JSON Lines files: the same rows in the same order, with stated types.
+"""Parquet copies of JSON Lines files: the same rows in the same order, with declared types.
 
-A column has the type that :mod:`~publishing.files.features` gathered from the file's rows. Two things
-Parquet cannot say: a struct without fields, and values of more than one type. A column in which either
-occurs, at whatever depth, holds each value as JSON text, and its field's metadata says so
-(``encoding: json``). In a struct, a key that a row does not have is null, as readers of JSON Lines with
-declared features have it too.
+A column has the type that :mod:`~publishing.files.features` gathered. Parquet cannot express a struct without
+fields or values of several types. A column that contains either, at any depth, holds each value as JSON text,
+and its field's metadata says so (``encoding: json``). In a struct, absent keys are null, as readers of JSON
+Lines with declared features have them.
 
-Equal rows give equal bytes: blocks of the file become row groups at the same places, and nothing about
-the time or the machine is written. pyarrow is imported only when a copy is made: web processes do not
-carry it.
+Equal rows give equal bytes: blocks of the file become row groups at the same places, and nothing about time
+or machine is written. pyarrow is imported only when needed, to keep it out of web processes.
 """
 
 from __future__ import annotations
@@ -27,24 +25,24 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 JSON_TEXT = {"encoding": "json"}
-"""The metadata of a field whose values are JSON texts."""
+"""Metadata of a field whose values are JSON text."""
 _BLOCK_BYTES = 8 << 20
-"""Of JSON, for one row group; up to the next end of a row."""
+"""Size of the JSON in one row group, rounded up to the end of a row."""
 _BLOCK_ROWS = 2000
-"""Rows at a time where some have to become text."""
+"""Rows per batch if some columns are JSON text."""
 _ARROW = {"string": "string", UNKNOWN: "string", "bool": "bool", "int64": "int64", "float64": "double"}
 
 
 def parquet_path(jsonl_path: str) -> str:
-    """Where the Parquet copy of a file is: ``parquet/story-data/test.parquet``."""
+    """Return the path of the Parquet copy: ``parquet/story-data/test.parquet``."""
     return f"parquet/{jsonl_path.removesuffix('.jsonl')}.parquet"
 
 
 def write_copy(writer: DirectoryWriter, path: str, columns: Mapping[str, Type]) -> None:
     """Add the Parquet copy of the file at ``path``, in bounded memory, compressed with zstd.
 
-    ``columns`` must hold every value of the file. Raises ``pyarrow.ArrowInvalid`` when a row does not
-    fit, and ``OSError``.
+    ``columns`` must fit every value. Raise ``pyarrow.ArrowInvalid`` for a row that does not fit, or
+    ``OSError``.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -58,7 +56,7 @@ def write_copy(writer: DirectoryWriter, path: str, columns: Mapping[str, Type]) 
 
 
 def schema_of(columns: Mapping[str, Type]) -> pa.Schema:
-    """The types of a copy."""
+    """Return the Arrow schema of a copy."""
     import pyarrow as pa
 
     return pa.schema(
@@ -70,7 +68,7 @@ def schema_of(columns: Mapping[str, Type]) -> pa.Schema:
 
 
 def is_text(kind: Type) -> bool:
-    """Whether the values of a column of this type are stored as JSON text."""
+    """Return True if values of this type are stored as JSON text."""
     if isinstance(kind, dict):
         return not kind or any(is_text(inner) for inner in kind.values())
     if isinstance(kind, list):
@@ -89,7 +87,7 @@ def _arrow(kind: Type) -> pa.DataType:
 
 
 def batches(source: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The rows of a JSON Lines file as a copy of this schema has them. Raises like :func:`write_copy`."""
+    """Yield the rows of a JSON Lines file in this schema. Raise like :func:`write_copy`."""
     import pyarrow as pa
     import pyarrow.json as pa_json
 

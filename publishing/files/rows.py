@@ -1,6 +1,4 @@
-"""The rows of a release, as plain values with their keys in the published order. Pure."""
-
-from __future__ import annotations
+"""The rows of a release as plain values, with keys in the published order. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,19 +6,27 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
+from annotation.importing.rows import hash_of
 from annotation.protocols.base import Choice, field_name
 from publishing.files import jsonl
-from publishing.files.features import UNKNOWN, Type
+from publishing.files.features import Type
+from publishing.filters import Outcome
 
+PREDICTED = {"harmfulness_predicted": "harmfulness", "unethicality_predicted": "unethicality"}
+"""Columns of models' ratings from 1 to 5, each with the key of the rating."""
 Row = dict[str, Any]
+Against = frozenset[Choice]
+"""The choices of a story's votes that count against it."""
+Answers = tuple[tuple[Choice, ...], ...]
+"""The answers of every vote on one story."""
 
 _REMEMBERED = 4096
-"""Combinations of answers that are at hand; most votes repeat one of few."""
+"""Cached combinations of answers; most votes repeat a few."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReleasedStory:
-    """A story as it was imported. ``content`` is the item, as its study's protocol stores it."""
+    """A story as it was imported. ``content`` is the item as its study's protocol stores it."""
 
     story_id: str
     core_id: str
@@ -32,12 +38,18 @@ class ReleasedStory:
     harmfulness_predicted: Sequence[Any] = ()
     unethicality_predicted: Sequence[Any] = ()
 
+    @property
+    def text_hash(self) -> str:
+        """The hash of the content, equal for stories with the same text (``annotation.models.Story``)."""
+        return hash_of(self.content)
+
 
 @dataclass(frozen=True, slots=True)
 class CountedVote:
-    """One vote that the filter looks at. ``seconds_on_task`` runs from serving to submission.
+    """A vote that the filter uses. ``seconds_on_task`` runs from serving to submission.
 
-    ``language`` is the one in which the person read the form.
+    ``language`` is that of the form, ``instructions`` the version of the study's own (0: those of the
+    protocol). The seeds are None where nothing was drawn.
     """
 
     annotator: str
@@ -45,13 +57,48 @@ class CountedVote:
     submitted_at: datetime
     seconds_on_task: float
     language: str = "en"
+    position: int = 1
+    order_seed: int | None = None
+    option_seed: int | None = None
+    instructions: int = 0
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """An expert's standing decision about a story: ``valid`` or ``invalid``."""
+
+    verdict: str
+    reason: str
+    decided_at: datetime
+
+    def row(self, story_id: str) -> Row:
+        return {
+            "story_id": story_id,
+            "verdict": self.verdict,
+            "reason": self.reason,
+            "decided_at": jsonl.timestamp(self.decided_at),
+        }
+
+
+DECISION_COLUMNS: dict[str, Type] = dict.fromkeys(("story_id", "verdict", "reason", "decided_at"), "string")
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedStory:
+    """A story, its counted votes, the choices in them that count against it, and any expert's decision."""
+
+    story: ReleasedStory
+    votes: tuple[CountedVote, ...]
+    against: Against
+    decision: Decision | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionSet:
-    """One multiple-choice file made from the stories: how a story becomes a question.
+    """A set of multiple-choice questions made from stories.
 
-    ``ask`` gives the question's text, its right answer and its wrong answer.
+    ``ask`` returns the question's text, its right answer and its wrong answer.
     """
 
     config: str
@@ -62,7 +109,7 @@ class QuestionSet:
         return f"{story_row['story_id']}{self.suffix}"
 
     def row(self, story_row: Row, *, right_answer_first: bool) -> Row:
-        """The question made from a story-data row."""
+        """Return the question for a story-data row."""
         question, right, wrong = self.ask(story_row)
         return {
             "id": self.question_id(story_row),
@@ -78,12 +125,10 @@ class QuestionSet:
 
 
 def awareness_question(person_x: str, key_information: str) -> str:
-    """The mental-state question about a story."""
     return f'Is {person_x} likely to be aware that "{key_information}"?'
 
 
 def judgment_question(person_x: str, action_unaware: str, action_aware: str) -> str:
-    """The judgment question about a story."""
     return (
         f'Next, {person_x} "{action_unaware}" and not "{action_aware}". '
         f"The behavior of {person_x} can be best described as:"
@@ -91,7 +136,7 @@ def judgment_question(person_x: str, action_unaware: str, action_aware: str) -> 
 
 
 def story_data_row(story: ReleasedStory) -> Row:
-    """The story with its two questions (awareness and next action), as in ``story-data``."""
+    """Return the ``story-data`` row of a story, with its questions on awareness and next action."""
     item = story.content
     aware, action = f"{story.story_id}_aware", f"{story.story_id}_action"
     return {
@@ -101,12 +146,11 @@ def story_data_row(story: ReleasedStory) -> Row:
         "story_prompt_example": story.story_prompt_example,
         "entities": _people_first(item["entities"]),
         "severity_original": story.severity_original,
+        **predictions(story),
+        "story": item["story"],
         "key_information": item["key_information"],
         "story_sentence": item["story_sentence"],
-        "story": item["story"],
         "story_generator_model": story.story_generator_model,
-        "harmfulness_predicted": list(story.harmfulness_predicted),
-        "unethicality_predicted": list(story.unethicality_predicted),
         "questions": [
             {
                 "question_id": aware,
@@ -124,8 +168,16 @@ def story_data_row(story: ReleasedStory) -> Row:
     }
 
 
+def predictions(story: ReleasedStory) -> Row:
+    """Return models' ratings of a story. The database does not keep the order of their keys."""
+    return {
+        name: [{key: one[key] for key in (rated, "predictor_model")} for one in getattr(story, name)]
+        for name, rated in PREDICTED.items()
+    }
+
+
 def _people_first(entities: Mapping[str, str]) -> dict[str, str]:
-    """The entities in one fixed order (the database does not keep the order of keys)."""
+    """Return the entities in a fixed order, because the database does not keep the order of keys."""
     ordered = sorted(entities, key=lambda name: (not name.startswith("Person"), name))
     return {name: entities[name] for name in ordered}
 
@@ -149,7 +201,7 @@ def _ask_judgment(row: Row) -> tuple[str, str, str]:
 
 
 def item_row(story: ReleasedStory) -> Row:
-    """The story of any other protocol: its provenance and its item as it was imported."""
+    """Return the row of another protocol's story: provenance, and item as imported."""
     return {
         "story_id": story.story_id,
         "core_id": story.core_id,
@@ -157,15 +209,24 @@ def item_row(story: ReleasedStory) -> Row:
         "story_prompt_example": story.story_prompt_example,
         "severity_original": story.severity_original,
         "story_generator_model": story.story_generator_model,
-        "harmfulness_predicted": list(story.harmfulness_predicted),
-        "unethicality_predicted": list(story.unethicality_predicted),
+        **predictions(story),
         "item": dict(story.content),
     }
 
 
 STORY_CONFIG = "story-data"
 VOTES_PATH = "annotations/votes.jsonl"
+SKIPS_PATH = "annotations/skips.jsonl"
+INSTRUMENT_PATH = "instrument/instrument.json"
+ADJUDICATIONS_PATH = "annotations/adjudications.jsonl"
 DROPPED_PATH = "annotations/dropped-stories.jsonl"
+INCOMPLETE_PATH = "annotations/incomplete-stories.jsonl"
+STORY_PATHS = {
+    Outcome.KEPT: f"{STORY_CONFIG}/test.jsonl",
+    Outcome.DROPPED: DROPPED_PATH,
+    Outcome.INCOMPLETE: INCOMPLETE_PATH,
+}
+"""The file of the stories with each outcome. Every story of a study is in one of them."""
 
 
 _PROVENANCE: dict[str, Type] = {
@@ -174,16 +235,18 @@ _PROVENANCE: dict[str, Type] = {
     "scenario_name": "string",
     "story_prompt_example": "string",
 }
+_PREDICTIONS: dict[str, Type] = {
+    name: [{rated: "int64", "predictor_model": "string"}] for name, rated in PREDICTED.items()
+}
 _STORY_COLUMNS: dict[str, Type] = {
     **_PROVENANCE,
     "entities": {"Person X": "string"},
     "severity_original": "int64",
+    **_PREDICTIONS,
+    "story": "string",
     "key_information": "string",
     "story_sentence": "string",
-    "story": "string",
     "story_generator_model": "string",
-    "harmfulness_predicted": [UNKNOWN],
-    "unethicality_predicted": [UNKNOWN],
     "questions": [
         {
             "question_id": "string",
@@ -197,8 +260,7 @@ _ITEM_COLUMNS: dict[str, Type] = {
     **_PROVENANCE,
     "severity_original": "int64",
     "story_generator_model": "string",
-    "harmfulness_predicted": [UNKNOWN],
-    "unethicality_predicted": [UNKNOWN],
+    **_PREDICTIONS,
 }
 _QUESTION_COLUMNS: dict[str, Type] = {
     "id": "string",
@@ -212,19 +274,24 @@ _QUESTION_COLUMNS: dict[str, Type] = {
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Which files a protocol's releases have: ``story-data``, and the question sets made from it."""
+    """The files of a protocol's releases: ``story-data`` and the question sets made from it."""
 
     story_row: Callable[[ReleasedStory], Row]
     story_columns: Mapping[str, Type]
     question_sets: tuple[QuestionSet, ...] = ()
 
     def columns(self, config: str) -> Mapping[str, Type]:
-        """The columns of a config that are known before any row is."""
+        """Return the columns of a config that are known before any row."""
         return self.story_columns if config == STORY_CONFIG else _QUESTION_COLUMNS
+
+    def columns_of(self, outcome: Outcome) -> Mapping[str, Type]:
+        """Return the known columns of the file of stories with this outcome."""
+        kept = outcome is Outcome.KEPT
+        return self.story_columns if kept else {**self.story_columns, "reason": "string"}
 
     @property
     def configs(self) -> tuple[str, ...]:
-        """The names under which ``datasets.load_dataset`` finds the files, in the card's order."""
+        """The config names for ``datasets.load_dataset``, in order."""
         return (*(question_set.config for question_set in self.question_sets), STORY_CONFIG)
 
 
@@ -241,25 +308,49 @@ ITEMS_ONLY = Layout(item_row, _ITEM_COLUMNS)
 
 
 def layout_for(protocol_name: str) -> Layout:
-    """The files of a release under this protocol. Protocols without question sets publish their items."""
+    """Return the layout for a protocol. Protocols without question sets publish their items."""
     return THEORY_OF_MIND if protocol_name == "validity" else ITEMS_ONLY
 
 
 def config_path(config: str) -> str:
-    """Where a config's rows are in the release directory."""
+    """Return the path of a config's rows."""
     return f"{config}/test.jsonl"
 
 
-def vote_row(story_id: str, vote: CountedVote, questions: Sequence[str]) -> Row:
-    """One line of the votes file: the answers in the order of the questions, each under its form field.
+_CONTEXT: dict[str, Type] = {
+    "submitted_at": "string",
+    "seconds_on_task": "float64",
+    "position": "int64",
+    "order_seed": "int64",
+    "option_seed": "int64",
+    "language": "string",
+    "instructions": "int64",
+    "comment": "string",
+}
+"""The columns of a vote after the answers."""
+CONTEXT_KEYS = tuple(_CONTEXT)
 
-    Answers to a question that is not among them (of an older version of the protocol) come last.
-    """
-    return VoteRows(questions).row(story_id, vote)
+
+def skip_columns() -> dict[str, Type]:
+    """Return the columns of the file of skips."""
+    names: dict[str, Type] = dict.fromkeys(
+        ("story_id", "annotator", "reason", "words", "skipped_at"), "string"
+    )
+    return names | {"seconds_on_task": "float64", "position": "int64"}
+
+
+def vote_columns(answers: Sequence[str]) -> dict[str, Type]:
+    """Return the columns of the votes file, given the fields of the answers."""
+    return {
+        "story_id": "string",
+        "annotator": "string",
+        **dict.fromkeys(answers, "string"),
+        **_CONTEXT,
+    }
 
 
 class VoteRows:
-    """Makes the rows of the votes file, and knows afterwards which columns they have."""
+    """Builds the rows of the votes file and collects their columns."""
 
     def __init__(self, questions: Sequence[str]) -> None:
         self._places = {key: place for place, key in enumerate(questions)}
@@ -267,24 +358,27 @@ class VoteRows:
         self._answers = lru_cache(maxsize=_REMEMBERED)(self._ordered)
 
     def row(self, story_id: str, vote: CountedVote) -> Row:
-        """The row of one vote, as :func:`vote_row` describes it."""
+        """Return the row of one vote, with the answers in the order of the questions.
+
+        Answers to other questions (from an older version of the protocol) come last.
+        """
         return {
             "story_id": story_id,
             "annotator": vote.annotator,
             **self._answers(vote.answers),
             "submitted_at": jsonl.timestamp(vote.submitted_at),
             "seconds_on_task": round(vote.seconds_on_task, 3),
+            "position": vote.position,
+            "order_seed": vote.order_seed,
+            "option_seed": vote.option_seed,
+            "language": vote.language,
+            "instructions": vote.instructions,
+            "comment": vote.comment,
         }
 
     def columns(self) -> dict[str, Type]:
-        """The columns of the rows made so far, in their order."""
-        return {
-            "story_id": "string",
-            "annotator": "string",
-            **dict.fromkeys(sorted(self._seen, key=self._seen.__getitem__), "string"),
-            "submitted_at": "string",
-            "seconds_on_task": "float64",
-        }
+        """Return the columns of the rows so far, in order."""
+        return vote_columns(sorted(self._seen, key=self._seen.__getitem__))
 
     def _ordered(self, answers: tuple[Choice, ...]) -> dict[str, str]:
         last = len(self._places)
@@ -297,6 +391,6 @@ class VoteRows:
         return {field: option for field, (_, option) in fields.items()}
 
 
-def dropped_row(story_row: Row, reason: str) -> Row:
-    """One line of the dropped stories: the story-data row and the questions that dropped it."""
+def unreleased_row(story_row: Row, reason: str) -> Row:
+    """Return a dropped or incomplete story: its story-data row and the reason of the verdict."""
     return {**story_row, "reason": reason}

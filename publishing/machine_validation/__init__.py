@@ -1,12 +1,8 @@
-"""Machine validation: what can be had from a release's questions without understanding the stories.
+"""Machine validation: how many answers can be guessed without understanding the stories.
 
-Human validation is not enough: stories that everybody finds valid can still have choices that give
-the answer away. This room reads a finished release directory and says how far rules and a shallow
-learner get. It warns; it never stops a release.
+Human validation is not enough: stories that everybody finds valid can have choices that give the answer away.
+This package reads a finished release directory and measures how far rules and a shallow learner get. It
+warns, but never stops a release.
 """
 
-from __future__ import annotations
-
 from publishing.machine_validation.report import document, hard_questions
-
-__all__ = ["document", "hard_questions"]

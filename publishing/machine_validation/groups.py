@@ -1,23 +1,26 @@
-"""Which questions must stay together: groups, and folds made of whole groups. Pure."""
+"""Groups of questions that must stay together, and folds made of whole groups. Pure."""
 
-from __future__ import annotations
-
+import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from publishing.machine_validation.reading import Question
+import numpy as np
+
+from annotation.importing.duplicates import NearDuplicates
+from publishing.machine_validation.questions import Question, Sample
 
 FOLDS = 5
 MOST_SCENARIO_FOLDS = 25
 LARGEST_SHARE = 0.5
+_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
 class Folds:
     """One way of holding questions out. ``fold_of`` has the fold of each question, from 0.
 
-    ``undefined`` says why there is no such way here, and ``fold_of`` is empty then.
+    If there is no such way, ``undefined`` has the reason and ``fold_of`` is empty.
     """
 
     groups: int
@@ -48,7 +51,7 @@ GROUPINGS = tuple(_MARKS)
 
 
 def folds_by(grouping: str, questions: Sequence[Question]) -> Folds:
-    """The questions in folds of whole groups: five, or one per scenario (25 folds at most)."""
+    """Split the questions into folds of whole groups: five, or one per scenario (25 at most)."""
     group_of = components([_MARKS[grouping](question) for question in questions])
     sizes = Counter(group_of)
     groups = len(sizes)
@@ -67,33 +70,46 @@ def folds_by(grouping: str, questions: Sequence[Question]) -> Folds:
 
 
 def components(marks_of: Sequence[Iterable[Hashable]]) -> list[int]:
-    """For each question, its connected component: questions that share a mark, directly or through others.
+    """Return the connected component of each question; sharing a mark connects two questions.
 
-    Components are numbered from 0 in the order in which they first occur. A question without marks
-    is a component by itself.
+    Components are numbered from 0 in order of occurrence. A question without marks is its own component.
     """
-    parents = list(range(len(marks_of)))
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
 
-    def root(place: int) -> int:
-        while parents[place] != place:
-            parents[place] = parents[parents[place]]
-            place = parents[place]
-        return place
-
-    first_with: dict[Hashable, int] = {}
-    for place, marks in enumerate(marks_of):
-        for mark in marks:
-            one, other = root(first_with.setdefault(mark, place)), root(place)
-            parents[max(one, other)] = min(one, other)
+    numbers: dict[Hashable, int] = {}
+    questions = len(marks_of)
+    edges = [
+        (place, questions + numbers.setdefault(mark, len(numbers)))
+        for place, marks in enumerate(marks_of)
+        for mark in marks
+    ]
+    size = questions + len(numbers)
+    graph = coo_array((np.ones(len(edges)), np.array(edges, int).reshape(-1, 2).T), shape=(size, size))
+    _, labels = connected_components(graph, directed=False)
     names: dict[int, int] = {}
-    return [names.setdefault(root(place), len(names)) for place in range(len(parents))]
+    return [names.setdefault(label, len(names)) for label in labels[:questions].tolist()]
+
+
+def join_duplicates(sample: Sample) -> None:
+    """Give all stories with the same, or nearly the same, text one core."""
+    seen, marks = NearDuplicates(), list[list[Hashable]]()
+    for place, story in enumerate(sample.stories.values()):
+        text = story["story"].lower()
+        for role, name in story["entities"].items():
+            text = text.replace(name.lower(), "person") if role.startswith("Person") else text
+        similar = seen.add(str(place), story["core_id"], " ".join(_WORD.findall(text)))
+        marks.append([("core", story["core_id"]), *(("story", near) for near in (str(place), *similar))])
+    first: dict[int, str] = {}
+    for group, story in zip(components(marks), sample.stories.values(), strict=True):
+        story["core_id"] = first.setdefault(group, story["core_id"])
 
 
 def _deal(sizes: Mapping[int, int], folds: int) -> dict[int, int]:
-    """Groups to folds, the largest first, each to the fold with the fewest questions so far.
+    """Assign groups to folds, largest first, each to the fold with the fewest questions.
 
-    This is what scikit-learn's GroupKFold does, but with a rule for ties (the first group, the first
-    fold), so that the folds do not depend on how a processor sorts equal numbers.
+    Like scikit-learn's GroupKFold, but with a rule for ties (first group, first fold), so that folds do not
+    depend on how a processor sorts equal numbers.
     """
     loads = [0] * folds
     dealt = {}

@@ -1,12 +1,9 @@
-"""The shallow learner: words and pairs of words, weighed by a linear model. It knows nothing else.
+"""The shallow learner: a linear model of words and pairs of words.
 
-Every choice is a row of its own, labelled right or wrong, so half of the rows are right and there is
-nothing to be had from guessing the more frequent label. A question is answered with the choice that
-the model scores higher. scikit-learn is imported only when a release is built: web processes do not
-carry it.
+Every choice is a row, labelled right or wrong, so half of the rows are right and guessing the more frequent
+label gains nothing. The answer to a question is the choice with the higher score. scikit-learn is imported
+only when needed, to keep it out of web processes.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from publishing.machine_validation.groups import Folds
-from publishing.machine_validation.reading import Question
+from publishing.machine_validation.questions import Question
 
 NGRAMS = (1, 2)
 C = 10.0
@@ -33,10 +30,10 @@ INPUTS: dict[str, Text] = {
 
 
 def count(questions: Sequence[Question], text: Text) -> tuple[Any, Sequence[str]]:
-    """How often each n-gram occurs in each choice, shown as one of :data:`INPUTS`; and the n-grams.
+    """Count each n-gram in each choice, shown as one of :data:`INPUTS`. Return the counts and the n-grams.
 
-    A sparse matrix; rows 2i and 2i + 1 are the right and the wrong choice of question i, columns are
-    n-grams in the order of the alphabet. None when the texts hold no words.
+    The counts are a sparse matrix; rows 2i and 2i + 1 are the right and the wrong choice of question i,
+    columns are n-grams in alphabetical order. None if the texts contain no words.
     """
     from sklearn.feature_extraction.text import CountVectorizer
 
@@ -50,7 +47,7 @@ def count(questions: Sequence[Question], text: Text) -> tuple[Any, Sequence[str]
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Linear algebra on one thread: sums come in one order, and other workers keep their processors."""
+    """Limit linear algebra to one thread: a fixed order of sums, and processors left for other workers."""
     import sklearn.linear_model  # noqa: F401  (only libraries that are loaded already can be limited)
     from threadpoolctl import threadpool_limits
 
@@ -59,10 +56,10 @@ def one_thread() -> Iterator[None]:
 
 
 def ranked_right(counts: Any, folds: Folds) -> NDArray[np.float64]:
-    """For each question, whether a model trained on the other folds ranks the right choice first.
+    """Return for each question whether a model trained on the other folds ranks the right choice first.
 
-    ``counts`` are those of :func:`count`. 1 for yes, 0 for no, 0.5 when both score the same. Nothing of
-    a fold is known while it is held out: neither its n-grams nor how frequent they are.
+    ``counts`` come from :func:`count`. 1 for yes, 0 for no, 0.5 for equal scores. Nothing of the held-out
+    fold is known in training: neither its n-grams nor their frequency.
     """
     fold_of_row = np.repeat(np.array(folds.fold_of, dtype=np.intp), 2)
     scores = np.zeros(len(fold_of_row))
@@ -85,7 +82,7 @@ def _scores(counts: Any, held_out: NDArray[np.bool_]) -> NDArray[np.float64]:
 
 
 def _fit(counts: Any) -> tuple[Any, Any]:
-    """The weights of the n-grams and the model. The counts are overwritten, to save memory."""
+    """Fit the n-gram weights and the model. Overwrites the counts to save memory."""
     from sklearn.feature_extraction.text import TfidfTransformer
     from sklearn.linear_model import LogisticRegression
 
@@ -98,11 +95,11 @@ def _fit(counts: Any) -> tuple[Any, Any]:
 
 
 def strongest_cues(questions: Sequence[Question]) -> list[dict[str, Any]]:
-    """The n-grams with the largest weights, either way, in one fit on all rows of the choices.
+    """Return the n-grams with the largest weights, from one fit on all rows of the choices.
 
-    Only those found in at least two cores: an n-gram of one core says nothing about the others.
-    ``right`` and ``wrong`` are the numbers of questions whose right or wrong choice has the n-gram,
-    ``questions`` those where either has it.
+    Only n-grams in at least two cores: one of a single core says nothing about the others. ``right`` and
+    ``wrong`` count questions whose right or wrong choice contains the n-gram, ``questions`` those where
+    either does.
     """
     counts, names = count(questions, INPUTS["choice_only"])
     if counts is None:

@@ -1,6 +1,4 @@
-"""``machine_validation.json``: every figure, how it was had, and what to do about it."""
-
-from __future__ import annotations
+"""The content of ``machine_validation.json``: figures, methods and warnings."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -11,11 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from publishing.files.rows import Layout
-from publishing.machine_validation import groups, intervals, learner, reading, rules, warnings
-from publishing.machine_validation.intervals import DECIMALS, CoreBootstrap
-from publishing.machine_validation.reading import Question, Sample
+from publishing.machine_validation import groups, learner, rules, warnings
+from publishing.machine_validation import questions as reading
+from publishing.machine_validation.questions import Question, Sample
+from publishing.statistics.intervals import Bootstrap, ClusterBootstrap
 
 Score = dict[str, Any]
+DESIGN = Bootstrap()
+DECIMALS = 4
 
 _CONSTANT = "The right answer is the same in every question, so there is nothing to tell choices apart by."
 _NO_WORDS = "The texts hold no words to learn from."
@@ -23,13 +24,15 @@ _NO_QUESTIONS = "There are no questions."
 
 
 def document(directory: Path, layout: Layout) -> dict[str, Any]:
-    """The content of ``machine_validation.json`` for a release whose data files are written.
+    """Return the content of ``machine_validation.json`` for a release with written data files.
 
-    Reads ``story-data`` and the question sets of ``layout``. The same files give the same document.
-    What cannot be computed is null, with the reason in ``undefined`` beside it. Raises
-    :class:`~publishing.errors.BrokenDirectory` when the files do not belong together, and ``OSError``.
+    Reads ``story-data`` and the question sets of ``layout``. The same files give the same document. Undefined
+    values are null, with the reason in ``undefined`` beside them. Raise
+    :class:`~publishing.errors.BrokenDirectory` if the files do not match, or ``OSError``.
     """
     sample = reading.read_stories(directory)
+    if layout.question_sets:
+        groups.join_duplicates(sample)
     with learner.one_thread():
         configs = {
             question_set.config: _config(reading.read_questions(directory, question_set, sample))
@@ -39,13 +42,14 @@ def document(directory: Path, layout: Layout) -> dict[str, Any]:
 
 
 def hard_questions(directory: Path, layout: Layout) -> dict[str, dict[str, list[str]]]:
-    """The ids of the questions that the shallow rules do not get right, by config and rule.
+    """Return the ids of questions that the shallow rules get wrong, by config and rule.
 
-    For reporting results on them beside the results on all. ``choice_only`` is the learner with cores
-    held out, ``shorter_choice`` the rule of that name; a rule that cannot decide has not got it right.
-    Configs with a constant answer, and designs that are undefined, are left out.
+    For reporting results on them separately. ``choice_only`` is the learner with cores held out,
+    ``shorter_choice`` the rule; an undecided rule counts as wrong. Configs with a constant answer and
+    undefined designs are left out.
     """
     sample = reading.read_stories(directory)
+    groups.join_duplicates(sample)
     found: dict[str, dict[str, list[str]]] = {}
     for question_set in layout.question_sets:
         questions = reading.read_questions(directory, question_set, sample)
@@ -65,7 +69,7 @@ def hard_questions(directory: Path, layout: Layout) -> dict[str, dict[str, list[
 
 
 def _config(questions: Sequence[Question]) -> dict[str, Any]:
-    bootstrap = CoreBootstrap([question.core for question in questions])
+    bootstrap = ClusterBootstrap([question.core for question in questions], DESIGN)
     constant = rules.constant_answer(questions)
     undefined = _CONSTANT if constant is not None else None if questions else _NO_QUESTIONS
     score = partial(_score, len(questions), bootstrap, undefined)
@@ -90,9 +94,9 @@ def _config(questions: Sequence[Question]) -> dict[str, Any]:
 
 
 def _learned(
-    questions: Sequence[Question], bootstrap: CoreBootstrap, undefined: str | None
+    questions: Sequence[Question], bootstrap: ClusterBootstrap, undefined: str | None
 ) -> dict[str, dict[str, Any]]:
-    """The scores of the learner by grouping and input."""
+    """Return the learner's scores by grouping and input."""
     folds_of = {grouping: groups.folds_by(grouping, questions) for grouping in groups.GROUPINGS}
     by_group: dict[str, dict[str, Any]] = {
         grouping: {
@@ -112,14 +116,15 @@ def _learned(
 
 
 def _score(
-    questions: int, bootstrap: CoreBootstrap, undefined: str | None, correct: NDArray[np.float64] | None
+    questions: int, bootstrap: ClusterBootstrap, undefined: str | None, correct: NDArray[np.float64] | None
 ) -> Score:
     if undefined is not None or correct is None:
         return {"accuracy": None, "n": questions, "interval": None, "undefined": undefined}
+    bounds = bootstrap.interval(correct, np.ones(questions))
     return {
         "accuracy": round(float(correct.mean()), DECIMALS),
         "n": questions,
-        "interval": bootstrap.interval(correct),
+        "interval": bounds and [round(bound, DECIMALS) for bound in bounds],
     }
 
 
@@ -135,7 +140,8 @@ def _design(sample: Sample) -> dict[str, Any]:
         "task": "Each choice is a row, right or wrong; a question is answered with the choice scored higher; "
         "equal scores count one half. Guessing gives 0.5.",
         "groups": {
-            "core_id": "Stories of one core are in one fold.",
+            "core_id": "Stories of one core are in one fold, as are stories with the same or nearly the same "
+            "text; they count as one core everywhere here.",
             "entities": "Stories that share an entity other than Person X and Person Y, exactly or through "
             "other stories, are in one fold, as are those of one core.",
             "scenario": "Stories of one scenario are in one fold, as are those of one core; each scenario is "
@@ -150,12 +156,12 @@ def _design(sample: Sample) -> dict[str, Any]:
         "cues": "From one fit on all rows of the choices alone, so not held out; the largest weights among "
         f"the n-grams found in {learner.LEAST_CORES} cores or more.",
         "bootstrap": {
-            "resamples": intervals.DESIGN.resamples,
-            "level": intervals.DESIGN.level,
+            "resamples": DESIGN.resamples,
+            "level": DESIGN.level,
             "unit": "core_id",
             "method": "percentile",
         },
-        "seed": intervals.DESIGN.seed,
+        "seed": DESIGN.seed,
         "stories": sample.total,
         "sampled_stories": None if sample.is_whole else len(sample.stories),
         "sample": None

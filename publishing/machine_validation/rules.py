@@ -1,27 +1,25 @@
-"""Rules that nobody has to train: length, overlap with the story, position. Pure.
+"""Rules without training: length, overlap with the story, position. Pure.
 
-Each gives 1 for a question it gets right, 0 for one it gets wrong, and 0.5 where it cannot decide.
+Each returns 1 for a question it gets right, 0 for a wrong one, and 0.5 if undecided.
 """
-
-from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Sequence
 from statistics import median
 
-from publishing.machine_validation.reading import Question
+from publishing.machine_validation.questions import Question
 
 _WORD = re.compile(r"\w+")
 
 
 def shorter_choice(question: Question) -> float:
-    """“The choice with fewer characters is right.”"""
+    """Apply “the choice with fewer characters is right”."""
     return _first_is_less(len(question.right), len(question.wrong))
 
 
 def more_overlap(question: Question) -> float:
-    """“The choice of whose different words a larger share occurs in the story is right.”"""
+    """Apply “the choice with the larger share of its distinct words in the story is right”."""
     story = _words(question.story)
     right, wrong = (_words(choice) for choice in question.choices)
     # Shares compared as products of whole numbers; a choice without words has no overlap.
@@ -29,7 +27,7 @@ def more_overlap(question: Question) -> float:
 
 
 def median_extra_words(questions: Sequence[Question]) -> float | None:
-    """By how many words the wrong choice is longer than the right one, in the middle of all questions."""
+    """Return the median number of words by which the wrong choice is longer than the right one."""
     extra = [
         len(_WORD.findall(question.wrong)) - len(_WORD.findall(question.right)) for question in questions
     ]
@@ -37,7 +35,7 @@ def median_extra_words(questions: Sequence[Question]) -> float | None:
 
 
 def position_majority(questions: Sequence[Question]) -> tuple[str | None, float | None]:
-    """The letter that is right most often (the first in the alphabet if two are), and in which share."""
+    """Return the most frequent right letter (alphabetically first in a tie) and its share."""
     letters = Counter(question.right_letter for question in questions)
     if not letters:
         return None, None
@@ -46,7 +44,7 @@ def position_majority(questions: Sequence[Question]) -> tuple[str | None, float 
 
 
 def constant_answer(questions: Sequence[Question]) -> str | None:
-    """The text that is the right answer to every question, or None when there are several."""
+    """Return the text of the right answer if it is the same for every question, else None."""
     texts = {question.right for question in questions}
     return texts.pop() if len(texts) == 1 else None
 

@@ -1,13 +1,13 @@
-"""What the figures mean for somebody who evaluates a model, in sentences. Pure.
+"""Warnings derived from the figures, for people who evaluate models. Pure.
 
-A rule that beats guessing is a shortcut that models can take; it is no proof that one did.
+A rule that beats guessing is a shortcut that models can take, not proof that one did.
 """
-
-from __future__ import annotations
 
 from collections.abc import Mapping
 from math import sqrt
 from typing import Any
+
+from django.utils.translation import gettext as _
 
 CHANCE = 0.5
 LEAST_CORES_ALIKE = 6  # two-sided sign test: 2 / 2**6 is the first below 0.05
@@ -16,7 +16,7 @@ Config = Mapping[str, Any]
 
 
 def of(configs: Mapping[str, Config]) -> list[str]:
-    """Every warning about these configs of ``machine_validation.json``, config by config."""
+    """Return all warnings about these configs of ``machine_validation.json``."""
     found: list[str] = []
     for name, config in configs.items():
         if config["constant_answer"]:
@@ -43,8 +43,7 @@ def _learner(name: str, config: Config) -> list[str]:
         f"{name}: a linear model of words and pairs of words that sees the choices only, never the story, "
         f"picks the right one in {_figure(score)}. This shortcut is open to any model; that it is open does "
         "not show that a model took it. Report results beside this figure, and separately on the questions "
-        "that the rule gets wrong; look at the cues, and write right and wrong actions in the same words "
-        "where you can."
+        "that the rule gets wrong."
     ]
 
 
@@ -55,8 +54,8 @@ def _length(name: str, config: Config) -> list[str]:
     rule = "shorter" if _side(score, config) > 0 else "longer"
     return [
         f"{name}: “the {rule} choice is right” holds for {_figure(score, flipped=rule == 'longer')}, "
-        "without any training. Balance the lengths of the two actions in the next stories; for these, report "
-        "results beside this rule, and separately on the questions that it gets wrong."
+        "without any training. Report results beside this rule, and separately on the questions that it gets "
+        "wrong."
     ]
 
 
@@ -68,7 +67,7 @@ def _overlap(name: str, config: Config) -> list[str]:
     return [
         f"{name}: “the choice whose words overlap {rule} with the story is right” holds for "
         f"{_figure(config['overlap'][rule])}. Matching words is not understanding: report results beside "
-        "this rule, and let both actions name things of the story equally often."
+        "this rule."
     ]
 
 
@@ -83,11 +82,36 @@ def _position(name: str, config: Config) -> list[str]:
     ]
 
 
-def _side(score: Mapping[str, Any], config: Config) -> int:
-    """1 when a rule does better than chance, -1 when it does worse, else 0.
+def advice(configs: Mapping[str, Config]) -> list[str]:
+    """Return advice for the authors of the next stories. Not part of a release."""
+    words = {
+        "choice_only": _(
+            "The choices alone give the answer away: write right and wrong ones in the same words."
+        ),
+        "shorter_choice": _(
+            "The length gives the answer away: balance the lengths of right and wrong choices."
+        ),
+        "overlap": _(
+            "Words of the story give the answer away: let both choices name its things equally often."
+        ),
+    }
+    found = []
+    for name, config in configs.items():
+        if not config["constant_answer"]:
+            sides = {
+                "choice_only": max(_side(config["choice_only"], config), 0),
+                "shorter_choice": _side(config["shorter_choice"], config),
+                "overlap": _side(config["overlap"]["more"], config),
+            }
+            found += [f"{name}: {words[rule]}" for rule, side in sides.items() if side]
+    return found
 
-    The whole interval must be on that side. Where all cores are the same there is no interval; then they
-    must be so many that a sign test would not put it down to chance (p < 0.05).
+
+def _side(score: Mapping[str, Any], config: Config) -> int:
+    """Return 1 if a rule does better than chance, -1 if worse, else 0.
+
+    The whole interval must be on that side. If all cores are equal there is no interval; then there must be
+    enough of them for a sign test (p < 0.05).
     """
     if score["accuracy"] is None:
         return 0

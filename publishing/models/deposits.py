@@ -1,37 +1,30 @@
-"""Published releases at places outside."""
+"""Deposits of published releases in outside stores."""
 
 from __future__ import annotations
 
 import pgtrigger
-from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from publishing.models.releases import Release
-
-_UNPUBLISHED_PARENT = """
-    IF NOT EXISTS (SELECT 1 FROM publishing_release WHERE id = NEW.release_id AND state = 'published') THEN
-        RAISE EXCEPTION 'only a published release is deposited';
-    END IF;
-    RETURN NEW;
-"""
+from accounts.fields import researcher
+from publishing.models.releases import Release, insert_only
 
 
 class DepositQuerySet(models.QuerySet["Deposit"]):
-    def for_everybody(self) -> DepositQuerySet:
-        """Those that anybody may be sent to."""
+    def public(self) -> DepositQuerySet:
+        """Return completed deposits that everybody can read."""
         return self.filter(state=Deposit.State.DONE, public=True)
 
-    def outside(self) -> DepositQuerySet:
-        """Those that stand at their place, or may once their upload ends."""
+    def started_or_done(self) -> DepositQuerySet:
+        """Return deposits that are complete or being uploaded."""
         return self.filter(state__in=[Deposit.State.UPLOADING, Deposit.State.DONE])
 
 
 class Deposit(models.Model):
-    """A published release at a place outside. Says where, never with what secret it came there.
+    """A published release at an outside place, one row per release and place.
 
-    One row per release and place, however often it is tried.
+    Records where it is, never the credentials used.
     """
 
     class Kind(models.TextChoices):
@@ -49,9 +42,7 @@ class Deposit(models.Model):
     place = models.CharField(max_length=400, help_text=_("Like s3://bucket/prefix, or owner/name."))
     public = models.BooleanField(default=False, help_text=_("Whether everybody can read there."))
     state = models.CharField(max_length=10, choices=State, default=State.REQUESTED)
-    requested_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )
+    requested_by = researcher()
     requested_at = models.DateTimeField()
     done_at = models.DateTimeField(null=True, blank=True)
     url = models.TextField(blank=True)
@@ -86,11 +77,10 @@ class Deposit(models.Model):
         ]
         triggers = [
             pgtrigger.Protect(name="deposit_stays", operation=pgtrigger.Delete),
-            pgtrigger.Trigger(
-                name="only_published_releases_are_deposited",
-                operation=pgtrigger.Insert,
-                when=pgtrigger.Before,
-                func=_UNPUBLISHED_PARENT,
+            insert_only(
+                "only_published_releases_are_deposited",
+                published=True,
+                message="only a published release is deposited",
             ),
         ]
 
@@ -99,11 +89,11 @@ class Deposit(models.Model):
 
     @property
     def is_underway(self) -> bool:
-        """Whether it is being uploaded, or was when its process ended."""
+        """True while the upload runs, or if its process was killed."""
         return self.state == self.State.UPLOADING
 
     @property
     def outlived_withdrawal(self) -> bool:
-        """Whether it came to its place after the release was withdrawn."""
+        """True if the deposit was completed after the release was withdrawn."""
         withdrawal = self.release.withdrawn
         return bool(withdrawal and self.done_at and self.done_at > withdrawal.withdrawn_at)

@@ -1,6 +1,6 @@
-"""Releases: numbered, hashed, immutable publications of a study, and the mark of one that was withdrawn.
+"""Releases: numbered, hashed, immutable publications of a study; and their withdrawal.
 
-What is published is the directory; these rows say that it is, and what is in it.
+The directory is what is published; these rows record that it is, and what is in it.
 """
 
 from __future__ import annotations
@@ -13,42 +13,53 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from accounts.fields import researcher
 from accounts.models import Environment
 from annotation.models import Study
 
-_PUBLISHED_PARENT = """
-    IF EXISTS (SELECT 1 FROM publishing_release WHERE id = NEW.release_id AND state = 'published') THEN
-        RAISE EXCEPTION 'a published release takes no more rows';
-    END IF;
-    RETURN NEW;
-"""
 
-_UNPUBLISHED = """
-    IF NOT EXISTS (SELECT 1 FROM publishing_release WHERE id = NEW.release_id AND state = 'published') THEN
-        RAISE EXCEPTION 'only a published release is withdrawn';
-    END IF;
-    RETURN NEW;
-"""
+def insert_only(name: str, *, published: bool, message: str) -> pgtrigger.Trigger:
+    """Return a trigger that refuses new rows unless their release is published, or unless it is not."""
+    found = "SELECT 1 FROM publishing_release WHERE id = NEW.release_id AND state = 'published'"
+    refused = f"{'NOT ' if published else ''}EXISTS ({found})"
+    return pgtrigger.Trigger(
+        name=name,
+        operation=pgtrigger.Insert,
+        when=pgtrigger.Before,
+        func=f"IF {refused} THEN RAISE EXCEPTION '{message}'; END IF; RETURN NEW;",
+    )
+
+
+def _until_published(name: str) -> pgtrigger.Trigger:
+    return insert_only(name, published=False, message="a published release takes no more rows")
 
 
 class ReleaseQuerySet(models.QuerySet["Release"]):
+    def locked(self) -> ReleaseQuerySet:
+        """Lock the rows until the end of the transaction, with their studies loaded but not locked."""
+        return self.select_for_update(of=("self",), no_key=True).select_related("study")
+
     def published(self) -> ReleaseQuerySet:
-        """Those that the public sees."""
+        """Return published releases."""
         return self.filter(state=Release.State.PUBLISHED)
 
-    def standing(self) -> ReleaseQuerySet:
-        """The published ones that nobody has withdrawn."""
+    def of_people(self) -> ReleaseQuerySet:
+        """Leave out test runs, whose votes are not data."""
+        return self.exclude(environment=Environment.REHEARSAL)
+
+    def not_withdrawn(self) -> ReleaseQuerySet:
+        """Return published releases without a withdrawal."""
         return self.published().filter(withdrawal=None)
 
     def unfinished(self) -> ReleaseQuerySet:
-        """Those that a worker has to build, or is building."""
+        """Return releases that are waiting for a worker or being built."""
         return self.filter(state__in=UNFINISHED)
 
 
 class Release(models.Model):
-    """One publication of a study. Once published it never changes and never vanishes.
+    """One publication of a study. Once published, it never changes or disappears.
 
-    A release that failed is asked for again under its own number, so published numbers have no gaps.
+    A failed release is requested again under its own number, so published numbers have no gaps.
     """
 
     class State(models.TextChoices):
@@ -64,10 +75,11 @@ class Release(models.Model):
     study_state = models.CharField(
         max_length=10, choices=Study.State, help_text=_("The study's state when the release was asked for.")
     )
-    # What the study said when the release was asked for: the study may be changed afterwards.
+    # Copied from the study when the release was requested: the study may change afterwards.
     title = models.CharField(max_length=200)
     description = models.TextField(blank=True)
     license = models.CharField(max_length=60)
+    story_language = models.CharField(max_length=35)
     story_cap = models.PositiveIntegerField()  # the largest that was in force since the opening
     pay_rate = models.DecimalField(max_digits=8, decimal_places=2, null=True, blank=True)
     currency = models.CharField(max_length=3)
@@ -76,10 +88,14 @@ class Release(models.Model):
     salt = models.CharField(
         max_length=32, help_text=_("Decides on which side right answers stand; published.")
     )
-    code_version = models.CharField(max_length=100)
-    requested_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    doi = models.CharField(max_length=300, blank=True, help_text=_("Its own; no other release has it."))
+    test = models.JSONField(
+        null=True,
+        blank=True,
+        help_text=_("The qualification test and its key, if published."),
     )
+    code_version = models.CharField(max_length=100)
+    requested_by = researcher()
     requested_at = models.DateTimeField()
     started_at = models.DateTimeField(null=True, blank=True)
     answers_until = models.DateTimeField(
@@ -106,6 +122,7 @@ class Release(models.Model):
                 condition=Q(state__in=["requested", "building"]),
                 name="one_unfinished_release_per_study",
             ),
+            models.UniqueConstraint(fields=["doi"], condition=~Q(doi=""), name="one_release_per_doi"),
             models.CheckConstraint(condition=Q(number__gte=1), name="releases_count_from_one"),
             models.CheckConstraint(
                 condition=Q(state="published", published_at__isnull=False) & ~Q(manifest_sha256="")
@@ -134,20 +151,42 @@ class Release(models.Model):
 
     @property
     def directory(self) -> Path:
-        """Where the release is, or will be, on disk."""
+        """The directory of the release, which may not exist yet."""
         return Path(settings.RELEASES_ROOT) / self.study.slug / str(self.number)
 
     @property
     def withdrawn(self) -> Withdrawal | None:
-        """The mark of a release that was withdrawn. Without ``select_related``, a query."""
+        """The withdrawal, or None. Runs a query unless ``select_related`` loaded it."""
         return getattr(self, "withdrawal", None)
+
+
+class AnswerSides(models.Model):
+    """The salt and medians behind the sides of right answers in a study (``publishing.files.sides``)."""
+
+    study = models.OneToOneField(Study, on_delete=models.PROTECT, related_name="answer_sides")
+    salt = models.CharField(max_length=32)
+    medians = models.JSONField(default=dict, help_text=_("Of the first release, by question set."))
+
+    class Meta:
+        triggers = [
+            pgtrigger.Protect(name="answer_sides_stay", operation=pgtrigger.Delete),
+            pgtrigger.ReadOnly(name="answer_sides_have_one_salt", fields=["study", "salt"]),
+            pgtrigger.Protect(
+                name="answer_sides_are_decided_once",
+                operation=pgtrigger.Update,
+                condition=pgtrigger.Condition("OLD.medians <> '{}'::jsonb"),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"answer sides of {self.study}"
 
 
 UNFINISHED = (Release.State.REQUESTED, Release.State.BUILDING)
 
 
 class ReleaseFile(models.Model):
-    """One file of a published release (all but MANIFEST, whose hash the release itself has)."""
+    """One file of a published release, except MANIFEST, whose hash is on the release."""
 
     release = models.ForeignKey(Release, on_delete=models.PROTECT, related_name="files")
     path = models.CharField(max_length=200)
@@ -164,12 +203,7 @@ class ReleaseFile(models.Model):
         ]
         triggers = [
             pgtrigger.Protect(name="release_file_is_final", operation=pgtrigger.Update | pgtrigger.Delete),
-            pgtrigger.Trigger(
-                name="published_release_takes_no_files",
-                operation=pgtrigger.Insert,
-                when=pgtrigger.Before,
-                func=_PUBLISHED_PARENT,
-            ),
+            _until_published("published_release_takes_no_files"),
         ]
 
     def __str__(self) -> str:
@@ -177,7 +211,7 @@ class ReleaseFile(models.Model):
 
 
 class DroppedReason(models.Model):
-    """How many stories of a release were dropped for one reason (``q2``, or ``q1,q3``)."""
+    """The number of a release's stories dropped for one reason (``q2``, or ``q1,q3``)."""
 
     release = models.ForeignKey(Release, on_delete=models.PROTECT, related_name="dropped_reasons")
     reason = models.TextField()
@@ -190,12 +224,7 @@ class DroppedReason(models.Model):
         ]
         triggers = [
             pgtrigger.Protect(name="dropped_reason_is_final", operation=pgtrigger.Update | pgtrigger.Delete),
-            pgtrigger.Trigger(
-                name="published_release_takes_no_reasons",
-                operation=pgtrigger.Insert,
-                when=pgtrigger.Before,
-                func=_PUBLISHED_PARENT,
-            ),
+            _until_published("published_release_takes_no_reasons"),
         ]
 
     def __str__(self) -> str:
@@ -203,17 +232,15 @@ class DroppedReason(models.Model):
 
 
 class Withdrawal(models.Model):
-    """The mark that a published release should not be used any more, with the reason for everybody.
+    """A mark that a published release should no longer be used, with a public reason.
 
-    It stands beside the release, which stays as it is, row and files; and it stays for good.
+    The release itself, row and files, stays unchanged. A withdrawal is permanent.
     """
 
     release = models.OneToOneField(Release, on_delete=models.PROTECT, related_name="withdrawal")
     reason = models.TextField(help_text=_("Everybody reads it."))
     withdrawn_at = models.DateTimeField()
-    withdrawn_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )
+    withdrawn_by = researcher()
 
     class Meta:
         ordering = ("-withdrawn_at",)
@@ -222,11 +249,10 @@ class Withdrawal(models.Model):
         ]
         triggers = [
             pgtrigger.Protect(name="withdrawal_is_final", operation=pgtrigger.Update | pgtrigger.Delete),
-            pgtrigger.Trigger(
-                name="only_published_releases_are_withdrawn",
-                operation=pgtrigger.Insert,
-                when=pgtrigger.Before,
-                func=_UNPUBLISHED,
+            insert_only(
+                "only_published_releases_are_withdrawn",
+                published=True,
+                message="only a published release is withdrawn",
             ),
         ]
 

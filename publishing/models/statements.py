@@ -1,4 +1,4 @@
-"""What researchers state about their data, and where the questions of a baseline were drawn from."""
+"""Data statements, and the samples of human baselines."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from datetime import datetime
 from typing import Any
 
 import pgtrigger
-from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from accounts.fields import researcher
 from annotation.models import Study
 from publishing.facts import Statement
 from publishing.models.releases import Release
@@ -19,14 +19,14 @@ from publishing.models.releases import Release
 
 class DataStatementQuerySet(models.QuerySet["DataStatement"]):
     def of(self, study: Study, *, at: datetime) -> DataStatement | None:
-        """The version that stood at a moment, or None when nothing had been stated."""
+        """Return the version in force at a moment, or None."""
         return self.filter(study=study, written_at__lte=at).order_by("-version").first()
 
 
 class DataStatement(models.Model):
-    """What the researchers state about a study's data. A new text is a new version; old ones stay.
+    """One version of the researchers' statement about a study's data. Old versions stay.
 
-    A release says what stood when it was asked for, however often it is built.
+    A release uses the version in force when it was requested, however often it is built.
     """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="data_statements")
@@ -39,11 +39,10 @@ class DataStatement(models.Model):
     biases = models.TextField(blank=True)
     limits = models.TextField(blank=True)
     intended_use = models.TextField(blank=True)
+    social_impact = models.TextField(blank=True)
     url = models.TextField(blank=True)
     doi = models.TextField(blank=True)
-    written_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )
+    written_by = researcher()
     written_at = models.DateTimeField()
 
     objects = DataStatementQuerySet.as_manager()
@@ -63,13 +62,13 @@ class DataStatement(models.Model):
 
     @property
     def statement(self) -> Statement:
-        """The same as a plain value."""
-        said = {item.name: getattr(self, item.name) for item in fields(Statement)}
-        return Statement(**said | {"creators": tuple(self.creators.splitlines())})
+        """The statement as a plain value."""
+        values = {item.name: getattr(self, item.name) for item in fields(Statement)}
+        return Statement(**values | {"creators": tuple(self.creators.splitlines())})
 
 
 class BaselineSample(models.Model):
-    """Where the questions of a multiple-choice study were drawn from. A fact: never changed."""
+    """The source of a multiple-choice study's questions. Never changed."""
 
     study = models.OneToOneField(Study, on_delete=models.PROTECT, related_name="baseline_sample")
     release = models.ForeignKey(Release, on_delete=models.PROTECT, related_name="baseline_samples")
@@ -84,9 +83,7 @@ class BaselineSample(models.Model):
     repeated_cores = models.PositiveIntegerField(
         default=0, help_text=_("Stories beside another severity of the same core.")
     )
-    drawn_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )
+    drawn_by = researcher()
     drawn_at = models.DateTimeField()
 
     class Meta:
@@ -98,7 +95,7 @@ class BaselineSample(models.Model):
         return f"{self.questions} questions from {self.release}"
 
     def provenance(self) -> dict[str, Any]:
-        """What it takes to draw the same sample again, and what came of it."""
+        """Return what is needed to draw the same sample again, and its size."""
         return {
             "release": {"study": self.release.study.slug, "number": self.release.number},
             "manifest_sha256": self.manifest_sha256,

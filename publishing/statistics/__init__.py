@@ -1,1 +1,1 @@
-"""The statistics of a release: agreement between votes, how sure it is, and what was kept. Pure."""
+"""Statistics of a release: agreement, intervals, and what was kept. Pure."""

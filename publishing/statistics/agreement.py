@@ -1,17 +1,15 @@
 """Coefficients of agreement between votes on a nominal scale. Pure functions of counts; numpy only.
 
-A unit is what people vote on: a story, or one row of a table about it. ``counts`` (units × categories)
-says how many votes put each unit into each category. It has a column for **every category of the scale**,
-also for those nobody chose: Gwet's AC1 depends on their number. Units may have different numbers of votes.
-``frequencies`` says for how many equal units each row stands (1 each unless given).
+A unit is what people vote on: a story, or one row of a table about it. ``counts`` (units × categories) is the
+number of votes per unit and category. It has a column for **every category of the scale**, even unused ones:
+Gwet's AC1 depends on their number. Units may have different numbers of votes. ``frequencies`` is the number
+of equal units that each row represents (default 1).
 
-A coefficient that the data do not define is not a number but a reason (:class:`Coefficient`).
+An undefined coefficient has a reason instead of a value (:class:`Coefficient`).
 
-All sums over units are sums of integers, and the few divisions are written out one by one, so a value does
-not depend on the order of the units nor on the machine.
+Sums over units are sums of integers, and the few divisions are written out one by one, so values depend
+neither on the order of units nor on the machine.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,7 +18,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from publishing.marking import gettext_noop
+from publishing.translation import gettext_noop
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -46,10 +44,10 @@ class Coefficient:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """The units that have the same number of votes. The arrays have one entry per set of frequencies.
+    """Units with the same number of votes. Arrays have one entry per set of frequencies.
 
-    ``agreeing`` counts the ordered pairs of votes on one unit that agree; ``by_category`` (… × categories)
-    counts votes.
+    ``agreeing`` counts ordered pairs of agreeing votes on one unit; ``by_category`` (… × categories) counts
+    votes.
     """
 
     votes: int
@@ -60,23 +58,22 @@ class _Group:
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """All that the coefficients need to know of any number of units."""
+    """The sums from which all coefficients are computed."""
 
     categories: int
     groups: tuple[_Group, ...]
 
     @property
     def paired(self) -> tuple[_Group, ...]:
-        """The groups whose units have at least two votes."""
+        """Groups whose units have at least two votes."""
         return tuple(group for group in self.groups if group.votes > 1)
 
 
 def sums_of(counts: ArrayLike, frequencies: ArrayLike | None = None) -> Sums:
-    """The sums over ``counts`` (units × categories).
+    """Compute the sums over ``counts`` (units × categories).
 
-    ``frequencies`` is a vector of one number per row of counts, or a matrix with one such vector per line:
-    then every sum is a vector with one entry per line. Raises ``ValueError`` for other shapes and for
-    numbers below 0.
+    ``frequencies`` is a vector with one number per row of counts, or a matrix of such vectors; with a matrix,
+    every sum is a vector with one entry per line. Raise ``ValueError`` for other shapes and negative numbers.
     """
     table = np.asarray(counts, dtype=np.int64)
     if table.ndim != 2:
@@ -96,74 +93,8 @@ def sums_of(counts: ArrayLike, frequencies: ArrayLike | None = None) -> Sums:
     return Sums(table.shape[1], tuple(groups))
 
 
-def percent_agreement(counts: ArrayLike, frequencies: ArrayLike | None = None) -> Coefficient:
-    """The share of pairs of votes on one unit that agree, averaged over the units with two votes or more.
-
-    Fleiss (1971), "Measuring nominal scale agreement among many raters", Psychological Bulletin 76(5):
-    with n_ij of the n_i votes on unit i in category j,
-
-        P_i = Σ_j n_ij (n_ij − 1) / (n_i (n_i − 1)),   P̄ = the mean of the P_i.
-
-    By hand: three votes on each of two stories, (3 yes, 0 no) and (2 yes, 1 no). P_1 = 1, and P_2 =
-    2·1 / (3·2) = 1/3, so P̄ = 2/3.
-
-    Undefined when no unit has two votes.
-    """
-    return coefficient("percent", sums_of(counts, frequencies))
-
-
-def fleiss_kappa(counts: ArrayLike, frequencies: ArrayLike | None = None) -> Coefficient:
-    """Agreement beyond what the overall shares of the categories would give by chance.
-
-    Fleiss (1971), as above: with p_j the share of all votes in category j,
-
-        P̄_e = Σ_j p_j²,   κ = (P̄ − P̄_e) / (1 − P̄_e).
-
-    By hand, for (3, 0) and (2, 1): p = (5/6, 1/6), P̄_e = 26/36, κ = (24/36 − 26/36) / (10/36) = −1/5.
-
-    Undefined when no unit has two votes, when the units have different numbers of votes (the paper has
-    one n), and when all votes are in one category.
-    """
-    return coefficient("fleiss_kappa", sums_of(counts, frequencies))
-
-
-def krippendorff_alpha(counts: ArrayLike, frequencies: ArrayLike | None = None) -> Coefficient:
-    """Agreement beyond chance for units with any number of votes, corrected for small samples; nominal.
-
-    Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability", for nominal data, any number of
-    observers and missing data: over the units with two votes or more, with n votes in all on them, n_j of
-    these in category j,
-
-        α = 1 − D_o / D_e = 1 − (n − 1) · Σ_i [n_i² − Σ_j n_ij²] / (n_i − 1)  /  (n² − Σ_j n_j²).
-
-    By hand, for (3, 0) and (2, 1): n = 6, n_j = (5, 1), disagreeing pairs (9 − 9)/2 + (9 − 5)/2 = 2,
-    α = 1 − 5·2 / (36 − 26) = 0.
-
-    Undefined when no unit has two votes and when all votes on units with two are in one category.
-    """
-    return coefficient("krippendorff_alpha", sums_of(counts, frequencies))
-
-
-def gwet_ac1(counts: ArrayLike, frequencies: ArrayLike | None = None) -> Coefficient:
-    """Agreement beyond chance, where chance is limited to votes given at random.
-
-    Gwet (2008), "Computing inter-rater reliability and its variance in the presence of high agreement",
-    British Journal of Mathematical and Statistical Psychology 61; units without some of the votes as in
-    Gwet (2014), "Handbook of Inter-Rater Reliability", 4th edition: with q categories on the scale, and
-    π_j the mean over the units with any vote of the share of its votes in category j,
-
-        P_e = Σ_j π_j (1 − π_j) / (q − 1),   AC1 = (P̄ − P_e) / (1 − P_e).
-
-    By hand, for (3, 0) and (2, 1): π = (5/6, 1/6), P_e = 2 · 5/36 / 1 = 10/36, AC1 = (24 − 10) / (36 − 10)
-    = 7/13. With a third category that nobody chose: P_e = 5/36, AC1 = (24 − 5) / (36 − 5) = 19/31.
-
-    Undefined when no unit has two votes and when the scale has fewer than two categories.
-    """
-    return coefficient("gwet_ac1", sums_of(counts, frequencies))
-
-
 def coefficient(name: str, sums: Sums) -> Coefficient:
-    """One of :data:`ESTIMATES` for sums over one set of frequencies, or why it is undefined."""
+    """Compute one of :data:`ESTIMATES` for one set of frequencies, or the reason why it is undefined."""
     reason = _why_undefined(name, sums)
     return Coefficient(None, reason) if reason else Coefficient(float(ESTIMATES[name](sums)))
 
@@ -180,18 +111,53 @@ def _why_undefined(name: str, sums: Sums) -> str:
     return "" if _differing(sums) else ONE_CATEGORY_CHOSEN
 
 
-def _percent(sums: Sums) -> Floats:
+def percent_agreement(sums: Sums) -> Floats:
+    """The share of pairs of votes on one unit that agree, averaged over the units with two votes or more.
+
+    Fleiss (1971), "Measuring nominal scale agreement among many raters", Psychological Bulletin 76(5):
+    with n_ij of the n_i votes on unit i in category j,
+
+        P_i = Σ_j n_ij (n_ij − 1) / (n_i (n_i − 1)),   P̄ = the mean of the P_i.
+
+    By hand: three votes on each of two stories, (3 yes, 0 no) and (2 yes, 1 no). P_1 = 1, and P_2 =
+    2·1 / (3·2) = 1/3, so P̄ = 2/3.
+
+    Undefined when no unit has two votes.
+    """
     agreeing = sum(group.agreeing / (group.votes * (group.votes - 1)) for group in sums.paired)
     return _ratio(agreeing, sum(group.units for group in sums.paired))
 
 
-def _fleiss_kappa(sums: Sums) -> Floats:
-    """κ as 1 − (1 − P̄) / (1 − P̄_e)."""
+def fleiss_kappa(sums: Sums) -> Floats:
+    """Agreement beyond what the overall shares of the categories would give by chance.
+
+    Fleiss (1971), as above: with p_j the share of all votes in category j,
+
+        P̄_e = Σ_j p_j²,   κ = (P̄ − P̄_e) / (1 − P̄_e).
+
+    By hand, for (3, 0) and (2, 1): p = (5/6, 1/6), P̄_e = 26/36, κ = (24/36 − 26/36) / (10/36) = −1/5.
+
+    Computed as 1 − (1 − P̄) / (1 − P̄_e). Undefined when no unit has two votes, when the units have different
+    numbers of votes (the paper has one n), and when all votes are in one category.
+    """
     votes = _votes(sums)
-    return 1 - (1 - _percent(sums)) * _ratio(votes * votes, _differing(sums))
+    return 1 - (1 - percent_agreement(sums)) * _ratio(votes * votes, _differing(sums))
 
 
-def _krippendorff_alpha(sums: Sums) -> Floats:
+def krippendorff_alpha(sums: Sums) -> Floats:
+    """Agreement beyond chance for units with any number of votes, corrected for small samples; nominal.
+
+    Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability", for nominal data, any number of
+    observers and missing data: over the units with two votes or more, with n votes in all on them, n_j of
+    these in category j,
+
+        α = 1 − D_o / D_e = 1 − (n − 1) · Σ_i [n_i² − Σ_j n_ij²] / (n_i − 1)  /  (n² − Σ_j n_j²).
+
+    By hand, for (3, 0) and (2, 1): n = 6, n_j = (5, 1), disagreeing pairs (9 − 9)/2 + (9 − 5)/2 = 2,
+    α = 1 − 5·2 / (36 − 26) = 0.
+
+    Undefined when no unit has two votes and when all votes on units with two are in one category.
+    """
     disagreeing = sum(
         (group.votes * (group.votes - 1) * group.units - group.agreeing) / (group.votes - 1)
         for group in sums.paired
@@ -199,17 +165,31 @@ def _krippendorff_alpha(sums: Sums) -> Floats:
     return 1 - _ratio((_votes(sums) - 1) * disagreeing, _differing(sums))
 
 
-def _gwet_ac1(sums: Sums) -> Floats:
+def gwet_ac1(sums: Sums) -> Floats:
+    """Agreement beyond chance, where chance is limited to votes given at random.
+
+    Gwet (2008), "Computing inter-rater reliability and its variance in the presence of high agreement",
+    British Journal of Mathematical and Statistical Psychology 61; units without some of the votes as in
+    Gwet (2014), "Handbook of Inter-Rater Reliability", 4th edition: with q categories on the scale, and
+    π_j the mean over the units with any vote of the share of its votes in category j,
+
+        P_e = Σ_j π_j (1 − π_j) / (q − 1),   AC1 = (P̄ − P_e) / (1 − P_e).
+
+    By hand, for (3, 0) and (2, 1): π = (5/6, 1/6), P_e = 2 · 5/36 / 1 = 10/36, AC1 = (24 − 10) / (36 − 10)
+    = 7/13. With a third category that nobody chose: P_e = 5/36, AC1 = (24 − 5) / (36 − 5) = 19/31.
+
+    Undefined when no unit has two votes and when the scale has fewer than two categories.
+    """
     units = sum(group.units for group in sums.groups)
     by_chance: Floats | float = 0.0
     for category in range(sums.categories):
         share = _ratio(sum(group.by_category[..., category] / group.votes for group in sums.groups), units)
         by_chance = by_chance + share * (1 - share) / (sums.categories - 1)
-    return 1 - _ratio(1 - _percent(sums), 1 - by_chance)
+    return 1 - _ratio(1 - percent_agreement(sums), 1 - by_chance)
 
 
 def _votes(sums: Sums) -> Integers:
-    """How many votes there are on units with two votes or more."""
+    """Count the votes on units with two votes or more."""
     return np.asarray(sum(group.votes * group.units for group in sums.paired))
 
 
@@ -221,7 +201,7 @@ def _differing(sums: Sums) -> Integers:
 
 
 def _ratio(numerator: ArrayLike, denominator: ArrayLike) -> Floats:
-    """The quotient, NaN where the denominator is 0. Such a NaN stays within this package."""
+    """Divide; NaN where the denominator is 0. Such a NaN stays within this package."""
     above, below = np.asarray(numerator, np.float64), np.asarray(denominator, np.float64)
     quotient: Floats = np.divide(above, below, out=np.full(above.shape, np.nan), where=below != 0)
     return quotient
@@ -229,10 +209,10 @@ def _ratio(numerator: ArrayLike, denominator: ArrayLike) -> Floats:
 
 ESTIMATES: Mapping[str, Callable[[Sums], Floats]] = MappingProxyType(
     {
-        "percent": _percent,
-        "fleiss_kappa": _fleiss_kappa,
-        "krippendorff_alpha": _krippendorff_alpha,
-        "gwet_ac1": _gwet_ac1,
+        "percent": percent_agreement,
+        "fleiss_kappa": fleiss_kappa,
+        "krippendorff_alpha": krippendorff_alpha,
+        "gwet_ac1": gwet_ac1,
     }
 )
-"""The coefficients by their names in statistics.json: one value per set of frequencies, NaN if undefined."""
+"""Coefficients by their names in statistics.json: one value per set of frequencies, NaN if undefined."""

@@ -1,6 +1,4 @@
-"""Counting different strings in little memory."""
-
-from __future__ import annotations
+"""Counting distinct strings in little memory, and keeping one story of each text."""
 
 from array import array
 from collections.abc import Iterable
@@ -9,16 +7,19 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
+from publishing.files.rows import ReleasedStory
+from publishing.filters import DUPLICATE, Outcome, StoryFilter, Verdict
+
 Hashes = NDArray[np.uint64]
 
 _PENDING = 4096
 
 
 class DistinctStrings:
-    """The different strings seen, as 64-bit hashes: about 8 bytes for each, 16 while it grows.
+    """Distinct strings as 64-bit hashes: about 8 bytes each, 16 while growing.
 
-    The hash is BLAKE2b, the same in every process. Two of n different strings share one with a chance of
-    about n² / 2⁶⁵: for a million strings, 3 in 100 million.
+    The hash is BLAKE2b, the same in every process. Two of n distinct strings share a hash with a probability
+    of about n² / 2⁶⁵: for a million strings, 3 in 100 million.
     """
 
     __slots__ = ("_hashes", "_pending")
@@ -28,13 +29,13 @@ class DistinctStrings:
         self._pending = array("Q")
 
     def add(self, text: str) -> None:
-        """See one string, again or for the first time."""
+        """Add a string."""
         self._pending.append(int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little"))
         if len(self._pending) >= max(_PENDING, len(self._hashes)):
             self.hashes()
 
     def hashes(self) -> Hashes:
-        """The hashes of the different strings, in order."""
+        """Return the hashes of the distinct strings, sorted."""
         if self._pending:
             pending = np.frombuffer(self._pending, np.uint64)
             self._hashes = np.unique(np.concatenate([self._hashes, pending]))
@@ -43,5 +44,23 @@ class DistinctStrings:
 
 
 def count_together(sets: Iterable[DistinctStrings]) -> int:
-    """How many different strings the sets have seen between them."""
+    """Count the distinct strings in all the sets together."""
     return len(np.unique(np.concatenate([np.empty(0, np.uint64), *(found.hashes() for found in sets)])))
+
+
+class FirstOfEach:
+    """Drops each story whose text an earlier kept story has, if the filter says so.
+
+    Call it with every story, in order of id. It takes some 100 bytes per kept story.
+    """
+
+    def __init__(self, rule: StoryFilter) -> None:
+        self._seen: set[str] | None = set() if rule.one_of_each else None
+
+    def __call__(self, verdict: Verdict, story: ReleasedStory) -> Verdict:
+        """Return the verdict, or that the story is a duplicate."""
+        if self._seen is None or verdict.outcome is not Outcome.KEPT:
+            return verdict
+        text, known = story.text_hash[:16], len(self._seen)
+        self._seen.add(text)
+        return verdict if len(self._seen) > known else Verdict(Outcome.DROPPED, DUPLICATE)

@@ -1,10 +1,8 @@
-"""Agreement from patterns: how many stories show which answers. The input of every figure on agreement.
+"""Agreement computed from patterns of answers and their frequencies.
 
-The patterns of a study with three votes on three options are ten, whatever the number of stories; so
-everything here takes the same time and memory for a thousand stories and for a million.
+A study with three votes on three options has ten patterns, however many stories it has. So everything here
+takes the same time and memory for a thousand stories and for a million.
 """
-
-from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from publishing.marking import gettext_noop
 from publishing.statistics.agreement import ESTIMATES, Coefficient, Integers, coefficient, sums_of
-from publishing.statistics.bootstrap import Bootstrap, Interval, intervals
+from publishing.statistics.intervals import Bootstrap, Interval, intervals
+from publishing.translation import gettext_noop
 
 Unit = tuple[str, ...]
-"""The options that the votes on one unit chose, sorted: ``("no", "yes", "yes")``."""
+"""The options chosen by the votes on one unit, sorted: ``("no", "yes", "yes")``."""
 Pattern = tuple[Unit, ...]
 """The units of one question about one story, sorted: one, or one per row of a table."""
 
@@ -28,7 +26,7 @@ NO_STORY = gettext_noop("No story has all its votes on this.")
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far people agree on one question. ``scale_is_offered`` is False where categories are those seen."""
+    """Agreement on one question. ``scale_is_offered`` is False if the categories are those seen."""
 
     categories: int
     scale_is_offered: bool
@@ -38,7 +36,7 @@ class Agreement:
     intervals: Mapping[str, Interval]
 
     def document(self) -> dict[str, Any]:
-        """The entry in statistics.json: plain values, in a fixed order, rounded."""
+        """Return the entry in statistics.json: plain values, in a fixed order, rounded."""
         resamples = {name: found.undefined_resamples for name, found in self.intervals.items()}
         return {
             **{name: rounded(found.value) for name, found in self.coefficients.items()},
@@ -61,12 +59,12 @@ class Agreement:
 def agreement_of(
     stories: Mapping[Pattern, int], scale: Sequence[str] = (), design: Bootstrap | None = None
 ) -> Agreement:
-    """Agreement among stories of which so many show each pattern, with an interval for each coefficient.
+    """Compute agreement from the number of stories per pattern, with an interval for each coefficient.
 
-    ``scale`` are the options offered to everybody, chosen or not; without it (options that depend on the
-    item) the categories are the options seen, which makes Gwet's AC1 smaller than the whole scale would.
-    An option that was chosen without being on the scale counts as one more category. Patterns without a
-    unit do not count. The order of patterns, units and votes makes no difference.
+    ``scale`` are the options offered to everybody, chosen or not. Without it (options that depend on the
+    item), the categories are the options seen, which makes Gwet's AC1 smaller than the whole scale would. A
+    chosen option outside the scale is one more category. Patterns without a unit do not count. The order of
+    patterns, units and votes does not matter.
     """
     tidy: Counter[Pattern] = Counter()
     for pattern, number in stories.items():
@@ -94,14 +92,14 @@ def agreement_of(
 
 
 def undefined(reason: str, scale: Sequence[str], *, stories: int) -> Agreement:
-    """Agreement that cannot be computed at all, and why."""
+    """Return an agreement that cannot be computed, with the reason."""
     coefficients = dict.fromkeys(ESTIMATES, Coefficient(None, reason))
     bounds = dict.fromkeys(ESTIMATES, Interval(None, reason))
     return Agreement(len(scale), bool(scale), stories, 0, coefficients, bounds)
 
 
 def rounded(value: float | None) -> float | None:
-    """To ten decimals: far below anything that can be meant, and never ``-0.0``."""
+    """Round to ten decimals, far below anything meaningful; never ``-0.0``."""
     return None if value is None else round(value, DIGITS) + 0.0
 
 

@@ -1,6 +1,4 @@
-"""Everything in statistics.json, from the stories of a release, one story at a time."""
-
-from __future__ import annotations
+"""The content of statistics.json, computed one story at a time."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,20 +6,16 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from annotation.protocols.base import Choice
-from publishing.facts import AskedQuestion
-from publishing.files.rows import CountedVote, ReleasedStory
+from publishing.facts import NOT_STATED, AskedQuestion
+from publishing.files.rows import Answers, CountedVote, ReleasedStory
 from publishing.filters import Outcome, Verdict
-from publishing.marking import gettext_noop
-from publishing.statistics.bootstrap import Bootstrap
 from publishing.statistics.distinct import DistinctStrings, count_together
+from publishing.statistics.intervals import Bootstrap
 from publishing.statistics.patterns import Agreement, Pattern, agreement_of, rounded, undefined
-
-Answers = tuple[tuple[Choice, ...], ...]
-"""The answers of every vote on one story."""
+from publishing.translation import gettext_noop
 
 _REMEMBERED = 4096
-"""Combinations of answers whose patterns are at hand; most stories repeat one of few."""
+"""Cached patterns, by combination of answers; most stories repeat a few."""
 _LETTERS = ("x", "y", "z")
 VALIDITY = ("valid", "invalid")
 DEPENDS_ON_THE_STORY = gettext_noop(
@@ -32,20 +26,20 @@ DEPENDS_ON_THE_STORY = gettext_noop(
 
 @dataclass(slots=True)
 class _Kind:
-    """The stories of one scenario by one generator model: how they fared, and who and what kept ones name."""
+    """Stories of one scenario, generator and severity: outcomes, and entities of the kept ones."""
 
     outcomes: Counter[Outcome] = field(default_factory=Counter)
+    texts: DistinctStrings = field(default_factory=DistinctStrings)
     entities: dict[str, DistinctStrings] = field(
         default_factory=lambda: {letter: DistinctStrings() for letter in _LETTERS}
     )
 
 
 class StatisticsTally:
-    """Counts over the stories of a release. See every story once, in any order, then ask for the document.
+    """Counts over the stories of a release. Add every story once, in any order, then get the document.
 
-    Memory grows with the number of different patterns of answers (ten for three votes on three options),
-    of scenarios and generator models, and by 8 bytes for each different entity of the kept stories; not
-    with the number of stories.
+    Memory grows with distinct patterns of answers (ten for three votes on three options), with scenarios and
+    generator models, and by 8 bytes per distinct entity of the kept stories; not with the number of stories.
     """
 
     def __init__(self, asked: Sequence[AskedQuestion], design: Bootstrap | None = None) -> None:
@@ -54,20 +48,24 @@ class StatisticsTally:
         self._against = {(question.key, option) for question in asked for option in question.against}
         self._patterns: tuple[Counter[Pattern], ...] = tuple(Counter() for _ in self._asked)
         self._validity: Counter[Pattern] = Counter()
-        self._kinds: defaultdict[tuple[str, str], _Kind] = defaultdict(_Kind)
+        self._kinds: defaultdict[tuple[str, str, str], _Kind] = defaultdict(_Kind)
         self._names_entities = False
         self._read = lru_cache(maxsize=_REMEMBERED)(self._patterns_of)
 
-    def see(self, story: ReleasedStory, votes: Sequence[CountedVote], verdict: Verdict) -> None:
-        """One story, its counted votes, and what the filter made of it.
+    def add(self, story: ReleasedStory, votes: Sequence[CountedVote], verdict: Verdict) -> None:
+        """Add a story, its counted votes, and its verdict.
 
-        Votes on an incomplete story (fewer than the study asks for) do not enter the agreement; those on
-        a story that is dropped do. Answers to questions that are not asked are left out.
+        Votes on incomplete stories do not enter the agreement; those on dropped stories do. Answers to
+        unknown questions are ignored.
         """
-        kind = self._kinds[story.scenario_name, story.story_generator_model]
+        severity = NOT_STATED if story.severity_original is None else str(story.severity_original)
+        author = story.story_generator_model or NOT_STATED
+        kind = self._kinds[story.scenario_name or NOT_STATED, author, severity]
         kind.outcomes[verdict.outcome] += 1
         if verdict.outcome is Outcome.INCOMPLETE:
             return
+        if verdict.outcome is Outcome.KEPT:
+            kind.texts.add(story.text_hash)
         entities = story.content.get("entities")
         if isinstance(entities, Mapping):
             self._names_entities = True
@@ -79,15 +77,16 @@ class StatisticsTally:
         self._validity[validity] += 1
 
     def document(self) -> dict[str, Any]:
-        """The content of statistics.json: plain values, names and patterns in a fixed order.
+        """Return the content of statistics.json: plain values, names and patterns in a fixed order.
 
-        Numbers that are not whole are rounded to ten decimals; what is undefined is None, with the reason
-        beside it. The same stories give the same document, whatever their order.
+        Fractions are rounded to ten decimals; undefined values are None with a reason beside them. The
+        order of stories does not matter.
         """
         return {
             "stories": self._fared(self._kinds.values()),
             "by_scenario": self._by(0),
             "by_generator_model": self._by(1),
+            "by_severity": self._by(2),
             "agreement": {key: agreement.document() for key, agreement in self.agreement().items()},
             "agreement_on_validity": self.agreement_on_validity().document(),
             "bootstrap": {
@@ -100,20 +99,20 @@ class StatisticsTally:
         }
 
     def agreement(self) -> dict[str, Agreement]:
-        """For every question by its key, over the complete stories: before the filter, not after."""
+        """Return the agreement per question over complete stories, before the filter."""
         return {
             question.key: agreement_of(patterns, question.options, self._design)
             for question, patterns in zip(self._asked, self._patterns, strict=True)
         }
 
     def agreement_on_validity(self) -> Agreement:
-        """For the verdict of each vote: valid if none of its answers counts against the story."""
+        """Return the agreement on verdicts: a vote is valid if no answer counts against the story."""
         if not all(question.options for question in self._asked):
             return undefined(DEPENDS_ON_THE_STORY, VALIDITY, stories=self._validity.total())
         return agreement_of(self._validity, VALIDITY, self._design)
 
     def _patterns_of(self, votes: Answers) -> tuple[tuple[Pattern, ...], Pattern]:
-        """The pattern of each question, and that of the verdicts."""
+        """Return the pattern of each question, and that of the verdicts."""
         chosen: dict[str, defaultdict[str, list[str]]] = {
             question.key: defaultdict(list) for question in self._asked
         }
@@ -128,7 +127,7 @@ class StatisticsTally:
         return patterns, (tuple(sorted(verdicts)),)
 
     def _by(self, place: int) -> dict[str, dict[str, Any]]:
-        """How stories fared by scenario (place 0) or by generator model (place 1)."""
+        """Return the counts by scenario (place 0), generator model (1) or severity (2)."""
         names = sorted({names[place] for names in self._kinds})
         return {
             name: self._fared(kind for names, kind in self._kinds.items() if names[place] == name)
@@ -136,7 +135,7 @@ class StatisticsTally:
         }
 
     def _fared(self, kinds: Iterable[_Kind]) -> dict[str, Any]:
-        """Counts, the kept share of the generated, and how many different X, Y and Z the kept ones name."""
+        """Return counts, retention, and the number of distinct X, Y and Z in kept stories."""
         kinds = list(kinds)
         outcomes = sum((kind.outcomes for kind in kinds), Counter[Outcome]())
         generated = sum(outcomes.values())
@@ -146,6 +145,7 @@ class StatisticsTally:
             "dropped": outcomes[Outcome.DROPPED],
             "incomplete": outcomes[Outcome.INCOMPLETE],
             "retention": rounded(outcomes[Outcome.KEPT] / generated) if generated else None,
+            "unique_texts": count_together(kind.texts for kind in kinds),
             **{
                 f"unique_{letter}": count_together(kind.entities[letter] for kind in kinds)
                 if self._names_entities
@@ -156,7 +156,7 @@ class StatisticsTally:
 
 
 def _see_entities(entities: Mapping[str, Any], kind: _Kind) -> None:
-    """Person X, Person Y, and whatever is called Z: an object, an action or a person."""
+    """Add Person X, Person Y, and every entity called Z (object, action or person)."""
     for name, text in entities.items():
         letter = name[-1:].lower()
         known = name in ("Person X", "Person Y") or name.endswith(" Z")

@@ -1,10 +1,8 @@
-"""Every write of this room: rounds, the experts' answers, keys, and people's attempts.
+"""All writes to rounds, experts' answers, answer keys, attempts and practice.
 
-Locks: the enrollment first (it serialises everything one person does), then the study, then its rounds in the
-order of their numbers, then the attempt or the review.
+Lock order: the enrollment (it serialises everything that one annotator does), the study, its rounds by
+number, then the attempt or the review.
 """
-
-from __future__ import annotations
 
 from qualification.actions.attempts import save_answers, start_attempt, submit_attempt, void_attempts
 from qualification.actions.experts import (
@@ -16,23 +14,5 @@ from qualification.actions.experts import (
     save_expert_answers,
 )
 from qualification.actions.keys import AcceptableAnswers, Reasons, set_answer_key
+from qualification.actions.practice import practise
 from qualification.actions.rounds import activate_round, create_round, retire_round
-
-__all__ = [
-    "AcceptableAnswers",
-    "Reasons",
-    "activate_round",
-    "ask_experts",
-    "close_gathering",
-    "create_round",
-    "dismiss_expert",
-    "dismiss_from_study",
-    "hand_in_review",
-    "retire_round",
-    "save_answers",
-    "save_expert_answers",
-    "set_answer_key",
-    "start_attempt",
-    "submit_attempt",
-    "void_attempts",
-]

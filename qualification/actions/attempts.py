@@ -1,6 +1,4 @@
-"""One person's way through a round: begun, answered story by story, handed in and graded."""
-
-from __future__ import annotations
+"""Attempts at a round: start, answer story by story, hand in, grade."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -9,53 +7,68 @@ from django.db import transaction
 from django.utils.translation import gettext
 
 from annotation import actions as annotation_actions
-from annotation.grading import Cell, grade
 from annotation.models import Enrollment, Event, Study, WorkSession
 from qualification.actions.rounds import lock_rounds_of
-from qualification.errors import AlreadyHandedIn, NoAttemptLeft, NoRound, NotTheirTurn
-from qualification.models import AcceptableOption, AnswerKey, Attempt, AttemptAnswer, Round, RoundStory
-from qualification.turns import turn_of
+from qualification.errors import (
+    AlreadyHandedIn,
+    AnsweredMeanwhile,
+    NoAttemptLeft,
+    NoRound,
+    NotTheirTurn,
+)
+from qualification.models import Attempt, AttemptAnswer, Round, RoundStory
+from qualification.queries import cell_of, grade_by, next_attempt, pass_mark, practice_of, saved_version
 
 
 @transaction.atomic
 def start_attempt(*, enrollment: Enrollment, now: datetime, session_id: int | None = None) -> Attempt:
-    """The person's attempt at the test: the one they are in, else a new one, at the round that is theirs.
+    """Return the annotator's open attempt, or start a new one at their next round.
 
-    ``session_id``: the work session of the visit. Raises :class:`NotTheirTurn` unless they have consented,
-    are not yet judged, the study is open and the visit has not been given up, :class:`NoRound` and
+    ``session_id`` is the work session of the visit. Raise :class:`NotTheirTurn` if they have not consented
+    or have a result already, the study is not open or the visit was given up; :class:`NoRound`; or
     :class:`NoAttemptLeft`.
     """
-    enrollment = _lock_enrollment(enrollment)
-    _check_their_turn(enrollment, session_id)
+    enrollment = lock_enrollment(enrollment)
+    check_their_turn(enrollment, session_id)
     current = Attempt.objects.filter(enrollment=enrollment, state=Attempt.State.STARTED).first()
     if current:
         return current
     if enrollment.study.state != Study.State.OPEN:
-        raise NotTheirTurn(gettext("The study is not open just now, so the test cannot be started."))
-    # The key is frozen from the first attempt on; whoever fixes a key holds these locks while they look.
-    # All rounds are locked, also those that are not active: who waits here must see what has become so.
-    rounds = lock_rounds_of(enrollment.study).values()
-    turn = turn_of(enrollment, [one for one in rounds if one.state == Round.State.ACTIVE])
-    if turn is None:
+        raise NotTheirTurn(gettext("The study is not open right now, so you can’t start the test."))
+    practice = practice_of(enrollment)
+    if practice and practice.is_owed:
+        raise NotTheirTurn(gettext("Practise first: answer every practice story once."))
+    # The first attempt freezes the key, and set_answer_key holds these locks while it checks for attempts.
+    # Inactive rounds are locked, too: after a wait we must see those that have become active meanwhile.
+    lock_rounds_of(enrollment.study)
+    following = next_attempt(enrollment, list(Round.objects.active_in(enrollment.study)))
+    if following is None:
         raise NoRound(gettext("This study has no qualification round yet."))
-    if not turn.left:
+    if not following.left:
         raise NoAttemptLeft(gettext("You have used every attempt at the test."))
     attempt = Attempt.objects.create(
-        round=turn.round,
+        round=following.round,
         enrollment=enrollment,
-        key=turn.round.keys.order_by("-version")[0],
-        number=turn.used + 1,
-        attempts_allowed=turn.allowed,
+        key=following.round.keys.order_by("-version")[0],
+        instructions_id=enrollment.study.instructions_id,
+        number=following.used + 1,
+        attempts_allowed=following.allowed,
         started_at=now,
     )
-    annotation_actions.record_event(
-        study=enrollment.study,
-        type=Event.Type.ATTEMPT_STARTED,
-        enrollment=enrollment,
-        now=now,
-        subject=f"attempt {attempt.pk}",
-    )
+    _record(attempt, Event.Type.ATTEMPT_STARTED, _in_words(pass_mark(following.round)), now=now)
     return attempt
+
+
+def _record(attempt: Attempt, type: Event.Type, note: str, *, now: datetime) -> None:
+    annotation_actions.record_about(
+        person=attempt.enrollment, type=type, now=now, subject=f"attempt {attempt.pk}", note=note
+    )
+
+
+def _in_words(mark: Mapping[str, int]) -> str:
+    """Say the pass mark for the log, which the dataset card quotes."""
+    said = f"{mark['enough']} of {mark['answers']} acceptable answers"
+    return said + (f", with no mistake about {mark['must']} of the stories" if mark["must"] else "")
 
 
 @transaction.atomic
@@ -65,102 +78,100 @@ def save_answers(
     round_story: RoundStory,
     submitted: Mapping[str, str],
     session_id: int | None = None,
+    after: int | None = None,
 ) -> None:
-    """Keep the person's answers about one story of the round; they can change until handed in.
+    """Store the answers about one story of the round. They can change until the attempt is handed in.
 
-    Raises ``IncompleteForm`` (nothing is stored then), :class:`AlreadyHandedIn`, and
-    :class:`NotTheirTurn` for somebody who was suspended or left meanwhile.
+    ``after`` names the answers that the annotator saw (:func:`saved_version`): a form that comes late never
+    undoes newer ones. Answers that are stored already are left as they are.
+
+    Raise ``IncompleteForm`` (and store nothing), :class:`AlreadyHandedIn`, :class:`AnsweredMeanwhile`, or
+    :class:`NotTheirTurn` if the annotator was suspended or left meanwhile.
     """
     attempt = _lock_attempt(attempt)
-    _check_their_turn(attempt.enrollment, session_id)
+    check_their_turn(attempt.enrollment, session_id)
     protocol = attempt.enrollment.study.protocol
     choices = protocol.read_form(protocol.parse(round_story.story.content), submitted)
+    before = list(AttemptAnswer.objects.filter(attempt=attempt, round_story=round_story))
+    if {answer.choice for answer in before} == set(choices):
+        return
+    if after not in (None, saved_version(before)):
+        raise AnsweredMeanwhile(
+            gettext(
+                "You answered this story in another window or on another device meanwhile. Those answers are "
+                "kept: look at them first."
+            )
+        )
     AttemptAnswer.objects.filter(attempt=attempt, round_story=round_story).delete()
     AttemptAnswer.objects.bulk_create(
         AttemptAnswer(
             attempt=attempt,
             round_story=round_story,
-            question=choice.question,
-            row=choice.row,
-            option=choice.option,
+            **choice._asdict(),
         )
         for choice in choices
     )
+    annotation_actions.note_test(session_id=session_id)
 
 
 @transaction.atomic
 def submit_attempt(*, attempt: Attempt, now: datetime, session_id: int | None = None) -> Attempt:
-    """Hand the attempt in, grade it, and set the person's standing in the study.
+    """Hand in and grade the attempt, and set the annotator's state in the study.
 
-    Handing in again returns the graded attempt as it is. Somebody who fails with attempts left may
-    try again. Raises ``IncompleteAttempt`` when an answer is missing, and :class:`NotTheirTurn` for
-    somebody who was suspended meanwhile.
+    Handing in again returns the graded attempt unchanged. An annotator who fails with attempts left may try
+    again. Raise ``IncompleteAttempt`` if an answer is missing, or :class:`NotTheirTurn` if they were
+    suspended meanwhile.
     """
     try:
         attempt = _lock_attempt(attempt)
     except AlreadyHandedIn:
         return Attempt.objects.get(pk=attempt.pk)
-    _check_their_turn(attempt.enrollment, session_id)
-    answers = list(attempt.answers.select_related("round_story__story"))
-    outcome = grade({_cell(a): a.option for a in answers}, _acceptable(attempt.key))
+    check_their_turn(attempt.enrollment, session_id)
+    answers = list(attempt.answers.all())
+    grading = grade_by(attempt.key, answers)
     for answer in answers:
-        answer.accepted = _cell(answer) not in outcome.not_accepted
+        answer.accepted = cell_of(answer) not in grading.not_accepted
     AttemptAnswer.objects.bulk_update(answers, ["accepted"])
     attempt.state = Attempt.State.SUBMITTED
     attempt.submitted_at = now
-    attempt.passed = outcome.passed
+    attempt.passed = grading.passed
     attempt.save(update_fields=["state", "submitted_at", "passed"])
-    annotation_actions.record_event(
-        study=attempt.enrollment.study,
-        type=Event.Type.ATTEMPT_SUBMITTED,
-        enrollment=attempt.enrollment,
-        now=now,
-        subject=f"attempt {attempt.pk}",
-        note="passed" if outcome.passed else "not passed",
-    )
-    if outcome.passed or attempt.number >= attempt.attempts_allowed:
+    passed = "passed" if grading.passed else "not passed"
+    _record(attempt, Event.Type.ATTEMPT_SUBMITTED, passed, now=now)
+    if grading.passed or attempt.number >= attempt.attempts_allowed:
+        annotation_actions.note_test(session_id=session_id, finished_at=now)
         annotation_actions.set_qualified(
-            enrollment=attempt.enrollment, passed=outcome.passed, now=now, note=f"attempt {attempt.pk}"
+            enrollment=attempt.enrollment, passed=grading.passed, now=now, note=f"attempt {attempt.pk}"
         )
     return attempt
 
 
 @transaction.atomic
 def void_attempts(*, enrollment: Enrollment, were_theirs: bool, now: datetime) -> int:
-    """Make every attempt of a person void, so that they can take the test again; returns how many.
+    """Void all attempts of an annotator, so that they can take the test again. Return their number.
 
-    Nothing of them is deleted. ``were_theirs``: what they handed in is still paid as their work; not if
-    somebody else took the test in their name. Called with what sets the person back to before the test.
+    Nothing is deleted. With ``were_theirs``, submitted attempts are still paid; otherwise somebody else took
+    the test in their name. The caller resets the enrollment's state in the same transaction.
     """
-    enrollment = _lock_enrollment(enrollment)
+    enrollment = lock_enrollment(enrollment)
     standing = Attempt.objects.standing().filter(enrollment=enrollment)
     return standing.update(state=Attempt.State.VOID, voided_at=now, was_theirs=were_theirs)
 
 
-def _acceptable(key: AnswerKey) -> dict[Cell, set[str]]:
-    acceptable: dict[Cell, set[str]] = {}
-    for option in key.options.select_related("round_story__story"):
-        acceptable.setdefault(_cell(option), set()).add(option.option)
-    return acceptable
-
-
-def _cell(row: AcceptableOption | AttemptAnswer) -> Cell:
-    return Cell(row.round_story.story.story_id, row.question, row.row)
-
-
-def _check_their_turn(enrollment: Enrollment, session_id: int | None) -> None:
-    """Raises :class:`NotTheirTurn`; also for a visit given up, whose work nobody could hand in."""
+def check_their_turn(enrollment: Enrollment, session_id: int | None) -> None:
+    """Raise :class:`NotTheirTurn` unless the test is open to them and their visit was not given up."""
     doubted = WorkSession.objects.filter(enrollment=enrollment, state=WorkSession.State.DOUBTED)
     if session_id is not None and doubted.filter(pk=session_id).exists():
-        raise NotTheirTurn(gettext("This piece of work is over, so nothing more can be done in it."))
+        raise NotTheirTurn(gettext("This submission is over, so you can’t do anything more in it."))
     if enrollment.state != Enrollment.State.CONSENTED:
         raise NotTheirTurn(
-            gettext("The test is not open to somebody who is %(state)s.")
+            gettext("You can’t take the test while your status is “%(state)s”.")
             % {"state": enrollment.get_state_display()}
         )
 
 
-def _lock_enrollment(enrollment: Enrollment) -> Enrollment:
+def lock_enrollment(enrollment: Enrollment) -> Enrollment:
+    """Lock and return the enrollment, with its study."""
     return (
         Enrollment.objects.select_for_update(of=("self",), no_key=True)
         .select_related("study")
@@ -169,8 +180,8 @@ def _lock_enrollment(enrollment: Enrollment) -> Enrollment:
 
 
 def _lock_attempt(attempt: Attempt) -> Attempt:
-    """The attempt and its person locked; raises :class:`AlreadyHandedIn` when it is not open any more."""
-    enrollment = _lock_enrollment(attempt.enrollment)
+    """Lock and return the attempt and its enrollment. Raise :class:`AlreadyHandedIn` if it is closed."""
+    enrollment = lock_enrollment(attempt.enrollment)
     attempt = (
         Attempt.objects.select_for_update(of=("self",), no_key=True)
         .select_related("key", "round")
@@ -178,5 +189,5 @@ def _lock_attempt(attempt: Attempt) -> Attempt:
     )
     attempt.enrollment = enrollment
     if attempt.state != Attempt.State.STARTED:
-        raise AlreadyHandedIn(gettext("The test has been handed in, so its answers stay as they are."))
+        raise AlreadyHandedIn(gettext("The test has been handed in, so its answers can’t change."))
     return attempt

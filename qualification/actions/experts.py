@@ -1,6 +1,4 @@
-"""Experts answer a round's stories, each alone; then all are laid open at once and for good."""
-
-from __future__ import annotations
+"""Experts answer a round's stories blind; then all answers are revealed at once and for good."""
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
@@ -9,10 +7,14 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from annotation import actions as annotation_actions
-from annotation.grading import asked
 from annotation.models import Event, Membership, Study
-from qualification.actions.rounds import check_has_test, lock_rounds, lock_rounds_of, remember_readers
+from qualification.actions.rounds import (
+    check_has_test,
+    lock_rounds,
+    lock_rounds_of,
+    record_about_round,
+    remember_readers,
+)
 from qualification.errors import (
     AlreadyHandedIn,
     GatheringOver,
@@ -22,7 +24,7 @@ from qualification.errors import (
     NothingHandedIn,
     RoundIsActive,
 )
-from qualification.knowing import who_knows
+from qualification.key_readers import people_who_know
 from qualification.models import ExpertAnswer, ExpertReview, Round, RoundStory
 
 
@@ -30,22 +32,24 @@ from qualification.models import ExpertAnswer, ExpertReview, Round, RoundStory
 def ask_experts(
     *, round: Round, experts: Collection[User], by: User | None, now: datetime
 ) -> list[ExpertReview]:
-    """Ask members of the study to answer the round's stories. Who has been asked already stays so.
+    """Ask members of the study to answer the round's stories. Those asked already are skipped.
 
-    Raises :class:`InvalidExpert` for nobody, somebody who does not belong to the study, or who can or could
-    read a key of these stories (also once they are not waited for any more); :class:`GatheringOver` once
-    answers have been laid open, :class:`KeyIsFrozen` once people have attempted the round,
-    :class:`RoundIsActive` while they can, and :class:`NoTestHere` for a study that takes people of another.
+    Raise :class:`InvalidExpert` if there are none, or for somebody who is no member, or who can or could
+    read a key of these stories (also if they were asked and dismissed before); :class:`GatheringOver` once
+    answers are revealed; :class:`KeyIsFrozen` once the round has attempts; :class:`RoundIsActive` while it
+    is active; and :class:`NoTestHere` for a study that relies on another study's test.
     """
     round = _lock(round)
     check_has_test(round.study)
     if round.attempts.exists():
-        raise KeyIsFrozen(_("People have attempted this round, so its key stays. Make a new round instead."))
+        raise KeyIsFrozen(
+            _("Annotators have attempted this round, so its key can’t change. Create a new round instead.")
+        )
     if round.state == Round.State.ACTIVE:
         raise RoundIsActive(
             _(
-                "Newcomers take this round, and its key stays from the first one on. Retire the round first, "
-                "or make a new round of these stories and ask the experts there."
+                "This round is active, and its first attempt freezes its key. Retire the round first, or "
+                "create a new round of these stories and ask the experts there."
             )
         )
     if not experts:
@@ -54,7 +58,7 @@ def ask_experts(
     strangers = sorted(str(expert) for expert in experts if expert.pk not in members)
     if strangers:
         raise InvalidExpert(
-            _("Only members of the study can be its experts. Not a member: %(names)s.")
+            _("Only members of the study can be its experts. Not members: %(names)s.")
             % {"names": ", ".join(strangers)}
         )
     _check_they_are_blind(round, experts)
@@ -68,20 +72,22 @@ def ask_experts(
             review.save(update_fields=["dismissed_at"])
             is_new = True
         if is_new:
-            _record(round, Event.Type.EXPERT_ASKED, str(expert), by=by, now=now)
+            record_about_round(
+                round=round, type=Event.Type.EXPERT_ASKED, by=by, now=now, note=str(expert), member=expert
+            )
         reviews.append(review)
     return reviews
 
 
 def _check_they_are_blind(round: Round, experts: Collection[User]) -> None:
-    """Raises :class:`InvalidExpert` for who knows; who is waited for already has been kept from it."""
+    """Raise :class:`InvalidExpert` for those who know a key. Those asked already are kept from keys."""
     there = set(round.reviews.filter(dismissed_at=None).values_list("expert", flat=True))
-    knowing = who_knows(round, [expert for expert in experts if expert.pk not in there])
+    knowing = people_who_know(round, [expert for expert in experts if expert.pk not in there])
     if knowing:
         raise InvalidExpert(
             _(
-                "Only who has seen no key of these stories can answer blind. Somebody who could read one, or "
-                "answers that were laid open: %(names)s."
+                "Experts must answer blind. These people could have read a key of these stories, or "
+                "revealed answers: %(names)s."
             )
             % {"names": ", ".join(sorted(map(str, knowing)))}
         )
@@ -89,10 +95,10 @@ def _check_they_are_blind(round: Round, experts: Collection[User]) -> None:
 
 @transaction.atomic
 def dismiss_expert(*, review: ExpertReview, by: User | None, now: datetime) -> ExpertReview:
-    """Wait for this expert no longer. They can be asked again until the answers are laid open, unless they
+    """Withdraw a request to an expert. They can be asked again until the answers are revealed, unless they
     could read a key of the stories meanwhile.
 
-    Raises :class:`AlreadyHandedIn` for one who has handed in: their answers stay.
+    Raise :class:`AlreadyHandedIn` for an expert who has handed in: their answers stay.
     """
     round = _lock(review.round)
     review = _held(review)
@@ -103,7 +109,7 @@ def dismiss_expert(*, review: ExpertReview, by: User | None, now: datetime) -> E
 
 @transaction.atomic
 def dismiss_from_study(*, study: Study, expert: User, by: User | None, now: datetime) -> None:
-    """Wait no longer for any answers of somebody who does not belong to the study any more."""
+    """Withdraw all open requests to an expert who is no longer a member of the study."""
     for round in lock_rounds_of(study).values():
         pending = round.reviews.filter(expert=expert, handed_in_at=None, dismissed_at=None)
         for review in pending.select_for_update(of=("self",), no_key=True).select_related("expert"):
@@ -114,10 +120,10 @@ def dismiss_from_study(*, study: Study, expert: User, by: User | None, now: date
 def save_expert_answers(
     *, review: ExpertReview, round_story: RoundStory, submitted: Mapping[str, str]
 ) -> None:
-    """Keep an expert's answers about one story of the round; they can change until handed in.
+    """Store an expert's answers about one story of the round. They can change until handed in.
 
-    Raises ``IncompleteForm`` (nothing is stored then), :class:`AlreadyHandedIn`, and
-    :class:`InvalidExpert` for somebody who is not waited for any more, or not of the study.
+    Raise ``IncompleteForm`` (and store nothing), :class:`AlreadyHandedIn`, or :class:`InvalidExpert` for a
+    dismissed expert or one who is no longer a member.
     """
     review = _held(review)
     _check_waited_for(review)
@@ -128,9 +134,7 @@ def save_expert_answers(
         ExpertAnswer(
             review=review,
             round_story=round_story,
-            question=choice.question,
-            row=choice.row,
-            option=choice.option,
+            **choice._asdict(),
         )
         for choice in choices
     )
@@ -138,10 +142,10 @@ def save_expert_answers(
 
 @transaction.atomic
 def hand_in_review(*, review: ExpertReview, by: User | None, now: datetime) -> ExpertReview:
-    """Hand an expert's answers in, for good. With the last one that is waited for, all are laid open.
+    """Hand in an expert's answers, for good. The last expert's submission reveals all answers.
 
-    Raises :class:`IncompleteReview` when an answer is missing, :class:`AlreadyHandedIn`, and
-    :class:`InvalidExpert` for somebody who is not waited for any more, or not of the study.
+    Raise :class:`IncompleteReview` if an answer is missing, :class:`AlreadyHandedIn`, or
+    :class:`InvalidExpert` for a dismissed expert or one who is no longer a member.
     """
     round = _lock(review.round)
     review = _held(review)
@@ -149,13 +153,13 @@ def hand_in_review(*, review: ExpertReview, by: User | None, now: datetime) -> E
     missing = _incomplete(review)
     if missing:
         raise IncompleteReview(
-            _("Some answers are missing: story %(positions)s.")
+            _("Answers are missing for these stories: %(positions)s.")
             % {"positions": ", ".join(str(position) for position in missing)},
             missing,
         )
     review.handed_in_at = now
     review.save(update_fields=["handed_in_at"])
-    _record(round, Event.Type.EXPERT_DONE, str(review.expert), by=by, now=now)
+    record_about_round(round=round, type=Event.Type.EXPERT_DONE, by=by, now=now, note=str(review.expert))
     if not _is_waiting(round):
         _lay_open(round, by=by, now=now)
     return review
@@ -163,15 +167,15 @@ def hand_in_review(*, review: ExpertReview, by: User | None, now: datetime) -> E
 
 @transaction.atomic
 def close_gathering(*, round: Round, by: User | None, now: datetime) -> Round:
-    """Lay open what has been handed in, without waiting for the others.
+    """Reveal the answers handed in so far, without waiting for the other experts.
 
-    Raises :class:`NothingHandedIn`. A round whose answers are laid open stays as it is.
+    Raise :class:`NothingHandedIn`. A round whose answers are revealed already is returned unchanged.
     """
     round = lock_rounds(round)[round.pk]
     if round.laid_open_at:
         return round
     if not round.reviews.filter(handed_in_at__isnull=False).exists():
-        raise NothingHandedIn(_("No expert has handed in yet, so there is nothing to lay open."))
+        raise NothingHandedIn(_("No expert has handed in yet, so there is nothing to reveal."))
     for review in round.reviews.filter(handed_in_at=None, dismissed_at=None).select_for_update():
         _dismiss(round, review, by=by, now=now)
     _lay_open(round, by=by, now=now)
@@ -186,57 +190,56 @@ def _lay_open(round: Round, *, by: User | None, now: datetime) -> None:
     round.laid_open_at = now
     round.save(update_fields=["laid_open_at"])
     remember_readers(round=round)
-    _record(round, Event.Type.ROUND_CHANGED, "experts' answers laid open", by=by, now=now)
+    record_about_round(
+        round=round, type=Event.Type.ROUND_CHANGED, by=by, now=now, note="experts' answers laid open"
+    )
 
 
 def _dismiss(round: Round, review: ExpertReview, *, by: User | None, now: datetime) -> None:
     review.dismissed_at = now
     review.save(update_fields=["dismissed_at"])
-    _record(round, Event.Type.ROUND_CHANGED, f"{review.expert} no longer waited for", by=by, now=now)
-
-
-def _record(round: Round, type: Event.Type, note: str, *, by: User | None, now: datetime) -> None:
-    annotation_actions.record_event(
-        study=round.study, type=type, by=by, now=now, subject=f"round {round.number}", note=note
+    record_about_round(
+        round=round,
+        type=Event.Type.ROUND_CHANGED,
+        by=by,
+        now=now,
+        note=f"{review.expert} no longer waited for",
     )
 
 
 def _incomplete(review: ExpertReview) -> list[int]:
-    """The positions of the stories that have no complete set of answers."""
+    """Return the positions of the stories with missing answers."""
     answered = set(review.answers.values_list("round_story", "question", "row"))
     entries = RoundStory.objects.filter(round=review.round_id).select_related("story__study")
     return [
         entry.position
         for entry in entries.order_by("position")
-        if any(
-            (entry.pk, cell.question, cell.row) not in answered
-            for cell in asked(entry.story.study.protocol, entry.story.item)
-        )
+        if any((entry.pk, *cell.key) not in answered for cell in entry.story.cells)
     ]
 
 
 def _lock(round: Round) -> Round:
-    """The round, locked with its study's others. Raises :class:`GatheringOver` once it is laid open."""
+    """Lock the study's rounds and return this one. Raise :class:`GatheringOver` if it is revealed."""
     round = lock_rounds(round)[round.pk]
     if round.laid_open_at:
-        raise GatheringOver(_("The experts’ answers have been laid open, so nobody can answer blind now."))
+        raise GatheringOver(_("The experts’ answers are revealed, so nobody can answer blind any more."))
     return round
 
 
 def _held(review: ExpertReview) -> ExpertReview:
-    """The review as it is now, locked. Raises :class:`AlreadyHandedIn`."""
+    """Lock and reload the review. Raise :class:`AlreadyHandedIn`."""
     review = (
         ExpertReview.objects.select_for_update(of=("self",), no_key=True)
         .select_related("expert", "round__study")
         .get(pk=review.pk)
     )
     if review.handed_in_at:
-        raise AlreadyHandedIn(_("The answers have been handed in, so they stay as they are."))
+        raise AlreadyHandedIn(_("The answers have been handed in, so they can’t change."))
     return review
 
 
 def _check_waited_for(review: ExpertReview) -> None:
     if review.dismissed_at:
-        raise InvalidExpert(_("Your answers are not waited for any more."))
+        raise InvalidExpert(_("Your answers are no longer needed."))
     if not Membership.objects.filter(study=review.round.study_id, user=review.expert).exists():
-        raise InvalidExpert(_("You do not belong to the study any more, so your answers are not waited for."))
+        raise InvalidExpert(_("You are no longer a member of the study, so your answers are not needed."))

@@ -1,6 +1,6 @@
-"""Qualification: rounds of stories, the experts' answers, the acceptable ones, and people's attempts."""
+"""Rounds of stories, experts' answers, answer keys, attempts, and practice."""
 
-from qualification.models.attempts import Attempt, AttemptAnswer
+from qualification.models.attempts import Attempt, AttemptAnswer, PracticeAnswer
 from qualification.models.rounds import (
     AcceptableOption,
     AnswerKey,
@@ -11,16 +11,3 @@ from qualification.models.rounds import (
     Round,
     RoundStory,
 )
-
-__all__ = [
-    "AcceptableOption",
-    "AnswerKey",
-    "Attempt",
-    "AttemptAnswer",
-    "ExpertAnswer",
-    "ExpertReview",
-    "KeyReader",
-    "KeyReason",
-    "Round",
-    "RoundStory",
-]

@@ -1,4 +1,4 @@
-"""People's attempts at a round, and their answers in it."""
+"""Annotators' attempts at a round with their answers, and their answers in practice."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
-from annotation.models import Enrollment
+from annotation.models import Enrollment, InstructionText
+from annotation.models.options import ChosenOption
 from qualification.models.rounds import AnswerKey, Round, RoundStory
 from qualification.models.triggers import (
     FINAL,
     KEY_OF_ITS_ROUND,
     NOT_HANDED_IN,
+    NOT_UNDER_A_TESTS_KEY,
     ONLY_BECOMES_VOID,
     story_of_its_round,
 )
@@ -20,19 +22,19 @@ from qualification.models.triggers import (
 
 class AttemptQuerySet(models.QuerySet["Attempt"]):
     def standing(self) -> AttemptQuerySet:
-        """Those that count: not the void ones."""
+        """Exclude void attempts."""
         return self.exclude(state=Attempt.State.VOID)
 
     def to_be_paid(self) -> AttemptQuerySet:
-        """Those that their person handed in, also if they do not count any more."""
+        """Return the attempts that the annotator handed in, void ones included."""
         return self.filter(was_theirs=True, submitted_at__isnull=False)
 
 
 class Attempt(models.Model):
-    """One person's try at a round, graded against the key that stood when they began.
+    """An annotator's attempt at a round, graded by the newest key at its start.
 
-    Attempts are numbered over all rounds of a study, so that another form is no further try. One that a
-    researcher has made void stays as it was, counts for nothing, and leaves its number to another.
+    Attempts are numbered over all rounds of a study, so that another form is no extra try. A void attempt is
+    unchanged but no longer counts, and its number can be used again.
     """
 
     class State(models.TextChoices):
@@ -43,9 +45,17 @@ class Attempt(models.Model):
     round = models.ForeignKey(Round, on_delete=models.PROTECT, related_name="attempts")
     enrollment = models.ForeignKey(Enrollment, on_delete=models.PROTECT, related_name="attempts")
     key = models.ForeignKey(AnswerKey, on_delete=models.PROTECT, related_name="attempts")
+    instructions = models.ForeignKey(
+        InstructionText,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text=_("The study’s own instructions that are shown in it; empty: the protocol’s."),
+    )
     number = models.PositiveSmallIntegerField()
     attempts_allowed = models.PositiveSmallIntegerField(
-        help_text=_("Over all rounds of the study, by the one that the person was given first.")
+        help_text=_("Over all rounds of the study, as their first round allows.")
     )
     state = models.CharField(max_length=10, choices=State, default=State.STARTED)
     started_at = models.DateTimeField()
@@ -55,7 +65,7 @@ class Attempt(models.Model):
     was_theirs = models.BooleanField(
         default=True,
         db_default=True,
-        help_text=_("No: void, because somebody else took the test in their name."),
+        help_text=_("No: void because somebody else took the test in their name."),
     )
 
     objects = AttemptQuerySet.as_manager()
@@ -111,14 +121,11 @@ class Attempt(models.Model):
         return f"attempt {self.number} at {self.round}"
 
 
-class AttemptAnswer(models.Model):
-    """One answer of an attempt. Can change until the attempt is handed in, then never."""
+class AttemptAnswer(ChosenOption):
+    """One answer of an attempt. It can change until the attempt is handed in."""
 
     attempt = models.ForeignKey(Attempt, on_delete=models.PROTECT, related_name="answers")
     round_story = models.ForeignKey(RoundStory, on_delete=models.PROTECT, related_name="+")
-    question = models.CharField(max_length=40)
-    row = models.CharField(max_length=40, blank=True, default="")
-    option = models.CharField(max_length=40)
     accepted = models.BooleanField(null=True, blank=True, help_text=_("Set when the attempt is graded."))
 
     class Meta:
@@ -146,5 +153,39 @@ class AttemptAnswer(models.Model):
             story_of_its_round("qualification_attempt", "attempt_id"),
         ]
 
-    def __str__(self) -> str:
-        return f"{self.question}: {self.option}"
+
+class PracticeAnswer(ChosenOption):
+    """One answer of a practice round, under the key that was shown afterwards. Nothing depends on it.
+
+    ``turn`` counts from 1 how often this person answered this story.
+    """
+
+    enrollment = models.ForeignKey(Enrollment, on_delete=models.PROTECT, related_name="practice_answers")
+    key = models.ForeignKey(AnswerKey, on_delete=models.PROTECT, related_name="practice_answers")
+    round_story = models.ForeignKey(RoundStory, on_delete=models.PROTECT, related_name="+")
+    turn = models.PositiveSmallIntegerField()
+    accepted = models.BooleanField()
+    answered_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("enrollment", "round_story", "turn", "question", "row")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["enrollment", "round_story", "turn", "question", "row"],
+                name="one_practice_answer_per_question_and_turn",
+            ),
+            models.CheckConstraint(
+                condition=~Q(question="") & ~Q(option="") & Q(turn__gte=1),
+                name="practice_answer_says_something",
+            ),
+        ]
+        triggers = [
+            pgtrigger.Protect(name="practice_answer_is_final", operation=FINAL),
+            story_of_its_round("qualification_answerkey", "key_id"),
+            pgtrigger.Trigger(
+                name="practice_is_no_test",
+                operation=pgtrigger.Insert,
+                when=pgtrigger.After,
+                func=NOT_UNDER_A_TESTS_KEY,
+            ),
+        ]

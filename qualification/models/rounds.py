@@ -1,19 +1,25 @@
-"""Rounds of stories, the experts' answers, and the acceptable ones."""
+"""Rounds of stories, experts' answers, and answer keys."""
 
 from __future__ import annotations
 
 import pgtrigger
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
+from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
+from accounts.fields import researcher
 from annotation.models import Story, Study
+from annotation.models.options import ChosenOption
+from annotation.protocols.base import field_name
 from qualification.models.triggers import (
     BLIND_AND_FINAL,
     FINAL,
     NOBODY_IS_BLIND,
     NOTHING_IS_OPEN,
+    PRACTISED_OR_TESTED,
     STAYS_UNDER_ITS_KEY,
     frozen_key_does_not_grow,
     story_of_its_round,
@@ -23,12 +29,24 @@ from qualification.rules import LONGEST_REASON
 
 class RoundQuerySet(models.QuerySet["Round"]):
     def active_in(self, study: Study) -> RoundQuerySet:
-        """The rounds of the study that newcomers take in turn, by number."""
-        return self.filter(study=study, state=Round.State.ACTIVE).order_by("number")
+        """Return the active rounds of the study's test, by number."""
+        return self.filter(study=study, kind=Round.Kind.TEST, state=Round.State.ACTIVE).order_by("number")
+
+    def practice_in(self, study: Study) -> Round | None:
+        """Return the study's open practice round, or None."""
+        return self.exclude(kind=Round.Kind.TEST).filter(study=study, state=Round.State.ACTIVE).first()
 
 
 class Round(models.Model):
-    """A few stories that people must judge acceptably before they are given real ones."""
+    """A few stories that annotators must answer acceptably before they get main stories.
+
+    In a practice round they see the accepted answers and reasons after each story, and nothing is graded.
+    """
+
+    class Kind(models.TextChoices):
+        TEST = "test", _("test")
+        OFFERED = "practice", _("optional practice")
+        REQUIRED = "required_practice", _("required practice")
 
     class State(models.TextChoices):
         PREPARING = "preparing", _("without a key")
@@ -37,12 +55,13 @@ class Round(models.Model):
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="rounds")
     number = models.PositiveSmallIntegerField()
+    kind = models.CharField(max_length=20, choices=Kind, default=Kind.TEST)
     title = models.CharField(max_length=200, blank=True)
     attempts_allowed = models.PositiveSmallIntegerField(default=1)
     pays_on_fail = models.BooleanField(default=True)
     state = models.CharField(max_length=10, choices=State, default=State.PREPARING)
     laid_open_at = models.DateTimeField(
-        null=True, blank=True, help_text=_("Since when the experts’ answers can be read.")
+        null=True, blank=True, help_text=_("When the experts’ answers were revealed.")
     )
     created_at = models.DateTimeField()
 
@@ -56,8 +75,14 @@ class Round(models.Model):
             models.CheckConstraint(
                 condition=Q(state__in=["preparing", "active", "retired"]), name="round_has_a_known_state"
             ),
+            models.UniqueConstraint(
+                fields=["study"],
+                condition=Q(state="active") & ~Q(kind="test"),
+                name="one_open_practice_in_a_study",
+            ),
         ]
         triggers = [
+            pgtrigger.ReadOnly(name="round_keeps_its_kind", fields=["kind"]),
             pgtrigger.Protect(
                 name="round_is_laid_open_for_good",
                 operation=pgtrigger.Update,
@@ -77,9 +102,14 @@ class Round(models.Model):
     def __str__(self) -> str:
         return f"{self.study} round {self.number}"
 
+    @property
+    def is_practice(self) -> bool:
+        """Return True if nothing depends on the answers to this round."""
+        return self.kind != Round.Kind.TEST
+
 
 class RoundStory(models.Model):
-    """A story of a round, at its place."""
+    """A story of a round, with its position."""
 
     round = models.ForeignKey(Round, on_delete=models.PROTECT, related_name="round_stories")
     story = models.ForeignKey(Story, on_delete=models.PROTECT, related_name="+")
@@ -100,6 +130,12 @@ class RoundStory(models.Model):
                 when=pgtrigger.After,
                 func=STAYS_UNDER_ITS_KEY,
             ),
+            pgtrigger.Trigger(
+                name="practised_story_is_not_tested",
+                operation=pgtrigger.Insert | pgtrigger.Update,
+                when=pgtrigger.After,
+                func=PRACTISED_OR_TESTED,
+            ),
         ]
 
     def __str__(self) -> str:
@@ -107,18 +143,14 @@ class RoundStory(models.Model):
 
 
 class ExpertReview(models.Model):
-    """An expert's own answers to a round's stories. Blind: read by nobody else until all are laid open."""
+    """An expert's answers to a round's stories. Nobody else can read them until all are revealed."""
 
     round = models.ForeignKey(Round, on_delete=models.PROTECT, related_name="reviews")
     expert = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
-    asked_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )
+    asked_by = researcher()
     asked_at = models.DateTimeField()
     handed_in_at = models.DateTimeField(null=True, blank=True)
-    dismissed_at = models.DateTimeField(
-        null=True, blank=True, help_text=_("When they were no longer waited for.")
-    )
+    dismissed_at = models.DateTimeField(null=True, blank=True, help_text=_("When the request was withdrawn."))
 
     class Meta:
         ordering = ("round", "asked_at", "pk")
@@ -150,24 +182,21 @@ class ExpertReview(models.Model):
 
     @property
     def is_pending(self) -> bool:
-        """Whether the expert is still waited for."""
+        """Return True if the expert has still to answer."""
         return self.handed_in_at is None and self.dismissed_at is None
 
 
 class ExpertAnswerQuerySet(models.QuerySet["ExpertAnswer"]):
     def laid_open(self) -> ExpertAnswerQuerySet:
-        """Those that others than their expert may read: handed in, and nobody answers blind any more."""
+        """Return the revealed answers, which everybody with the right may read."""
         return self.filter(review__handed_in_at__isnull=False, review__round__laid_open_at__isnull=False)
 
 
-class ExpertAnswer(models.Model):
-    """One answer of an expert. Can change until they hand in, then never."""
+class ExpertAnswer(ChosenOption):
+    """One answer of an expert. It can change until they hand in."""
 
     review = models.ForeignKey(ExpertReview, on_delete=models.PROTECT, related_name="answers")
     round_story = models.ForeignKey(RoundStory, on_delete=models.PROTECT, related_name="+")
-    question = models.CharField(max_length=40)
-    row = models.CharField(max_length=40, blank=True, default="")
-    option = models.CharField(max_length=40)
 
     objects = ExpertAnswerQuerySet.as_manager()
 
@@ -191,40 +220,61 @@ class ExpertAnswer(models.Model):
             story_of_its_round("qualification_expertreview", "review_id"),
         ]
 
-    def __str__(self) -> str:
-        return f"{self.question}: {self.option}"
-
 
 class AnswerKey(models.Model):
-    """What the experts agreed to accept. Never leaves the server; a new one is a new version."""
+    """A version of a round's accepted options and pass mark. Those of a test never leave the server."""
 
     round = models.ForeignKey(Round, on_delete=models.PROTECT, related_name="keys")
     version = models.PositiveSmallIntegerField()
-    note = models.TextField(blank=True)
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    enough = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text=_("Acceptable answers that pass; empty: all of them.")
     )
+    must_pass = ArrayField(
+        models.PositiveSmallIntegerField(),
+        default=list,
+        blank=True,
+        help_text=_("Positions of the stories about which no answer may be wrong."),
+    )
+    note = models.TextField(blank=True)
+    created_by = researcher()
     created_at = models.DateTimeField()
 
     class Meta:
         ordering = ("round", "version")
         constraints = [
             models.UniqueConstraint(fields=["round", "version"], name="one_answer_key_per_version"),
+            models.CheckConstraint(
+                condition=Q(enough=None) | Q(enough__gte=1), name="a_key_asks_for_an_acceptable_answer"
+            ),
         ]
         triggers = [pgtrigger.Protect(name="key_version_is_final", operation=FINAL)]
 
     def __str__(self) -> str:
         return f"{self.round} key {self.version}"
 
+    @cached_property
+    def accepted(self) -> dict[int, dict[str, list[str]]]:
+        """Return the accepted options by round story (its primary key) and form field."""
+        found: dict[int, dict[str, list[str]]] = {}
+        for option in sorted(self.options.all(), key=lambda option: option.pk):
+            fields = found.setdefault(option.round_story_id, {})
+            fields.setdefault(option.choice.field, []).append(option.option)
+        return found
 
-class AcceptableOption(models.Model):
-    """One option that the key accepts for one question about one story of the round."""
+    @cached_property
+    def why(self) -> dict[int, dict[str, str]]:
+        """Return the reasons by round story (its primary key) and form field."""
+        found: dict[int, dict[str, str]] = {}
+        for said in self.reasons.all():
+            found.setdefault(said.round_story_id, {})[field_name(said.question, said.row)] = said.reason
+        return found
+
+
+class AcceptableOption(ChosenOption):
+    """An option that the key accepts for one question about one story."""
 
     key = models.ForeignKey(AnswerKey, on_delete=models.PROTECT, related_name="options")
     round_story = models.ForeignKey(RoundStory, on_delete=models.PROTECT, related_name="+")
-    question = models.CharField(max_length=40)
-    row = models.CharField(max_length=40, blank=True, default="")
-    option = models.CharField(max_length=40)
 
     class Meta:
         ordering = ("key", "round_story", "question", "row", "option")
@@ -239,12 +289,9 @@ class AcceptableOption(models.Model):
             story_of_its_round("qualification_answerkey", "key_id"),
         ]
 
-    def __str__(self) -> str:
-        return f"{self.question}: {self.option}"
-
 
 class KeyReason(models.Model):
-    """Why the key accepts what it accepts for one question about one story of the round."""
+    """The reason for the accepted options of one question about one story."""
 
     key = models.ForeignKey(AnswerKey, on_delete=models.PROTECT, related_name="reasons")
     round_story = models.ForeignKey(RoundStory, on_delete=models.PROTECT, related_name="+")
@@ -271,9 +318,9 @@ class KeyReason(models.Model):
 
 
 class KeyReader(models.Model):
-    """Somebody who could read a key of the round, or its laid-open answers, when these were made.
+    """A person who could read a key of the round, or its revealed answers, when these appeared.
 
-    Rights can be taken again, and a name can change; who has read a key does not forget it.
+    Rights can be revoked and names can change, but nobody forgets a key.
     """
 
     round = models.ForeignKey(Round, on_delete=models.PROTECT, related_name="readers")

@@ -1,6 +1,4 @@
-"""What the database itself refuses about rounds, experts' answers, keys and attempts."""
-
-from __future__ import annotations
+"""Database triggers that protect rounds, experts' answers, keys and attempts."""
 
 import pgtrigger
 
@@ -29,10 +27,34 @@ KEY_OF_ITS_ROUND = """
                    WHERE k.id = NEW.key_id AND k.round_id = NEW.round_id) THEN
         RAISE EXCEPTION 'pgtrigger: Cannot be graded by the key of another round';
     END IF;
+    IF EXISTS (SELECT FROM qualification_round r WHERE r.id = NEW.round_id AND r.kind <> 'test') THEN
+        RAISE EXCEPTION 'pgtrigger: Cannot take a test in a practice round';
+    END IF;
+    RETURN NULL;
+"""
+NOT_UNDER_A_TESTS_KEY = """
+    IF NOT EXISTS (SELECT FROM qualification_answerkey k
+                   JOIN qualification_round r ON r.id = k.round_id
+                   JOIN annotation_enrollment e ON e.study_id = r.study_id
+                   WHERE k.id = NEW.key_id AND e.id = NEW.enrollment_id AND r.kind <> 'test') THEN
+        RAISE EXCEPTION 'pgtrigger: Cannot practise what is a test, or of another study';
+    END IF;
+    RETURN NULL;
+"""
+PRACTISED_OR_TESTED = """
+    IF EXISTS (SELECT FROM qualification_round mine
+               JOIN annotation_story s ON s.id = NEW.story_id
+               JOIN qualification_round other ON other.study_id = mine.study_id
+               JOIN qualification_roundstory rs ON rs.round_id = other.id
+               JOIN annotation_story o ON o.id = rs.story_id AND o.text_hash = s.text_hash
+               WHERE mine.id = NEW.round_id AND (mine.kind = 'test') <> (other.kind = 'test')) THEN
+        RAISE EXCEPTION 'pgtrigger: Cannot test a text that is practised';
+    END IF;
     RETURN NULL;
 """
 NOBODY_BEGAN = """
-    IF EXISTS (SELECT FROM qualification_attempt a WHERE a.key_id = NEW.key_id) THEN
+    IF EXISTS (SELECT FROM qualification_attempt a WHERE a.key_id = NEW.key_id)
+       OR EXISTS (SELECT FROM qualification_practiceanswer p WHERE p.key_id = NEW.key_id) THEN
         RAISE EXCEPTION 'pgtrigger: Cannot add to a key that somebody began under, in %', TG_TABLE_NAME;
     END IF;
     RETURN NEW;
@@ -79,7 +101,7 @@ NOTHING_IS_OPEN = """
 
 
 def story_of_its_round(parent: str, column: str) -> pgtrigger.Trigger:
-    """What is said about a story of a round belongs to that round."""
+    """Make a trigger: rows about a story of a round belong to that round."""
     return pgtrigger.Trigger(
         name="story_is_of_its_round",
         operation=pgtrigger.Insert | pgtrigger.Update,
@@ -89,7 +111,7 @@ def story_of_its_round(parent: str, column: str) -> pgtrigger.Trigger:
 
 
 def frozen_key_does_not_grow() -> pgtrigger.Trigger:
-    """Whoever is graded by a key is graded by all of it."""
+    """Make a trigger: a key with attempts cannot grow, so that all attempts are graded by all of it."""
     return pgtrigger.Trigger(
         name="frozen_key_does_not_grow",
         operation=pgtrigger.Insert,

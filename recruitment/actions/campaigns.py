@@ -1,8 +1,6 @@
-"""Drafting a campaign, and having it put on its platform if the account holds what it costs."""
+"""Draft a campaign; start it, and add seats to it, if the account holds what that costs."""
 
-from __future__ import annotations
-
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -11,55 +9,38 @@ from django.db import transaction
 from django.db.models import Max, ProtectedError
 from django.utils.translation import gettext as _
 
-from accounts.models import PlatformIdentity, User
+from accounts.models import User
 from annotation.models import Event, Study
-from recruitment.actions.moving import CARRY_OUT_TASK, lock_campaign, record_change
-from recruitment.campaigns import has_one_posting, offer_of, problems_of
+from recruitment.actions.campaign_lifecycle import check_state, extend_offer, lock_campaign, record_change
+from recruitment.campaigns import (
+    CampaignSettings,
+    has_one_posting,
+    is_one_posting,
+    offer_of,
+    problems_of,
+    problems_of_more,
+    with_more,
+)
 from recruitment.codes import new_code
 from recruitment.errors import CannotRecruit
 from recruitment.marketplace import Marketplace, Offer
 from recruitment.models import Campaign, Posting
-from recruitment.queueing import soon
+from recruitment.platforms import platform_named, platform_of
+from recruitment.queue import CARRY_OUT_TASK, queue_soon
 
 State = Campaign.State
 
 
-@dataclass(frozen=True, slots=True)
-class CampaignSettings:
-    """What a researcher decides about a campaign, by the names of its fields."""
-
-    platform: str
-    purpose: str
-    title: str
-    description: str
-    reward: Decimal
-    seats: int
-    seats_per_posting: int
-    minutes_expected: int
-    minutes_allowed: int
-    stories_per_visit: int = 0
-    keywords: str = ""
-    currency: str = "USD"
-    days_open: int = 7
-    days_to_review: int = 14
-    counts_at_once: bool = False
-    approves_by_itself: bool = True
-    approved_percent: int | None = None
-    approved_work: int | None = None
-    countries: tuple[str, ...] = ()
-    masters_only: bool = False
-
-
 @transaction.atomic
 def create_campaign(*, study: Study, settings: CampaignSettings, by: User | None, now: datetime) -> Campaign:
-    """Draft a campaign; nothing is on the platform yet. Raises :class:`CannotRecruit` with every problem."""
-    study = _lock_study(study)
+    """Draft a campaign; nothing is on the platform yet. Raise :class:`CannotRecruit` with every problem."""
+    study = Study.objects.select_for_update(of=("self",), no_key=True).get(pk=study.pk)
     found = problems_of(settings, study)
     if found:
         raise CannotRecruit("\n".join(found))
     last = Campaign.objects.filter(study=study).aggregate(last=Max("number"))["last"] or 0
     values = _values(settings)
-    if settings.platform == PlatformIdentity.Platform.PROLIFIC:
+    if platform_named(settings.platform).needs_codes:
         values |= {"completion_code": new_code(), "screen_out_code": new_code()}
     campaign = Campaign.objects.create(
         study=study,
@@ -79,7 +60,7 @@ def create_campaign(*, study: Study, settings: CampaignSettings, by: User | None
 def change_campaign(
     *, campaign: Campaign, settings: CampaignSettings, by: User | None, now: datetime
 ) -> Campaign:
-    """Change a draft. Raises :class:`CannotRecruit`, also once anything has been asked of the platform."""
+    """Change a draft. Raise :class:`CannotRecruit`, also once anything has been asked of the platform."""
     campaign = lock_campaign(campaign)
     found = problems_of(settings, campaign.study)
     if campaign.state != State.DRAFT:
@@ -97,9 +78,9 @@ def change_campaign(
 
 @transaction.atomic
 def discard_campaign(*, campaign: Campaign, by: User | None, now: datetime) -> None:
-    """Delete a draft, of which nothing is on the platform; the log keeps that there was one.
+    """Delete a draft, which is not on the platform yet; the log keeps that it existed.
 
-    Raises :class:`CannotRecruit` for a campaign that has been started: what of it may be there is ended.
+    Raise :class:`CannotRecruit` for a campaign that was started: end it instead.
     """
     campaign = lock_campaign(campaign)
     started = CannotRecruit(
@@ -116,7 +97,7 @@ def discard_campaign(*, campaign: Campaign, by: User | None, now: datetime) -> N
 
 
 def _values(settings: CampaignSettings) -> dict[str, Any]:
-    """The fields of a campaign. All seats of a test, and of any on Prolific, are in one posting."""
+    """Return the fields of a campaign. With one posting, it has all seats."""
     values = asdict(settings) | {"countries": list(settings.countries)}
     if has_one_posting(settings.platform, settings.purpose):
         values["seats_per_posting"] = settings.seats
@@ -128,7 +109,7 @@ def start_campaign(
 ) -> Campaign:
     """Have a campaign put on the platform, if the account holds what it costs.
 
-    Raises :class:`CannotRecruit` with the sums when it does not, when the study is not open, when the
+    Raise :class:`CannotRecruit` with the sums when it does not, when the study is not open, when the
     campaign is no draft, or is changed meanwhile; and the errors of ``recruitment.marketplace``.
     """
     offer = offer_of(campaign)
@@ -138,13 +119,8 @@ def start_campaign(
             _("The account pays in %(theirs)s, the campaign says %(ours)s. Nothing was created.")
             % {"theirs": estimate.currency, "ours": campaign.currency}
         )
-    balance = marketplace.balance()
-    if balance is not None and balance < estimate.total:
-        raise CannotRecruit(
-            _("This costs %(total)s %(currency)s, and the account holds %(balance)s. Nothing was created.")
-            % {"total": estimate.total, "currency": estimate.currency, "balance": balance}
-        )
-    until = now + timedelta(days=campaign.days_open) if marketplace.abilities.ends_offers else None
+    _check_balance(marketplace, estimate.total, estimate.currency)
+    until = now + timedelta(days=campaign.days_open) if platform_of(campaign).ends_offers else None
     return _plan_postings(campaign, offer, estimate.total, until, by=by, now=now)
 
 
@@ -161,10 +137,7 @@ def _plan_postings(
     campaign = lock_campaign(campaign)
     if campaign.state != State.DRAFT:
         raise CannotRecruit(_("This campaign has been started already."))
-    if offer_of(campaign) != offer:
-        raise CannotRecruit(
-            _("Somebody has just changed this campaign. Look at what it costs now. Nothing was created.")
-        )
+    _check_unchanged(campaign, offer)
     if campaign.study.state != Study.State.OPEN:
         raise CannotRecruit(_("Open the study first: people who come are turned away until then."))
     Posting.objects.bulk_create(
@@ -175,9 +148,83 @@ def _plan_postings(
     campaign.save(update_fields=["state", "started_at", "offered_until"])
     note = f"{campaign.seats} seats, up to {cost} {campaign.currency} with fees"
     record_change(campaign=campaign, type=Event.Type.CAMPAIGN_CHANGED, by=by, now=now, note=note)
-    soon(CARRY_OUT_TASK, campaign.pk)
+    queue_soon(CARRY_OUT_TASK, campaign.pk)
     return campaign
 
 
-def _lock_study(study: Study) -> Study:
-    return Study.objects.select_for_update(of=("self",), no_key=True).get(pk=study.pk)
+def cost_of_seats(campaign: Campaign, marketplace: Marketplace, more: int) -> Decimal:
+    """Return the cost of more seats with fees. Raise the errors of ``recruitment.marketplace``."""
+    total = marketplace.estimate(with_more(campaign, more)).total
+    if is_one_posting(campaign):
+        return total - marketplace.estimate(offer_of(campaign)).total
+    return total
+
+
+def add_seats(
+    *,
+    campaign: Campaign,
+    marketplace: Marketplace,
+    more: int,
+    offered: int,
+    by: User | None,
+    now: datetime,
+) -> Campaign:
+    """Offer so many more submissions, if the account holds their cost; a worker puts them up.
+
+    ``offered`` is how many there were for whoever asks, so that one wish, sent twice, adds once. The whole
+    campaign is then offered for its days anew. Raise :class:`CannotRecruit` with the sums when the account
+    does not hold them, for what cannot be added, unless people can come, or when others have been added
+    meanwhile; and the errors of ``recruitment.marketplace``.
+    """
+    found = problems_of_more(campaign, more)
+    if found:
+        raise CannotRecruit("\n".join(found))
+    if campaign.seats != offered:
+        raise CannotRecruit(
+            _("This page is old: %(seats)s pieces of work are offered by now. Nothing was added.")
+            % {"seats": campaign.seats}
+        )
+    priced = offer_of(campaign)
+    cost = cost_of_seats(campaign, marketplace, more)
+    _check_balance(marketplace, cost, campaign.currency)
+    return _plan_seats(campaign, priced, more, cost, by=by, now=now)
+
+
+@transaction.atomic
+def _plan_seats(
+    campaign: Campaign, priced: Offer, more: int, cost: Decimal, *, by: User | None, now: datetime
+) -> Campaign:
+    campaign = lock_campaign(campaign)
+    check_state(campaign, State.LIVE)
+    _check_unchanged(campaign, priced)
+    wanted = with_more(campaign, more)
+    if is_one_posting(campaign):
+        campaign.postings.update(seats=wanted.seats)
+        campaign.seats_per_posting = wanted.seats_per_posting
+    else:
+        last = campaign.postings.aggregate(last=Max("number"))["last"]
+        Posting.objects.bulk_create(
+            Posting(campaign=campaign, number=number, seats=seats)
+            for number, seats in enumerate(wanted.postings, start=last + 1)
+        )
+    campaign.seats += more
+    campaign.save(update_fields=["seats", "seats_per_posting"])
+    note = f"{more} seats more, up to {cost} {campaign.currency} with fees"
+    record_change(campaign=campaign, type=Event.Type.CAMPAIGN_CHANGED, by=by, now=now, note=note)
+    return extend_offer(campaign=campaign, only_from=[State.LIVE], by=by, now=now)
+
+
+def _check_balance(marketplace: Marketplace, cost: Decimal, currency: str) -> None:
+    balance = marketplace.balance()
+    if balance is not None and balance < cost:
+        raise CannotRecruit(
+            _("This costs %(total)s %(currency)s, and the account holds %(balance)s. Nothing was created.")
+            % {"total": cost, "currency": currency, "balance": balance}
+        )
+
+
+def _check_unchanged(campaign: Campaign, priced: Offer) -> None:
+    if offer_of(campaign) != priced:
+        raise CannotRecruit(
+            _("Somebody has just changed this campaign. Look at what it costs now. Nothing was created.")
+        )

@@ -1,6 +1,4 @@
-"""Putting people into our groups on a platform: once, and sent again until the platform has answered."""
-
-from __future__ import annotations
+"""Put people into our groups on a platform and take them out, repeating requests until it answers."""
 
 from datetime import datetime
 from typing import Any
@@ -11,48 +9,51 @@ from django.utils.translation import gettext as _
 
 from accounts.models import Annotator, PlatformIdentity, User
 from annotation import actions as annotation_actions
-from annotation.models import Enrollment, Event
-from recruitment.actions.sending import FOR_BETTER_TIMES, next_try
-from recruitment.errors import CannotGrant
-from recruitment.marketplace import Marketplace, MarketplaceError, Unreachable
-from recruitment.models import Campaign, Grant, Submission
-from recruitment.queueing import soon
-from recruitment.reconciliation.membership import over
+from annotation.models import Enrollment, Event, Study
+from recruitment.errors import CannotRecruit
+from recruitment.marketplace import ACCOUNT_PROBLEMS, Group, Marketplace, MarketplaceError, Unreachable
+from recruitment.models import Campaign, Grant, Submission, Visit
+from recruitment.queue import SEND_TASK, next_try, queue_soon
+from recruitment.reconciliation.membership import (
+    done_with_stories,
+    studies_with_groups,
+    to_come_back,
+    to_join,
+    to_leave,
+)
+from recruitment.visit_tests import unproven_visits
 
-SEND_TASK = "recruitment.tasks.send_due"
-"""Sends everything of a campaign that is due."""
 State = Grant.State
-Kind = Grant.Kind
 WAITING, OUT = (State.REQUESTED, State.LEAVING), (State.LEAVING, State.LEFT)
 
 
 @transaction.atomic
-def grant(*, campaign: Campaign, annotator: Annotator, kind: Grant.Kind, now: datetime) -> Grant | None:
-    """Have the person put into the study's group of this kind; None where the campaign has no such group.
+def grant(*, campaign: Campaign, annotator: Annotator, kind: Group, now: datetime) -> Grant | None:
+    """Have a person put into the study's group of this kind; return None if the campaign has none.
 
     Asked again, gives the grant that there is; one that was taken back is given anew, unless a researcher
     took it or the person has no more stories to come.
     """
     if not _group(campaign, kind):
         return None
-    known, made = _wanted(campaign, annotator, kind, now=now)
-    back = Grant.objects.filter(pk=known.pk, state__in=OUT, by_hand=False)
-    if kind == Kind.QUALIFIED and known.state in OUT:
-        back = back.exclude(annotator__in=over(campaign.study).values("annotator"))
-    again = back.update(campaign=campaign, **_anew(State.REQUESTED, now=now))
+    known, made = _get_or_create(campaign, annotator, kind, now=now)
+    back = Grant.objects.filter(pk=known.pk, state__in=OUT, set_manually=False)
+    if kind == Group.QUALIFIED and known.state in OUT:
+        back = back.exclude(annotator__in=done_with_stories(campaign.study).values("annotator"))
+    again = back.update(campaign=campaign, **_reset_to(State.REQUESTED, now=now))
     if made or again:
         known.refresh_from_db()
-        soon(SEND_TASK, known.campaign_id)
+        queue_soon(SEND_TASK, known.campaign_id)
     return known
 
 
 @transaction.atomic
-def take_back(*, wanted: Grant, now: datetime) -> bool:
-    """Have the person taken out of the group again. Whether that is to be done."""
+def leave(*, wanted: Grant, now: datetime) -> bool:
+    """Have a person taken out of the group. Return whether that changed anything."""
     standing = Grant.objects.filter(pk=wanted.pk).exclude(state__in=OUT)
-    taken = standing.update(**_anew(State.LEAVING, now=now))
+    taken = standing.update(**_reset_to(State.LEAVING, now=now))
     if taken:
-        soon(SEND_TASK, wanted.campaign_id)
+        queue_soon(SEND_TASK, wanted.campaign_id)
     return bool(taken)
 
 
@@ -61,20 +62,20 @@ def set_membership(
     *,
     campaign: Campaign,
     annotator: Annotator,
-    kind: Grant.Kind,
+    kind: Group,
     is_member: bool,
     by: User | None,
     now: datetime,
 ) -> Grant:
     """Put a person into the study's group of this kind, or take them out, on a researcher's word.
 
-    No comparison does otherwise after that. Raises :class:`CannotGrant` where the campaign has no such group.
+    No comparison does otherwise after that. Raise :class:`CannotRecruit` if the campaign has no such group.
     """
     if not _group(campaign, kind):
-        raise CannotGrant(_("This campaign has no such group on its platform."))
-    wanted, _made = _wanted(campaign, annotator, kind, now=now)
+        raise CannotRecruit(_("This campaign has no such group on its platform."))
+    wanted, _made = _get_or_create(campaign, annotator, kind, now=now)
     state = State.REQUESTED if is_member else State.LEAVING
-    Grant.objects.filter(pk=wanted.pk).update(by_hand=True, **_anew(state, now=now))
+    Grant.objects.filter(pk=wanted.pk).update(set_manually=True, **_reset_to(state, now=now))
     annotation_actions.record_event(
         study=campaign.study,
         type=Event.Type.PLATFORM_SYNCED,
@@ -84,25 +85,24 @@ def set_membership(
         subject=f"group {kind.value}",
         note="put in" if is_member else "taken out",
     )
-    soon(SEND_TASK, campaign.pk)
+    queue_soon(SEND_TASK, campaign.pk)
     wanted.refresh_from_db()
     return wanted
 
 
 @transaction.atomic
 def leave_group(*, submission: Submission, by: User | None, now: datetime) -> None:
-    """Have whoever did this test leave the group of those who passed, if they are in it, on a researcher's
-    word.
+    """Have a person leave the group of those who passed, if they are in it, on a researcher's word.
 
-    To be called at the time of the decision about the test, by which :func:`let_back` knows it.
+    Call it at the time of the decision about the test, by which :func:`rejoin_group` finds it.
     """
     campaign = submission.campaign
-    given = grants_of(campaign, submission.annotator_id, Kind.QUALIFIED).exclude(state__in=OUT).first()
+    given = grants_of(campaign, submission.annotator_id, Group.QUALIFIED).exclude(state__in=OUT).first()
     if given:
         set_membership(
             campaign=given.campaign,
             annotator=submission.annotator,
-            kind=Kind.QUALIFIED,
+            kind=Group.QUALIFIED,
             is_member=False,
             by=by,
             now=now,
@@ -110,18 +110,64 @@ def leave_group(*, submission: Submission, by: User | None, now: datetime) -> No
 
 
 @transaction.atomic
-def let_back(*, submission: Submission, since: datetime, now: datetime) -> None:
-    """Undo a :func:`leave_group` of this time: the person is back in the group if they still belong there."""
-    left = grants_of(submission.campaign, submission.annotator_id, Kind.QUALIFIED)
-    undone = left.filter(state__in=OUT, by_hand=True, requested_at=since)
-    if undone.update(by_hand=False):
-        grant(campaign=submission.campaign, annotator=submission.annotator, kind=Kind.QUALIFIED, now=now)
+def rejoin_group(*, submission: Submission, since: datetime, now: datetime) -> None:
+    """Undo a :func:`leave_group` of this time: the person rejoins the group if they still belong there."""
+    left = grants_of(submission.campaign, submission.annotator_id, Group.QUALIFIED)
+    undone = left.filter(state__in=OUT, set_manually=True, requested_at=since)
+    if undone.update(set_manually=False):
+        grant(campaign=submission.campaign, annotator=submission.annotator, kind=Group.QUALIFIED, now=now)
+
+
+@transaction.atomic
+def reset_for_retake(
+    *, enrollment: Enrollment, gives_up_unproven: bool, reason: str, by: User | None, now: datetime
+) -> None:
+    """Take a person who may retake the test out of the group. Call it with the person's row locked.
+
+    ``gives_up_unproven``: work in visits that nobody has proven was not theirs. It does not count, and no
+    comparison says otherwise.
+    """
+    if gives_up_unproven:
+        for visit in unproven_visits(enrollment).select_related("session"):
+            assert visit.session is not None  # a visit without one has nothing to prove
+            annotation_actions.doubt_session(session=visit.session, reason=reason, by=by, now=now)
+            Visit.objects.filter(pk=visit.pk).update(decided_manually=True)
+        annotation_actions.forget_tests(enrollment=enrollment)
+    theirs = Grant.objects.filter(
+        study=enrollment.study_id, annotator=enrollment.annotator_id, kind=Group.QUALIFIED
+    )
+    theirs.update(set_manually=False)  # who passes again belongs to it again, whatever was decided before
+    for wanted in theirs:
+        leave(wanted=wanted, now=now)
+
+
+def update_groups(*, now: datetime) -> int:
+    """Have people leave the group when they have no more stories to come, and rejoin when they have.
+
+    People who passed a test that had been settled before join it, too. Return how many requests are to be
+    sent.
+    """
+    return sum(_update_group(study, now=now) for study in studies_with_groups())
+
+
+@transaction.atomic
+def _update_group(study: Study, *, now: datetime) -> int:
+    leaving, coming, joining = list(to_leave(study)), list(to_come_back(study)), list(to_join(study))
+    for wanted in leaving:
+        leave(wanted=wanted, now=now)
+    for wanted in coming:
+        grant(campaign=wanted.campaign, annotator=wanted.annotator, kind=Group(wanted.kind), now=now)
+    for visit in joining:
+        assert visit.campaign is not None  # a test is taken in a visit for a campaign
+        annotator = visit.enrollment.annotator
+        grant(campaign=visit.campaign, annotator=annotator, kind=Group.QUALIFIED, now=now)
+    return len(leaving) + len(coming) + len(joining)
 
 
 def send_grant(*, grant_id: int, marketplace: Marketplace, now: datetime) -> Grant | None:
     """Put the person into the group there, or take them out; None when that is done. Twice does it once.
 
-    Raises ``Unreachable`` when the platform did not answer; it is then sent again later, as it is, less and
+    Raise ``Unreachable`` when the platform did not answer; it is then sent again later, as it is, less and
     less often, while the account's credentials are not accepted.
     """
     waiting = _due(now).filter(pk=grant_id)
@@ -137,41 +183,41 @@ def send_grant(*, grant_id: int, marketplace: Marketplace, now: datetime) -> Gra
     leaves = wanted.state == State.LEAVING
     carry_out = marketplace.remove_from_group if leaves else marketplace.add_to_group
     try:
-        carry_out(_group(wanted.campaign, Kind(wanted.kind)), identity.person)
+        carry_out(_group(wanted.campaign, Group(wanted.kind)), identity.person)
     except Unreachable:
         raise
-    except FOR_BETTER_TIMES as error:
-        return _put_off(wanted, error, now=now)
+    except ACCOUNT_PROBLEMS as error:
+        return _postpone(wanted, error, now=now)
     except MarketplaceError as error:
         return _settle(wanted, State.FAILED, str(error), now=now)
     return _settle(wanted, State.LEFT if leaves else State.DONE, "", now=now)
 
 
 def due_grants(*, now: datetime) -> QuerySet[Grant, int]:
-    """The ids of grants that are to be sent, what was tried least first, of the others the oldest."""
+    """Return the ids of grants that are to be sent, what was tried least first, of the others the oldest."""
     return _due(now).order_by("tries", "pk").values_list("pk", flat=True)
 
 
 @transaction.atomic
-def ask_again(*, campaign: Campaign, now: datetime) -> int:
-    """Send what waits for better times, and what was refused to those who passed; returns how many."""
+def retry_grants(*, campaign: Campaign, now: datetime) -> int:
+    """Send what waits for the account, and what was refused to people who passed; return how many."""
     waiting = Grant.objects.filter(campaign=campaign, state__in=WAITING, waits_since__isnull=False)
-    refused = Grant.objects.filter(campaign=campaign, state=State.FAILED, kind=Kind.QUALIFIED)
+    refused = Grant.objects.filter(campaign=campaign, state=State.FAILED, kind=Group.QUALIFIED)
     found = [*waiting.values_list("pk", flat=True), *refused.values_list("pk", flat=True)]
     waiting.update(next_try_at=None, waits_since=None)
-    refused.update(**_anew(State.REQUESTED, now=now))
+    refused.update(**_reset_to(State.REQUESTED, now=now))
     if found:
-        soon(SEND_TASK, campaign.pk)
+        queue_soon(SEND_TASK, campaign.pk)
     return len(found)
 
 
-def grants_of(campaign: Campaign, annotator_id: int, kind: Grant.Kind) -> QuerySet[Grant]:
-    """The grant of a person to the study's group of this kind, made by whichever campaign of the platform."""
-    return Grant.objects.filter(**_only(campaign, annotator_id, kind))
+def grants_of(campaign: Campaign, annotator_id: int, kind: Group) -> QuerySet[Grant]:
+    """Return a person's grant to the study's group of this kind, whichever campaign made it."""
+    return Grant.objects.filter(**_key(campaign, annotator_id, kind))
 
 
-def _only(campaign: Campaign, annotator_id: int, kind: Grant.Kind) -> dict[str, Any]:
-    """What there is one grant for."""
+def _key(campaign: Campaign, annotator_id: int, kind: Group) -> dict[str, Any]:
+    """Return the fields by which a grant is unique."""
     return {
         "study": campaign.study,
         "platform": campaign.platform,
@@ -181,16 +227,16 @@ def _only(campaign: Campaign, annotator_id: int, kind: Grant.Kind) -> dict[str, 
     }
 
 
-def _wanted(
-    campaign: Campaign, annotator: Annotator, kind: Grant.Kind, *, now: datetime
+def _get_or_create(
+    campaign: Campaign, annotator: Annotator, kind: Group, *, now: datetime
 ) -> tuple[Grant, bool]:
-    """The grant, and whether it has just been made."""
+    """Return the grant, and whether it has just been made."""
     new = {"campaign": campaign, "requested_at": now}
-    return Grant.objects.get_or_create(**_only(campaign, annotator.pk, kind), defaults=new)
+    return Grant.objects.get_or_create(**_key(campaign, annotator.pk, kind), defaults=new)
 
 
-def _anew(state: Grant.State, *, now: datetime) -> dict[str, Any]:
-    """The fields of a grant that is wanted from now on: to be sent at once, whatever was tried before."""
+def _reset_to(state: Grant.State, *, now: datetime) -> dict[str, Any]:
+    """Return the fields of a grant wanted from now on: to be sent at once, whatever was tried before."""
     fresh = {"problem": "", "settled_at": None, "next_try_at": None, "waits_since": None}
     return fresh | {"state": state, "requested_at": now}
 
@@ -200,7 +246,7 @@ def _due(now: datetime) -> QuerySet[Grant]:
     return Grant.objects.filter(its_time, state__in=WAITING)
 
 
-def _put_off(wanted: Grant, error: MarketplaceError, *, now: datetime) -> Grant:
+def _postpone(wanted: Grant, error: MarketplaceError, *, now: datetime) -> Grant:
     later = next_try(wanted.waits_since, now=now)
     Grant.objects.filter(pk=wanted.pk, state=wanted.state).update(
         problem=str(error), next_try_at=later, waits_since=wanted.waits_since or now
@@ -219,5 +265,5 @@ def _settle(wanted: Grant, state: Grant.State, problem: str, *, now: datetime) -
     return wanted
 
 
-def _group(campaign: Campaign, kind: Grant.Kind) -> str:
-    return campaign.qualified_group if kind == Kind.QUALIFIED else campaign.incomplete_group
+def _group(campaign: Campaign, kind: Group) -> str:
+    return campaign.qualified_group if kind == Group.QUALIFIED else campaign.incomplete_group

@@ -1,6 +1,4 @@
-"""People who come from a platform to do a piece of work, and go back to it."""
-
-from __future__ import annotations
+"""Arrivals of people from a platform, and their way back."""
 
 import secrets
 from datetime import datetime
@@ -11,25 +9,24 @@ from accounts.actions import AskedToBeForgotten, recognise
 from accounts.models import Annotator, PlatformIdentity
 from annotation import actions as annotation_actions
 from annotation.models import Enrollment, Event, Study, WorkSession
-from recruitment.actions.claims import note_two_visits, unproven_test
-from recruitment.actions.grants import grants_of, take_back
-from recruitment.arriving.admission import TESTED, is_taken_anew, may_begin
-from recruitment.arriving.arrival import Arrival, CannotArrive, Problem
-from recruitment.models import Campaign, Grant, Posting, Submission, Visit
+from recruitment.arrivals.admission import TESTED, is_retaken, may_begin
+from recruitment.arrivals.arrival import Arrival, CannotArrive, Problem
+from recruitment.models import Campaign, Posting, Submission, Visit
 from recruitment.models.campaigns import GRACE
+from recruitment.platforms import platform_of
+from recruitment.visit_tests import lost_test
 
 RECEIPT_BYTES = 12
-TAKEN_ANEW = "The same person took this piece of work anew."
-_OPEN = WorkSession.State.OPEN
+RETAKEN = "The same person took this piece of work anew."
 
 
 @transaction.atomic
 def arrive_for_campaign(*, campaign: Campaign, arrival: Arrival, is_proven: bool, now: datetime) -> Visit:
-    """The visit of a person for a piece of work, made with its work session if there is none.
+    """Return the visit of a person for a submission, made with its work session if there is none.
 
     Opening the same piece of work again, also twice at once, is the same visit; another person with the
     same id of a piece of work has another one, and so has who gave it back and took it anew. ``is_proven``:
-    the platform itself said who it is. Raises :class:`CannotArrive`, and then nothing was changed.
+    the platform itself said who it is. Raise :class:`CannotArrive`, and then nothing was changed.
     """
     posting = _posting(campaign, arrival)
     annotator = _recognise(campaign, arrival, now=now)  # locked: two arrivals of one person take turns
@@ -44,27 +41,24 @@ def arrive_for_campaign(*, campaign: Campaign, arrival: Arrival, is_proven: bool
         )
         .first()
     )
-    if known and not _takes_anew(known, posting, now=now):
+    if known and not _replace_if_retaken(known, posting, now=now):
         return _open_again(known, posting, arrival, is_proven=is_proven)
-    enrollment = _let_in(campaign, annotator, now=now)
-    return _begin(campaign, posting, arrival, enrollment, is_proven=is_proven, now=now)
+    enrollment, lost = _let_in(campaign, posting, annotator, now=now)
+    visit = _begin(campaign, posting, arrival, enrollment, is_proven=is_proven, now=now)
+    if lost and visit.session:
+        annotation_actions.carry_test(lost=lost, session=visit.session)
+    return visit
 
 
 @transaction.atomic
-def note_refused_visit(
+def record_refused_visit(
     *,
     study: Study,
     problem: Problem,
     campaign_number: int,
     now: datetime,
-    other_visit: int | None = None,
 ) -> None:
-    """Say in the log that somebody was not let in, and why; never who.
-
-    ``other_visit``: that of the same person because of which they were not; researchers are shown it.
-    """
-    if other_visit is not None:
-        note_two_visits(visit_id=other_visit, now=now)
+    """Log that a person was not let in, and why; never who."""
     annotation_actions.record_event(
         study=study,
         type=Event.Type.VISIT_REFUSED,
@@ -75,9 +69,11 @@ def note_refused_visit(
 
 
 @transaction.atomic
-def send_to_hand_in(*, visit: Visit, now: datetime) -> None:
-    """Remember when the person was first sent to hand the work in."""
-    Visit.objects.filter(pk=visit.pk, handed_in_at=None).update(handed_in_at=now)
+def record_hand_in(*, visit: Visit, ended_by: str = "", now: datetime) -> None:
+    """Record when the person was first sent to hand the work in, and why it is less than asked for."""
+    found = Visit.objects.filter(pk=visit.pk)
+    found.filter(handed_in_at=None).update(handed_in_at=now)
+    found.exclude(ended_by=ended_by).update(ended_by=ended_by)
 
 
 def _posting(campaign: Campaign, arrival: Arrival) -> Posting:
@@ -106,60 +102,55 @@ def _open_again(visit: Visit, posting: Posting, arrival: Arrival, *, is_proven: 
         visit.submit_to = arrival.submit_to
         visit.save(update_fields=["submit_to"])
     if is_proven and visit.session and visit.session.identity_claimed:
-        annotation_actions.know_person(session=visit.session)
+        annotation_actions.confirm_identity(session=visit.session)
     return visit
 
 
-def _takes_anew(visit: Visit, posting: Posting, *, now: datetime) -> bool:
-    """Whether the person has taken a piece of work again that they had given back; the earlier visit is over.
+def _replace_if_retaken(visit: Visit, posting: Posting, *, now: datetime) -> bool:
+    """Tell whether a person has taken again what they had given back; then end the earlier visit.
 
     Not where they could begin nothing: then the earlier one says why.
     """
     session, campaign, person = visit.session, visit.campaign, visit.enrollment
     assert session is not None
     assert campaign is not None
-    is_test = session.story_limit == 0
-    anew = is_taken_anew(
+    anew = is_retaken(
         session=session.state,
-        is_whole=person.state in TESTED if is_test else session.is_whole,
+        is_whole=session.is_whole if session.story_limit else session.test_finished_at is not None,
         has_answers=session.stories_submitted > 0,
-        told_left=visit.left_told_at is not None,
+        return_reported=visit.return_reported_at is not None,
         is_listed=Submission.objects.filter(visit=visit).exists(),
         handed_in=visit.handed_in_at is not None,
-        decided_by_hand=visit.decided_by_hand,
+        decided_manually=visit.decided_manually,
         expires_at=session.expires_at,
         now=now,
     )
-    if not anew or visit.posting_id != posting.pk or _problem(campaign, person):
+    if not anew or visit.posting_id != posting.pk or _problem(campaign, person, None):
         return False
-    annotation_actions.doubt_session(session=session, reason=TAKEN_ANEW, by=None, now=now)
+    annotation_actions.doubt_session(session=session, reason=RETAKEN, by=None, now=now)
     Visit.objects.filter(pk=visit.pk).update(replaced_at=now)
-    left = grants_of(campaign, person.annotator_id, Grant.Kind.INCOMPLETE).filter(by_hand=False).first()
-    if left:
-        take_back(wanted=left, now=now)
     return True
 
 
-def _let_in(campaign: Campaign, annotator: Annotator, *, now: datetime) -> Enrollment:
-    """The person's place in the campaign's study, made for somebody new who may begin."""
+def _let_in(
+    campaign: Campaign, posting: Posting, annotator: Annotator, *, now: datetime
+) -> tuple[Enrollment, WorkSession | None]:
+    """Return the person's enrollment, made for a new person who may begin, and the test that they lost."""
     # Not the caller's copy: somebody may have paused it since.
     campaign = Campaign.objects.select_related("study").get(pk=campaign.pk)
     study = campaign.study
     known = Enrollment.objects.select_related("study").filter(study=study, annotator=annotator).first()
-    problem = _problem(campaign, known)
-    other = unproven_test(known) if known else None
-    if problem == Problem.TEST_TAKEN and other:
-        raise CannotArrive(Problem.TAKEN_BY_ANOTHER, other_visit=other.pk)
+    is_tested = campaign.purpose == Campaign.Purpose.TEST and known is not None and known.state in TESTED
+    lost = lost_test(known, posting, now=now) if known and is_tested else None
+    problem = _problem(campaign, known, lost)
     if problem:
         raise CannotArrive(problem)
     if known is None:
-        return annotation_actions.enroll(study=study, annotator=annotator, now=now)
-    if other and known.state in TESTED:  # they can hand in a test that may not be theirs
-        note_two_visits(visit_id=other.pk, now=now)
-    return annotation_actions.ask_again(enrollment=known, now=now)
+        return annotation_actions.enroll(study=study, annotator=annotator, now=now), None
+    return annotation_actions.request_new_consent(enrollment=known, now=now), lost
 
 
-def _problem(campaign: Campaign, known: Enrollment | None) -> Problem | None:
+def _problem(campaign: Campaign, known: Enrollment | None, lost: WorkSession | None) -> Problem | None:
     study = campaign.study
     return may_begin(
         is_test=campaign.purpose == Campaign.Purpose.TEST,
@@ -167,8 +158,7 @@ def _problem(campaign: Campaign, known: Enrollment | None) -> Problem | None:
         study_state=study.state,
         campaign_state=campaign.state,
         enrollment_state=known.state if known else None,
-        left_unfinished=known is not None
-        and campaign.visits.filter(enrollment=known, handed_in_at=None, session__state=_OPEN).exists(),
+        has_lost_test=lost is not None,
     )
 
 
@@ -186,7 +176,7 @@ def _begin(
         story_limit=campaign.stories_per_visit,
         counts_at_once=campaign.counts_at_once,
         identity_claimed=not is_proven,
-        framed=campaign.platform == PlatformIdentity.Platform.MTURK,
+        framed=platform_of(campaign).is_framed,
         expires_at=now + campaign.time_allowed + GRACE,
         now=now,
     )

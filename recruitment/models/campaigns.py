@@ -1,19 +1,19 @@
-"""What is put on a crowd platform so that people come."""
-
-from __future__ import annotations
+"""Campaigns and their postings on crowd platforms."""
 
 import uuid
 from datetime import datetime, timedelta
 
 import pgtrigger
-from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
+from django.core.validators import BaseValidator, MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from accounts.fields import researcher
 from accounts.models import Environment, PlatformIdentity
 from annotation.models import Study
+from recruitment.marketplace import OnOffer
 
 _SAME_ENVIRONMENT = """
     IF NOT EXISTS (SELECT FROM annotation_study s
@@ -23,11 +23,18 @@ _SAME_ENVIRONMENT = """
     RETURN NEW;
 """
 GRACE = timedelta(minutes=10)
-"""How long after the platform's time for a piece of work ours still gives out stories in it."""
+"""Time after the platform's limit in which a visit still gets stories."""
+
+
+MOST_SEATS = 1_000_000
+
+
+def _between(least: int, most: int) -> list[BaseValidator]:
+    return [MinValueValidator(least), MaxValueValidator(most)]
 
 
 class Campaign(models.Model):
-    """One call for people on one platform: for the qualification test, or for the stories.
+    """A call for people on one platform: for the qualification test, or for the stories.
 
     A rehearsal runs on the platform's sandbox, or on a double; it never touches what is live.
     """
@@ -45,13 +52,8 @@ class Campaign(models.Model):
         ENDING = "ending", _("is being ended")
         ENDED = "ended", _("ended")
 
-    class OfferThere(models.TextChoices):
-        OPEN = "", _("people can begin")
-        PAUSED = "paused", _("paused there")
-        OVER = "over", _("every place is taken, or it was ended there")
-
     UNDERWAY = (State.CREATING, State.PAUSING, State.ENDING)
-    """What is wanted of it is not done on the platform yet: a worker is at it, or a sweep sends one."""
+    """States that are requested and not reached yet: a worker is at it, or a sweep sends one."""
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="campaigns")
     number = models.PositiveSmallIntegerField()
@@ -59,34 +61,91 @@ class Campaign(models.Model):
     environment = models.CharField(max_length=20, choices=Environment)
     purpose = models.CharField(max_length=10, choices=Purpose)
     state = models.CharField(max_length=10, choices=State, default=State.DRAFT)
-    title = models.CharField(max_length=128)
-    description = models.CharField(max_length=2000)
-    keywords = models.CharField(max_length=1000, blank=True)
+    title = models.CharField(
+        _("Title"), max_length=128, help_text=_("Participants read it in the platform’s list.")
+    )
+    description = models.CharField(
+        _("Description"),
+        max_length=2000,
+        help_text=_(
+            "Describe the task in a few sentences: what to do, how long it takes, what happens next."
+        ),
+    )
+    keywords = models.CharField(
+        _("Keywords"),
+        max_length=1000,
+        blank=True,
+        help_text=_("Separated by commas; some platforms search by them."),
+    )
+    stories_per_visit = models.PositiveSmallIntegerField(
+        _("Stories per submission"),
+        default=0,
+        help_text=_("How many stories a participant answers for one reward."),
+    )
     seats = models.PositiveIntegerField(
-        help_text=_("Pieces of work wanted: people for a test, visits for stories.")
+        _("Places"),
+        validators=_between(1, MOST_SEATS),
+        help_text=_(
+            "How many submissions you offer in total. The suggestion covers all votes still needed, "
+            "including hidden checks."
+        ),
     )
     seats_per_posting = models.PositiveSmallIntegerField(
-        help_text=_("People who may take the same HIT; from 10 on Mechanical Turk charged more.")
+        _("People per HIT"),
+        validators=_between(1, 1000),
+        help_text=_("From 10 on Mechanical Turk charged another 20 %."),
     )
-    stories_per_visit = models.PositiveSmallIntegerField(default=0, help_text=_("0 for a test."))
-    reward = models.DecimalField(max_digits=8, decimal_places=2, help_text=_("For one piece of work."))
-    currency = models.CharField(max_length=3, default="USD")
-    minutes_expected = models.PositiveSmallIntegerField(help_text=_("What people are told it takes."))
-    minutes_allowed = models.PositiveIntegerField(help_text=_("After this the platform takes it back."))
-    days_open = models.PositiveSmallIntegerField(default=7, help_text=_("How long the platform offers it."))
+    reward = models.DecimalField(
+        _("Reward per submission"),
+        max_digits=8,
+        decimal_places=2,
+        help_text=_("The suggestion is the expected time at the study’s hourly rate."),
+    )
+    currency = models.CharField(
+        _("Currency"),
+        max_length=3,
+        default="USD",
+        validators=[RegexValidator(r"^[A-Z]{3}$", _("Three capital letters, like USD."))],
+    )
+    minutes_expected = models.PositiveSmallIntegerField(_("Expected minutes"), validators=_between(1, 1000))
+    minutes_allowed = models.PositiveIntegerField(
+        _("Minutes allowed"),
+        validators=_between(1, 10_000),
+        help_text=_("After this time the platform offers the place to somebody else."),
+    )
+    days_open = models.PositiveSmallIntegerField(_("Days on offer"), default=7, validators=_between(1, 365))
     days_to_review = models.PositiveSmallIntegerField(
-        default=14, help_text=_("After this the platform pays by itself.")
+        _("Days to decide about submissions"),
+        default=14,
+        validators=_between(1, 30),
+        help_text=_("After this time the platform approves and pays automatically."),
     )
     counts_at_once = models.BooleanField(
-        default=False, help_text=_("Votes count before the platform has confirmed the visit.")
+        _("Count votes before the platform has confirmed the visit"),
+        default=False,
+        help_text=_("Faster. Votes of visits that it does not confirm are removed again."),
     )
-    approves_by_itself = models.BooleanField(
-        default=True, help_text=_("Confirmed work is approved without a researcher’s word.")
+    auto_approves = models.BooleanField(
+        _("Approve confirmed submissions automatically"),
+        default=True,
+        help_text=_("You can still exclude poor votes from the data, but they are paid."),
     )
-    approved_percent = models.PositiveSmallIntegerField(null=True, blank=True)
-    approved_work = models.PositiveIntegerField(null=True, blank=True)
+    approved_percent = models.PositiveSmallIntegerField(
+        _("Approval rate of earlier work, at least (%)"),
+        null=True,
+        blank=True,
+        validators=_between(0, 100),
+    )
+    approved_work = models.PositiveIntegerField(
+        _("Approved earlier submissions, at least"),
+        null=True,
+        blank=True,
+        validators=_between(0, 1_000_000),
+    )
     countries = ArrayField(models.CharField(max_length=2), default=list, blank=True)
-    masters_only = models.BooleanField(default=False)
+    masters_only = models.BooleanField(
+        _("Only “Masters” (Mechanical Turk charged another 5 %)"), default=False
+    )
     remote_id = models.CharField(
         max_length=64, blank=True, help_text=_("The platform’s own: a HIT type, a Prolific study.")
     )
@@ -102,20 +161,26 @@ class Campaign(models.Model):
     sync_problem = models.TextField(
         blank=True, db_default="", help_text=_("Why the last comparison with the platform failed, if it did.")
     )
-    offer_there = models.CharField(
+    platform_offer = models.CharField(
         max_length=10,
-        choices=OfferThere,
+        choices=OnOffer,
         blank=True,
-        default=OfferThere.OPEN,
+        default=OnOffer.OPEN,
         db_default="",
         help_text=_("Whether people can begin on the platform, as it said when it was last asked."),
     )
-    offer_there_since = models.DateTimeField(
+    platform_offer_since = models.DateTimeField(
         null=True, blank=True, help_text=_("When it was first noticed that nobody new can begin there.")
     )
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    waits_for_stories = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text=_("Paused automatically because no story was left; it resumes when one is."),
     )
+    concurrency_limit = models.PositiveIntegerField(
+        null=True, blank=True, help_text=_("How many people the platform lets work at the same time.")
+    )
+    created_by = researcher()
     created_at = models.DateTimeField()
     started_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
@@ -141,9 +206,9 @@ class Campaign(models.Model):
                 name="campaign_asks_and_pays",
             ),
             models.CheckConstraint(
-                condition=Q(offer_there="", offer_there_since=None)
-                | ~Q(offer_there="") & Q(offer_there_since__isnull=False),
-                name="campaign_is_stopped_there_since_a_time",
+                condition=Q(platform_offer="", platform_offer_since=None)
+                | ~Q(platform_offer="") & Q(platform_offer_since__isnull=False),
+                name="platform_offer_stopped_at_a_time",
             ),
             models.CheckConstraint(
                 condition=Q(minutes_expected__gte=1, minutes_allowed__gte=models.F("minutes_expected")),
@@ -171,12 +236,12 @@ class Campaign(models.Model):
         return timedelta(minutes=self.minutes_allowed)
 
     def is_over(self, *, now: datetime) -> bool:
-        """Whether its days on offer have passed: it is up, but nobody new can begin."""
+        """Tell whether its days on offer have passed: it is live, but nobody new can begin."""
         return self.offered_until is not None and self.offered_until <= now
 
 
 class Posting(models.Model):
-    """One thing on the platform that people take: a HIT with its seats, or a whole Prolific study.
+    """A unit that people take on the platform: a HIT with its seats, or a whole Prolific study.
 
     It is wanted here before it is made there, with a token by which a repeated request is known as one.
     """

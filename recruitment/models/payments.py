@@ -1,42 +1,32 @@
-"""What platforms say about people's work, and what is owed, granted and paid for it.
+"""Submissions on platforms, mismatches, payments and grants.
 
 What a platform charges on top of a reward or bonus is its own rule, and in no row here.
 """
 
-from __future__ import annotations
-
 import uuid
+from typing import Self
 
 import pgtrigger
-from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
 
+from accounts.fields import researcher
 from accounts.models import Annotator, Environment, PlatformIdentity
 from annotation.models import Study
+from recruitment import marketplace
 from recruitment.models.campaigns import Campaign, Posting
-from recruitment.models.joining import Visit
+from recruitment.models.visits import Visit
 
 
 class Submission(models.Model):
-    """What the platform says about one piece of work of one person, as of when it was last asked.
+    """An annotator's submission, as the platform described it at the last request.
 
-    Work that was paid outside, and that the platform does not list, stands here as unknown.
-
-    A piece of work is known by platform, environment, its id there and the person: Mechanical Turk gave
-    the same id to the next worker after somebody had returned a HIT.
+    A submission that was paid outside the platform, and that the platform does not list, is unknown here.
+    Platform, environment, remote id and person identify it: Mechanical Turk reuses the id of a returned HIT.
     """
 
-    class Status(models.TextChoices):
-        ACTIVE = "active", _("being worked on")
-        SUBMITTED = "submitted", _("handed in")
-        APPROVED = "approved", _("approved")
-        REJECTED = "rejected", _("rejected")
-        RETURNED = "returned", _("returned")
-        TIMED_OUT = "timed_out", _("ran out of time")
-        SCREENED_OUT = "screened_out", _("screened out")
-        UNKNOWN = "unknown", _("unknown")
+    Status = marketplace.Status
 
     campaign = models.ForeignKey(  # work_of_campaign is its index
         Campaign, on_delete=models.PROTECT, related_name="submissions", db_index=False
@@ -56,7 +46,6 @@ class Submission(models.Model):
         max_length=40, blank=True, help_text=_("The receipt that was handed in with it.")
     )
     submitted_at = models.DateTimeField(null=True, blank=True)
-    seen_at = models.DateTimeField(help_text=_("When the platform last said so."))
 
     class Meta:
         constraints = [
@@ -75,66 +64,85 @@ class Submission(models.Model):
         return f"submission {self.pk} ({self.get_status_display()})"
 
 
-NEVER_APPROVED = (Submission.Status.RETURNED, Submission.Status.TIMED_OUT)
-"""Statuses of work that the platform pays no reward for, whatever was done of it."""
+class Mismatch(models.Model):
+    """A disagreement between the platform and us, until somebody has settled it."""
 
+    Kind = marketplace.MismatchKind
 
-class Difference(models.Model):
-    """Something on which the platform and we do not agree, until somebody has dealt with it."""
-
-    class Kind(models.TextChoices):
-        NO_DATA = "no_data", _("handed in there, nothing of it here")
-        WRONG_RECEIPT = "wrong_receipt", _("handed in there without our receipt")
-        NOT_HANDED_IN = "not_handed_in", _("done here, not handed in there")
-        DECIDED_THERE = "decided_there", _("decided there, not by us")
-        DOUBTED_BUT_THERE = "doubted_but_there", _("given up here, then handed in there")
-        PARTIAL = "partial", _("handed in with fewer stories than asked for")
-        PAID_OTHERWISE = "paid_otherwise", _("paid in another way, then handed in there")
-        TWO_VISITS = "two_visits", _("two visits say to be this person")
-
-    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="differences")
+    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="mismatches")
     kind = models.CharField(max_length=20, choices=Kind)
     visit = models.ForeignKey(
-        Visit, on_delete=models.PROTECT, null=True, blank=True, related_name="differences"
+        Visit, on_delete=models.PROTECT, null=True, blank=True, related_name="mismatches"
     )
     submission = models.ForeignKey(
-        Submission, on_delete=models.PROTECT, null=True, blank=True, related_name="differences"
+        Submission, on_delete=models.PROTECT, null=True, blank=True, related_name="mismatches"
     )
     noticed_at = models.DateTimeField()
     settled_at = models.DateTimeField(null=True, blank=True)
-    settled_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )
+    settled_by = researcher()
     settled_how = models.TextField(blank=True)
 
     class Meta:
         ordering = ("pk",)
         constraints = [
-            models.UniqueConstraint(fields=["visit", "kind"], name="one_difference_of_a_kind_per_visit"),
+            models.UniqueConstraint(fields=["visit", "kind"], name="one_mismatch_of_a_kind_per_visit"),
             models.UniqueConstraint(
-                fields=["submission", "kind"], name="one_difference_of_a_kind_per_submission"
+                fields=["submission", "kind"], name="one_mismatch_of_a_kind_per_submission"
             ),
             models.CheckConstraint(
                 condition=Q(visit__isnull=False) | Q(submission__isnull=False),
-                name="difference_is_about_something",
+                name="mismatch_is_about_something",
             ),
             models.CheckConstraint(
                 condition=Q(settled_at=None, settled_by=None, settled_how="")
                 | Q(settled_at__isnull=False) & ~Q(settled_how=""),
-                name="difference_is_settled_somehow_or_open",
+                name="mismatch_is_settled_somehow_or_open",
             ),
         ]
         indexes = [
             models.Index(
-                fields=["campaign", "id"], condition=Q(settled_at=None), name="open_differences_of_campaign"
+                fields=["campaign", "id"], condition=Q(settled_at=None), name="open_mismatches_of_campaign"
             )
         ]
         triggers = [
-            pgtrigger.Protect(name="difference_stays", operation=pgtrigger.Delete),
+            pgtrigger.Protect(name="mismatch_stays", operation=pgtrigger.Delete),
         ]
 
     def __str__(self) -> str:
         return f"{self.get_kind_display()} {self.pk}"
+
+
+class PaymentQuerySet(models.QuerySet["Payment"]):
+    """Payments by what was decided with them."""
+
+    def deciding(self, submission: OuterRef) -> Self:
+        """Return the payments that decide a submission, also refused ones and those made in another way."""
+        return self.filter(DECIDING & Q(submission=submission) | ELSEWHERE & Q(pays_for=submission))
+
+    def retryable(self) -> Self:
+        """Return the payments that the platform refused and that no newer payment replaces.
+
+        Each bonus has its own repetition, whatever the amounts.
+        """
+        newer = Payment.objects.filter(submission=OuterRef("submission"), pk__gt=OuterRef("pk"))
+        decided = newer.filter(kind__in=["approval", "rejection"])
+        # Noted for a mismatch, or before payments named what they repeat: then the amount tells.
+        outside = newer.filter(kind="outside", repeats=None, amount=OuterRef("amount"))
+        return self.filter(
+            Q(kind="bonus")
+            | Q(kind__in=["approval", "rejection"]) & ~Exists(decided) & ~Exists(outside)
+            | Q(kind="top_up") & ~Exists(newer.filter(kind="top_up")) & ~Exists(outside)
+            | Q(kind="overturn") & ~Exists(newer.filter(kind="overturn")),
+            state="failed",
+            repeated_by=None,
+        )
+
+
+DECIDING = Q(kind__in=["approval", "rejection", "outside"]) & ~Q(state="withdrawn") | Q(
+    kind="overturn", state="done"
+)
+ELSEWHERE = ~Q(state="failed")
+"""A bonus for other work decides this work, unless the platform refused it."""
 
 
 class Payment(models.Model):
@@ -162,7 +170,7 @@ class Payment(models.Model):
         WITHDRAWN = "withdrawn", _("taken back")
 
     submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="payments")
-    in_place_of = models.ForeignKey(
+    pays_for = models.ForeignKey(
         Submission,
         on_delete=models.PROTECT,
         null=True,
@@ -180,7 +188,7 @@ class Payment(models.Model):
     )
     kind = models.CharField(max_length=10, choices=Kind)
     state = models.CharField(max_length=10, choices=State, default=State.REQUESTED)
-    decided_there = models.BooleanField(
+    decided_by_platform = models.BooleanField(
         default=False,
         db_default=False,
         help_text=_("The platform decided it without us: on its own pages, or by its clock."),
@@ -192,7 +200,7 @@ class Payment(models.Model):
         max_length=40, blank=True, help_text=_("Of a rejection, where one is asked for.")
     )
     votes_count = models.BooleanField(default=False, db_default=False)
-    """Of an overturned rejection: once it is carried out, the votes of the work count again."""
+    """For an overturned rejection: its votes count again once it is carried out."""
     request_token = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     remote_id = models.CharField(
         max_length=64, blank=True, help_text=_("The platform’s, where it gives one.")
@@ -208,26 +216,26 @@ class Payment(models.Model):
     )
     waits_since = models.DateTimeField(null=True, blank=True, help_text=_("Since when it waits for those."))
     problem = models.TextField(blank=True)
-    requested_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )
+    requested_by = researcher()
     requested_at = models.DateTimeField()
     first_sent_at = models.DateTimeField(null=True, blank=True)
     settled_at = models.DateTimeField(null=True, blank=True)
+
+    objects = PaymentQuerySet.as_manager()
 
     class Meta:
         ordering = ("pk",)
         constraints = [
             models.UniqueConstraint(
                 fields=["submission"],
-                condition=Q(kind__in=["approval", "rejection"], decided_there=False)
+                condition=Q(kind__in=["approval", "rejection"], decided_by_platform=False)
                 & ~Q(state__in=["failed", "withdrawn"]),
                 name="one_decision_per_submission",
             ),
             models.UniqueConstraint(
                 fields=["submission"],
-                condition=Q(decided_there=True),
-                name="one_decision_there_per_submission",
+                condition=Q(decided_by_platform=True),
+                name="one_decision_by_platform_per_submission",
             ),
             models.UniqueConstraint(
                 fields=["submission"],
@@ -250,9 +258,9 @@ class Payment(models.Model):
                 name="payment_outside_is_somebodys_word_and_never_sent",
             ),
             models.CheckConstraint(
-                condition=Q(decided_there=False)
+                condition=Q(decided_by_platform=False)
                 | Q(kind="approval", state="done", tries=0, requested_by=None),
-                name="payment_decided_there_is_an_approval_never_sent",
+                name="payment_by_platform_is_an_approval_never_sent",
             ),
             models.CheckConstraint(
                 condition=Q(state__in=["requested", "sending"], settled_at=None)
@@ -264,7 +272,7 @@ class Payment(models.Model):
                 name="only_rejections_are_taken_back",
             ),
             models.CheckConstraint(
-                condition=Q(in_place_of=None) | Q(kind="bonus"), name="only_a_bonus_pays_other_work"
+                condition=Q(pays_for=None) | Q(kind="bonus"), name="only_a_bonus_pays_other_work"
             ),
             models.CheckConstraint(
                 condition=Q(votes_count=False) | Q(kind="overturn"), name="only_overturning_lets_votes_count"
@@ -280,7 +288,7 @@ class Payment(models.Model):
                 name="payment_is_final",
                 fields=[
                     "submission",
-                    "in_place_of",
+                    "pays_for",
                     "repeats",
                     "kind",
                     "amount",
@@ -302,11 +310,9 @@ class Payment(models.Model):
 
 
 class Grant(models.Model):
-    """Somebody's membership in one of our groups on a platform: those who passed, those who left work."""
+    """A person's membership in one of our groups on a platform: people who passed, or who left work."""
 
-    class Kind(models.TextChoices):
-        QUALIFIED = "qualified", _("passed the test")
-        INCOMPLETE = "incomplete", _("took work and did not hand it in")
+    Kind = marketplace.Group
 
     class State(models.TextChoices):
         REQUESTED = "requested", _("to be sent")
@@ -324,7 +330,7 @@ class Grant(models.Model):
     annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="grants")
     kind = models.CharField(max_length=20, choices=Kind)
     state = models.CharField(max_length=10, choices=State, default=State.REQUESTED)
-    by_hand = models.BooleanField(
+    set_manually = models.BooleanField(
         default=False,
         db_default=False,
         help_text=_("A researcher has put the person in or taken them out: no comparison does otherwise."),

@@ -1,14 +1,14 @@
-"""Calling Mechanical Turk's API through boto3: with whose credentials, where, and how often again."""
-
-from __future__ import annotations
+"""Calls of Mechanical Turk's API through boto3: credentials, endpoint, retries."""
 
 from collections.abc import Mapping
 from typing import Any, Final
 
 import boto3
+import botocore.session
 from botocore import xform_name
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
+from botocore.loaders import create_loader
 from django.utils.translation import gettext as _
 
 from accounts.models import Environment
@@ -18,10 +18,12 @@ from recruitment.mturk.environments import ENDPOINTS, is_of_the_other
 
 REGION = "us-east-1"  # there never was another
 ADAPTIVE: Final = {"mode": "adaptive", "total_max_attempts": 4}
-"""How often boto3 tries, slowing down when told to. Quotas are unknown; 2 or 3 calls a second were safe."""
+"""boto3's retries, which slow down when told to. Quotas are unknown; 2 or 3 calls a second were safe."""
 ONCE: Final = {"mode": "standard", "total_max_attempts": 1}
 SECONDS, QUICK_SECONDS = (5, 15), (2, 4)
 """To connect, and to answer."""
+SERVICE_MODELS: Final = create_loader()
+"""Read boto3's description of the service once per process: that is most of the work of making a client."""
 PAGE = 100  # the most that a list gives at once
 
 
@@ -36,7 +38,7 @@ class Api:
         retries: botocore's retry settings.
         seconds: How long is waited for a connection, and for an answer.
 
-    Raises :class:`NotConfigured` without credentials, and when a rehearsal is given the live endpoint or
+    Raise :class:`NotConfigured` without credentials, and when a rehearsal is given the live endpoint or
     the other way round.
     """
 
@@ -57,7 +59,11 @@ class Api:
             raise NotConfigured(
                 _("%s is of the other environment: the sandbox is for rehearsals only.") % endpoint
             )
-        session = boto3.session.Session(aws_access_key_id=key_id, aws_secret_access_key=secret)
+        core = botocore.session.Session()
+        core.register_component("data_loader", SERVICE_MODELS)
+        session = boto3.session.Session(
+            aws_access_key_id=key_id, aws_secret_access_key=secret, botocore_session=core
+        )
         connect, read = seconds
         config = Config(retries=dict(retries), connect_timeout=connect, read_timeout=read)
         self._client: Any = session.client(
@@ -70,7 +76,7 @@ class Api:
         return dict(self._asked(operation, method, params))
 
     def everything(self, operation: str, part: str, **params: Any) -> list[dict[str, Any]]:
-        """All rows of a list, of all pages. Nothing is to be changed before it has been read to its end."""
+        """Return all rows of a list, from all pages. Change nothing before it has been read to its end."""
         pages = self._client.get_paginator(xform_name(operation))
 
         def read(**params: Any) -> list[dict[str, Any]]:

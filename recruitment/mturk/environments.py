@@ -1,6 +1,4 @@
-"""What differs between Mechanical Turk and its sandbox, which we use for rehearsals."""
-
-from __future__ import annotations
+"""Differences between Mechanical Turk and its sandbox, which we use for rehearsals."""
 
 from urllib.parse import urlsplit
 
@@ -18,18 +16,18 @@ MASTERS = {
 
 
 def site_of(address: str) -> tuple[str, int]:
-    """Host and port of an endpoint, however it is written; of an empty one an empty host."""
+    """Return host and port of an endpoint, however it is written; of an empty one an empty host."""
     parts = urlsplit(address.strip())
     port = parts.port or (80 if parts.scheme == "http" else 443)
     return (parts.hostname or "").rstrip("."), port
 
 
 def is_amazon(endpoint: str) -> bool:
-    """Whether an endpoint, empty for the usual one, is Amazon's and so answers no more."""
+    """Tell whether an endpoint, empty for the usual one, is Amazon's and so answers no more."""
     return site_of(endpoint)[0] in ("", *(site_of(own)[0] for own in ENDPOINTS.values()))
 
 
 def is_of_the_other(endpoint: str, environment: str) -> bool:
-    """Whether an endpoint is Amazon's of the other environment, by its host, whatever the port."""
+    """Tell whether an endpoint is Amazon's of the other environment, by its host, whatever the port."""
     others = (own for name, own in ENDPOINTS.items() if name != environment)
     return site_of(endpoint)[0] in {site_of(other)[0] for other in others}

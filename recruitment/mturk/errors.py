@@ -1,12 +1,10 @@
-"""What an answer that is an error means: to be asked again, done already, or refused for good.
+"""Meanings of error answers: ask again, done already, or refused for good.
 
 ``Error.Code`` says almost nothing (``RequestError`` for nearly everything); the meaning is in
 ``TurkErrorCode``, and where that is missing or not documented in the message, which ends in the time in
 milliseconds. Messages name workers, whose ids stand nowhere but with their identity, and their work: both are
 taken out, since messages are stored, shown and exported.
 """
-
-from __future__ import annotations
 
 import re
 from collections.abc import Mapping
@@ -27,8 +25,8 @@ WRONG_HIT_STATE = "InvalidHITState"
 TOO_LITTLE_MONEY = "InsufficientFunds"
 
 PREFIX = "AWS.MechanicalTurk."
-ASK_AGAIN = {"ThrottlingException", "ServiceFault", "RequestTimeout", "RequestLimitExceeded"}
-WHO_IS_IT = {
+RETRYABLE = {"ThrottlingException", "ServiceFault", "RequestTimeout", "RequestLimitExceeded"}
+CREDENTIAL_ERRORS = {
     "AccessDeniedException",
     "ExpiredTokenException",
     "InvalidSignatureException",
@@ -36,7 +34,7 @@ WHO_IS_IT = {
     "RequestExpired",
     "UnrecognizedClientException",
 }
-SAYINGS = (
+MESSAGES = (
     (ALREADY_PROCESSED, "has already been processed"),
     (WRONG_ASSIGNMENT_STATE, "can be called with a status of: Submitted"),
     (WRONG_ASSIGNMENT_STATE, "can be called with a status of: Reviewable"),
@@ -55,15 +53,15 @@ FORBIDDEN = {401, 403}
 
 
 def error_of(operation: str, response: Mapping[str, Any]) -> MarketplaceError:
-    """The error to raise for botocore's ``ClientError.response`` to an operation."""
+    """Return the error to raise for botocore's ``ClientError.response`` to an operation."""
     kind = response.get("Error", {}).get("Code", "")
     said = TIME.sub("", response.get("Error", {}).get("Message", ""))
     status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     values = {"operation": operation, "message": without_ids(said) or kind}
     is_elsewhere = REDIRECTION <= status < CLIENT_ERROR  # a proxy's page, say of a hotel
-    if kind in ASK_AGAIN or is_elsewhere or status >= SERVER_ERROR:
+    if kind in RETRYABLE or is_elsewhere or status >= SERVER_ERROR:
         return Unreachable(_("Mechanical Turk could not do %(operation)s now: %(message)s") % values)
-    if kind in WHO_IS_IT or status in FORBIDDEN:
+    if kind in CREDENTIAL_ERRORS or status in FORBIDDEN:
         error: MarketplaceError = NotConfigured(
             _("Mechanical Turk does not accept the credentials of this site (%(message)s).") % values
         )
@@ -78,23 +76,23 @@ def error_of(operation: str, response: Mapping[str, Any]) -> MarketplaceError:
 
 
 def meaning_of(response: Mapping[str, Any]) -> str:
-    """The meaning of an error as one of the names above, else MTurk's own code without its prefix."""
+    """Return the meaning of an error as one of the names above, else MTurk's own code without its prefix."""
     code = str(response.get("TurkErrorCode", "")).removeprefix(PREFIX)
     message = str(response.get("Error", {}).get("Message", ""))
     if code.lower() == ALREADY_EXISTS.lower():  # the documentation has it both as Hit… and as HIT…
         return ALREADY_EXISTS
-    for meaning, sentence in SAYINGS:
+    for meaning, sentence in MESSAGES:
         if sentence in message:
             return meaning
     return code or str(response.get("Error", {}).get("Code", ""))
 
 
 def without_ids(text: str) -> str:
-    """The text without the ids of workers, HITs and assignments."""
+    """Return the text without the ids of workers, HITs and assignments."""
     return WORKER_ID.sub("…", HIT_ID.sub("…", text))
 
 
 def hit_named_in(message: str) -> str:
-    """The one HIT id in a message; empty when there is none, or more than one."""
+    """Return the one HIT id in a message; empty when there is none, or more than one."""
     found = set(HIT_ID.findall(message))
     return found.pop() if len(found) == 1 else ""

@@ -1,27 +1,25 @@
-"""What Mechanical Turk takes, by its price page as it last stood (read on 2026-10-07).
+"""Mechanical Turk's fees, by its price page as it last stood (read on 2026-10-07).
 
 20 % of every reward and bonus; of rewards another 20 % when ten or more people may take the same HIT, and
 5 % when only Masters may; at least one cent for each reward and bonus. Half a cent is rounded up. Fees are
 due when work is approved, not when it is rejected; the money is held from the making of the HIT.
 """
 
-from __future__ import annotations
-
 from decimal import ROUND_HALF_UP, Decimal
 
 from django.utils.translation import gettext as _
 
+from annotation.rules import CENT
 from recruitment.marketplace import Estimate, Line, Offer
 from recruitment.mturk.requirements import RATE_COUNTS_FROM
 
-CENT = Decimal("0.01")
 FEE = Decimal("0.20")
 MANY_SEATS, MANY_SEATS_FEE = 10, Decimal("0.20")
 MASTERS_FEE = Decimal("0.05")
 
 
 def reward_fee(reward: Decimal, *, seats: int, masters: bool) -> Decimal:
-    """The fee on one reward, in dollars, for a HIT that ``seats`` people may take."""
+    """Return the fee on one reward, in dollars, for a HIT that ``seats`` people may take."""
     rate = FEE
     if seats >= MANY_SEATS:
         rate += MANY_SEATS_FEE
@@ -31,12 +29,12 @@ def reward_fee(reward: Decimal, *, seats: int, masters: bool) -> Decimal:
 
 
 def bonus_fee(amount: Decimal) -> Decimal:
-    """The fee on one bonus, in dollars, however many people may take the HIT."""
+    """Return the fee on one bonus, in dollars, however many people may take the HIT."""
     return _cents(amount * FEE)
 
 
 def estimate(offer: Offer) -> Estimate:
-    """What an offer costs if every seat is taken and approved, bonuses aside.
+    """Return the cost of an offer if every seat is taken and approved, bonuses aside.
 
     The HITs are made with the seats that the offer's ``postings`` say, and each has its own fee.
     """

@@ -1,7 +1,5 @@
 """Our groups of people: custom qualifications, which we give and workers cannot ask for."""
 
-from __future__ import annotations
-
 from django.utils.translation import gettext as _
 
 from recruitment.marketplace import Group, Refused, Unreachable
@@ -16,18 +14,17 @@ DESCRIPTIONS = {
 
 
 def name_of(group: Group, reference: str) -> str:
-    """The name of a group's qualification type, unique among those of the account."""
+    """Return the name of a group's qualification type, unique in the account."""
     return f"tomannot {reference} {group}"
 
 
 class Groups:
-    """The qualification types of one account."""
+    """The part of the adapter about groups of people."""
 
-    def __init__(self, api: Api) -> None:
-        self._api = api
+    _api: Api
 
-    def ensure(self, group: Group, reference: str) -> str:
-        """The id of a group's type, made when there is none."""
+    def ensure_group(self, group: Group, *, reference: str) -> str:
+        """Return the id of a group's qualification type; make it if there is none."""
         name = name_of(group, reference)
         try:
             made = self._api.call(
@@ -51,7 +48,7 @@ class Groups:
             raise Unreachable(_("The qualification exists, but Mechanical Turk does not show it yet."))
         return found[0]
 
-    def add(self, group: str, person: str) -> None:
+    def add_to_group(self, group: str, person: str) -> None:
         """Give somebody the qualification, without a mail to them. Given twice, it is given once."""
         self._api.call(
             "AssociateQualificationWithWorker",
@@ -61,7 +58,7 @@ class Groups:
             SendNotification=False,
         )
 
-    def remove(self, group: str, person: str) -> None:
+    def remove_from_group(self, group: str, person: str) -> None:
         """Take the qualification back, if they have it. No reason is given: it would be mailed to them."""
         try:
             self._api.call("DisassociateQualificationFromWorker", QualificationTypeId=group, WorkerId=person)

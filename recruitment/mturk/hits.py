@@ -1,15 +1,13 @@
-"""HITs: making each once, letting people begin or not, giving them more seats."""
+"""HITs: make each once, let people begin or not, add seats."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from recruitment.marketplace import MarketplaceError, Offer, OnOffer, PostingRequest, Refused, Unreachable
+from recruitment.marketplace import Offer, OnOffer, PostingRequest, Refused, Unreachable
 from recruitment.mturk import errors
 from recruitment.mturk.client import Api
 from recruitment.mturk.questions import external_question
@@ -23,7 +21,7 @@ DAY, MINUTE = 86_400, 60  # seconds
 
 
 def hit_type_of(offer: Offer, environment: str) -> dict[str, Any]:
-    """The parameters of CreateHITType. Equal ones give the same type, however often they are sent."""
+    """Return the parameters of CreateHITType. Equal ones give the same type, however often they are sent."""
     return {
         "Title": offer.title,
         "Description": offer.description,
@@ -36,20 +34,22 @@ def hit_type_of(offer: Offer, environment: str) -> dict[str, Any]:
 
 
 def annotation_of(offer: Offer, request: PostingRequest) -> str:
-    """What only the requester sees of a HIT, and by which it is found when nothing else is known of it."""
+    """Return the note that only the requester sees, by which a HIT is found when all else is lost."""
     return f"{offer.reference} {request.number} {request.token}"
 
 
 class Hits:
-    """The HITs of one account. ``now`` is the clock: tokens are known for a time only."""
+    """The part of the adapter about HITs. Its clock matters, since tokens are known for a time only."""
 
-    def __init__(self, api: Api, now: Callable[[], datetime]) -> None:
-        self._api, self._now = api, now
+    _api: Api
+    _now: Callable[[], datetime]
+
+    def __init__(self) -> None:
         self._listed: dict[str, str] = {}
         self._listed_at: datetime | None = None
 
-    def make(self, offer: Offer, hit_type: str, request: PostingRequest) -> str:
-        """The id of the HIT of a request, made now or by an earlier attempt whose answer was lost."""
+    def post(self, offer: Offer, remote_id: str, request: PostingRequest) -> str:
+        """Return the HIT of a request, made now or by an earlier attempt whose answer was lost."""
         annotation = annotation_of(offer, request)
         if self._now() - request.first_asked_at >= TOKENS_ARE_KNOWN:
             made = self._with_annotation(annotation)
@@ -58,7 +58,7 @@ class Hits:
         try:
             answer = self._api.call(
                 "CreateHITWithHITType",
-                HITTypeId=hit_type,
+                HITTypeId=remote_id,
                 LifetimeInSeconds=offer.days_open * DAY,
                 MaxAssignments=request.seats,
                 Question=external_question(offer.entry_url),
@@ -68,12 +68,12 @@ class Hits:
         except Refused as error:
             if error.code != errors.ALREADY_EXISTS:
                 raise
-            return self._made_before(annotation, error.about)
+            return self._find_existing(annotation, error.about)
         return str(answer["HIT"]["HITId"])
 
-    def _made_before(self, annotation: str, named: str) -> str:
-        """The HIT that an earlier attempt made: the one that the refusal names, if it is ours indeed."""
-        if named and self.one(named).get("RequesterAnnotation") == annotation:
+    def _find_existing(self, annotation: str, named: str) -> str:
+        """Return the HIT that an earlier attempt made: the one that the refusal names, if it is ours."""
+        if named and self._hit(named).get("RequesterAnnotation") == annotation:
             return named
         self._listed_at = None
         found = self._with_annotation(annotation)
@@ -82,7 +82,7 @@ class Hits:
         return found
 
     def _with_annotation(self, annotation: str) -> str:
-        """The id of the HIT with this annotation, from a list of all HITs that is a few minutes old at most.
+        """Return the HIT with this annotation, from a list of all HITs that is a few minutes old at most.
 
         What was made since then was made with a token that is still known.
         """
@@ -93,8 +93,8 @@ class Hits:
             self._listed_at = now
         return self._listed.get(annotation, "")
 
-    def one(self, hit: str) -> dict[str, Any]:
-        """A HIT as it is shown now; empty while it is not shown."""
+    def _hit(self, hit: str) -> dict[str, Any]:
+        """Return a HIT as it is shown now; empty while it is not shown."""
         try:
             return dict(self._api.call("GetHIT", HITId=hit)["HIT"])
         except Refused as error:
@@ -102,45 +102,42 @@ class Hits:
                 raise
             return {}
 
-    def on_offer(self, hits: Collection[str]) -> OnOffer:
-        """Whether anybody can begin with any of them, from one list of all HITs."""
-        wanted, now = set(hits), self._now()
+    def on_offer(self, remote_id: str, postings: Collection[str]) -> OnOffer:
+        """Return whether anybody can begin with any of them, from one list of all HITs."""
+        wanted, now = set(postings), self._now()
         rows = [row for row in self._api.everything("ListHITs", "HITs") if row["HITId"] in wanted]
         free = [row for row in rows if row["NumberOfAssignmentsAvailable"] > 0]
         if any(row["Expiration"] > now for row in free):
             return OnOffer.OPEN
         return OnOffer.PAUSED if free else OnOffer.OVER
 
-    def expire(self, hits: Iterable[str]) -> None:
-        """Let nobody new begin; who works may hand in until their time is over."""
-        _each(hits, self._expire)
-
-    def _expire(self, hit: str) -> None:
+    def pause(self, remote_id: str, posting: str) -> None:
+        """Let nobody new begin; people at work may hand in until their time is over."""
         try:
-            self._api.call("UpdateExpirationForHIT", HITId=hit, ExpireAt=LONG_AGO)
+            self._api.call("UpdateExpirationForHIT", HITId=posting, ExpireAt=LONG_AGO)
         except Refused as error:
             if error.code != errors.NO_HIT:  # nobody can begin what is no longer there
                 raise
 
-    def offer_until(self, hits: Iterable[str], until: datetime) -> None:
-        """Let people begin until a time, or later where a HIT is offered longer already."""
-        _each(hits, lambda hit: self._offer_until(hit, until))
+    def end(self, remote_id: str, posting: str) -> None:
+        self.pause(remote_id, posting)
 
-    def _offer_until(self, hit: str, until: datetime) -> None:
+    def resume(self, remote_id: str, posting: str, *, until: datetime) -> None:
+        """Let people begin until a time, or later where a HIT is offered longer already."""
         try:
-            self._api.call("UpdateExpirationForHIT", HITId=hit, ExpireAt=until)
+            self._api.call("UpdateExpirationForHIT", HITId=posting, ExpireAt=until)
         except Refused as error:
             # It is refused when it was done already, and when it would shorten the time.
-            expires = self.one(hit).get("Expiration", LONG_AGO)
+            expires = self._hit(posting).get("Expiration", LONG_AGO)
             if expires > self._now():
                 return
             if error.code == errors.ALREADY_PROCESSED:
                 raise Unreachable(_("Mechanical Turk takes the same time only once; try another.")) from error
             raise
 
-    def widen(self, hit: str, *, seats: int, token: UUID) -> None:
+    def widen(self, remote_id: str, posting: str, *, seats: int, token: UUID) -> None:
         """Let ``seats`` people in all take a HIT."""
-        row = self.one(hit)
+        row = self._hit(posting)
         if not row:
             raise Unreachable(_("Mechanical Turk does not show this HIT now."))
         more = seats - row["MaxAssignments"]
@@ -149,22 +146,10 @@ class Hits:
         try:
             self._api.call(
                 "CreateAdditionalAssignmentsForHIT",
-                HITId=hit,
+                HITId=posting,
                 NumberOfAdditionalAssignments=more,
                 UniqueRequestToken=str(token),
             )
         except Refused as error:
             if error.code != errors.ALREADY_PROCESSED:
                 raise
-
-
-def _each(hits: Iterable[str], do: Callable[[str], None]) -> None:
-    """Do it for every HIT, also when it fails for one; then raise the last failure."""
-    failure: MarketplaceError | None = None
-    for hit in hits:
-        try:
-            do(hit)
-        except MarketplaceError as error:
-            failure = error
-    if failure is not None:
-        raise failure

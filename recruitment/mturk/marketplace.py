@@ -4,30 +4,17 @@ The service is no more; what is written here follows its documentation, and is p
 speaks its protocol (``tests/doubles/mturk``), with an endpoint of one's own.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 from urllib.parse import urlsplit
-from uuid import UUID
 
 from django.utils.translation import gettext as _
 
 from accounts.models import PlatformIdentity
-from recruitment.marketplace import (
-    BonusRequest,
-    Estimate,
-    Group,
-    Offer,
-    OnOffer,
-    PostingRequest,
-    Refused,
-    Work,
-)
+from recruitment.marketplace import Estimate, Marketplace, Offer, Refused
 from recruitment.mturk import fees
-from recruitment.mturk.abilities import abilities
 from recruitment.mturk.client import ADAPTIVE, ONCE, QUICK_SECONDS, SECONDS, Api
 from recruitment.mturk.environments import is_amazon
 from recruitment.mturk.groups import Groups
@@ -42,8 +29,8 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-class MechanicalTurk:
-    """One requester's account in one environment; ``recruitment.marketplace.Marketplace`` says what it does.
+class MechanicalTurk(Hits, Review, Groups, Marketplace):
+    """A requester's account in one environment, behind ``recruitment.marketplace.Marketplace``.
 
     Args:
         environment: ``live``, or ``rehearsal`` for Amazon's sandbox.
@@ -55,7 +42,7 @@ class MechanicalTurk:
         is_quick: While somebody waits for a page, it is asked once and given a few seconds.
         now: The clock.
 
-    Raises :class:`recruitment.marketplace.NotConfigured` without credentials.
+    Raise :class:`recruitment.marketplace.NotConfigured` without credentials.
     """
 
     platform: str = PlatformIdentity.Platform.MTURK
@@ -72,8 +59,9 @@ class MechanicalTurk:
         is_quick: bool = False,
         now: Callable[[], datetime] = _now,
     ) -> None:
-        self.environment, self._is_amazon = environment, is_amazon(endpoint)
-        self.abilities, self._topic = abilities(endpoint), topic
+        super().__init__()
+        self.environment = environment
+        self._topic, self._is_amazons = topic, is_amazon(endpoint)
         self._api = Api(
             environment=environment,
             key_id=key_id,
@@ -82,8 +70,7 @@ class MechanicalTurk:
             retries=ONCE if is_quick else retries,
             seconds=QUICK_SECONDS if is_quick else SECONDS,
         )
-        self._hits, self._review = Hits(self._api, now), Review(self._api, now)
-        self._groups = Groups(self._api)
+        self._now = now
 
     def estimate(self, offer: Offer) -> Estimate:
         self._check(offer)
@@ -91,9 +78,6 @@ class MechanicalTurk:
 
     def balance(self) -> Decimal | None:
         return Decimal(self._api.call("GetAccountBalance")["AvailableBalance"])
-
-    def ensure_group(self, group: Group, *, reference: str) -> str:
-        return self._groups.ensure(group, reference)
 
     def prepare(self, offer: Offer) -> str:
         self._check(offer)
@@ -104,67 +88,11 @@ class MechanicalTurk:
             self._api.call("UpdateNotificationSettings", HITTypeId=kind, Notification=told, Active=True)
         return kind
 
-    def post(self, offer: Offer, remote_id: str, request: PostingRequest) -> str:
-        return self._hits.make(offer, remote_id, request)
-
-    def pause(self, remote_id: str, postings: Sequence[str]) -> None:
-        self._hits.expire(postings)
-
-    def resume(self, remote_id: str, postings: Sequence[str], *, until: datetime) -> None:
-        self._hits.offer_until(postings, until)
-
-    def end(self, remote_id: str, postings: Sequence[str]) -> None:
-        self._hits.expire(postings)
-
-    def widen(self, remote_id: str, posting: str, *, seats: int, token: UUID) -> None:
-        self._hits.widen(posting, seats=seats, token=token)
-
-    def on_offer(self, remote_id: str, postings: Collection[str]) -> OnOffer:
-        return self._hits.on_offer(postings)
-
-    def work(self, remote_id: str, postings: Collection[str]) -> list[Work]:
-        return self._review.handed_in(postings)
-
-    def worth_asking(self, remote_id: str, postings: Sequence[str]) -> list[str]:
-        return self._review.worth_asking(postings)
-
-    def one_work(self, hit_assignment: str) -> Work | None:
-        return self._review.one(hit_assignment)
-
-    def approve(self, hit_assignment: str, *, person: str, message: str = "") -> None:
-        self._review.approve(hit_assignment, person=person, message=message)
-
-    def reject(
-        self,
-        hit_assignment: str,
-        *,
-        person: str,
-        reason: str,
-        category: str = "",
-        since: datetime | None = None,
-    ) -> None:
-        self._review.reject(hit_assignment, person=person, reason=reason)
-
-    def overturn(self, hit_assignment: str, *, person: str) -> None:
-        self._review.overturn(hit_assignment, person=person)
-
-    def prepare_bonus(self, request: BonusRequest) -> str:
-        return ""
-
-    def bonus(self, request: BonusRequest) -> None:
-        self._review.pay_bonus(request)
-
-    def add_to_group(self, group: str, person: str) -> None:
-        self._groups.add(group, person)
-
-    def remove_from_group(self, group: str, person: str) -> None:
-        self._groups.remove(group, person)
-
     def _check(self, offer: Offer) -> None:
         """Refuse, before anything is made, what Mechanical Turk would refuse later or take otherwise."""
         if offer.currency != "USD":
             raise Refused(_("Mechanical Turk pays in US dollars, not in %s.") % offer.currency)
-        if not self.abilities.still_exists and urlsplit(offer.entry_url).scheme != "https":
+        if self._is_amazons and urlsplit(offer.entry_url).scheme != "https":
             message = _("Mechanical Turk shows only pages with https: PUBLIC_URL must begin with https://.")
             raise Refused(message)
         if offer.days_to_review > MOST_DAYS_TO_REVIEW:

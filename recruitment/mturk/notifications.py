@@ -1,11 +1,9 @@
-"""Notifications by way of Amazon SNS: what to subscribe to, and what one is about. Only ever a hint to look.
+"""Notifications by Amazon SNS: what to subscribe to, and their contents. Only hints to look.
 
 They came more than once, in no order, and for years without the worker's id; what is there is asked for.
 SNS itself goes on, so the address that it posts to is protected by a password (HTTP basic authentication,
 which SNS knows): without one nothing is taken in.
 """
-
-from __future__ import annotations
 
 import base64
 import hmac
@@ -25,12 +23,12 @@ LONGEST_ID = 100
 
 
 class InvalidNotification(Exception):
-    """It is not from our topic, or says nothing that we could use."""
+    """The message is not from our topic, or says nothing that we could use."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """Something has happened at these HITs.
+    """A change at these HITs.
 
     ``left``: who gave which piece of work back or let it run out, as (assignment, worker).
     """
@@ -41,19 +39,19 @@ class Hint:
 
 
 def specification(topic: str) -> dict[str, Any]:
-    """The NotificationSpecification that has Mechanical Turk tell the SNS topic with this ARN."""
+    """Return the NotificationSpecification that has Mechanical Turk tell the SNS topic with this ARN."""
     return {"Destination": topic, "Transport": "SNS", "Version": VERSION, "EventTypes": list(EVENT_TYPES)}
 
 
 def knows_password(headers: Mapping[str, str], password: str) -> bool:
-    """Whether a request comes with the password of the subscription."""
+    """Tell whether a request comes with the subscription's password."""
     expected = "Basic " + base64.b64encode(f"{USER}:{password}".encode()).decode()
     given = headers.get("Authorization", "")
     return bool(password) and hmac.compare_digest(expected.encode(), given.encode())
 
 
 def confirmation_in(body: bytes, *, topic: str) -> str:
-    """The address by which a subscription to our topic is confirmed; empty where nothing asks for that."""
+    """Return the address that confirms a subscription to our topic; empty if nothing asks for that."""
     try:
         envelope = json.loads(body)
         url = str(envelope["SubscribeURL"])
@@ -64,7 +62,7 @@ def confirmation_in(body: bytes, *, topic: str) -> str:
 
 
 def read_notification(body: bytes, *, topic: str) -> Hint:
-    """The hint in what SNS posts. Raises :class:`InvalidNotification` for anything else."""
+    """Return the hint in what SNS posts. Raise :class:`InvalidNotification` for anything else."""
     try:
         envelope = json.loads(body)
         if envelope["Type"] != "Notification" or envelope["TopicArn"] != topic:

@@ -1,7 +1,5 @@
 """The XML that passes between us and Mechanical Turk: our page's address there, the receipt back."""
 
-from __future__ import annotations
-
 from xml.etree import ElementTree
 
 SCHEMAS = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas"
@@ -14,7 +12,7 @@ RECEIPT_FIELD = "receipt"
 
 
 def external_question(url: str) -> str:
-    """The ExternalQuestion that shows the page at ``url`` in a frame as high as the worker's window.
+    """Return the ExternalQuestion that shows the page at ``url`` in a frame as high as the worker's window.
 
     Mechanical Turk appends ``assignmentId``, ``hitId``, ``turkSubmitTo`` and ``workerId`` to the address and
     keeps the parameters that it has.
@@ -26,7 +24,7 @@ def external_question(url: str) -> str:
 
 
 def receipt_in(answer: str) -> str:
-    """Our receipt in the QuestionFormAnswers of a submission; empty when there is none.
+    """Return our receipt in the QuestionFormAnswers of a submission; empty when there is none.
 
     Whatever a browser sent comes back here, so nothing in it is taken to be well formed.
     """

@@ -1,9 +1,7 @@
-"""Who may take a HIT, as Mechanical Turk has to be told: QualificationRequirements.
+"""QualificationRequirements: conditions for taking a HIT.
 
 Every requirement guards discovery, preview and acceptance: who cannot do the work does not see it.
 """
-
-from __future__ import annotations
 
 from typing import Any
 
@@ -19,7 +17,7 @@ RATE_COUNTS_FROM = 100
 
 
 def requirements_of(offer: Offer, environment: str) -> list[dict[str, Any]]:
-    """The requirements of an offer, at most ten.
+    """Return the requirements of an offer, at most ten.
 
     A wanted approval rate always comes with a number of approved assignments, 100 where none is asked for:
     below that the rate says nothing. People in a group of ``excludes_groups`` must not have the qualification

@@ -1,12 +1,10 @@
-"""Work that was handed in, and the decisions about it: paid, not paid, paid more, each once.
+"""Submissions and the decisions about them: paid, not paid, paid more, each once.
 
 A seat's id goes from one worker to the next until somebody hands in. So no decision is taken by the id alone:
 the worker who handed in must be the one whom the decision is about.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -29,44 +27,41 @@ GONE = (errors.NO_HIT, errors.WRONG_HIT_STATE)
 
 
 class Review:
-    """The work in one account. ``now`` is the clock: tokens are known for a time only."""
+    """The part of the adapter about submissions. Its clock matters: tokens are known for a time only."""
 
-    def __init__(self, api: Api, now: Callable[[], datetime]) -> None:
-        self._api, self._now = api, now
+    _api: Api
+    _now: Callable[[], datetime]
 
-    def handed_in(self, hits: Collection[str]) -> list[Work]:
-        """All work at these HITs that was handed in; nothing else is ever listed.
+    def work(self, remote_id: str, posting: str) -> list[Work]:
+        """Return everything that was handed in at this HIT; nothing else is ever listed.
 
         A HIT that was deleted, by hand or after 120 days, lists nothing.
         """
-        return [work for hit in sorted(hits) for work in self._at(hit)]
-
-    def _at(self, hit: str) -> list[Work]:
         try:
-            rows = self._api.everything("ListAssignmentsForHIT", "Assignments", HITId=hit)
+            rows = self._api.everything("ListAssignmentsForHIT", "Assignments", HITId=posting)
         except Refused as error:
             if error.code not in GONE:
                 raise
             return []
         return [_work(row) for row in rows]
 
-    def worth_asking(self, hits: Collection[str]) -> list[str]:
-        """Of many HITs, those where work was handed in: one call for a hundred instead of one for each.
+    def worth_asking(self, remote_id: str, postings: Sequence[str]) -> list[str]:
+        """Return the HITs where work was handed in: one call for a hundred instead of one for each.
 
         What waits for review is in none of a HIT's counters, so it is what the others leave over.
         """
-        if len(hits) <= PAGE:
-            return sorted(hits)
+        if len(postings) <= PAGE:
+            return sorted(postings)
         untouched = {
             row["HITId"]
             for row in self._api.everything("ListHITs", "HITs")
             if row["NumberOfAssignmentsAvailable"] + row["NumberOfAssignmentsPending"]
             == row["MaxAssignments"]
         }
-        return sorted(set(hits) - untouched)
+        return sorted(set(postings) - untouched)
 
-    def one(self, hit_assignment: str) -> Work | None:
-        """One piece of work; None until it is handed in, and for a moment after that."""
+    def one_work(self, hit_assignment: str) -> Work | None:
+        """Return one submission; None until it is handed in, and for a moment after that."""
         try:
             return _work(self._api.call("GetAssignment", AssignmentId=hit_assignment)["Assignment"])
         except Refused as error:
@@ -74,26 +69,33 @@ class Review:
                 raise
             return None
 
-    def approve(self, hit_assignment: str, *, person: str, message: str) -> None:
-        """Pay the reward of a piece of work to the one who did it."""
-        feedback = {"RequesterFeedback": message} if message else {}
-        self._decide("ApproveAssignment", Status.APPROVED, hit_assignment, person, feedback)
+    def approve(self, hit_assignment: str, *, person: str) -> None:
+        """Pay the reward of a submission to the worker who handed it in."""
+        self._decide("ApproveAssignment", Status.APPROVED, hit_assignment, person, {})
 
-    def reject(self, hit_assignment: str, *, person: str, reason: str) -> None:
-        """Pay nothing for a piece of work, and tell its author why."""
+    def reject(
+        self,
+        hit_assignment: str,
+        *,
+        person: str,
+        reason: str,
+        category: str = "",
+        since: datetime | None = None,
+    ) -> None:
+        """Pay nothing for a submission, and tell its worker why."""
         feedback = {"RequesterFeedback": reason}
         self._decide("RejectAssignment", Status.REJECTED, hit_assignment, person, feedback)
 
     def overturn(self, hit_assignment: str, *, person: str) -> None:
-        """Pay the reward of a piece of work that was rejected; for 30 days after it was handed in."""
-        if self._theirs(hit_assignment, person).status == Status.APPROVED:
+        """Pay the reward of a rejected submission; for 30 days after it was handed in."""
+        if self._submission_of(hit_assignment, person).status == Status.APPROVED:
             return
         try:
             self._api.call("ApproveAssignment", AssignmentId=hit_assignment, OverrideRejection=True)
         except Refused as error:
             if error.code != errors.WRONG_ASSIGNMENT_STATE:
                 raise
-            if self._theirs(hit_assignment, person).status == Status.APPROVED:
+            if self._submission_of(hit_assignment, person).status == Status.APPROVED:
                 return  # an earlier attempt did it, or somebody on the web site
             raise Refused(
                 _("Mechanical Turk overturns a rejection only within 30 days of the handing in."),
@@ -116,8 +118,8 @@ class Review:
                 raise Unreachable(message) from error
 
     def _is_decided(self, wanted: Status, hit_assignment: str, person: str) -> bool:
-        """Whether the work is decided as wanted; what cannot (or must not) be so raises."""
-        work = self._theirs(hit_assignment, person)
+        """Tell whether the work is decided as wanted; raise if it cannot or must not be."""
+        work = self._submission_of(hit_assignment, person)
         if work.status not in (wanted, Status.SUBMITTED):
             message = (
                 _("This work was approved already.")
@@ -127,16 +129,16 @@ class Review:
             raise Refused(message, code=errors.WRONG_ASSIGNMENT_STATE)
         return work.status == wanted
 
-    def _theirs(self, hit_assignment: str, person: str) -> Work:
-        """The work as it is shown now, if this person handed it in."""
-        work = self.one(hit_assignment)
+    def _submission_of(self, hit_assignment: str, person: str) -> Work:
+        """Return the submission as it is shown now. Raise unless this person handed it in."""
+        work = self.one_work(hit_assignment)
         if work is None:
             raise NotShown(_("Mechanical Turk does not show this work, or not yet."))
         if work.person != person:
             raise Refused(_("This work was handed in by somebody else."), code="OtherWorker")
         return work
 
-    def pay_bonus(self, request: BonusRequest) -> None:
+    def bonus(self, request: BonusRequest) -> None:
         """Pay a bonus once, however often it is asked for and however late.
 
         Mechanical Turk shows no tokens with the bonuses that it lists. So each carries a short reference in
@@ -173,7 +175,7 @@ class Review:
 
 
 def reference_of(token: UUID) -> str:
-    """The name of a bonus in the text that its receiver reads."""
+    """Return the name of a bonus in the text that its receiver reads."""
     return f"[{token.hex[:12]}]"
 
 

@@ -1,6 +1,4 @@
-"""Under ``hooks/mturk/``."""
-
-from __future__ import annotations
+"""Addresses under ``hooks/mturk/``."""
 
 from django.urls import path
 
@@ -8,5 +6,5 @@ from recruitment.mturk import views
 
 app_name = "mturk"
 urlpatterns = [
-    path("<slug:environment>/", views.notification, name="notification"),
+    path("<slug:environment>/", views.hook, name="hook"),
 ]

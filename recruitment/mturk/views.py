@@ -1,12 +1,9 @@
-"""Where Amazon SNS posts the notifications of Mechanical Turk."""
-
-from __future__ import annotations
+"""The page to which Amazon SNS posts Mechanical Turk's notifications."""
 
 import logging
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
@@ -18,6 +15,7 @@ from recruitment.mturk.notifications import (
     knows_password,
     read_notification,
 )
+from tomannot import clock
 
 logger = logging.getLogger(__name__)
 
@@ -25,8 +23,8 @@ logger = logging.getLogger(__name__)
 @csrf_exempt  # the password of the subscription is the authority; no cookie is read
 @never_cache
 @require_POST
-def notification(request: HttpRequest, environment: str) -> HttpResponse:
-    """A notification: taken for a hint if it comes with the password, which SNS sends once it was asked."""
+def hook(request: HttpRequest, environment: str) -> HttpResponse:
+    """Take a notification for a hint if it has the password, which SNS sends once asked for it."""
     account = settings.MTURK.get(environment, {})
     if not knows_password(request.headers, account.get("notification_password", "")):
         return HttpResponse(status=401, headers={"WWW-Authenticate": 'Basic realm="tomannot"'})
@@ -34,12 +32,12 @@ def notification(request: HttpRequest, environment: str) -> HttpResponse:
         hint = read_notification(request.body, topic=account["notification_topic"])
     except InvalidNotification:
         return _other_message(request.body, account["notification_topic"])
-    actions.take_hint(hint=hint, environment=environment, now=timezone.now())
+    actions.handle_notification(hint=hint, environment=environment, now=clock.now())
     return HttpResponse(status=204)
 
 
 def _other_message(body: bytes, topic: str) -> HttpResponse:
-    """SNS asks once whether it may post here. An operator says so, by opening the address in the log."""
+    """Answer SNS's question whether it may post here: an operator opens the address in the log to agree."""
     url = confirmation_in(body, topic=topic)
     if url:
         logger.warning("Open this address to let SNS post notifications here: %s", url)

@@ -1,7 +1,6 @@
 """Prolific's REST API over HTTP: one request, repeated only where that is safe."""
 
-from __future__ import annotations
-
+import itertools
 import json
 import ssl
 import time
@@ -17,7 +16,7 @@ from django.utils.translation import gettext as _
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError, SSLError
 
 from recruitment.marketplace import Unreachable
-from recruitment.prolific.errors import error_of, without_ids
+from recruitment.prolific.errors import NotFound, error_of, without_ids
 
 API = "https://api.prolific.com"
 TRIES = 4
@@ -27,7 +26,7 @@ PAGE_SIZE = 100
 
 
 class Told(dict[str, Any]):
-    """What Prolific says of one thing; what it leaves out is as good as no answer, for every reader."""
+    """Fields of one thing in Prolific's answer. A missing one counts as no answer, for every reader."""
 
     def __init__(self, fields: Mapping[str, Any], *, operation: str, writes: bool) -> None:
         super().__init__(fields)
@@ -41,7 +40,7 @@ class Told(dict[str, Any]):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What was answered to a request that Prolific carried out."""
+    """Prolific's answer to a request that it carried out."""
 
     body: Any
     headers: Mapping[str, str]
@@ -73,50 +72,40 @@ class ProlificClient:
         )
 
     def get(self, path: str, **query: Any) -> Any:
-        """What is at the path; a read is always safe to repeat."""
-        return self.request("GET", f"/api/v1{path}", query=query, repeatable=True)
+        """Return what is at the path; a read is always safe to repeat."""
+        return self.reply("GET", f"/api/v1{path}", query=query, repeatable=True).body
 
     def rows(self, path: str, **query: Any) -> Iterator[dict[str, Any]]:
-        """Every row of a list, of all pages, each once.
+        """Return every row of a list, of all pages, each once.
 
-        Pages are asked for by number. The addresses of further pages are not followed: the token goes to
-        nobody but the API.
+        Pages are asked for by number until one is short or missing: Prolific's schema of a list documents
+        nothing but its results, no links and no count.
         """
         seen: set[str] = set()
-        page = 1
-        while True:
-            found = self.get(path, **query, page=page, page_size=PAGE_SIZE)
-            new = [row for row in found["results"] if row["id"] not in seen]
+        for page in itertools.count(1):
+            try:
+                found = self.get(path, **query, page=page, page_size=PAGE_SIZE)["results"]
+            except NotFound:
+                if page == 1:
+                    raise
+                return
+            new = [row for row in found if row["id"] not in seen]
             seen.update(row["id"] for row in new)
             yield from new
-            following = (found.get("_links") or {}).get("next") or {}
-            if not new or not following.get("href"):
+            if not new or len(found) < PAGE_SIZE:
                 return
-            page += 1
 
     def post(self, path: str, body: Mapping[str, Any] | None = None, *, repeatable: bool) -> Any:
         """Have something done. ``repeatable`` says that doing it twice is the same as doing it once."""
-        return self.request("POST", f"/api/v1{path}", body=body, repeatable=repeatable)
+        return self.reply("POST", f"/api/v1{path}", body=body, repeatable=repeatable).body
 
     def patch(self, path: str, body: Mapping[str, Any]) -> Any:
         """Set fields to values, which twice is the same as once."""
-        return self.request("PATCH", f"/api/v1{path}", body=body, repeatable=True)
+        return self.reply("PATCH", f"/api/v1{path}", body=body, repeatable=True).body
 
     def delete(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
         """Take something away."""
-        return self.request("DELETE", f"/api/v1{path}", body=body, repeatable=True)
-
-    def request(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: Mapping[str, Any] | None = None,
-        body: Mapping[str, Any] | None = None,
-        repeatable: bool,
-    ) -> Any:
-        """The answer, with numbers as ``Decimal``; raises what :meth:`reply` raises."""
-        return self.reply(method, path, query=query, body=body, repeatable=repeatable).body
+        return self.reply("DELETE", f"/api/v1{path}", body=body, repeatable=True).body
 
     def reply(
         self,
@@ -127,9 +116,9 @@ class ProlificClient:
         body: Mapping[str, Any] | None = None,
         repeatable: bool,
     ) -> Reply:
-        """The answer with its headers.
+        """Return the answer, with numbers as ``Decimal``, and its headers.
 
-        Raises :class:`Refused` and its kinds for what Prolific refuses, and :class:`Unreachable`, which
+        Raise :class:`Refused` and its kinds for what Prolific refuses, and :class:`Unreachable`, which
         knows whether it may have been done.
         """
         address = f"{self.api}{path}" + (f"?{urlencode(query)}" if query else "")
@@ -148,13 +137,13 @@ class ProlificClient:
     def _try(
         self, method: str, address: str, path: str, body: Mapping[str, Any] | None
     ) -> tuple[Reply | Unreachable, float | None]:
-        """One try: what was answered, or the trouble with it and how long Prolific asks to wait."""
+        """Try once. Return the answer, or the trouble and how long Prolific asks to wait."""
         operation = without_ids(f"{method} {path}")
         writes = method != "GET"
         try:
             reply = self._http.request(method, address, json=body, headers=self._headers, redirect=False)
         except HTTPError as error:
-            if _was_not_sent(error):
+            if _is_unsent(error):
                 return Unreachable(_("Prolific cannot be reached (%s).") % operation, maybe_done=False), None
             return Unreachable(_("Prolific did not answer (%s).") % operation, maybe_done=writes), None
         told = partial(Told, operation=operation, writes=writes)
@@ -175,8 +164,8 @@ class ProlificClient:
         return problem, _seconds(reply.headers.get("Retry-After"))
 
 
-def _was_not_sent(error: HTTPError) -> bool:
-    """Whether it failed before the request left us.
+def _is_unsent(error: HTTPError) -> bool:
+    """Tell whether the request failed before it left us.
 
     Of the troubles with TLS only a certificate that is not theirs is certainly one of those: the connection
     can also break while the answer to a request comes in that was carried out.

@@ -1,6 +1,4 @@
-"""Where Prolific's participants live, by ISO 3166 code, as its filter for the country names them."""
-
-from __future__ import annotations
+"""Countries of Prolific's participants by ISO 3166 code, as its filter names them."""
 
 from collections.abc import Mapping
 

@@ -1,6 +1,4 @@
-"""What Prolific's error answers mean to us."""
-
-from __future__ import annotations
+"""Meanings of Prolific's error answers."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -21,11 +19,11 @@ _MONEY = re.compile(r"insufficient|\bfunds?\b|\bbalance\b|top.?up", re.IGNORECAS
 
 
 class NotFound(Refused):
-    """There is no such thing, or not in this workspace."""
+    """No such thing exists, or not in this workspace."""
 
 
 def error_of(status: int, body: object, operation: str, *, writes: bool) -> MarketplaceError:
-    """The error for an answer that is no success.
+    """Return the error for an answer that is no success.
 
     A server error says nothing of whether it was done; being told to slow down says that it was not. Ids of
     participants and submissions are left out of messages, since messages are stored and shown.
@@ -53,12 +51,12 @@ def error_of(status: int, body: object, operation: str, *, writes: bool) -> Mark
 
 
 def without_ids(text: str) -> str:
-    """The text without the ids of people, submissions and studies."""
+    """Return the text without the ids of people, submissions and studies."""
     return _ID.sub("…", text)
 
 
 def detail_of(body: object) -> str:
-    """What an error answer says, in one line: ``error.detail`` is a text, a list, or texts by field."""
+    """Return an error's message in one line: ``error.detail`` is a text, a list, or texts by field."""
     error = body.get("error", body) if isinstance(body, Mapping) else body
     detail = error.get("detail") or error.get("title") if isinstance(error, Mapping) else error
     return without_ids("; ".join(_texts(detail)))[:500] or _("no reason was given")

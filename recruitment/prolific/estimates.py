@@ -1,6 +1,4 @@
-"""What a campaign on Prolific costs, and what Prolific would complain about."""
-
-from __future__ import annotations
+"""Estimates of a campaign's cost on Prolific, with its likely complaints."""
 
 from decimal import Decimal
 
@@ -12,7 +10,7 @@ from recruitment.prolific.payloads import REVIEW_DAYS, problems_of
 
 
 def estimate_of(offer: Offer, *, total: Decimal, currency: str, available: Decimal) -> Estimate:
-    """The estimate from Prolific's own total: what is not reward is its fee and the tax on that.
+    """Return the estimate from Prolific's own total: what is not reward is its fee and the tax on that.
 
     ``available`` is what the workspace can spend; both it and the total are in the workspace's currency.
     """
@@ -31,7 +29,7 @@ def estimate_of(offer: Offer, *, total: Decimal, currency: str, available: Decim
 
 
 def currencies_differ(currency: str, offer: Offer) -> str:
-    """What is wrong when the workspace pays in another currency than people were promised."""
+    """Return the complaint that the workspace pays in another currency than people were promised."""
     return _("The workspace pays in %(theirs)s, the campaign says %(ours)s: change the campaign.") % {
         "theirs": currency,
         "ours": offer.currency,

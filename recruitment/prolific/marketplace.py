@@ -4,10 +4,8 @@ A campaign is one study there: its posting and its remote id are the study's id.
 rehearsal is run on another workspace, or on a double.
 """
 
-from __future__ import annotations
-
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -16,11 +14,11 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from accounts.models import Environment, PlatformIdentity
+from recruitment.arrivals.arrival import Arrival
 from recruitment.marketplace import (
-    Abilities,
-    BonusRequest,
     Estimate,
     Group,
+    Marketplace,
     NotConfigured,
     NotEnoughMoney,
     Offer,
@@ -31,8 +29,6 @@ from recruitment.marketplace import (
     Work,
 )
 from recruitment.prolific import statuses
-from recruitment.prolific.abilities import abilities
-from recruitment.prolific.arrivals import Claim
 from recruitment.prolific.client import API, ProlificClient
 from recruitment.prolific.errors import NotFound
 from recruitment.prolific.estimates import currencies_differ, estimate_of
@@ -42,13 +38,14 @@ from recruitment.prolific.payloads import (
     internal_name,
     problems_of,
     study_of,
+    submissions_config,
 )
 from recruitment.prolific.review import READS, Review
-from recruitment.prolific.signed import keys_of, read_signed
+from recruitment.prolific.signatures import keys_of, read_signed
 
 
-class Prolific:
-    """One workspace of Prolific, by its API token. Raises ``NotConfigured`` without either."""
+class Prolific(Review, Marketplace):
+    """A workspace of Prolific, by its API token. Raise ``NotConfigured`` without either."""
 
     platform: str = PlatformIdentity.Platform.PROLIFIC
 
@@ -78,16 +75,12 @@ class Prolific:
         self._quick = ProlificClient(token=token, api=api or API, is_quick=True)
         patient = ProlificClient(token=token, api=api or API, sleep=sleep)
         self.client = self._quick if is_quick else patient
-        self._review = Review(self.client, now)
-
-    @property
-    def abilities(self) -> Abilities:
-        return abilities()
+        self._now = now
 
     # -- money and groups
 
     def estimate(self, offer: Offer) -> Estimate:
-        """The cost as Prolific reckons it for this account, and what it would complain about."""
+        """Return the cost as Prolific reckons it for this account, and what it would complain about."""
         balance = self.client.get(f"/workspaces/{self.workspace}/balance/")
         asked = {"reward": cents(offer.reward), "total_available_places": offer.seats}
         said = self.client.post("/study-cost-calculator/", asked, repeatable=True)
@@ -99,12 +92,12 @@ class Prolific:
         )
 
     def balance(self) -> Decimal | None:
-        """What the workspace has, without what studies that are out may still cost."""
+        """Return what the workspace holds, less what published studies may still cost."""
         said = self.client.get(f"/workspaces/{self.workspace}/balance/")
         return amount_of(said["available_balance"])
 
     def ensure_group(self, group: Group, *, reference: str) -> str:
-        """The participant group of this name in the workspace, made if there is none."""
+        """Return the participant group of this name in the workspace, made if there is none."""
         name = f"tomannot {reference} {group.value}"
         wanted = {"workspace_id": self.workspace, "name": name}
         found = self._groups(name)
@@ -125,7 +118,7 @@ class Prolific:
         return [row["id"] for row in found["results"] if row["name"] == name]
 
     def add_to_group(self, group: str, person: str) -> None:
-        """Studies that ask for the group show themselves to the person from then on."""
+        """Add a person: studies that ask for the group show themselves to them from then on."""
         body = {"participant_ids": [person]}
         self.client.post(f"/participant-groups/{group}/participants/", body, repeatable=True)
 
@@ -135,7 +128,7 @@ class Prolific:
     # -- the study
 
     def prepare(self, offer: Offer) -> str:
-        """A draft, known again by its internal name and its address. Raises :class:`Refused`."""
+        """Return a draft, known again by its internal name and its address. Raise :class:`Refused`."""
         fields = study_of(offer, self._filters(offer), project=self.project, signed=self.signs_addresses)
         currency = self.client.get(f"/workspaces/{self.workspace}/balance/")["currency_code"]
         if currency != offer.currency:
@@ -162,7 +155,7 @@ class Prolific:
         return found
 
     def _find(self, offer: Offer, address: str) -> dict[str, Any] | None:
-        """Our study for the offer, if there is one: what is out before a draft, an older draft first."""
+        """Return our study for the offer, if any: published ones before drafts, older drafts first."""
         named = [
             row["id"]
             for row in self.client.rows("/studies/")
@@ -188,18 +181,18 @@ class Prolific:
         self._move(remote_id, "PUBLISH", statuses.PUBLISHED)
         return remote_id
 
-    def pause(self, remote_id: str, postings: Sequence[str]) -> None:
+    def pause(self, remote_id: str, posting: str) -> None:
         self._move(remote_id, "PAUSE", statuses.PAUSED | statuses.OVER | {"UNPUBLISHED"})
 
-    def resume(self, remote_id: str, postings: Sequence[str], *, until: datetime) -> None:
-        """Prolific offers a study until its places are taken, whatever ``until`` says."""
+    def resume(self, remote_id: str, posting: str, *, until: datetime) -> None:
+        """Start the study again. Prolific offers it until its places are taken, whatever ``until`` says."""
         if self._study(remote_id)["status"] == "COMPLETED":
             raise Refused(
                 _("The study is over on Prolific. More places let people begin again."), code="OVER"
             )
         self._move(remote_id, "START", frozenset({"ACTIVE", "PUBLISHING", "AWAITING REVIEW"}))
 
-    def end(self, remote_id: str, postings: Sequence[str]) -> None:
+    def end(self, remote_id: str, posting: str) -> None:
         self._move(remote_id, "STOP", statuses.OVER | {"UNPUBLISHED"})
 
     def _move(self, study_id: str, action: str, settled: frozenset[str]) -> None:
@@ -219,7 +212,7 @@ class Prolific:
                 raise
 
     def widen(self, remote_id: str, posting: str, *, seats: int, token: UUID) -> None:
-        """Prolific takes the number of places in all, and only a greater one."""
+        """Set the number of places in all. Prolific takes only a greater one."""
         places = {"total_available_places": seats}
         if int(self._study(remote_id)["total_available_places"]) >= seats:
             return
@@ -233,6 +226,11 @@ class Prolific:
             ):
                 raise
 
+    def limit_concurrency(self, remote_id: str, most: int) -> None:
+        """Set ``max_concurrent_submissions``, which Prolific also takes after publishing."""
+        config = submissions_config(is_test=False) | {"max_concurrent_submissions": most}
+        self.client.patch(f"/studies/{remote_id}/", {"submissions_config": config})
+
     def on_offer(self, remote_id: str, postings: Collection[str]) -> OnOffer:
         status = self._study(remote_id)["status"]
         if status in statuses.RECRUITING:
@@ -241,16 +239,11 @@ class Prolific:
 
     # -- people's work
 
-    def work(self, remote_id: str, postings: Collection[str]) -> list[Work]:
-        if not postings:
-            return []
-        if set(postings) != {remote_id}:  # an empty list would say that nobody's work is there
+    def work(self, remote_id: str, posting: str) -> list[Work]:
+        if posting != remote_id:  # an empty list would say that nobody's work is there
             raise Refused(_("On Prolific a campaign’s only posting is its study."), code="POSTING")
         rows = self.client.rows("/submissions/", study=remote_id, ordering="started_at")
         return [statuses.work_of(row, study=remote_id) for row in rows]
-
-    def worth_asking(self, remote_id: str, postings: Sequence[str]) -> list[str]:
-        return list(postings)
 
     def one_work(self, hit_assignment: str) -> Work | None:
         """Asked while somebody who has just come waits, so that it is asked once and not for long."""
@@ -259,32 +252,7 @@ class Prolific:
         except NotFound:
             return None
 
-    def signed_arrival(self, token: str, *, entry_url: str, now: datetime) -> Claim:
-        """Who comes with a signed address; see :func:`recruitment.prolific.signed.read_signed`."""
+    def signed_arrival(self, token: str, *, entry_url: str, now: datetime) -> Arrival:
+        """Return the claim in a signed address; see :func:`recruitment.prolific.signatures.read_signed`."""
         keys = keys_of(self.client.api)
         return read_signed(token, keys, entry_url=entry_url, workspace=self.workspace, now=now)
-
-    def approve(self, hit_assignment: str, *, person: str, message: str = "") -> None:
-        """Prolific has no word for the person with an approval, so that ``message`` goes nowhere."""
-        self._review.approve(hit_assignment, person=person)
-
-    def reject(
-        self,
-        hit_assignment: str,
-        *,
-        person: str,
-        reason: str,
-        category: str = "",
-        since: datetime | None = None,
-    ) -> None:
-        """Ask the person to return the work first, as Prolific wants it; reject it if they do not."""
-        self._review.reject(hit_assignment, person=person, reason=reason, category=category, since=since)
-
-    def overturn(self, hit_assignment: str, *, person: str) -> None:
-        self._review.overturn(hit_assignment, person=person)
-
-    def prepare_bonus(self, request: BonusRequest) -> str:
-        return self._review.prepare_bonus(request)
-
-    def bonus(self, request: BonusRequest) -> None:
-        self._review.bonus(request)

@@ -1,20 +1,18 @@
 """Prolific's money: cents, what a study costs, and the least that may be paid."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 
 from django.utils.translation import gettext as _
 
-LEAST_PER_HOUR: Mapping[str, Decimal] = {"GBP": Decimal(6), "USD": Decimal(8)}
-"""What Prolific demands, of the median of the real times; researcher-help.prolific.com, article 4dd6a0."""
+from annotation.rules import CENT
 
-CENT = Decimal("0.01")
+LEAST_PER_HOUR: Mapping[str, Decimal] = {"GBP": Decimal(6), "USD": Decimal(8)}
+"""Prolific's minimum at the median of the real times; researcher-help.prolific.com, article 4dd6a0."""
 
 
 def cents(amount: Decimal) -> int:
-    """The amount in cents or pence. Raises ``ValueError`` for a fraction of one."""
+    """Return the amount in cents or pence. Raise ``ValueError`` for a fraction of one."""
     whole = amount * 100
     if whole != whole.to_integral_value():
         raise ValueError(f"{amount} is not in whole cents")
@@ -22,17 +20,17 @@ def cents(amount: Decimal) -> int:
 
 
 def amount_of(said: Decimal | int | str) -> Decimal:
-    """Cents as Prolific says them, as an amount."""
+    """Return cents as Prolific says them, as an amount."""
     return (Decimal(said) / 100).quantize(CENT, ROUND_HALF_UP)
 
 
 def per_hour(reward: Decimal, seconds: Decimal | float) -> Decimal:
-    """What the reward comes to for an hour's work, rounded down: no pay reaches a floor by rounding."""
+    """Return the pay for an hour's work, rounded down: no pay reaches a floor by rounding."""
     return (reward * 3600 / Decimal(str(seconds))).quantize(CENT, ROUND_DOWN)
 
 
 def pay_warning(reward: Decimal, currency: str, seconds: Decimal | float | None) -> str:
-    """Why Prolific would complain about the pay; empty if it would not.
+    """Return why Prolific would complain about the pay; empty if it would not.
 
     ``seconds`` is what the work takes: what is expected before there is any, then the median of what
     people really took. None, where nobody has worked yet.

@@ -1,15 +1,13 @@
 """An offer of ours as a study of Prolific's."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Any
 
 from django.utils.translation import gettext as _
 
-from recruitment.marketplace import Offer, Refused
+from recruitment.marketplace import Offer, Refused, Terms
 from recruitment.prolific.arrivals import study_address
 from recruitment.prolific.countries import COUNTRY_NAMES
 from recruitment.prolific.money import cents
@@ -24,41 +22,30 @@ REVIEW_DAYS = 21
 
 
 def least_minutes_allowed(minutes_expected: int) -> int:
-    """The shortest time limit that Prolific takes: two minutes, twice the time, twice its square root."""
+    """Return Prolific's shortest time limit: two minutes, twice the time, twice its square root."""
     return math.ceil(2 + 2 * minutes_expected + 2 * math.sqrt(minutes_expected))
 
 
-def limits_of(
-    *,
-    minutes_expected: int,
-    minutes_allowed: int,
-    masters_only: bool,
-    countries: Collection[str],
-) -> list[str]:
-    """What of a campaign's settings cannot be had on Prolific, in sentences; empty for nothing."""
+def limits_of(terms: Terms) -> list[str]:
+    """Return which terms cannot be had on Prolific, in sentences."""
     problems = []
-    least = least_minutes_allowed(minutes_expected)
-    if minutes_allowed < least:
+    least = least_minutes_allowed(terms.minutes_expected)
+    if terms.minutes_allowed < least:
         problems.append(
             _("For work of %(expected)s minutes Prolific allows at least %(least)s minutes.")
-            % {"expected": minutes_expected, "least": least}
+            % {"expected": terms.minutes_expected, "least": least}
         )
-    if masters_only:
+    if terms.masters_only:
         problems.append(_("Prolific has no Masters. Use the approval rate and the number of approvals."))
-    unknown = [code for code in countries if code not in COUNTRY_NAMES]
+    unknown = [code for code in terms.countries if code not in COUNTRY_NAMES]
     if unknown:
         problems.append(_("Prolific has nobody from: %s.") % ", ".join(unknown))
     return problems
 
 
 def problems_of(offer: Offer) -> list[str]:
-    """What of the offer cannot be had on Prolific, in sentences; empty for nothing."""
-    problems = limits_of(
-        minutes_expected=offer.minutes_expected,
-        minutes_allowed=offer.minutes_allowed,
-        masters_only=offer.masters_only,
-        countries=offer.countries,
-    )
+    """Return what of the offer cannot be had on Prolific, in sentences."""
+    problems = limits_of(offer)
     if len(offer.postings) != 1:
         problems.append(_("On Prolific a campaign is one study: all places belong to one posting."))
     if not offer.completion_code or not offer.screen_out_code:
@@ -69,14 +56,14 @@ def problems_of(offer: Offer) -> list[str]:
 
 
 def internal_name(offer: Offer) -> str:
-    """The study's name for researchers, by which a repeated request finds what an earlier one made."""
+    """Return the study's name for researchers, by which a repeated request finds what an earlier one made."""
     return f"tomannot {offer.reference}"
 
 
 def study_of(
     offer: Offer, filters: Iterable[Mapping[str, Any]], *, project: str, signed: bool
 ) -> dict[str, Any]:
-    """The fields of a draft. Raises :class:`Refused`.
+    """Return the fields of a draft. Raise :class:`Refused`.
 
     Both completion codes leave the decision to us: codes are shared, so that neither an approval nor a
     place in a group may follow from one. A person may hand in as many visits as there are places; how much
@@ -101,7 +88,7 @@ def study_of(
         "reward": cents(offer.reward),
         "device_compatibility": [],
         "filters": [*filters],
-        "submissions_config": {"max_submissions_per_participant": 1 if offer.is_test else -1},
+        "submissions_config": submissions_config(is_test=offer.is_test),
         "study_labels": ["annotation"],
     }
     if project:
@@ -111,19 +98,24 @@ def study_of(
     return study
 
 
+def submissions_config(*, is_test: bool) -> dict[str, int]:
+    """Return how often one person may take part; -1 is any number."""
+    return {"max_submissions_per_participant": 1 if is_test else -1}
+
+
 def _code(code: str, code_type: str) -> dict[str, Any]:
     actions = [{"action": "MANUALLY_REVIEW"}]
     return {"code": code, "code_type": code_type, "actor": "participant", "actions": actions}
 
 
 def as_html(text: str) -> str:
-    """A plain text as the HTML that Prolific takes: paragraphs, and nothing that is markup by accident."""
+    """Return plain text as the HTML that Prolific takes: paragraphs, without accidental markup."""
     paragraphs = [" ".join(part.split()) for part in text.replace("\r\n", "\n").split("\n\n")]
     return "".join(f"<p>{escape(paragraph, quote=False)}</p>" for paragraph in paragraphs if paragraph)
 
 
 def filters_of(offer: Offer, known: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Who may see the study.
+    """Return the filters on who sees the study.
 
     ``known`` are the filters that Prolific has now; their names and choices change, and a filter that is
     not there would let everybody in. Who has passed a test is not asked to take it again. Raises
@@ -148,7 +140,7 @@ def _group_filter(name: str, groups: list[str]) -> dict[str, Any]:
 
 
 def _at_least(known: Mapping[str, Mapping[str, Any]], name: str, lower: int) -> dict[str, Any]:
-    """A range without an upper bound, which Prolific takes for the highest possible."""
+    """Return a range without an upper bound, which Prolific takes for the highest possible."""
     _need(known, name, "range")
     return {"filter_id": name, "selected_range": {"lower": lower}}
 

@@ -1,20 +1,33 @@
 """Decisions about submissions on Prolific and the bonuses for them, each once."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from recruitment.marketplace import BonusRequest, Refused, Status, Unreachable
 from recruitment.prolific import statuses
-from recruitment.prolific.abilities import CATEGORIES, SHORTEST_REJECTION
 from recruitment.prolific.client import ProlificClient
 from recruitment.prolific.money import amount_of, cents
 
+SHORTEST_REJECTION = 100
+
+CATEGORIES: Mapping[str, Promise] = {
+    "TOO_QUICKLY": gettext_lazy("done too quickly"),
+    "TOO_SLOWLY": gettext_lazy("done too slowly"),
+    "FAILED_INSTRUCTIONS": gettext_lazy("did not follow the instructions"),
+    "FAILED_CHECK": gettext_lazy("failed a check"),
+    "LOW_EFFORT": gettext_lazy("low effort"),
+    "NO_CODE": gettext_lazy("no completion code"),
+    "BAD_CODE": gettext_lazy("wrong completion code"),
+    "NO_DATA": gettext_lazy("no data"),
+    "OTHER": gettext_lazy("something else"),
+}
+"""Prolific's categories of rejections that can apply here."""
 RETURN_WAIT = timedelta(days=3)
 """So long somebody is given to return their work before it is rejected."""
 BONUS_WAIT = timedelta(days=1)
@@ -24,17 +37,28 @@ READS = 3
 
 
 class Review:
-    """The submissions of one workspace. ``now`` is the clock: people have days to return their work."""
+    """The part of the adapter about decisions. Its clock matters: people have days to return their work."""
 
-    def __init__(self, client: ProlificClient, now: Callable[[], datetime]) -> None:
-        self._client, self._now = client, now
+    client: ProlificClient
+    _now: Callable[[], datetime]
 
-    def approve(self, submission_id: str, *, person: str) -> None:
-        """Pay the reward of a submission to the one who handed it in."""
-        self._decide(submission_id, person, Status.APPROVED, {"action": "APPROVE"})
+    def approve(self, hit_assignment: str, *, person: str) -> None:
+        """Pay the reward."""
+        self._decide(hit_assignment, person, Status.APPROVED, {"action": "APPROVE"})
+
+    def approve_all(self, hit_assignments: Sequence[str]) -> None:
+        """Begin to approve up to 1,000 submissions. Prolific goes on with it after its answer."""
+        body = {"submission_ids": list(hit_assignments)}
+        self.client.post("/submissions/bulk-approve/", body, repeatable=True)
 
     def reject(
-        self, submission_id: str, *, person: str, reason: str, category: str, since: datetime | None
+        self,
+        hit_assignment: str,
+        *,
+        person: str,
+        reason: str,
+        category: str = "",
+        since: datetime | None = None,
     ) -> None:
         """Ask the person to return the work first, as Prolific wants it; reject it if they do not.
 
@@ -47,42 +71,42 @@ class Review:
                 _("Prolific wants a category and a reason of at least %s characters.") % SHORTEST_REJECTION,
                 code="REASON",
             )
-        found = self._ours(submission_id, person)
+        found = self._submission_of(hit_assignment, person)
         if statuses.status_of(found["status"]) is Status.SUBMITTED:
             asked_at = statuses.moment_of(found.get("return_requested"))
             if asked_at is None:
-                self._ask_to_return(submission_id, reason)
+                self._ask_to_return(hit_assignment, reason)
             asked = (asked_at or self._now(), since)
             end = max(moment for moment in asked if moment) + RETURN_WAIT
             if self._now() < end:
                 told = _("The person is asked to return the work, and has %s days before it is rejected.")
                 raise Unreachable(told % RETURN_WAIT.days, maybe_done=False, not_before=end)
         body = {"action": "REJECT", "message": reason, "rejection_category": category}
-        self._decide(submission_id, person, Status.REJECTED, body)
+        self._decide(hit_assignment, person, Status.REJECTED, body)
 
-    def _ask_to_return(self, submission_id: str, reason: str) -> None:
-        """Not a rejection: whatever becomes of the request, that has certainly not happened."""
-        path = f"/submissions/{submission_id}/request-return/"
+    def _ask_to_return(self, hit_assignment: str, reason: str) -> None:
+        """Ask the person to return the work. Failing at this is certainly no rejection."""
+        path = f"/submissions/{hit_assignment}/request-return/"
         try:
-            self._client.post(path, {"request_return_reasons": [reason]}, repeatable=True)
+            self.client.post(path, {"request_return_reasons": [reason]}, repeatable=True)
         except Unreachable as trouble:
             trouble.maybe_done = False
             raise
 
-    def _one(self, submission_id: str) -> dict[str, Any]:
-        found: dict[str, Any] = self._client.get(f"/submissions/{submission_id}/")
+    def _one(self, hit_assignment: str) -> dict[str, Any]:
+        found: dict[str, Any] = self.client.get(f"/submissions/{hit_assignment}/")
         return found
 
-    def _ours(self, submission_id: str, person: str) -> dict[str, Any]:
-        """The submission, if it is this person's: else nothing may be decided about it."""
-        found = self._one(submission_id)
+    def _submission_of(self, hit_assignment: str, person: str) -> dict[str, Any]:
+        """Return the submission, if it is this person's: else nothing may be decided about it."""
+        found = self._one(hit_assignment)
         if found["participant"] != person:
             raise Refused(_("On Prolific this work is somebody else’s."), code="OTHER_PERSON")
         return found
 
-    def _decide(self, submission_id: str, person: str, wanted: Status, body: dict[str, str]) -> None:
+    def _decide(self, hit_assignment: str, person: str, wanted: Status, body: dict[str, str]) -> None:
         """Decide about work that waits for it. Prolific takes the same decision twice, and no other then."""
-        status = statuses.status_of(self._ours(submission_id, person)["status"])
+        status = statuses.status_of(self._submission_of(hit_assignment, person)["status"])
         if status is wanted:
             return
         if status in (Status.ACTIVE, Status.UNKNOWN):
@@ -93,47 +117,47 @@ class Review:
                 _("On Prolific this work is closed already: %s.") % status.value, code=status.value.upper()
             )
         try:
-            self._client.post(f"/submissions/{submission_id}/transition/", body, repeatable=True)
+            self.client.post(f"/submissions/{hit_assignment}/transition/", body, repeatable=True)
         except Refused:
-            seen = (self._one(submission_id)["status"] for _read in range(READS))
+            seen = (self._one(hit_assignment)["status"] for _read in range(READS))
             if not any(statuses.status_of(said) is wanted for said in seen):
                 raise
 
-    def overturn(self, submission_id: str, *, person: str) -> None:
+    def overturn(self, hit_assignment: str, *, person: str) -> None:
         """Take a rejection back, and approve the submission. What is approved already is left as it is.
 
         The reference names the action and not what follows from it, so the submission's status after it
-        decides. Raises :class:`Refused` if it is still rejected.
+        decides. Raise :class:`Refused` if it is still rejected.
         """
-        if statuses.status_of(self._ours(submission_id, person)["status"]) is Status.REJECTED:
-            self._take_rejection_back(submission_id)
+        if statuses.status_of(self._submission_of(hit_assignment, person)["status"]) is Status.REJECTED:
+            self._take_rejection_back(hit_assignment)
         try:
-            self.approve(submission_id, person=person)
+            self.approve(hit_assignment, person=person)
         except Refused as error:
             if error.code != Status.REJECTED.value.upper():
                 raise
             raise Unreachable(_("Prolific does not show yet that the rejection is overturned.")) from error
 
-    def _take_rejection_back(self, submission_id: str) -> None:
+    def _take_rejection_back(self, hit_assignment: str) -> None:
         refusal: Refused | None = None
         try:
-            self._client.post(
-                f"/submissions/{submission_id}/transition/", {"action": "UNREJECT"}, repeatable=True
+            self.client.post(
+                f"/submissions/{hit_assignment}/transition/", {"action": "UNREJECT"}, repeatable=True
             )
         except Refused as error:  # also when an earlier request, whose answer was lost, has done it
             refusal = error
-        seen = (self._one(submission_id)["status"] for _read in range(READS))
+        seen = (self._one(hit_assignment)["status"] for _read in range(READS))
         if all(statuses.status_of(said) is Status.REJECTED for said in seen) and refusal:
             told = _("Prolific does not overturn this rejection (%s). Overturn it on its own pages.")
             raise Refused(told % refusal, code=refusal.code) from refusal
 
     def prepare_bonus(self, request: BonusRequest) -> str:
         """Set the bonus up. Nothing is paid; setting one up twice leaves one that is never paid."""
-        found = self._ours(request.hit_assignment, request.person)
+        found = self._submission_of(request.hit_assignment, request.person)
         lines = f"{request.hit_assignment},{request.amount:.2f}"
         body = {"study_id": found["study_id"], "csv_bonuses": lines}
         try:
-            made = self._client.post("/submissions/bonus-payments/", body, repeatable=True)
+            made = self.client.post("/submissions/bonus-payments/", body, repeatable=True)
         except Unreachable as trouble:
             trouble.maybe_done = False
             raise
@@ -146,7 +170,7 @@ class Review:
     def bonus(self, request: BonusRequest) -> None:
         """Pay what was set up, with one request: Prolific pays again for every further one.
 
-        Asked again about one that may have been paid, it is only looked for. Raises :class:`Unreachable`
+        Asked again about one that may have been paid, it is only looked for. Raise :class:`Unreachable`
         while it does not show, and :class:`Refused` once it has not shown for a day.
         """
         if request.maybe_paid:
@@ -159,11 +183,11 @@ class Review:
         if request.earlier_tokens and self._shows(request):
             return
         bulk = request.remote_id or self.prepare_bonus(request)
-        self._client.post(f"/bulk-bonus-payments/{bulk}/pay/", repeatable=False)
+        self.client.post(f"/bulk-bonus-payments/{bulk}/pay/", repeatable=False)
 
     def _shows(self, request: BonusRequest) -> bool:
-        """Whether one bonus more of this amount has been paid than we know of."""
-        paid = self._ours(request.hit_assignment, request.person).get("bonus_payments") or []
+        """Tell whether one bonus more of this amount has been paid than we know of."""
+        paid = self._submission_of(request.hit_assignment, request.person).get("bonus_payments") or []
         same = [Decimal(said) for said in paid].count(Decimal(cents(request.amount)))
         return same > request.same_amount_paid
 

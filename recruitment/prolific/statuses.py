@@ -1,7 +1,5 @@
 """Prolific's statuses in our words."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -20,7 +18,7 @@ STATUSES: Mapping[str, Status] = {
     "TIMED-OUT": Status.TIMED_OUT,
     "SCREENED OUT": Status.SCREENED_OUT,
 }
-"""What is handed in is PROCESSING for a moment; until that is over, nothing can be decided about it."""
+"""A submission is PROCESSING for a moment; until that is over, nothing can be decided about it."""
 
 RECRUITING = frozenset({"PUBLISHING", "ACTIVE", "SCHEDULED"})
 PAUSED = frozenset({"PAUSED"})
@@ -30,12 +28,12 @@ PUBLISHED = RECRUITING | PAUSED | OVER
 
 
 def status_of(said: str) -> Status:
-    """Our status; unknown for a word that we do not know, so that nothing is done about it."""
+    """Return our status; unknown for an unknown word, so that nothing is done about it."""
     return STATUSES.get(said.strip().upper().replace("_", " "), Status.UNKNOWN)
 
 
 def work_of(row: Mapping[str, Any], *, study: str = "") -> Work:
-    """A submission as a list shows it, or as it is shown alone.
+    """Return a submission as a list shows it, or as it is shown alone.
 
     A list names the person ``participant_id`` and not the study; alone it is ``participant`` and
     ``study_id``. The completion code is no receipt: everybody in a study has the same.
@@ -50,5 +48,5 @@ def work_of(row: Mapping[str, Any], *, study: str = "") -> Work:
 
 
 def moment_of(text: str | None) -> datetime | None:
-    """A time as Prolific writes it, like ``2026-11-20T11:03:00.457Z``."""
+    """Return a time as Prolific writes it, like ``2026-11-20T11:03:00.457Z``."""
     return datetime.fromisoformat(text) if text else None

@@ -1,6 +1,4 @@
-"""Under ``hooks/prolific/``."""
-
-from __future__ import annotations
+"""Addresses under ``hooks/prolific/``."""
 
 from django.urls import path
 

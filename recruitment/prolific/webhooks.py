@@ -1,6 +1,4 @@
-"""Webhooks from Prolific: who sent it, and what it is about. Only ever a hint to look sooner."""
-
-from __future__ import annotations
+"""Webhooks from Prolific: subscribing, their signature and contents. Only hints to look sooner."""
 
 import base64
 import hashlib
@@ -10,21 +8,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from recruitment.prolific.arrivals import is_id
+from recruitment.prolific.client import ProlificClient
 
 SIGNATURE = "X-Prolific-Request-Signature"
 TIMESTAMP = "X-Prolific-Request-Timestamp"
 EVENT_ID = "X-Event-ID"
+HOOK_SECRET = "X-Hook-Secret"  # noqa: S105  # the name of a header
 EVENT_TYPES = ("submission.status.change", "study.status.change")
-"""What we subscribe to."""
+"""Events that we subscribe to."""
 
 
 class InvalidHook(Exception):
-    """It is not from Prolific, or says nothing that we could use."""
+    """The request is not from Prolific, or says nothing that we could use."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """Something has changed: a submission (``submission.status.change``) or a study."""
+    """A change of a submission (``submission.status.change``) or of a study."""
 
     event_id: str
     event_type: str
@@ -32,13 +32,13 @@ class Hint:
 
 
 def signature_of(secret: str, timestamp: str, body: bytes) -> str:
-    """Base64 of the HMAC-SHA256 of the timestamp followed by the body, as sent."""
+    """Return Base64 of the HMAC-SHA256 of the timestamp followed by the body, as sent."""
     digest = hmac.new(secret.encode(), timestamp.encode() + body, hashlib.sha256).digest()
     return base64.b64encode(digest).decode()
 
 
 def read_hook(headers: Mapping[str, str], body: bytes, *, secret: str) -> Hint:
-    """The hint in a request. Raises :class:`InvalidHook` for one that Prolific did not sign.
+    """Return the hint in a request. Raise :class:`InvalidHook` for one that Prolific did not sign.
 
     An old request is taken too: it can say nothing but where to look, and repetitions are known by their id.
     """
@@ -58,3 +58,33 @@ def read_hook(headers: Mapping[str, str], body: bytes, *, secret: str) -> Hint:
     if not event_id or len(event_id) > 100:
         raise InvalidHook
     return Hint(event_id=event_id, event_type=event_type, resource=resource)
+
+
+def subscribe(client: ProlificClient, *, workspace: str, address: str) -> str:
+    """Have Prolific post to the address from now on; returns the secret with which it signs.
+
+    A workspace has one secret: one that is there is kept, since others may rely on it. What is subscribed to
+    already is left alone. Raises the errors of ``recruitment.marketplace``.
+    """
+    secret = _secret(client, workspace)
+    found = client.get("/hooks/subscriptions/", workspace_id=workspace, is_enabled="true")["results"]
+    there = {row["event_type"] for row in found if row["target_url"] == address}
+    for event_type in EVENT_TYPES:
+        if event_type not in there:
+            _subscribe(client, workspace, event_type, address)
+    return secret
+
+
+def _secret(client: ProlificClient, workspace: str) -> str:
+    found = client.get("/hooks/secrets/", workspace_id=workspace)["results"]
+    if not found:
+        found = [client.post("/hooks/secrets/", {"workspace_id": workspace}, repeatable=False)]
+    return str(found[0]["value"])
+
+
+def _subscribe(client: ProlificClient, workspace: str, event_type: str, address: str) -> None:
+    """Ask, and confirm with the secret that only the answer's header has."""
+    wanted = {"workspace_id": workspace, "event_type": event_type, "target_url": address}
+    made = client.reply("POST", "/api/v1/hooks/subscriptions/", body=wanted, repeatable=False)
+    confirmation = {"secret": made.headers[HOOK_SECRET]}
+    client.post(f"/hooks/subscriptions/{made.body['id']}/", confirmation, repeatable=True)

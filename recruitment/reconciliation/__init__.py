@@ -1,1 +1,1 @@
-"""Comparing what a platform says with what is here, and what follows from it."""
+"""Compare what a platform says with what is here, and plan the steps."""

@@ -1,7 +1,6 @@
-"""What is still to be settled with a platform. Reads only."""
+"""Queries for everything that is still to be settled with a platform. Reads only."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
 from django.db.models import (
@@ -15,49 +14,74 @@ from django.db.models import (
     OuterRef,
     Q,
     QuerySet,
+    Subquery,
     Value,
 )
+from django.db.models.functions import Coalesce
 
 from annotation.models import Enrollment, WorkSession
-from annotation.queries import began_test, had_test, test_outcome
-from recruitment.models import Campaign, Difference, Payment, Posting, Submission, Visit
+from recruitment.marketplace import GIVEN_UP, HANDED_IN, Work
+from recruitment.models import Campaign, Mismatch, Payment, Posting, Submission, Visit
 from recruitment.pay import HourlyPay, hourly_pay
 from recruitment.reconciliation.decisions import (
     APPROVING,
     STANDING,
-    decided_about,
     standing_decisions,
     topped_up,
 )
-from recruitment.reconciliation.plan import Here
+from recruitment.reconciliation.plan import LocalVisit
+from recruitment.visit_tests import handed_in_elsewhere, is_handed_in_elsewhere
 
 DAY, HOUR = Value(timedelta(days=1)), timedelta(hours=1)
 OVERTURNED_WITHIN = timedelta(days=30)
 """So long after work was handed in its rejection may be overturned: Mechanical Turk's rule."""
-HANDED_IN = (Submission.Status.SUBMITTED, Submission.Status.APPROVED, Submission.Status.REJECTED)
-GIVEN_UP = (
-    Submission.Status.RETURNED,
-    Submission.Status.TIMED_OUT,
-    Submission.Status.SCREENED_OUT,
-)
-TESTED = (Enrollment.State.QUALIFIED, Enrollment.State.FAILED)
+
+
+AT_ONCE = 1000
+"""Pieces of work that are looked up by one query."""
+
+
+def unrecorded(campaign: Campaign, works: Sequence[Work]) -> Iterator[Work]:
+    """Yield the works that are unknown or known otherwise, in their order.
+
+    A platform lists everything each time it is asked, and most of it is as it was. Work whose visit or
+    posting is unknown counts as unknown.
+    """
+    whole = Submission.objects.filter(
+        campaign=campaign,
+        platform=campaign.platform,
+        environment=campaign.environment,
+        visit__isnull=False,
+        posting__isnull=False,
+        annotator__identities__platform=campaign.platform,
+        annotator__identities__environment=campaign.environment,
+    ).values_list("hit_assignment", "annotator__identities__person", "status", "receipt", "submitted_at")
+    for start in range(0, len(works), AT_ONCE):
+        batch = works[start : start + AT_ONCE]
+        rows = whole.filter(hit_assignment__in={work.hit_assignment for work in batch})
+        known = {(work, person): (status, receipt, at) for work, person, status, receipt, at in rows}
+        for work in batch:
+            status, receipt, at = known.get((work.hit_assignment, work.person), (None, "", None))
+            is_same = work.receipt in ("", receipt) and work.submitted_at in (None, at)
+            if work.status != status or not is_same:
+                yield work
 
 
 def postings_to_ask(campaign: Campaign, *, now: datetime) -> QuerySet[Posting]:
-    """The postings with people's work that is not settled; the longest not asked first.
+    """Return the postings with unsettled submissions, the longest not asked first.
 
     The platform counts our calls: work that waits for a researcher is asked about once an hour.
     """
     postings = Posting.objects.filter(campaign=campaign).exclude(remote_id="")
     visits = unsettled_visits(campaign)
-    waits_for_somebody = Q(session__state=WorkSession.State.CONFIRMED) | Q(decided_by_hand=True)
+    waits_for_somebody = Q(session__state=WorkSession.State.CONFIRMED) | Q(decided_manually=True)
     is_open = Q(pk__in=visits.exclude(waits_for_somebody).values("posting"))
     waits = Q(pk__in=visits.values("posting")) & (Q(synced_at=None) | Q(synced_at__lte=now - HOUR))
     return postings.filter(is_open | waits).order_by(F("synced_at").asc(nulls_first=True), "number")
 
 
 def other_postings(campaign: Campaign, *, now: datetime) -> QuerySet[Posting]:
-    """The others in which something new could be, and that have not been asked about for an hour.
+    """Return the other postings in which something new could be and that were not asked for an hour.
 
     That is a stranger's work, or a rejection that somebody has overturned on the platform's own pages.
     """
@@ -72,42 +96,42 @@ def other_postings(campaign: Campaign, *, now: datetime) -> QuerySet[Posting]:
 
 
 def unsettled_visits(campaign: Campaign) -> QuerySet[Visit]:
-    """Visits not confirmed or given up yet, and those whose work waits for a decision or was taken back.
+    """Return visits not settled yet, and those whose submission waits for a decision or was taken back.
 
     A decision that the platform refused leaves the work undecided: it may have been decided there. What was
     approved there is settled once that is among our payments.
     """
     work = Submission.objects.filter(visit=OuterRef("pk"))
     undecided = work.filter(~Exists(standing_decisions(OuterRef("pk"))), status__in=HANDED_IN)
-    not_ours = work.filter(status=Submission.Status.REJECTED, differences__kind="decided_there")
+    not_ours = work.filter(status=Submission.Status.REJECTED, mismatches__kind="decided_by_platform")
     taken_back = work.filter(status__in=GIVEN_UP)
     is_open = Q(session__state=WorkSession.State.OPEN)
-    is_confirmed = Q(session__state=WorkSession.State.CONFIRMED, decided_by_hand=False)
+    is_confirmed = Q(session__state=WorkSession.State.CONFIRMED, decided_manually=False)
     return (
         Visit.objects.filter(campaign=campaign)
         .filter(
             is_open
             | is_confirmed & Exists(taken_back)
             | Exists(undecided) & ~Exists(not_ours)
-            | Exists(work.filter(paid_there_unnoted()))
+            | Exists(work.filter(approved_without_payment()))
         )
         .order_by("pk")
     )
 
 
 def visits_to_settle(campaign: Campaign, posting: Posting) -> list[int]:
-    """Those in a posting of which something may follow, by their ids.
+    """Return the ids of a posting's visits that may need a step.
 
     Not those whose confirmed, whole work only waits for a researcher: there can be very many of them.
     """
     visits = unsettled_visits(campaign).filter(posting=posting)
-    if not campaign.approves_by_itself:
+    if not campaign.auto_approves:
         waits = Submission.objects.filter(
             visit=OuterRef("pk"),
             status=Submission.Status.SUBMITTED,
             payments=None,
             payments_elsewhere=None,
-            differences=None,
+            mismatches=None,
         )
         confirmed = Q(session__state=WorkSession.State.CONFIRMED, session__story_limit__gt=0)
         visits = visits.exclude(whole("session") & confirmed & Exists(waits))
@@ -115,77 +139,80 @@ def visits_to_settle(campaign: Campaign, posting: Posting) -> list[int]:
 
 
 def unsettled_strangers(campaign: Campaign) -> QuerySet[Submission]:
-    """Work that was handed in there and of which no visit is known here, as long as nobody has noticed.
+    """Return unnoticed submissions without a visit here.
 
     Also what was paid there after that and is not among our payments.
     """
-    unseen = ~Exists(standing_decisions(OuterRef("pk"))) & Q(differences=None)
+    unseen = ~Exists(standing_decisions(OuterRef("pk"))) & Q(mismatches=None)
     return (
         Submission.objects.filter(campaign=campaign, visit=None, status__in=HANDED_IN)
-        .filter(unseen | paid_there_unnoted())
+        .filter(unseen | approved_without_payment())
         .order_by("pk")
     )
 
 
-def paid_there_unnoted() -> Q:
-    """Of submissions: the platform has approved them, and no approval is among our payments."""
+def approved_without_payment() -> Q:
+    """Select submissions that the platform approved and for which we have no approval."""
     approvals = standing_decisions(OuterRef("pk")).filter(kind__in=APPROVING)
     return Q(~Exists(approvals), status=Submission.Status.APPROVED)
 
 
-def answered_differences(campaign: Campaign) -> QuerySet[Difference]:
-    """Open ones about which nothing is left to do: the work was decided, and its visit is settled."""
+def resolved_mismatches(campaign: Campaign) -> QuerySet[Mismatch]:
+    """Return open mismatches with nothing left to do.
+
+    These are decided submissions with settled visits, and tests that were handed in with another visit.
+    """
     theirs = Q(submission=OuterRef("submission")) | Q(submission__visit=OuterRef("visit"))
     decided = Payment.objects.filter(theirs, STANDING)
     still_open = WorkSession.State.OPEN
-    known = Visit.objects.filter(
-        enrollment=OuterRef("visit__enrollment"),
-        campaign__purpose=Campaign.Purpose.TEST,
-        session__state=WorkSession.State.CONFIRMED,
-    )
-    about_work = Q(Exists(decided)) & ~Q(kind__in=[Difference.Kind.DECIDED_THERE, Difference.Kind.TWO_VISITS])
+    is_decided = Q(Exists(decided)) & ~Q(kind=Mismatch.Kind.DECIDED_BY_PLATFORM)
     return (
-        Difference.objects.filter(campaign=campaign, settled_at=None)
+        Mismatch.objects.filter(campaign=campaign, settled_at=None)
         .exclude(Q(visit__session__state=still_open) | Q(submission__visit__session__state=still_open))
-        .filter(about_work | Q(Exists(known), kind=Difference.Kind.TWO_VISITS))
+        .filter(is_decided | Q(Exists(handed_in_elsewhere()), kind=Mismatch.Kind.NOT_HANDED_IN))
         .order_by("pk")
     )
 
 
 def whole(session: str) -> Q:
-    """Work with as many stories as were asked for (``WorkSession.is_whole``); ``session``: the way to it."""
+    """Select work with as many stories as asked for (``WorkSession.is_whole``) at this lookup path."""
     return Q(**{f"{session}__stories_submitted__gte": F(f"{session}__story_limit")})
 
 
-def here(visit: Visit) -> Here:
-    """A visit as the plan looks at it. It must carry its session and enrollment."""
+def unfinished_since_confirmed(visit: Visit) -> QuerySet[Visit]:
+    """Return the person's unfinished visits since the newest that their platform confirmed."""
+    theirs = Visit.objects.filter(enrollment=visit.enrollment_id, platform=visit.platform)
+    done = theirs.filter(session__state=WorkSession.State.CONFIRMED).order_by("-pk").values("pk")[:1]
+    since = theirs.filter(pk__gt=Coalesce(Subquery(done), 0), session__state=WorkSession.State.DOUBTED)
+    return since.filter(ended_by__in=[Visit.End.LEFT, Visit.End.TIME])
+
+
+def local_visit(visit: Visit) -> LocalVisit:
+    """Return a visit as the plan sees it. It must carry its session and enrollment."""
     session, person = visit.session, visit.enrollment
     assert session is not None
     is_test = session.story_limit == 0
-    # Whoever is suspended, leaves or is let take the test again after it has taken all of it.
-    tested = person.state in TESTED or (
-        is_test and (test_outcome(person) is not None or had_test(person, since=visit.arrived_at))
-    )
-    began = is_test and began_test(person)
+    is_elsewhere = is_handed_in_elsewhere(session)
+    tested = session.test_finished_at is not None and not is_elsewhere
     finished = tested if is_test else session.is_whole
     # Nobody could finish a test in which they were suspended, whether or not they came back to hand it in.
-    was_stopped = began and person.state == Enrollment.State.SUSPENDED
-    return Here(
+    was_stopped = session.test_begun and person.state == Enrollment.State.SUSPENDED
+    return LocalVisit(
         session=session.state,
         receipt=visit.receipt,
-        may_hand_in=finished or was_stopped or visit.handed_in_at is not None,
+        may_hand_in=not is_elsewhere and (finished or was_stopped or visit.handed_in_at is not None),
         answers=int(tested) if is_test else session.stories_submitted,
         expires_at=session.expires_at,
-        passed_test=is_test and person.state == Enrollment.State.QUALIFIED,
-        was_given_work=began if is_test else session.assignments.exists(),
+        passed_test=tested and person.state == Enrollment.State.QUALIFIED,
+        was_given_work=session.test_begun if is_test else session.assignments.exists(),
         is_partial=not finished,
-        is_known=not session.identity_claimed or visit.left_told_at is not None,
-        decided_by_hand=visit.decided_by_hand,
+        is_known=not session.identity_claimed or visit.return_reported_at is not None,
+        decided_manually=visit.decided_manually,
     )
 
 
 def campaigns_to_ask(*, now: datetime) -> QuerySet[Campaign]:
-    """Campaigns about which the platform may have something new to say.
+    """Return campaigns about which the platform may have something new to say.
 
     An ended one is asked about as long as somebody's work is open, and hourly until its time for decisions
     is over, or that in which rejections are overturned: somebody whom stale lists made us give up may be
@@ -215,7 +242,7 @@ def campaigns_to_ask(*, now: datetime) -> QuerySet[Campaign]:
 
 
 def campaigns_to_carry_out() -> list[int]:
-    """Campaigns of which something is wanted that is not done on the platform yet."""
+    """Return the ids of campaigns whose wanted state is not reached on the platform yet."""
     return list(Campaign.objects.filter(state__in=Campaign.UNDERWAY).values_list("pk", flat=True))
 
 
@@ -227,7 +254,7 @@ class Median(Aggregate):
 
 
 def hourly_pay_of(campaign: Campaign) -> HourlyPay | None:
-    """What the campaign has paid by the hour: from coming to handing in, of confirmed work done in full."""
+    """Return the campaign's pay per hour, from arrival to hand-in, of confirmed whole submissions."""
     confirmed = campaign.visits.filter(whole("session"), session__state=WorkSession.State.CONFIRMED)
     times = confirmed.filter(handed_in_at__isnull=False)
     took = times.annotate(took=F("handed_in_at") - F("arrived_at"))
@@ -237,7 +264,7 @@ def hourly_pay_of(campaign: Campaign) -> HourlyPay | None:
 
 
 def to_top_up(campaign: Campaign) -> QuerySet[Submission]:
-    """Approved whole work of confirmed visits that has not been topped up, in whatever way.
+    """Return approved whole submissions of confirmed visits that have not been topped up in any way.
 
     Not what a researcher paid though nothing, or little, of it is here: that took nobody too long.
     """
@@ -247,9 +274,9 @@ def to_top_up(campaign: Campaign) -> QuerySet[Submission]:
 
 
 def to_approve(campaign: Campaign) -> QuerySet[Submission]:
-    """Work of confirmed visits that was handed in in full and that nobody has decided, or paid otherwise."""
+    """Return whole submissions of confirmed visits that nobody has decided, or paid otherwise."""
     confirmed = Q(visit__session__state=WorkSession.State.CONFIRMED, status=Submission.Status.SUBMITTED)
     work = Submission.objects.filter(confirmed, whole("visit__session"), campaign=campaign)
     # A test that was begun and not finished is no fewer stories than were asked for.
-    unfinished = Difference.objects.filter(visit=OuterRef("visit"), kind=Difference.Kind.PARTIAL)
-    return work.filter(~Exists(decided_about(OuterRef("pk"))), ~Exists(unfinished)).order_by("pk")
+    unfinished = Mismatch.objects.filter(visit=OuterRef("visit"), kind=Mismatch.Kind.PARTIAL)
+    return work.filter(~Exists(Payment.objects.deciding(OuterRef("pk"))), ~Exists(unfinished)).order_by("pk")

@@ -1,50 +1,72 @@
-"""What the pages about a person's part show of this room. They stand in rooms below this one."""
-
-from __future__ import annotations
+"""This room's parts of pages that belong to rooms below it."""
 
 from typing import Any
 
 from django import template
 from django.template import Context
-from django.utils import timezone
 
 from annotation.access import page_url, work_session
-from annotation.models import Enrollment, Study
+from annotation.models import Enrollment
 from recruitment.links import personal_link
 from recruitment.models import JoinLink
-from recruitment.queries import completion_of, visit_of, way_out_of
-from recruitment.unpaid import unpaid_of
-from recruitment.ways_back import ending_of, outcome_of
+from recruitment.platforms import platform_of
+from recruitment.queries import (
+    completion_of,
+    has_tested,
+    stories_to_complete,
+    unpaid_of,
+    visit_of,
+    way_out_of,
+)
+from recruitment.ways_back import UNFINISHED, ending_of, outcome_of
+from tomannot import clock
 
 register = template.Library()
 
 
-@register.inclusion_tag("recruitment/_completion.html", takes_context=True)
-def completion(context: Context, enrollment: Enrollment) -> dict[str, Any]:
-    """What the person takes back to the place they came from: their work, or their code and the way there."""
-    offer = _offer(context)
-    if offer:
-        return offer
-    return {"completion": completion_of(enrollment), "more_to_come": _more_to_come(enrollment)}
+@register.inclusion_tag("recruitment/_finish.html", takes_context=True)
+def finish(
+    context: Context, enrollment: Enrollment, *, way_out: bool = False, quiet: bool = False
+) -> dict[str, Any]:
+    """Show the button that hands the work in or leads to the code, where either is due.
 
-
-@register.inclusion_tag("recruitment/_completion.html", takes_context=True)
-def way_out(context: Context, enrollment: Enrollment) -> dict[str, Any]:
-    """The same where the way ends or waits: somebody without a code is told how to get back, too."""
+    ``way_out``: else show the way back for people without a code. ``quiet``: it isn't the main step here.
+    """
     offer = _offer(context)
     if offer:
         return offer
     found = completion_of(enrollment)
     return {
         "completion": found,
-        "way_out": None if found else way_out_of(enrollment),
-        "more_to_come": _more_to_come(enrollment),
+        "quiet": quiet,
+        "way_out": way_out_of(enrollment) if way_out and not found else None,
+        "finish_url": page_url(context["request"], "link:hand_in"),
     }
+
+
+@register.simple_tag
+def gives_code(enrollment: Enrollment) -> int:
+    """Return how many stories complete the study for a completion code; 0 in studies without one."""
+    return stories_to_complete(enrollment.study_id)
+
+
+@register.inclusion_tag("recruitment/_finish_early.html", takes_context=True)
+def finish_early(context: Context, enrollment: Enrollment) -> dict[str, Any]:
+    """Show the button above a story, once something is due. Reads no table after the first story."""
+    request = context["request"]
+    session, stories = work_session(request), enrollment.stories_submitted
+    if session:
+        url = f"{page_url(request, 'link:hand_in')}?{UNFINISHED}" if session.stories_submitted else ""
+        return {"finish_url": url, "hands_in": True}
+    least = stories_to_complete(enrollment.study_id)
+    if not least or not (stories or has_tested(enrollment)):
+        return {"finish_url": ""}
+    return {"finish_url": page_url(request, "link:hand_in"), "missing": max(0, least - stories)}
 
 
 @register.inclusion_tag("recruitment/_personal_link.html", takes_context=True)
 def own_link(context: Context, enrollment: Enrollment) -> dict[str, Any]:
-    """The person's own link to the study, to be copied or kept.
+    """Show the person's own link to the study, to be copied or kept.
 
     None in a visit that a platform pays by the piece: who has only typed an id would get hold of somebody's
     place, and work by the link would not be paid there.
@@ -57,30 +79,24 @@ def own_link(context: Context, enrollment: Enrollment) -> dict[str, Any]:
 
 @register.inclusion_tag("recruitment/_unpaid.html")
 def unpaid(enrollment: Enrollment) -> dict[str, Any]:
-    """What a platform has still to pay the person, which nobody could have paid once they are forgotten."""
+    """Show what a platform still owes the person, which could not be paid once they are forgotten."""
     return {"unpaid": unpaid_of(enrollment.annotator)}
 
 
 def _offer(context: Context) -> dict[str, Any] | None:
-    """How the visit of somebody from a platform ends; None for a visit that is not paid by the piece."""
+    """Return how the visit ends; None for a visit that is not paid by the submission."""
     request = context["request"]
     session = work_session(request)
     visit = visit_of(session) if session else None
-    if visit is None:
+    if visit is None or visit.campaign is None:
         return None
     outcome = outcome_of(visit)
     return {
         "visit": visit,
         "session": session,
         "outcome": outcome.value if outcome else "",
-        "ending": ending_of(visit, now=timezone.now()).value,
+        "ending": ending_of(visit, now=clock.now()).value,
         "hand_in_url": page_url(request, "link:hand_in"),
+        "unfinished": UNFINISHED,
+        "has_return_page": platform_of(visit.campaign).has_return_page,
     }
-
-
-def _more_to_come(enrollment: Enrollment) -> bool:
-    """Whether the person may still answer a first story, after which their code is another one."""
-    may_go_on = (
-        enrollment.state == Enrollment.State.QUALIFIED and enrollment.study.state != Study.State.CLOSED
-    )
-    return may_go_on and not enrollment.stories_submitted

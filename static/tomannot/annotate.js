@@ -1,9 +1,11 @@
-// Keys, focus and status on the pages people annotate on. Every page works without this file.
+// Keys, focus and status on the annotators' pages. Every page works without this file.
 (() => {
   "use strict";
 
   const one = (selector, root = document) => root.querySelector(selector);
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+  const SLOW = 1500; // milliseconds after which a save is announced as slow
+  const ANNOUNCED = 5000; // milliseconds for which an announcement stays
   const hide = (element, hidden) => element && (element.hidden = hidden);
 
   // Keys can be switched off (WCAG 2.1.4). Storage may be blocked inside another site's frame.
@@ -24,14 +26,81 @@
     setting.hidden = false;
   }
 
-  // Arrows on an answer choose among the answers, as everywhere. Only where our own keys have put the
-  // focus do they go from question to question, so that nobody changes an answer by going back.
+  // On a phone, one question at a time (tomannot.css), with the parts of the story that it is about. Where scripts
+  // do not run, the questions stand below each other, as they do on wider screens.
+  const phone = matchMedia("(max-width: 30rem)");
+  const isOpen = (row) => !one("input:checked", row);
+  const show = (question) => {
+    const form = question.closest("[data-answers]");
+    const shown = question.dataset.shows.split(" ");
+    for (const other of all("[data-question]", form)) other.classList.toggle("question--now", other === question);
+    for (const part of all("[data-part]", form)) part.classList.toggle("is-off", !shown.includes(part.dataset.part));
+    label(form);
+    const { top, bottom } = form.getBoundingClientRect();
+    if (phone.matches && (top < 0 || bottom > innerHeight) && form.dataset.begun) form.scrollIntoView();
+    form.dataset.begun = "";
+  };
+  // The steps say which question is shown and what was answered.
+  const label = (form) => {
+    const steps = one("[data-steps]", form);
+    all("[data-question]", form).forEach((question, at) => {
+      const step = steps.children[at] ?? steps.appendChild(document.createElement("button"));
+      const chosen = all("input:checked + label span", question).map((answer) => answer.textContent);
+      const answer = chosen.length === all("[data-row]", question).length ? chosen.join(", ") : "";
+      step.type = "button";
+      step.className = answer ? "step step--answered" : "step";
+      step.textContent = `${at + 1} ${answer}`;
+      step.ariaLabel = `${steps.dataset.steps} ${at + 1} ${answer}`.trim();
+      step.ariaCurrent = question.matches(".question--now") ? "step" : null;
+    });
+  };
+  const begin = (form, { restored } = {}) => {
+    const rows = all("[data-row]", form);
+    const several = all("[data-question]", form).length > 1;
+    form.classList.toggle("stepped", several);
+    hide(one("[data-steps]", form), !several);
+    const first = rows.find(isOpen) ?? (restored ? rows.at(-1) : rows[0]);
+    if (several) show(first.closest("[data-question]"));
+  };
+  let tapped; // answering by keyboard is another matter: arrow keys try out the answers
+  document.addEventListener("click", ({ target }) => {
+    const step = target.closest("[data-steps] button");
+    const error = target.closest("a[href^='#field-']");
+    const form = target.closest("[data-answers]") ?? one("[data-answers]");
+    if (step) goTo(one("[data-row]", all("[data-question]", form)[[...step.parentNode.children].indexOf(step)]));
+    if (error) goTo(document.getElementById(error.hash.slice(1)));
+    if (target.closest(".option label")) tapped = target.closest("label").control;
+    else if (target === tapped && form.matches(".stepped") && phone.matches) {
+      const rows = all("[data-row]", form);
+      const next = rows.slice(rows.indexOf(target.closest("[data-row]"))).find(isOpen) ?? rows.find(isOpen);
+      if (next && next.closest("[data-question]") !== target.closest("[data-question]")) goTo(next);
+    }
+  });
+  document.addEventListener("change", ({ target }) => {
+    const form = target.closest("[data-answers].stepped");
+    if (form) label(form);
+  });
+  // The browser shows the first question without an answer, if it is on the page.
+  document.addEventListener(
+    "invalid",
+    ({ target }) => {
+      const form = target.closest("[data-answers].stepped");
+      if (form && one("input:invalid", form) === target) show(target.closest("[data-question]"));
+    },
+    true,
+  );
+  document.addEventListener("restored", ({ target }) => begin(target, { restored: true }));
+
+  // On a radio button, arrow keys choose among the answers, as everywhere. They move between questions only
+  // if our own keys set the focus (`placed`): otherwise going back would change an answer.
   let placed;
   const goTo = (row) => {
+    const question = row?.closest("[data-question]");
+    if (question) show(question);
     placed = row ? one("input:checked", row) || one("input", row) : one("[data-answers] [type=submit]");
     placed.focus({ preventScroll: true });
-    // A question and the part of the story above it belong together on the screen.
-    (row?.closest("[data-question]") ?? placed).scrollIntoView({ block: "nearest" });
+    // Show the question together with the part of the story above it.
+    (!phone.matches && question ? question : placed).scrollIntoView({ block: "nearest" });
   };
   const leavePlace = ({ target }) => target !== placed && (placed = null);
   document.addEventListener("focusin", leavePlace);
@@ -41,21 +110,22 @@
     const row = rows.indexOf(target.closest("[data-row]"));
     const here = target.matches("[type=submit]") ? rows.length : row;
     const missing = rows.findIndex((other) => !one("input:checked", other));
-    // Somebody who is at no question is at the first open one; of a complete form, before it or behind it.
+    // Without a focused question, start at the first open one, or at either end of a complete form.
     const outside = step > 0 ? Math.max(missing, 0) : (missing < 0 ? rows.length : missing) - 1;
     const goal = here < 0 ? outside : here + step;
     if (goal >= 0 && goal <= rows.length) goTo(rows[goal]);
   };
 
-  // The instructions open above the story, or beside it where there is room (tomannot.css), at the examples
-  // of the question at hand, and lead back to it.
+  // Open the instructions at the examples of the current question, above the story or beside it on wide screens
+  // (tomannot.css). Closing them restores the position.
   const panel = one(".panel");
   const beside = matchMedia("(min-width: 70rem)");
   let before;
   const openInstructions = (target) => {
     const focus = document.activeElement;
     before = { focus, top: scrollY, placed: focus === placed };
-    const examples = all("details", panel)[all("[data-question]").indexOf(target.closest("[data-question]"))];
+    const name = target.closest("[data-question]")?.querySelector("[type=radio]")?.name;
+    const examples = name && one(`#examples-${CSS.escape(name.split(".")[0])}`, panel);
     if (examples) examples.open = true;
     panel.open = true;
     one("summary", examples ?? panel).focus({ preventScroll: true });
@@ -73,8 +143,27 @@
     } else if (inside) one("summary", panel).focus();
     before = null;
   };
-  // Closed by mouse, nobody is led back any more.
-  panel?.addEventListener("toggle", () => panel.open || (before = null));
+  // After closing by mouse, keep the position; a phone shows nothing else meanwhile, so it goes back to the question.
+  panel?.addEventListener("toggle", () => {
+    if (panel.open) return;
+    if (before && !beside.matches) {
+      before.focus.focus({ preventScroll: true });
+      scrollTo(0, before.top);
+    }
+    before = null;
+  });
+  document.addEventListener("click", (event) => {
+    const help = event.target.closest("[data-help]");
+    if (!help || !panel) return;
+    event.preventDefault();
+    panel.open ? closeInstructions() : openInstructions((phone.matches && one(".question--now")) || help);
+  });
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("[data-examples]");
+    if (!link || !panel || !one(link.getAttribute("href"), panel)) return;
+    event.preventDefault();
+    openInstructions(link);
+  });
 
   const BACK = document.documentElement.dir === "rtl" ? "ArrowRight" : "ArrowLeft";
   const STEPS = { Backspace: -1, ArrowUp: -1, ArrowDown: 1, ArrowLeft: 1, ArrowRight: 1, [BACK]: -1 };
@@ -96,14 +185,14 @@
       event.preventDefault();
       panel.open ? closeInstructions() : openInstructions(target);
     } else if (target.closest(".panel") || (event.shiftKey && (key in STEPS || key === "Enter"))) {
-      return; // the instructions are for reading, and selections are not ours; some keyboards shift for digits
+      return; // no keys inside the instructions, and Shift selects text; but some keyboards need Shift for digits
     } else if (key === "Enter") {
-      // On a radio, a button or a link the browser itself does the right thing.
+      // On inputs, buttons and links, Enter does what the browser does.
       if (target.closest("input, button, a, summary")) return;
       event.preventDefault();
       missing.length ? goTo(missing[0]) : form.requestSubmit();
     } else if (key in STEPS) {
-      // Elsewhere up and down scroll the page.
+      // Otherwise, up and down scroll the page.
       if (target !== placed && key !== "Backspace" && (target.matches(CHOOSES) || /Up|Down/.test(key))) return;
       event.preventDefault();
       move(rows, target, STEPS[key]);
@@ -118,7 +207,7 @@
   });
 
   const arrive = () => {
-    // Times come in UTC; people read them on their own clock.
+    // Show the server's UTC times in local time.
     for (const time of all("time[data-local]")) {
       const { local } = time.dataset;
       const style = { hour: "2-digit", minute: "2-digit" };
@@ -126,23 +215,39 @@
       if (local === "day") Object.assign(style, { year: "numeric", month: "long", day: "numeric" });
       time.textContent = new Date(time.dateTime).toLocaleString(document.documentElement.lang, style);
     }
+    const form = one("[data-answers]");
+    if (form) begin(form);
     return one("#work [role=alert]:not([hidden])");
   };
 
-  // A second press must not send a second form. The server would not count it twice either.
-  document.addEventListener("submit", ({ target }) => {
-    if (target.matches("[hx-post]")) return;
-    setTimeout(() => all("[type=submit]", target).forEach((button) => (button.disabled = true)));
+  // Prevent double submission; the server would not count it twice either. The button keeps the focus.
+  let slow;
+  const busy = (form, sending) => {
+    clearTimeout(slow);
+    for (const button of all("[type=submit]", form)) button.ariaDisabled = sending ? "true" : null;
+    const note = one("[data-slow]", form);
+    const status = one("#status");
+    const announce = (text) => status && (status.textContent = text);
+    hide(note, true);
+    if (sending && note) slow = setTimeout(() => [hide(note, false), announce(note.textContent)], SLOW);
+    else if (note && status?.textContent === note.textContent) announce("");
+  };
+  document.addEventListener("submit", (event) => {
+    if (event.target.matches("[hx-post]")) return;
+    if (one("[type=submit][aria-disabled]", event.target)) return event.preventDefault();
+    setTimeout(() => busy(event.target, true));
   });
-  addEventListener("pageshow", () => all("[type=submit]").forEach((button) => (button.disabled = false)));
+  addEventListener("pageshow", () => all("form").forEach((form) => busy(form, false)));
+  document.addEventListener("htmx:beforeRequest", ({ target }) => busy(target, true));
+  document.addEventListener("htmx:afterRequest", ({ detail }) => {
+    if (!detail.xhr.getResponseHeader("HX-Redirect")) busy(detail.requestConfig.elt, false);
+  });
 
-  document.addEventListener("htmx:beforeRequest", () => hide(one("[data-not-saved]"), true));
-  // A refusal or an incomplete form brings a page of its own: show it, whatever its status.
+  // Refusals and incomplete forms come with a page: show it whatever its status.
   document.addEventListener("htmx:beforeSwap", ({ detail }) => {
-    // Anything else is not from us (a sign-in page of the network, say): the form stays, as not saved.
+    // Other responses are not ours (a network's sign-in page, say): keep the form, marked as not saved.
     detail.shouldSwap = detail.xhr.responseText.includes('id="work"');
     detail.isError = !detail.shouldSwap;
-    hide(one("[data-not-saved]"), detail.shouldSwap);
   });
   document.addEventListener("htmx:afterSwap", () => {
     if (panel && !beside.matches) panel.open = false;
@@ -151,11 +256,26 @@
     document.title = document.title.replace(/^.*?(?= · )/s, () => heading.textContent.trim());
     (arrive() ?? heading).focus({ preventScroll: true });
     scrollTo(0, 0);
-    one("#status").textContent = one("#work .receipt")?.textContent ?? "";
+    // Announced once: it also stands on the page, where it would be read a second time.
+    const status = one("#status");
+    const said = (status.textContent = one("#work .receipt")?.textContent ?? "");
+    setTimeout(() => status.textContent === said && (status.textContent = ""), ANNOUNCED);
   });
-  for (const failure of ["sendError", "responseError", "timeout"]) {
-    document.addEventListener(`htmx:${failure}`, () => hide(one("[data-not-saved]"), false));
-  }
+  // While the page is looked at, its story stays reserved; 409 says that it no longer is, or was for long enough.
+  let held, renewed;
+  const renew = async () => {
+    const form = one("[data-renew]");
+    const story = form && one("[name=assignment]", form).value;
+    if (story !== held) [held, renewed] = [story, Date.now()];
+    if (!form || document.hidden || Date.now() - renewed < 1000 * form.dataset.every) return;
+    renewed = Date.now();
+    const body = new URLSearchParams({ held });
+    // A sandboxed frame has no origin: it may send this, though not read what comes back.
+    const reply = await fetch(form.dataset.renew, { method: "POST", mode: "no-cors", body }).catch(() => null);
+    if (reply?.status === 409 && story === held) renewed = Infinity;
+  };
+  setInterval(renew, 5000);
+  document.addEventListener("visibilitychange", renew);
 
   addEventListener("beforeprint", () => all("details").forEach((part) => (part.open = true)));
   arrive()?.focus();

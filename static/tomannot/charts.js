@@ -1,5 +1,5 @@
-// Draws the charts of a page and saves them as pictures. Without this script their tables are there.
-// The pages swap parts of themselves by htmx, so figures are looked for after every swap.
+// Draws the charts of a page and saves them as pictures. Without this script, their tables are shown.
+// htmx swaps parts of pages, so figures are looked for after every swap.
 (() => {
   "use strict";
 
@@ -8,15 +8,15 @@
     range: ["#004488", "#994455", "#997700", "#555555", "#117755"], font: "Helvetica, Arial, sans-serif",
     columns: 2,
   };
-  const NARROW = 480; // CSS pixels: below, the entries of a legend stand below each other
+  const NARROW = 480; // CSS pixels; below this width, legend entries are stacked
   const SHAPES = ["circle", "diamond", "triangle-up", "square", "cross"];
   const PIXELS_PER_PIXEL = 2; // of a saved PNG: sharp in print at half a column's width
   const REDRAWN = ["(prefers-color-scheme: dark)", "(forced-colors: active)"];
 
-  const views = new Map(); // the figures that are drawn
-  const widths = new WeakMap(); // for how much room each view was made
+  const views = new Map(); // drawn figures
+  const widths = new WeakMap(); // the width each view was drawn for
 
-  // The colours of the page, as they are now: light, dark, or forced by the reader.
+  // The page's current colours: light, dark, or forced.
   const pageTheme = (figure) => {
     const style = getComputedStyle(figure);
     const token = (name) => style.getPropertyValue(name).trim();
@@ -28,7 +28,7 @@
   };
 
   const configOf = ({ ink, soft, line, paper, mark, range, font, columns }) => ({
-    aria: false, // the figure has its sentence and its table
+    aria: false, // the figure's sentence and table describe it
     background: paper,
     font,
     mark: { color: mark },
@@ -88,7 +88,7 @@
 
   const draw = async (figure) => {
     const place = figure.querySelector("[data-drawing]");
-    const { title, description, ...spec } = specOf(figure); // both are in the page's own words already
+    const { title, description, ...spec } = specOf(figure); // the page shows both already
     const sentence = place.getAttribute("aria-label");
     views.get(figure)?.finalize();
     views.set(figure, null);
@@ -100,7 +100,7 @@
       views.set(figure, view);
       widths.set(view, place.clientWidth);
       await view.runAsync();
-      // Vega calls it a document of graphics; it is one picture, and this is what it says.
+      // Vega marks it as a graphics document; expose it as one image with a label.
       place.setAttribute("role", "img");
       place.setAttribute("aria-label", sentence);
       place.removeAttribute("aria-roledescription");
@@ -133,7 +133,7 @@
     document.querySelectorAll("figure.plot").forEach((figure) => views.has(figure) || draw(figure));
   };
 
-  // A picture is made for paper, whatever the screen looks like, with its title and what it is made from.
+  // Saved pictures are for paper: always light, with title and source.
   const pictures = {
     svg: async (view) => new Blob([await view.toSVG()], { type: "image/svg+xml" }),
     png: async (view) => {

@@ -1,8 +1,8 @@
-// Copy buttons. Without this script they stay hidden, and the text beside them can be selected.
-// The page may be swapped by htmx at any time, so nothing is bound to an element.
+// Copy buttons. Without this script they stay hidden, and the text can be selected.
+// htmx may swap the page at any time, so listeners are on the document.
 "use strict";
 
-const COPIED_FOR = 3000; // milliseconds until a button says again what it does
+const COPIED_FOR = 3000; // milliseconds until the button's label returns
 
 if (navigator.clipboard) {
   document.documentElement.classList.add("can-copy");
@@ -14,7 +14,7 @@ if (navigator.clipboard) {
     try {
       await navigator.clipboard.writeText(text.textContent.trim());
     } catch {
-      getSelection().selectAllChildren(text); // forbidden here, in a frame for example: left to the keys
+      getSelection().selectAllChildren(text); // forbidden, for example in a frame: select the text instead
       return;
     }
     button.textContent = button.dataset.copied;

@@ -21,7 +21,7 @@ from accounts.actions import (
 )
 from accounts.models import Annotator, Environment, PlatformIdentity
 from annotation.models import Enrollment, Event
-from publishing import actions as publishing_actions
+from publishing.actions import releases as publishing_actions
 from publishing.models import Release
 from tests import builders
 

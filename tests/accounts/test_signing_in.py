@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from importlib import import_module
 from typing import Any
 
 import pytest
+from axes.models import AccessLog
 from django.test import Client
 from django.urls import reverse
 
+from accounts import rate_limits, views
 from accounts.models import User
+from accounts.rate_limits import Limit
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
 
@@ -101,3 +105,49 @@ def test_a_new_password_needs_the_old_one(ada: User) -> None:
     ada.refresh_from_db()
     assert ada.check_password(new)
     assert "Your password is changed" in client.get("/studies/").content.decode()
+
+
+@pytest.mark.usefixtures("one_moment")
+def test_a_client_that_tries_too_often_waits_before_anything_is_hashed(
+    ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(views, "SIGN_INS", Limit("few-sign-ins", 2, timedelta(minutes=10)))
+    assert [sign_in(Client(), "guess"), sign_in(Client(), "another")] == [200, 200]
+    monkeypatch.setattr(User, "check_password", lambda *_: pytest.fail("hashed"))
+    refused = Client().post("/sign-in/", {"username": "ada", "password": PASSWORD})
+    assert refused.status_code == 429
+    assert 0 < int(refused["Retry-After"]) <= 600
+
+
+def test_no_list_of_network_addresses_is_kept(ada: User) -> None:
+    assert sign_in(Client()) == 302
+    assert not AccessLog.objects.exists()
+
+
+def test_the_back_office_has_no_door_of_its_own(ada: User) -> None:
+    client = Client()
+    assert client.get("/admin/login/?next=/admin/")["Location"] == "/sign-in/?next=/admin/"
+    assert client.get("/admin/")["Location"].startswith("/admin/login/")
+    client.force_login(ada)
+    assert client.get("/admin/login/?next=/admin/").status_code == 403
+
+
+def test_nobody_keeps_what_a_signed_in_person_saw(ada: User) -> None:
+    client = Client()
+    assert "Cache-Control" not in client.get("/").headers
+    client.force_login(ada)
+    page = client.get("/studies/")
+    assert "no-store" in page["Cache-Control"]
+    assert "camera=()" in page["Permissions-Policy"]
+
+
+def test_a_proxy_that_names_no_client_is_told_of_once(
+    ada: User, settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    rate_limits._warn_once.cache_clear()
+    settings.PROXIES = 2
+    for _ in range(2):
+        Client(headers={"X-Forwarded-For": "203.0.113.7"}).post(
+            "/sign-in/", {"username": "x", "password": "y"}
+        )
+    assert caplog.text.count("PROXIES is 2, but a request came with 1 addresses") == 1

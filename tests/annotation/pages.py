@@ -35,8 +35,7 @@ class Browser:
 
     def press(self, button: str = "", /, **answers: str) -> HttpResponse:
         """Send the form on the page (the one with this button, if there are several)."""
-        page = self.document
-        forms = [form for form in page.forms if not button or button in form.text_content()]
+        forms = [form for form in self.forms if not button or button in form.text_content()]
         assert forms, f"no form “{button}” on {self.url}"
         form = forms[0]
         data = dict(form.form_values()) | answers
@@ -52,6 +51,11 @@ class Browser:
     @property
     def document(self) -> Any:
         return html.document_fromstring(self.page.content.decode())
+
+    @property
+    def forms(self) -> list[Any]:
+        """The forms of the page, without those of its header."""
+        return list(self.document.xpath("//main//form"))
 
     @property
     def heading(self) -> str:
@@ -83,7 +87,7 @@ def arrive(enrollment: Enrollment) -> Browser:
 
 
 def token_of(person: Enrollment) -> str:
-    return visit_token(VisitClaim(person.pk, 0))
+    return visit_token(VisitClaim(person.pk, 0, person.link_key))
 
 
 def at(person: Enrollment, page: str = "") -> Browser:

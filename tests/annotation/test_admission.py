@@ -72,7 +72,7 @@ def test_nobody_else_is_and_the_page_says_why(source: Study, study: Study) -> No
             builders.consent(person)
         assert refused.value.reason == Reason.NOT_QUALIFIED_THERE
         browser = arrive(person)
-        assert browser.heading == "This study is for people from another one"
+        assert browser.heading == "This study is for people from an earlier one"
         assert browser.page.status_code == 403
         assert not browser.document.xpath("//main//form")
     assert not Enrollment.objects.filter(study=study).exclude(state=Enrollment.State.INVITED).exists()
@@ -82,7 +82,7 @@ def test_agreeing_by_hand_is_refused_with_the_same_page(study: Study) -> None:
     browser = arrive(builders.invite(study)[0])
     response = browser.open(browser.url, {"decision": "agree", "version": "1"})
     assert response.status_code == 403
-    assert browser.heading == "This study is for people from another one"
+    assert browser.heading == "This study is for people from an earlier one"
 
 
 def test_the_database_holds_it_too(source: Study, study: Study) -> None:
@@ -146,7 +146,7 @@ def test_inviting_the_qualified_spares_everybody_else(source: Study) -> None:
     (other,) = actions.invite_qualified(study=study, by=None, now=timezone.now())
     assert [one.annotator, other.annotator] == [third, fourth]
     assert actions.invite_qualified(study=study, by=None, now=timezone.now()) == []
-    with pytest.raises(WrongState, match="does not ask"):
+    with pytest.raises(WrongState, match="doesn’t take"):
         actions.invite_qualified(study=source, by=None, now=timezone.now())
 
 
@@ -166,7 +166,7 @@ def test_a_test_of_its_own_and_another_environment_are_refused(source: Study) ->
         actions.admit_through(study=own, source=source, by=None, now=timezone.now())
     rehearsal = builders.make_study("rehearsal", opened=False)
     rehearsal = actions.make_rehearsal(study=rehearsal, by=None, now=timezone.now())
-    with pytest.raises(WrongState, match="people of one are none in the other"):
+    with pytest.raises(WrongState, match="they share no participants"):
         actions.admit_through(study=rehearsal, source=source, by=None, now=timezone.now())
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from django.db import DatabaseError, IntegrityError, transaction
 from django.utils import timezone
 
 from accounts.models import Annotator
-from annotation import actions
+from annotation import actions, rules
 from annotation.errors import WrongState
 from annotation.models import ConsentText, Enrollment, Event, Study
 from tests import builders
@@ -47,6 +48,35 @@ def passes(person: Enrollment) -> Enrollment:
 
 def fails(person: Enrollment) -> Enrollment:
     return actions.set_qualified(enrollment=person, passed=False, now=timezone.now())
+
+
+def test_the_pseudonym_is_stored_and_outlives_the_person(study: Study) -> None:
+    person = builders.invite(study)[0]
+    given = rules.pseudonym(study.pseudonym_key, person.annotator_id)
+    assert person.pseudonym == given
+    actions.forget(annotator=person.annotator, now=timezone.now())
+    assert Enrollment.objects.get(pk=person.pk).pseudonym == given
+
+
+def test_a_pseudonym_is_final(study: Study) -> None:
+    person = builders.invite(study)[0]
+    with pytest.raises(DatabaseError, match="Cannot update"), transaction.atomic():
+        Enrollment.objects.filter(pk=person.pk).update(pseudonym="annotator-0123456789abcdef")
+    Enrollment.objects.filter(pk=person.pk).update(pseudonym=person.pseudonym)
+
+
+@pytest.mark.parametrize("name", ["", "annotator-Mary", "a worker id"])
+def test_a_pseudonym_is_no_name(study: Study, name: str) -> None:
+    annotator = Annotator.objects.create(created_at=timezone.now())
+    with pytest.raises(IntegrityError, match="pseudonym_is_annotator"), transaction.atomic():
+        Enrollment.objects.create(
+            study=study,
+            annotator=annotator,
+            pseudonym=name,
+            environment=study.environment,
+            created_at=timezone.now(),
+            state_changed_at=timezone.now(),
+        )
 
 
 STEPS: dict[str, Callable[[Enrollment], Enrollment]] = {

@@ -14,7 +14,7 @@ from annotation import actions
 from annotation.errors import ReasonMissing, WrongState
 from annotation.models import Assignment, Enrollment, Event, Story, Study, SurplusReason, Vote, VoteExclusion
 from annotation.rules import Reason, Refusal
-from dashboard.integrity import CHECKS, run
+from integrity.catalogue import CHECKS, run
 from tests import builders
 
 pytestmark = pytest.mark.django_db
@@ -226,7 +226,7 @@ def test_what_makes_no_sense_is_refused(study: Study, people: list[Enrollment]) 
             actions.exclude_annotator(enrollment=first, reason=reason, told=TOLD, by=None, now=timezone.now())
     with pytest.raises(ReasonMissing, match="1 to 300"):
         actions.suspend(enrollment=first, reason="a\0b", by=None, now=timezone.now())
-    with pytest.raises(ReasonMissing, match="The person reads it"):
+    with pytest.raises(ReasonMissing, match="The participant reads it"):
         exclude(first, told=" ")
     with pytest.raises(WrongState, match="invited"):
         exclude(builders.invite(study)[0])

@@ -7,7 +7,8 @@ from django.utils.translation import override
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.grading import Asked, Cell, IncompleteAttempt, IncompleteKey, grade, key_problems
+from annotation.grading import Cell, IncompleteAttempt, IncompleteKey, PassMark, grade, key_problems
+from annotation.protocols.base import FormCell, Option, Question, Row
 
 OPTIONS = ("yes", "possibly", "no")
 cells = st.builds(Cell, st.sampled_from("abcde"), st.sampled_from(["q1", "q2"]), st.sampled_from(["", "row"]))
@@ -49,6 +50,45 @@ def test_one_unacceptable_answer_fails(
     assert outcome.not_accepted == {wrong}
 
 
+@given(attempts(), st.integers(1, 12), st.sets(st.sampled_from("abcde")))
+def test_a_pass_mark_counts_acceptable_answers_and_spares_no_story_that_must_be_passed(
+    attempt: tuple[dict[Cell, str], dict[Cell, set[str]]], enough: int, must: set[str]
+) -> None:
+    answers, key = attempt
+    right = [cell for cell in key if answers[cell] in key[cell]]
+
+    outcome = grade(answers, key, PassMark(enough, frozenset(must)))
+
+    flawless = all(cell in right for cell in key if cell.story in must)
+    assert outcome.passed == (len(right) >= enough and flawless)
+    assert outcome.not_accepted == grade(answers, key).not_accepted
+
+
+@given(attempts(), st.integers(1, 12), st.sets(st.sampled_from("abcde")))
+def test_who_passes_by_the_published_rule_passes_by_every_reachable_mark(
+    attempt: tuple[dict[Cell, str], dict[Cell, set[str]]], enough: int, must: set[str]
+) -> None:
+    answers, key = attempt
+    lower = PassMark(min(enough, len(key)), frozenset(must))
+
+    assert grade(answers, key).passed == grade(answers, key, PassMark(len(key))).passed
+    assert grade(answers, key, lower).passed or not grade(answers, key).passed
+    assert grade(answers, key, PassMark(None, frozenset(must))) == grade(answers, key)
+
+
+@given(attempts(), st.data())
+def test_a_better_answer_never_fails(
+    attempt: tuple[dict[Cell, str], dict[Cell, set[str]]], data: st.DataObject
+) -> None:
+    answers, key = attempt
+    mark = PassMark(
+        data.draw(st.integers(1, len(key))), frozenset(data.draw(st.sets(st.sampled_from("abcde"))))
+    )
+    cell = data.draw(st.sampled_from(sorted(key)))
+
+    assert grade(answers | {cell: min(key[cell])}, key, mark).passed >= grade(answers, key, mark).passed
+
+
 @given(attempts(), st.data())
 def test_a_missing_answer_is_neither_right_nor_wrong(
     attempt: tuple[dict[Cell, str], dict[Cell, set[str]]], data: st.DataObject
@@ -87,7 +127,9 @@ def test_refusals_name_what_is_missing() -> None:
 
 
 def test_what_is_wrong_with_a_key_is_said_in_the_readers_language() -> None:
-    everything = [Asked(name, "", name, frozenset(OPTIONS)) for name in ("q1", "q2")]
+    options = tuple(Option(key, key) for key in OPTIONS)
+    questions = [Question(key, key, "", options) for key in ("q1", "q2")]
+    everything = [FormCell(at, one, Row(""), options) for at, one in enumerate(questions, start=1)]
     with override("de"):
         found = list(key_problems("known_1", everything, {"q1": ["maybe"], "q9": ["yes"]}))
 

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from annotation import actions, tasks
-from annotation.actions import import_jobs, importing
+from annotation.actions import import_jobs, story_files
 from annotation.errors import WrongState
 from annotation.importing.progress import progress_of
 from annotation.models import Event, Story, StoryImport, Study
@@ -158,7 +158,7 @@ def test_an_interrupted_import_is_begun_again_but_not_for_ever(
     later = timezone.now() + timedelta(minutes=2)
     job = queue(study, rows(1))
     with monkeypatch.context() as patch:
-        patch.setattr(importing, "_sha256", interrupted)
+        patch.setattr(story_files, "_sha256", interrupted)
         for _ in range(import_jobs.MOST_TRIES):
             assert actions.resume_imports(now=later) == 1
             with pytest.raises(interruption):
@@ -180,7 +180,7 @@ def test_an_import_goes_on_after_an_interruption(
 
     job = queue(study, rows(1, 2))
     with monkeypatch.context() as patch:
-        patch.setattr(importing, "_sha256", interrupted)
+        patch.setattr(story_files, "_sha256", interrupted)
         with pytest.raises(SoftTimeLimitExceeded):
             tasks.run_import.apply(args=[job.pk]).get()
     job.refresh_from_db()
@@ -198,7 +198,7 @@ def test_a_command_that_was_interrupted_is_not_left_running(
     def interrupted(*args: object, **kwargs: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(importing, "_sha256", interrupted)
+    monkeypatch.setattr(story_files, "_sha256", interrupted)
     path = builders.write_rows(tmp_path / "x.jsonl", rows(1))
     with pytest.raises(KeyboardInterrupt):
         actions.import_stories(study=study, path=path, by=None, now=timezone.now())
@@ -279,7 +279,7 @@ def test_files_are_kept_until_it_is_decided_about_them(
 def test_a_check_says_what_the_lint_found(study: Study, sent: list[tuple[str, list[int]]]) -> None:
     alike = [builders.story_row(1), builders.story_row(1) | {"story_id": "b_sev1", "core_id": "b"}]
     job = check(study, alike)
-    found = job.findings_by_code["near_duplicate"]
+    found = job.findings_by_code["same_text"]
     assert found["count"] == 1
     assert found["examples"][0]["line"] == 2
     assert "story_00001_sev1" in found["examples"][0]["message"]

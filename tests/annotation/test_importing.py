@@ -9,16 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
-from django.utils.datastructures import MultiValueDict
 
 from annotation import actions, rules
-from annotation.actions import importing
-from annotation.admin import ImportForm
+from annotation.actions import story_files
 from annotation.errors import ImportRefused
 from annotation.importing.problems import Problem
 from annotation.importing.rows import SourceRow, StoryRow
@@ -77,7 +74,7 @@ def test_stories_are_stored_with_their_provenance(study: Study, path: Path) -> N
 
 def test_a_bad_last_line_leaves_nothing(study: Study, path: Path) -> None:
     """More than one batch before it, so that stories had been stored and were taken back."""
-    many = rows(*range(importing.BATCH + 5))
+    many = rows(*range(story_files.BATCH + 5))
     builders.write_rows(path, many)
     path.write_text(path.read_text() + '{"story_id": \n')
 
@@ -99,7 +96,7 @@ def test_a_bad_last_line_leaves_nothing(study: Study, path: Path) -> None:
 def test_every_problem_is_counted_and_the_first_are_kept(
     study: Study, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importing, "PROBLEMS_KEPT", 3)
+    monkeypatch.setattr(story_files, "PROBLEMS_KEPT", 3)
 
     refusal = refusal_of(study, path, rows(*range(7), scenario_name="nowhere"))
 
@@ -184,7 +181,7 @@ def test_near_duplicates_are_found_across_two_imports(study: Study, path: Path) 
     (original,) = rows(1)
     bring(study, path, [original])
 
-    bring(study, path, [original | {"story_id": "copy_sev1", "core_id": "copy"}])
+    bring(study, path, [original | {"story_id": "copy_sev1", "core_id": "copy", "question": "What now?"}])
 
     finding = LintFinding.objects.get(code="near_duplicate")
     assert finding.story.story_id == "copy_sev1"
@@ -222,9 +219,9 @@ def test_more_stories_can_come_while_people_work(path: Path) -> None:
 def test_progress_is_told_batch_by_batch(study: Study, path: Path) -> None:
     told: list[int] = []
 
-    bring(study, path, rows(*range(importing.BATCH + 1)), progress=told.append)
+    bring(study, path, rows(*range(story_files.BATCH + 1)), progress=told.append)
 
-    assert told == [importing.BATCH, importing.BATCH + 1]
+    assert told == [story_files.BATCH, story_files.BATCH + 1]
 
 
 def test_a_fault_leaves_nothing_but_its_reason(
@@ -233,7 +230,7 @@ def test_a_fault_leaves_nothing_but_its_reason(
     def broken(*args: object, **kwargs: object) -> None:
         raise RuntimeError("a wheel came off")
 
-    monkeypatch.setattr(importing, "_sha256", broken)
+    monkeypatch.setattr(story_files, "_sha256", broken)
     with pytest.raises(RuntimeError, match="a wheel came off"):
         bring(study, path, rows(1))
 
@@ -291,7 +288,11 @@ def plain_row(**changes: Any) -> dict[str, Any]:
         ({"severity_original": -1}, "severity_original", "-1"),
         ({"content": {"text": "a\0b"}}, "text", "U+0000"),
         ({"content": {"text": ["ok", {"more": "\ud800"}]}}, "text", "half of a surrogate pair"),
-        ({"harmfulness_predicted": ["\0"]}, "harmfulness_predicted", "U+0000"),
+        (
+            {"harmfulness_predicted": [{"harmfulness": 1, "predictor_model": "\0"}]},
+            "harmfulness_predicted",
+            "U+0000",
+        ),
         ({"content": {"words": "She waits."}}, "", "text: it is missing."),
     ],
 )
@@ -327,7 +328,7 @@ def test_an_id_twice_in_a_file_is_one_story_or_a_problem(plain: Study, path: Pat
 def test_a_file_has_a_bounded_number_of_rows(
     study: Study, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importing, "MOST_ROWS", 2)
+    monkeypatch.setattr(story_files, "MOST_ROWS", 2)
 
     refusal = refusal_of(study, path, [*rows(1, scenario_name="nowhere"), *rows(2, 3)])
 
@@ -335,17 +336,6 @@ def test_a_file_has_a_bounded_number_of_rows(
     assert "more than 2 rows" in refusal.problems[0].message
     assert refusal.total == 2
     assert bring(study, path, rows(1, 2)).stories_added == 2
-
-
-def test_an_upload_has_a_bounded_size(settings: Any) -> None:
-    def errors(size: int) -> dict[str, Any]:
-        upload = SimpleUploadedFile("x.jsonl", b"x" * size)
-        return dict(ImportForm({"role": "main"}, MultiValueDict({"file": [upload]})).errors)
-
-    assert settings.IMPORT_MAX_MB == 200
-    settings.IMPORT_MAX_MB = 1
-    assert errors(1_000_000) == {}
-    assert errors(1_000_001) == {"file": ["The file is larger than 1 MB. Give the stories in several files."]}
 
 
 def test_of_stored_stories_only_what_is_compared_is_read(study: Study, path: Path) -> None:

@@ -1,15 +1,23 @@
-"""A researcher ends a lease: the slot is free at once, and no answer is lost by it."""
+"""Leases end at a researcher's request or their holder's, and last while the holder's page is open."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
+
 import pytest
 from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
 
 from accounts.actions import ensure_researcher
+from accounts.rate_limits import LEASE_RENEWALS
 from annotation import actions
 from annotation.errors import LeaseOver
 from annotation.models import Assignment, Event, SurplusReason
+from annotation.rules import Refusal
+from annotation.views import work
 from tests import builders
+from tests.annotation.pages import at
 
 pytestmark = pytest.mark.django_db
 
@@ -46,7 +54,7 @@ def test_only_a_lease_of_the_study_that_is_still_held_ends() -> None:
     held = builders.claim(holder)
     elsewhere = builders.claim(builders.qualified(other)[0])
     for assignment in (answered, elsewhere):
-        with pytest.raises(LeaseOver, match="Nobody holds this story any more"):
+        with pytest.raises(LeaseOver, match="This story’s lease has already ended"):
             actions.release_lease(study=study, assignment_id=assignment.pk, by=None, now=timezone.now())
     actions.release_lease(study=study, assignment_id=held.pk, by=None, now=timezone.now())
     with pytest.raises(LeaseOver):
@@ -54,3 +62,86 @@ def test_only_a_lease_of_the_study_that_is_still_held_ends() -> None:
     states = dict(Assignment.objects.values_list("pk", "state"))
     assert states == {answered.pk: "submitted", held.pk: "expired", elsewhere.pk: "leased"}
     assert Event.objects.filter(type=Event.Type.LEASE_RELEASED).count() == 1
+
+
+# While its page is open ------------------------------------------------------------------------------
+
+
+def test_an_open_page_keeps_its_story_but_not_for_ever() -> None:
+    study = builders.make_study(stories=1, votes_per_story=1, lease_minutes=30)
+    holder, waiting = builders.qualified(study, 2)
+    held = builders.claim(holder)
+    for minutes in (20, 40, 110):
+        now = held.served_at + timedelta(minutes=minutes)
+        assert actions.renew_lease(enrollment=holder, assignment_id=held.pk, now=now)
+        assert isinstance(actions.assign_next_story(enrollment=waiting, now=now), Refusal)
+    held.refresh_from_db()
+    assert held.lease_expires_at == held.served_at + timedelta(minutes=120)
+    late = held.served_at + timedelta(minutes=120)
+    assert not actions.renew_lease(enrollment=holder, assignment_id=held.pk, now=late)
+    assert isinstance(actions.assign_next_story(enrollment=waiting, now=late), Assignment)
+
+
+def test_a_renewal_never_shortens_a_lease_that_was_asked_for_again() -> None:
+    study = builders.make_study(stories=1, lease_minutes=30)
+    (holder,) = builders.qualified(study)
+    held = builders.claim(holder)
+    nearly = held.served_at + timedelta(minutes=119)
+    actions.assign_next_story(enrollment=holder, now=nearly)
+    assert actions.renew_lease(enrollment=holder, assignment_id=held.pk, now=nearly)
+    held.refresh_from_db()
+    assert held.lease_expires_at == nearly + timedelta(minutes=30)
+
+
+def test_only_a_lease_of_ones_own_is_renewed_by_one_statement(
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    study = builders.make_study(stories=2)
+    holder, other = builders.qualified(study, 2)
+    held, others = builders.claim(holder), builders.claim(other)
+    now = timezone.now()
+    with django_assert_num_queries(1):
+        assert actions.renew_lease(enrollment=holder, assignment_id=held.pk, now=now)
+    assert not actions.renew_lease(enrollment=holder, assignment_id=others.pk, now=now)
+    actions.suspend(enrollment=holder, by=None, now=now, reason="test")
+    assert not actions.renew_lease(enrollment=holder, assignment_id=held.pk, now=now)
+    others.refresh_from_db()
+    assert others.lease_expires_at == others.served_at + study.lease
+
+
+@pytest.mark.usefixtures("one_moment")
+def test_the_address_of_renewals_says_when_to_stop_and_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = builders.make_study(stories=2)
+    (holder,) = builders.qualified(study)
+    browser = at(holder, "stories/")
+    (form,) = browser.document.xpath("//form[@data-renew]")
+    assert form.get("data-every") == "600", "a third of half an hour"
+    held = {"held": form.form_values()[0][1]}
+    assert browser.open(form.get("data-renew"), held).status_code == 204
+    assert browser.open(form.get("data-renew"), {"held": "x"}).status_code == 409
+    monkeypatch.setattr(work, "LEASE_RENEWALS", replace(LEASE_RENEWALS, name="test", most=1))
+    assert browser.open(form.get("data-renew"), held).status_code == 204
+    assert browser.open(form.get("data-renew"), held).status_code == 429
+
+
+def test_stopping_frees_the_story_at_once_and_leads_to_the_ending() -> None:
+    study = builders.make_study(stories=1, votes_per_story=1)
+    holder, waiting = builders.qualified(study, 2)
+    browser = at(holder, "stories/")
+    assert isinstance(actions.assign_next_story(enrollment=waiting, now=timezone.now()), Refusal)
+    (stop,) = [form for form in browser.forms if "Stop here" in form.text_content()]
+    browser.press("Stop here")
+    assert browser.heading == "Thank you"
+    story = builders.claim(waiting)
+    browser.open(stop.get("action"), dict(stop.form_values()))  # an old page frees nothing of anybody else
+    story.refresh_from_db()
+    assert story.state == Assignment.State.LEASED
+
+
+def test_a_page_of_a_story_answered_long_ago_does_not_free_the_story_held_now() -> None:
+    (holder,) = builders.qualified(builders.make_study(stories=2))
+    old = builders.vote(holder).vote.assignment
+    held = builders.claim(holder)
+    actions.give_back_story(enrollment=holder, assignment_id=old.pk)
+    held.refresh_from_db()
+    assert held.state == Assignment.State.LEASED

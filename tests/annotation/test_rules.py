@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from annotation import rules
 from annotation.models import Enrollment, Study
 from annotation.refusals import refusal_page
-from annotation.rules import Reason, Refusal, Standing
+from annotation.rules import Reason, Refusal, ServingFacts
 from annotation.views.work import PAGE_OF_REASON
 
-SERVED = Standing(
+SERVED = ServingFacts(
     study_state="open",
     study_environment="live",
     study_consent_version=2,
@@ -28,7 +28,7 @@ SERVED = Standing(
 )
 
 
-def expected(standing: Standing) -> Reason | None:
+def expected(facts: ServingFacts) -> Reason | None:
     """The truth table, written as one question after the other."""
     by_person = {
         "invited": Reason.INVITED,
@@ -43,15 +43,15 @@ def expected(standing: Standing) -> Reason | None:
         "paused": Reason.STUDY_PAUSED,
         "closed": Reason.STUDY_CLOSED,
     }
-    door = by_study.get(standing.study_state)
+    door = by_study.get(facts.study_state)
     return (
-        (Reason.WRONG_ENVIRONMENT if standing.environment != standing.study_environment else None)
-        or (door if standing.enrollment_state in ("invited", "declined", "consented") else None)
-        or by_person.get(standing.enrollment_state)
+        (Reason.WRONG_ENVIRONMENT if facts.environment != facts.study_environment else None)
+        or (door if facts.enrollment_state in ("invited", "declined", "consented") else None)
+        or by_person.get(facts.enrollment_state)
         or door
-        or (None if standing.protocol_installed else Reason.PROTOCOL_CHANGED)
-        or (Reason.CONSENT_CHANGED if standing.consent_version != standing.study_consent_version else None)
-        or (Reason.CAP_REACHED if standing.stories_submitted >= standing.story_cap else None)
+        or (None if facts.protocol_installed else Reason.PROTOCOL_CHANGED)
+        or (Reason.CONSENT_CHANGED if facts.consent_version != facts.study_consent_version else None)
+        or (Reason.CAP_REACHED if facts.stories_submitted >= facts.story_cap else None)
     )
 
 
@@ -61,7 +61,7 @@ def test_the_gate_knows_every_standing(study_state: str, enrollment_state: str) 
     for environment, consent, installed, submitted in itertools.product(
         ("live", "rehearsal"), (0, 1, 2), (True, False), (0, 9, 10, 11)
     ):
-        standing = Standing(
+        facts = ServingFacts(
             study_state=study_state,
             study_environment="live",
             study_consent_version=2,
@@ -72,7 +72,7 @@ def test_the_gate_knows_every_standing(study_state: str, enrollment_state: str) 
             consent_version=consent,
             stories_submitted=submitted,
         )
-        assert rules.may_be_served(standing) == expected(standing)
+        assert rules.may_be_served(facts) == expected(facts)
 
 
 def test_exactly_one_kind_of_standing_is_served() -> None:
@@ -82,7 +82,7 @@ def test_exactly_one_kind_of_standing_is_served() -> None:
         for study in Study.State.values
         for person in Enrollment.State.values
         if rules.may_be_served(
-            Standing(
+            ServingFacts(
                 study_state=study,
                 study_environment="live",
                 study_consent_version=1,

@@ -16,7 +16,7 @@ from django.utils import timezone
 from annotation import actions, protocols
 from annotation.models import Enrollment, Story, Study, Vote
 from annotation.protocols.base import Choice, Option, Protocol
-from dashboard.integrity import CHECKS, run
+from integrity.catalogue import CHECKS, run
 from publishing.files import directory
 from publishing.models import Release
 from tests import builders
@@ -133,7 +133,7 @@ def shown(browser: Browser) -> str:
 def offered(browser: Browser) -> dict[str, list[str]]:
     """Per form field: the options that can be chosen."""
     fields: dict[str, list[str]] = {}
-    for radio in browser.document.xpath("//input[@type='radio']"):
+    for radio in browser.document.xpath("//*[@data-question]//input[@type='radio']"):
         fields.setdefault(radio.get("name"), []).append(radio.get("value"))
     return fields
 

@@ -9,7 +9,7 @@ from django.db import DataError, connection
 from django.utils import timezone
 
 from annotation import actions, sql
-from annotation.actions import serving
+from annotation.actions import leases, serving
 from annotation.errors import NotTheirs
 from annotation.models import Assignment, Enrollment, Event, Story, Study, SurplusReason, Vote
 from annotation.protocols.base import IncompleteForm
@@ -117,7 +117,7 @@ def test_a_lease_that_ran_out_is_a_free_slot_whether_or_not_anybody_sweeps() -> 
 
 def test_many_leases_that_ran_out_do_not_hide_a_free_story(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first ones freed are all on a story that the person has had."""
-    monkeypatch.setattr(serving, "RECLAIM_AT_ONCE", 2)
+    monkeypatch.setattr(leases, "RECLAIM_AT_ONCE", 2)
     study = builders.make_study(stories=2)
     person, *others = builders.qualified(study, 6)
     first, second = study.stories.order_by("order_key")

@@ -18,7 +18,7 @@ from tests.annotation.pages import Browser, at
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
 
-OWED, NOW, ASK = "What you are owed", "What you can do now", "Whom to ask"
+OWED, NOW, ASK = "What you are owed", "What you can do now", "Who to ask"
 PAID: dict[str, Any] = {"pay_rate": "15.00", "currency": "EUR"}
 
 
@@ -66,7 +66,7 @@ def test_whoever_worked_for_pay_reads_what_they_are_owed(move: Callable[[Enrollm
     person = worked(builders.make_study(stories=4, **PAID), 2)
     move(person)
     said = standing(at(person, "stories/"))
-    assert said[OWED] == "Pay for the 2 stories you answered: about EUR 0.50, estimated from your pace."
+    assert said[OWED] == "Pay for the 2 stories you finished: about EUR 0.50, estimated from your pace."
     assert said[NOW]
     assert said[ASK] == "study@example.org"
 
@@ -75,7 +75,7 @@ def test_without_pay_the_work_is_credited_and_nothing_promised() -> None:
     person = worked(builders.make_study(stories=4), 1)
     _close(person)
     said = standing(at(person, "stories/"))[OWED]
-    assert said.startswith("The story you answered stays credited to you.")
+    assert said.startswith("The story you finished stays credited to you.")
     assert "EUR" not in said
     assert "USD" not in said
 
@@ -91,8 +91,8 @@ def test_the_time_for_a_failed_test_is_owed_where_the_study_pays(settings: Any, 
     person = builders.consent(builders.invite(builders.make_study(qualification=2, **settings))[0])
     builders.take_test(person, builders.answers(q3="no"))
     said = standing(at(person, "qualification/result/"))
-    assert (said.get(OWED) == "The time you spent on the test is paid.") is owed
-    assert said[NOW] == "Nothing more is needed from you; you can close this page."
+    assert (said.get(OWED) == "You are paid for the time you spent on the test.") is owed
+    assert NOW not in said, "the button that finishes says it where there is one"
     assert said[ASK] == "study@example.org"
 
 
@@ -121,6 +121,6 @@ def test_every_reason_with_a_page_of_its_own_says_what_to_do() -> None:
 def test_answers_can_be_looked_at_from_where_the_way_ends() -> None:
     person = worked(builders.make_study(stories=1, votes_per_story=1), 1)
     browser = at(person, "stories/")
-    (link,) = browser.document.xpath("//a[normalize-space()='Look at your answers']/@href")
+    (link,) = browser.document.xpath("//a[normalize-space()='See your answers']/@href")
     browser.open(link)
     assert browser.heading == "Your answers"

@@ -85,7 +85,7 @@ def test_another_answer_to_the_same_story_says_that_the_first_stands() -> None:
     browser.open(url, form, htmx=True)
     browser.open(url, form | {"q1": "no"}, htmx=True)
 
-    assert b"your first answers were kept" in browser.page.content
+    assert b"Your first answers were kept" in browser.page.content
 
 
 def test_a_late_answer_says_that_it_is_kept_but_does_not_decide() -> None:
@@ -98,7 +98,7 @@ def test_a_late_answer_says_that_it_is_kept_but_does_not_decide() -> None:
 
     browser.open(f"/work/{token_of(one)}/stories/", builders.ALL_YES | {"assignment": str(late.pk)})
 
-    assert b"It is kept and credited to you" in browser.page.content
+    assert b"Your answer is kept and credited to you" in browser.page.content
 
 
 def part_and_full(person: Enrollment, page: str) -> tuple[HttpResponse, HttpResponse]:

@@ -42,7 +42,7 @@ def test_the_whole_journey_without_a_cookie_or_a_script() -> None:
         assert b"Saved at" in browser.page.content
     assert browser.heading == "There are no stories left for you"
     browser.open(f"/work/{token_of(person)}/done/")
-    assert b"All 2 stories that you answered are saved." in browser.page.content
+    assert "You’ve finished 2 stories, and they are saved." in browser.page.content.decode()
 
     assert all(page.status_code in (200, 302) for page in browser.pages)
     assert not any(page.cookies for page in browser.pages)
@@ -158,12 +158,12 @@ def _rehearsing(study: Study) -> Enrollment:
         (_consented, "/qualification/", "First, 1 test story"),
         (_failed, "/qualification/result/", "Thank you for trying"),
         (_asked_again, "/consent/", "Do you agree to take part?"),
-        (_suspended, "/stories/", "You cannot go on at the moment"),
+        (_suspended, "/stories/", "You can’t continue right now"),
         (_paused, "/stories/", "The study is paused"),
         (_closed, "/stories/", "The study is finished"),
-        (_capped, "/stories/", "You have answered as many stories as one person may"),
+        (_capped, "/stories/", "You’ve reached the limit"),
         (_too_late, "/stories/", "There are no stories left for you"),
-        (_outnumbered, "/stories/", "Every story is with somebody just now"),
+        (_outnumbered, "/stories/", "No story is free right now"),
         (_rehearsing, "/stories/", "This link belongs to a test run"),
     ],
 )
@@ -230,7 +230,7 @@ def test_answers_sent_over_a_link_that_opens_nothing_are_said_to_be_unsaved(
 ) -> None:
     (person,) = builders.qualified(builders.make_study())
     browser = at(person, "stories/")
-    form = dict(browser.document.forms[0].form_values()) | builders.ALL_YES
+    form = dict(browser.forms[0].form_values()) | builders.ALL_YES
     if problem == "replaced":
         actions.revoke_link(enrollment=person, by=None, now=timezone.now())
     elif problem == "too long":
@@ -243,7 +243,7 @@ def test_answers_sent_over_a_link_that_opens_nothing_are_said_to_be_unsaved(
     assert problem in browser.heading
     said = browser.document.text_content()
     assert ("They are kept on this device" in said) is htmx
-    assert ("What you have just sent was not saved." in said) is not htmx
+    assert ("What you just sent was not saved." in said) is not htmx
     assert not Vote.objects.exists()
     browser.open(browser.url)
     assert "just sent" not in browser.document.text_content()
@@ -265,15 +265,15 @@ def test_somebody_elses_story_cannot_be_answered_with_ones_own_token() -> None:
 def test_whoever_answers_a_story_again_otherwise_is_told_that_the_first_answers_stand(htmx: bool) -> None:
     (person,) = builders.qualified(builders.make_study())
     browser = at(person, "stories/")
-    url, form = browser.url, dict(browser.document.forms[0].form_values())
+    url, form = browser.url, dict(browser.forms[0].form_values())
     browser.open(url, form | builders.ALL_YES, htmx=htmx)
-    assert b"your first answers were kept" not in browser.page.content
+    assert b"Your first answers were kept" not in browser.page.content
     browser.open(url, form | builders.ALL_YES, htmx=htmx)
-    assert b"your first answers were kept" not in browser.page.content
+    assert b"Your first answers were kept" not in browser.page.content
 
     browser.open(url, form | builders.answers(q1="no"), htmx=htmx)
 
-    assert b"your first answers were kept" in browser.page.content
+    assert b"Your first answers were kept" in browser.page.content
 
 
 def test_the_reason_of_a_suspension_is_shown_though_it_came_at_the_last_moment(

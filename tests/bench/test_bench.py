@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.urls import get_resolver
 
+from bench import visited
 from bench.http import BadAnswer, whole_answer
-from tomannot import web
+from tomannot import web_server
 from tomannot.embedded import PROJECT
 
 
@@ -43,7 +45,7 @@ def var() -> Iterator[Path]:
 
 @pytest.mark.timeout(720)
 def test_a_small_run_measures_everything_and_breaks_nothing(var: Path) -> None:
-    options = {"--stories": 30, "--big": 90, "--annotators": 3, "--seconds": 20, "--requests": 3}
+    options = {"--stories": 30, "--big": 90, "--annotators": 3, "--seconds": 60, "--requests": 3}
     arguments = [str(part) for option in options.items() for part in option]
     done = subprocess.run(
         [sys.executable, "-m", "bench", *arguments, "--port", str(two_free_ports())],
@@ -98,4 +100,9 @@ def test_the_image_and_the_guide_start_the_web_server_as_measured(file: str) -> 
     for option in ("--host", "--port"):
         place = words.index(option)
         del words[place : place + 2]
-    assert words == ["granian", *web.OPTIONS, web.APPLICATION]
+    assert words == ["granian", *web_server.OPTIONS, web_server.APPLICATION]
+
+
+def test_pages_that_are_left_out_exist() -> None:
+    names = {name for name in get_resolver("dashboard.urls").reverse_dict if isinstance(name, str)}
+    assert {*visited.ONLY_SENT, *visited.STREAMS, *visited.OTHER_STUDIES} - names == set()

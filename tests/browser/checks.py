@@ -7,18 +7,43 @@ from typing import TYPE_CHECKING, Any, Literal
 from axe_playwright_python.base import AxeResults
 from axe_playwright_python.sync_playwright import Axe
 
-from tests.browser.windows import Window
+from tests.browser.windows import DESKTOP, PHONE, Window
 
 if TYPE_CHECKING:
-    from playwright.sync_api import ViewportSize
+    from playwright.sync_api import Frame, Page, ViewportSize
 
 AXE = Axe()
-OF_COLOURS = ["color-contrast", "link-in-text-block"]
-"""The rules of axe-core that look at colours: nearly all of its work."""
+CONTRAST, LINKS = "color-contrast", "link-in-text-block"
+"""The rules of axe-core that look at colours; the first is nearly all of its work."""
+WITHOUT_CONTRAST = {"rules": {CONTRAST: {"enabled": False}}}
 SCHEMES: dict[Literal["light", "dark"], dict[str, Any]] = {
-    "light": {"resultTypes": ["violations"]},
-    "dark": {"resultTypes": ["violations"], "runOnly": OF_COLOURS},
+    "light": WITHOUT_CONTRAST,
+    "dark": {"runOnly": [LINKS]},
 }
+"""By colour scheme, what runs over the whole page; contrast is measured in both, see ``MARK_LOOKS``."""
+MARK, ALIKE = "data-looked-at", 2
+MARK_LOOKS = """([mark, alike]) => {
+  const seen = new Map();
+  for (const element of document.querySelectorAll("body, body *")) {
+    element.removeAttribute(mark);
+    const hasText = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+    if (!hasText && !element.matches("input, select, textarea")) continue;
+    if (!element.checkVisibility()) continue;
+    const { color, fill, fontSize, fontWeight, textShadow } = getComputedStyle(element);
+    const look = [element.localName, color, fill, fontSize, fontWeight, textShadow];
+    for (let at = element; at; at = at.parentElement) {
+      const { backgroundColor, backgroundImage, opacity, filter, position } = getComputedStyle(at);
+      const behind = [backgroundColor, backgroundImage, opacity, filter].join(" ");
+      if (behind !== "rgba(0, 0, 0, 0) none 1 none") look.push(behind);
+      if (!["static", "relative"].includes(position)) look.push(position, at.localName, at.className);
+      if (at.matches(":disabled, [aria-disabled=true]") || at.control?.disabled) look.push("disabled");
+    }
+    const key = look.join("|");
+    seen.set(key, (seen.get(key) ?? 0) + 1);
+    if (seen.get(key) <= alike) element.setAttribute(mark, "");
+  }
+}"""
+"""Mark two of all elements that look alike: same letters, same backgrounds. Their contrast is the same."""
 NARROW: tuple[ViewportSize, ...] = ({"width": 320, "height": 700}, {"width": 195, "height": 422})
 """1280 pixels at 400 % (WCAG 1.4.10), and a phone of 390 pixels at 200 %."""
 TARGET = 44
@@ -44,9 +69,16 @@ SMALL_TARGETS = """([pressed, least]) =>
 
 
 def assert_good(window: Window) -> None:
-    """Everything in this module, on the page that is open."""
+    """Everything in this module, on the page that is open, with axe-core's rules in the other size too."""
     assert_accessible(window)
     assert_fits(window)
+    page, before = window.page, window.page.viewport_size
+    if before:
+        page.emulate_media(color_scheme="light", reduced_motion="reduce")
+        page.set_viewport_size(PHONE if before["width"] >= DESKTOP["width"] else DESKTOP)
+        assert_no_violations(window.page, None, WITHOUT_CONTRAST, "in the other size")
+        assert_contrast(window.page, None, "in the other size")
+        page.set_viewport_size(before)
 
 
 def assert_accessible(window: Window, *, within: str | None = None) -> None:
@@ -54,21 +86,29 @@ def assert_accessible(window: Window, *, within: str | None = None) -> None:
     window.page.evaluate(AXE.axe_script)
     for scheme, rules in SCHEMES.items():
         window.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-        _assert_no_violations(window, within, rules, scheme)
+        assert_no_violations(window.page, within, rules, scheme)
+        assert_contrast(window.page, within, scheme)
 
 
 def assert_accessible_but_for_colours(window: Window) -> None:
     """The other rules of axe-core: for another language of a page whose colours have been looked at."""
     window.page.evaluate(AXE.axe_script)
-    without = {"resultTypes": ["violations"], "rules": {name: {"enabled": False} for name in OF_COLOURS}}
-    _assert_no_violations(window, None, without, "without colours")
+    without = {"rules": {name: {"enabled": False} for name in (CONTRAST, LINKS)}}
+    assert_no_violations(window.page, None, without, "without colours")
 
 
-def _assert_no_violations(window: Window, within: str | None, rules: dict[str, Any], how: str) -> None:
-    page = window.page
-    response = page.evaluate("([within, rules]) => axe.run(within ?? document, rules)", [within, rules])
+def assert_contrast(where: Page | Frame, within: str | None, how: str) -> None:
+    """Measure the contrast of every look on the page."""
+    where.evaluate(MARK_LOOKS, [MARK, ALIKE])
+    marked = f"{within} [{MARK}], {within}[{MARK}]" if within else f"[{MARK}]"
+    assert_no_violations(where, marked, {"runOnly": [CONTRAST]}, how)
+
+
+def assert_no_violations(where: Page | Frame, within: str | None, rules: dict[str, Any], how: str) -> None:
+    options = {"resultTypes": ["violations"], "preload": False} | rules
+    response = where.evaluate("([within, rules]) => axe.run(within ?? document, rules)", [within, options])
     found = AxeResults(response)
-    assert found.violations_count == 0, f"{page.url}, {how}: {found.generate_report()}"
+    assert found.violations_count == 0, f"{where.url}, {how}: {found.generate_report()}"
 
 
 def assert_fits(window: Window) -> None:

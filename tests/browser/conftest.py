@@ -18,6 +18,7 @@ from tests import builders
 from tests.browser.profiles import Profiles
 from tests.browser.windows import PHONE, Window
 from tests.conftest import PAGE_MILLISECONDS
+from tests.worlds import built_once
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -73,6 +74,7 @@ def window(open_window: OpenWindow) -> Window:
 
 
 @pytest.fixture
+@built_once
 def sample() -> Study:
     """The sample study with its five test stories and their key, open."""
     study = builders.make_study(

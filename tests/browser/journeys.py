@@ -120,7 +120,7 @@ def walk(window: Window, link: str, hands: Hands) -> Iterator[str]:
         yield from _stop(window, f"Story {number}")
         hands.answer(window, form)
     yield from _stop(window, f"Story {len(FORMS) + 1}")
-    hands.press(window, window.link("Stop here"))
+    hands.press(window, window.button("Stop here"))
     yield from _stop(window, "Thank you")
 
 

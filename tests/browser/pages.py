@@ -13,6 +13,7 @@ from django.utils import timezone
 from annotation import actions
 from annotation.models import Enrollment, Study
 from qualification import actions as qualification_actions
+from qualification.models import Round
 from recruitment import actions as recruitment_actions
 from recruitment.links import visit_path
 from tests import builders
@@ -113,22 +114,22 @@ def not_there(study: Study) -> str:
 
 
 REFUSALS: dict[str, tuple[Callable[[Study], str], str]] = {
-    "nothing free": (nothing_free, "Every story is with somebody just now"),
+    "nothing free": (nothing_free, "No story is free right now"),
     "all done": (all_done, "There are no stories left for you"),
-    "cap reached": (cap_reached, "You have answered as many stories as one person may"),
+    "cap reached": (cap_reached, "You’ve reached the limit"),
     "paused": (paused, "The study is paused"),
     "closed": (closed, "The study is finished"),
-    "not open": (not_open, "The study has not begun yet"),
-    "protocol changed": (protocol_changed, "The study has to be looked after"),
-    "suspended": (suspended, "You cannot go on at the moment"),
-    "declined": (declined, "That is fine"),
+    "not open": (not_open, "The study has not started yet"),
+    "protocol changed": (protocol_changed, "The study is being fixed"),
+    "suspended": (suspended, "You can’t continue right now"),
+    "declined": (declined, "No problem"),
     "failed": (failed, "Thank you for trying"),
     "failed once": (failed_once, "Thank you for trying"),
     "test not open": (no_test_now, "The study is paused"),
     "link broken": (link_broken, "This link does not work"),
     "visit broken": (visit_broken, "This link does not work"),
     "coming back": (coming_back, "Welcome back"),
-    "not there": (not_there, "There is no such page"),
+    "not there": (not_there, "Page not found"),
 }
 """Per page: what brings somebody there, and its heading."""
 
@@ -167,6 +168,29 @@ def start_test(study: Study) -> str:
     return _work(person) + "qualification/1/"
 
 
+def practice(study: Study) -> str:
+    strict = builders.make_study("strict", qualification=1)
+    rows = [builders.story_row(900, prefix="practice"), builders.story_row(901, prefix="practice")]
+    why = {str(rows[0]["story_id"]): {"q1": "The lid hides what the jar holds."}}
+    made = builders.add_round(strict, rows, kind=Round.Kind.REQUIRED, reasons=why)
+    person = builders.consent(builders.invite(strict)[0])
+    qualification_actions.practise(
+        enrollment=person,
+        round_story=made.round_stories.get(position=1),
+        submitted=builders.answers(q1="no"),
+        now=timezone.now(),
+    )
+    return _work(person) + "qualification/practice/2/"
+
+
+def practised(study: Study) -> str:
+    return practice(study).replace("practice/2/", "practice/1/answers/")
+
+
+def practice_owed(study: Study) -> str:
+    return practice(study).replace("practice/2/", "")
+
+
 def place(study: Study) -> str:
     person = builders.qualified(study)[0]
     builders.vote(person)
@@ -192,9 +216,12 @@ OWN: dict[str, tuple[Callable[[Study], str], str]] = {
     "no answers": (no_own_answers, "Your answers"),
     "changing": (changing, "Change an answer"),
     "nothing to change": (nothing_to_change, "Nothing to change"),
-    "place": (place, "Your place in this study"),
+    "practice": (practice, "Practice story 2 of 2"),
+    "practised": (practised, "Practice story 1: the right answers"),
+    "practice owed": (practice_owed, "First, 1 test story"),
+    "place": (place, "Your account in this study"),
     "leaving": (leaving, "Leave the study?"),
-    "being forgotten": (being_forgotten, "Leave, and be forgotten?"),
+    "being forgotten": (being_forgotten, "Leave and delete your personal data?"),
     "withdrawn": (withdrawn, "You have left this study"),
 }
 """The same for the pages about a person's own part."""

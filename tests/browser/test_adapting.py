@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -9,7 +11,7 @@ from annotation.models import Enrollment
 from tests.browser.conftest import OpenWindow
 from tests.browser.journeys import SAVE
 from tests.browser.test_submitting import FORM, at_first_story
-from tests.browser.windows import DESKTOP, Window, stories_path
+from tests.browser.windows import DESKTOP, PHONE, Window, stories_path
 
 pytestmark = pytest.mark.browser
 
@@ -82,7 +84,7 @@ def test_nothing_moves_for_people_who_want_it_so(open_window: OpenWindow, person
 def test_keys_are_printed_only_where_there_are_any(
     open_window: OpenWindow, person: Enrollment, touch: bool
 ) -> None:
-    window = open_window(has_touch=touch, is_mobile=touch)
+    window = open_window(has_touch=touch, is_mobile=touch, viewport=PHONE if touch else DESKTOP)
     window.page.goto(stories_path(person))
     expect(window.heading).to_have_text("Story 1")
     expect(window.page.locator("[data-answers] kbd").filter(visible=True)).to_have_count(0 if touch else 10)
@@ -110,3 +112,69 @@ def test_paper_shows_a_story_without_its_keys(open_window: OpenWindow, person: E
     window.page.emulate_media(media="print")
     expect(window.page.locator("kbd, .keys-setting, .header, .skip").filter(visible=True)).to_have_count(0)
     expect(window.page.locator("#work .parts").filter(visible=True)).to_have_count(3)
+
+
+# A phone -------------------------------------------------------------------------------------------
+
+
+def shown_parts(window: Window) -> list[str]:
+    """The names of the parts of the story that can be seen."""
+    seen = window.page.locator("[data-part]").filter(visible=True)
+    names: list[str] = seen.evaluate_all("(parts) => parts.map((part) => part.dataset.part)")
+    return names
+
+
+def test_a_phone_shows_one_question_at_a_time_and_marks_what_is_new(
+    open_window: OpenWindow, person: Enrollment
+) -> None:
+    window = at_first_story(open_window(has_touch=True, is_mobile=True), person)
+    questions = window.page.locator("[data-question] > fieldset").filter(visible=True)
+    told = {
+        "q1": ["person", "key_information"],
+        "q2": ["story"],
+        "q3": ["story", "question", "action_a", "action_b"],
+        "q4": ["story", "question", "action_a", "action_b"],
+    }
+    for question, option in FORM.items():
+        expect(questions).to_have_count(1)
+        assert shown_parts(window) == told[question]
+        described = questions.get_attribute("aria-describedby") or ""
+        assert described.split() == [f"part-{name}" for name in told[question]]
+        expect(window.button(SAVE)).to_be_in_viewport(ratio=1)
+        expect(window.link("Instructions")).to_be_in_viewport(ratio=1)
+        window.label(question, option).tap()
+    story = window.page.locator("[data-part=story]")
+    assert story.locator("mark").inner_text() in story.inner_text()
+    assert story.locator("dd").get_attribute("lang") == "en"
+    steps = window.page.locator("[data-steps] button")
+    expect(steps).to_have_text(["1 Possibly", "2 Yes", "3 No", "4 Yes"])
+    steps.nth(1).tap()
+    expect(window.radio("q2", "yes")).to_be_focused()
+    window.button(SAVE).tap()
+    expect(window.heading).to_have_text("Story 2")
+    assert shown_parts(window) == told["q1"]
+
+
+def test_without_scripts_the_whole_form_is_there_and_tells_the_story_once(
+    open_window: OpenWindow, person: Enrollment
+) -> None:
+    window = at_first_story(open_window(java_script_enabled=False), person)
+    expect(window.page.locator("[data-question] > fieldset").filter(visible=True)).to_have_count(4)
+    assert len(shown_parts(window)) == 6
+    expect(window.button(SAVE)).to_be_in_viewport(ratio=1)
+    expect(window.page.locator("[data-steps]")).to_be_hidden()
+
+
+def test_help_on_a_phone_leads_back_to_the_question(window: Window, person: Enrollment) -> None:
+    at_first_story(window, person)
+    window.label("q1", "yes").click()
+    expect(window.radio("q2", "yes")).to_be_in_viewport()
+    top = window.page.evaluate("scrollY")
+    window.link("Instructions").click()
+    panel = window.page.locator("#instructions")
+    expect(panel.locator("details[open] > summary")).to_have_text(re.compile(r"^2\."))
+    window.page.evaluate("scrollBy(0, 3000)")
+    panel.locator(":scope > summary").click()
+    expect(panel).not_to_have_attribute("open", "")
+    window.wait_until(f"scrollY === {top}")
+    expect(window.radio("q2", "yes")).to_be_in_viewport()

@@ -25,13 +25,13 @@ def test_a_token_is_made_copied_used_and_revoked(
     expect(window.heading).to_have_text("API tokens")
     window.page.get_by_label("Name", exact=True).fill("nightly export")
     window.page.get_by_label("Your password", exact=True).fill(researcher[1])
-    window.button("Make the token").click()
+    window.button("Create the token").click()
     expect(window.page.get_by_role("alert")).to_be_visible()
     assert_good(window)
     window.page.get_by_label("Study", exact=True).select_option(study.slug)
     window.page.get_by_text("export votes, under pseudonyms (votes:read)").click()
     window.page.get_by_label("Your password", exact=True).fill(researcher[1])
-    window.button("Make the token").click()
+    window.button("Create the token").click()
     secret = window.page.get_by_label("Your new token.").input_value()
     program = Client(headers={"Authorization": f"Bearer {secret}"})
     assert program.get("/api/v1/token/").json()["scopes"] == ["votes:read"]
@@ -41,5 +41,5 @@ def test_a_token_is_made_copied_used_and_revoked(
     window.page.goto(reverse("dashboard:api_tokens"))
     expect(window.page.get_by_label("Your new token.")).to_have_count(0)
     window.button("Revoke nightly export").click()
-    expect(window.page.get_by_text("It opens nothing any more.")).to_be_visible()
+    expect(window.page.get_by_text("no longer works")).to_be_visible()
     assert program.get("/api/v1/token/").status_code == 401

@@ -17,7 +17,7 @@ from tests.browser.checks import assert_good
 from tests.browser.conftest import OpenWindow
 from tests.browser.pages import sign_in
 from tests.browser.windows import DESKTOP, PHONE, Window
-from tests.dashboard.test_quality_page import looked_at
+from tests.dashboard.quality.test_quality_page import looked_at
 
 pytestmark = pytest.mark.browser
 
@@ -55,7 +55,7 @@ def test_charts_are_drawn_under_the_policy_follow_the_colours_and_are_saved(
     study = looked_at()
     window = open_window(viewport=DESKTOP, accept_downloads=True)
     sign_in(window, researcher)
-    for page in ("study", "filters", "quality"):
+    for page in ("overview", "filters", "quality"):
         window.page.goto(reverse(f"dashboard:{page}", args=[study.slug]))
         for name in (name for name, entry in CHARTS.items() if entry.page == page):
             chart = figure(window, name)
@@ -91,7 +91,7 @@ def test_charts_are_accessible_and_new_figures_leave_an_open_table(
     window.page.goto(reverse("dashboard:filters", args=[study.slug]))
     expect(figure(window, "kept-by-filter").locator("svg")).to_be_attached()
     assert_good(window)
-    address = reverse("dashboard:study", args=[study.slug])
+    address = reverse("dashboard:overview", args=[study.slug])
     window.page.goto(address)
     chart = figure(window, "verdicts")
     chart.locator("summary").click()

@@ -12,8 +12,7 @@ from tests import builders
 from tests.browser.checks import assert_good
 from tests.browser.conftest import OpenWindow
 from tests.browser.pages import sign_in
-from tests.browser.test_journey import SIZES
-from tests.browser.windows import Window, stories_path
+from tests.browser.windows import DESKTOP, PHONE, Window, stories_path
 
 pytestmark = pytest.mark.browser
 
@@ -34,10 +33,10 @@ def test_somebody_who_fails_checks_is_warned_and_then_suspended(
     study = builders.make_study("main", stories=30)
     rows = [builders.story_row(number, prefix="known") for number in range(500, 503)]
     first, *others = builders.import_rows(study, rows, role=Story.Role.CHECK)
-    desk, phone = open_window(viewport=SIZES["desktop"]), open_window(viewport=SIZES["phone"])
+    desk, phone = open_window(viewport=DESKTOP), open_window(viewport=PHONE)
 
     sign_in(desk, researcher)
-    desk.page.goto("/studies/main/checks/")
+    desk.page.goto("/studies/main/quality/hidden-checks/")
     expect(desk.page.get_by_text("3 checks have no known answers yet")).to_be_visible()
     desk.link(first.story_id).click()
     expect(desk.heading).to_have_text(first.story_id)
@@ -47,7 +46,7 @@ def test_somebody_who_fails_checks_is_warned_and_then_suspended(
     expect(desk.page.get_by_text("Saved. The check is in use.")).to_be_visible()
     assert_good(desk)
     desk.link("All checks").click()
-    desk.link("Give them known answers").click()
+    desk.link("Set the known answers").click()
     for check in others:
         row = desk.page.get_by_role("region", name=check.story_id)
         for question in builders.ALL_YES:
@@ -62,13 +61,13 @@ def test_somebody_who_fails_checks_is_warned_and_then_suspended(
     desk.button("Save the known answers").click()
     expect(desk.page.get_by_text("2 checks have these known answers")).to_be_visible()
     assert CheckOption.objects.count() == 12
-    desk.page.get_by_label("One check in each so many stories of a person").fill("5")
-    desk.page.get_by_label("Nothing comes of fewer answered checks than").fill("2")
+    desk.page.get_by_label("One check per so many stories of a person").fill("5")
+    desk.page.get_by_label("Consequences only from so many answered checks").fill("2")
     desk.page.get_by_label("Warn at a share of failed checks of (percent)").fill("40")
     desk.page.get_by_label("Suspend at a share of failed checks of (percent)").fill("60")
     desk.button("Save").click()
     expect(
-        desk.page.get_by_text("Saved. It holds from the next story that somebody is given.")
+        desk.page.get_by_text("Saved. The rules apply from the next story that a person is given.")
     ).to_be_visible()
     assert_good(desk)
 
@@ -79,8 +78,8 @@ def test_somebody_who_fails_checks_is_warned_and_then_suspended(
         answer(phone)
         expect(phone.page.get_by_text("known answers")).to_have_count(0)
     answer(phone)
-    warning = phone.page.get_by_role("status").filter(has_text="Please read the instructions once more")
-    expect(warning).to_contain_text("Your answers to 1 of the 2 that you had were others")
+    warning = phone.page.get_by_role("status").filter(has_text="Please read the instructions again")
+    expect(warning).to_contain_text("You differed on 1 of 2")
     expect(warning).to_contain_text(str(study.protocol.questions[1].title))
     assert_good(phone)
     answer(phone)
@@ -88,8 +87,8 @@ def test_somebody_who_fails_checks_is_warned_and_then_suspended(
     builders.work_through(person, 3, on_checks=CARELESS)
     phone.page.reload()
     answer(phone)
-    expect(phone.heading).to_have_text("You cannot go on at the moment")
-    expect(phone.page.get_by_text("Your answers to 2 of the 3 that you had were others")).to_be_visible()
+    expect(phone.heading).to_have_text("You can’t continue right now")
+    expect(phone.page.get_by_text("You differed on 2 of 3")).to_be_visible()
 
     desk.page.reload()
     expect(desk.page.get_by_role("row").filter(has_text="100")).to_have_count(2)

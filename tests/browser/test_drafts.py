@@ -10,7 +10,8 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from annotation import actions
-from annotation.models import Enrollment, Vote
+from annotation.models import Enrollment, Skip, Vote
+from tests import builders
 from tests.browser.journeys import SAVE, stored_forms
 from tests.browser.test_submitting import FORM, at_first_story, on_story
 from tests.browser.windows import Window, stories_path
@@ -40,7 +41,7 @@ def drafts(window: Window) -> int:
 
 
 def not_saved(window: Window) -> Locator:
-    return window.page.locator("[data-not-saved]")
+    return window.page.locator("[data-not-saved]:not(#skip *)")
 
 
 def expect_chosen(window: Window, form: Mapping[str, str]) -> None:
@@ -71,7 +72,7 @@ def forms_sent_to(window: Window) -> set[str]:
 
 def test_what_was_chosen_survives_a_reload_and_is_announced(at_work: Window, person: Enrollment) -> None:
     chosen = {"q1": "possibly", "q3": "no"}
-    note = at_work.page.locator("[data-restored]")
+    note = at_work.page.locator("form#answers [data-restored]")
     expect(note).to_be_hidden()
     at_work.choose(**chosen)
     at_work.requests.clear()
@@ -100,6 +101,20 @@ def test_a_form_sent_without_network_is_sent_again_by_itself(at_work: Window, pe
     expect(not_saved(at_work)).to_be_hidden()
     assert stored_forms(person) == [FORM]
     assert Vote.objects.count() == 1
+
+
+def test_one_notice_at_a_time_says_what_becomes_of_the_answers(at_work: Window) -> None:
+    restored = at_work.page.locator("form#answers [data-restored]")
+    at_work.choose(**FORM)
+    at_work.page.reload()
+    expect(restored).to_be_visible()
+    answer_posts(at_work, 502)
+    at_work.button(SAVE).click()
+    expect(not_saved(at_work).get_by_text("resent automatically")).to_be_visible()
+    expect(restored).to_be_hidden()
+    at_work.choose(q1="yes")
+    expect(not_saved(at_work).get_by_text("until you save again")).to_be_visible()
+    expect(not_saved(at_work).get_by_text("resent automatically")).to_be_hidden()
 
 
 def test_a_form_that_was_left_unanswered_is_never_written_onto_another_story(
@@ -167,6 +182,44 @@ def test_an_answer_that_is_no_receipt_keeps_the_draft_and_says_so(
     assert stored_forms(person) == [FORM]
 
 
+def test_a_skip_that_fails_says_so_and_is_sent_again_by_itself(at_work: Window) -> None:
+    skip = at_work.page.locator("#skip")
+    skip.locator("summary").click()
+    skip.locator(".option label").first.click()
+    at_work.context.set_offline(True)
+    at_work.button("Skip this story").click()
+    expect(skip.get_by_role("alert")).to_contain_text("Not skipped yet")
+    expect(skip.get_by_role("alert")).to_contain_text("resent automatically")
+    expect(skip.get_by_role("alert")).to_be_in_viewport()
+    expect(not_saved(at_work)).to_be_hidden()
+    assert not Skip.objects.exists()
+    at_work.context.set_offline(False)
+    expect(at_work.page.locator("#work .receipt")).to_be_visible()
+    assert Skip.objects.count() == 1
+    assert not Vote.objects.exists()
+    assert drafts(at_work) == 0
+
+
+def test_who_answers_after_a_skip_that_failed_does_not_skip(at_work: Window, person: Enrollment) -> None:
+    skip = at_work.page.locator("#skip")
+    skip.locator("summary").click()
+    skip.locator(".option label").first.click()
+    at_work.context.set_offline(True)
+    at_work.button("Skip this story").click()
+    expect(skip.get_by_role("alert")).to_contain_text("resent automatically")
+    at_work.choose(**FORM)
+    expect(skip.get_by_text("until you save or skip")).to_be_visible()
+    at_work.context.set_offline(False)
+    at_work.page.reload()
+    on_story(at_work, 1)
+    expect_chosen(at_work, FORM)
+    at_work.button(SAVE).click()
+    on_story(at_work, 2)
+    assert stored_forms(person) == [FORM]
+    assert drafts(at_work) == 0
+    assert not Skip.objects.exists()
+
+
 def test_answers_sent_over_a_replaced_link_arrive_by_the_new_one(at_work: Window, person: Enrollment) -> None:
     at_work.choose(**FORM)
     actions.revoke_link(enrollment=person, by=None, now=timezone.now())
@@ -186,7 +239,7 @@ def test_answers_sent_over_a_replaced_link_arrive_by_the_new_one(at_work: Window
 
 
 def test_what_the_server_knows_nothing_of_is_let_go(at_work: Window) -> None:
-    lease = at_work.page.locator("[name=assignment]")
+    lease = at_work.page.locator("form#answers [name=assignment]")
     lease.evaluate("(input) => (input.value = '999999')")
     at_work.choose(**FORM)
     assert drafts(at_work) == 1
@@ -205,3 +258,35 @@ def test_the_draft_goes_with_the_receipt(at_work: Window, person: Enrollment) ->
     on_story(at_work, 2)
     expect_chosen(at_work, {})
     assert stored_forms(person) == [FORM]
+
+
+def test_a_test_story_survives_a_lost_network_and_a_reload(window: Window) -> None:
+    study = builders.make_study("tested", qualification=2)
+    tested = builders.consent(builders.invite(study)[0])
+    window.page.goto(window.site + stories_path(tested))
+    window.follow(window.button("Start the test"))
+    window.choose(**FORM)
+    window.context.set_offline(True)
+    window.button(SAVE).click()
+    expect(not_saved(window)).to_be_visible()
+    assert drafts(window) == 1
+    window.context.set_offline(False)
+    expect(window.heading).to_have_text("Test story 2 of 2")
+    assert drafts(window) == 0
+    (attempt,) = tested.attempts.all()
+    assert {answer.question: answer.option for answer in attempt.answers.all()} == FORM
+
+    window.choose(q1="no")
+    window.page.reload()
+    expect_chosen(window, {"q1": "no"})
+    expect(window.page.locator("[data-restored]")).to_be_visible()
+    window.choose(**ALL_YES)
+    answer_posts(window, 502)
+    window.button(SAVE).click()
+    expect(not_saved(window)).to_be_visible()
+    let_posts_through(window)
+    window.page.goto(window.page.url.replace("/2/", "/1/"))  # another page sends what is waiting
+    expect(window.heading).to_have_text("Test story 1 of 2")
+    window.page.wait_for_load_state("networkidle")
+    assert drafts(window) == 0
+    assert attempt.answers.count() == 8

@@ -13,16 +13,17 @@ from tests import builders
 from tests.browser.checks import assert_good
 from tests.browser.conftest import OpenWindow
 from tests.browser.pages import sign_in
-from tests.browser.test_journey import SIZES
-from tests.dashboard.test_quality_page import fast_one, looked_at
+from tests.dashboard.quality.test_quality_page import fast_one, looked_at
 
 if TYPE_CHECKING:
     from playwright.sync_api import ViewportSize
 
+from tests.browser.windows import DESKTOP, SIZES
+
 pytestmark = pytest.mark.browser
 
 
-@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
+@pytest.mark.parametrize("size", SIZES)
 def test_the_figures_of_a_study(
     open_window: OpenWindow, researcher: tuple[str, str], size: ViewportSize
 ) -> None:
@@ -33,8 +34,8 @@ def test_the_figures_of_a_study(
     sign_in(window, researcher)
     name = fast_one(study)
     for page, arguments, text in (
-        ("study", [], "Who holds a story now"),
-        ("quality", [], "Krippendorff’s alpha"),
+        ("overview", [], "Active leases"),
+        ("quality", [], "Complete stories, before the filter."),
         ("person", [name], "They alone objected to 8 of 24 complete stories"),
     ):
         window.page.goto(reverse(f"dashboard:{page}", args=[study.slug, *arguments]))
@@ -48,13 +49,13 @@ def test_the_overview_moves_by_itself_and_a_story_is_released_by_the_keyboard(
     study = builders.make_study("moving", stories=2)
     first, second = builders.qualified(study, 2)
     held = builders.claim(first)
-    window = open_window(viewport=SIZES["desktop"])
+    window = open_window(viewport=DESKTOP)
     sign_in(window, researcher)
-    window.page.goto(reverse("dashboard:study", args=[study.slug]))
+    window.page.goto(reverse("dashboard:overview", args=[study.slug]))
     expect(window.page.locator("#now")).to_have_attribute("hx-trigger", "every 2s")
     builders.claim(second)
-    expect(window.page.get_by_role("button", name="Give story_")).to_have_count(2)
-    window.page.get_by_role("button", name=f"Give {held.story.story_id}, held by").first.focus()
+    expect(window.page.get_by_role("button", name="Release story_")).to_have_count(2)
+    window.page.get_by_role("button", name=f"Release {held.story.story_id}, held by").first.focus()
     window.page.keyboard.press("Enter")
-    expect(window.page.get_by_text("The story goes to somebody else.")).to_be_visible()
+    expect(window.page.get_by_text("The story is released to others.")).to_be_visible()
     assert Assignment.objects.get(pk=held.pk).state == Assignment.State.EXPIRED

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from axe_playwright_python.base import AxeResults
 from django.utils import timezone
 from playwright.sync_api import TimeoutError, expect
 from pytest_django.live_server_helper import LiveServer
@@ -16,7 +15,7 @@ from recruitment import actions
 from recruitment.actions import CampaignSettings
 from recruitment.models import Campaign, Submission, Visit
 from tests import builders
-from tests.browser.checks import AXE, SCHEMES
+from tests.browser.checks import AXE, SCHEMES, assert_contrast, assert_no_violations
 from tests.browser.windows import DESKTOP, PHONE
 from tests.doubles.mturk.server import STRICT_SANDBOX, MTurkDouble
 from tests.recruitment.platform_visits import SETTINGS, allow_frames, marketplace
@@ -79,7 +78,7 @@ def test_a_worker_takes_the_test_and_then_a_story_within_the_frame(
     page.on("console", lambda said: policy.append(said.text) if "Content Security" in said.text else None)
 
     # Looked at first, in a frame that has no origin: then accepted, and the test taken.
-    test = _put_up(double, study, "test", seats_per_posting=6)
+    test = _publish(double, study, "test", seats_per_posting=6)
     hit = test.postings.get().remote_id
     page.goto(f"{double.url}/projects/{hit}/tasks?workerId={worker}")
     frame = page.frame_locator("iframe")
@@ -94,7 +93,7 @@ def test_a_worker_takes_the_test_and_then_a_story_within_the_frame(
     expect(_heading(frame)).to_have_text("Test story 1 of 1")
     _answer(frame)
     _press(frame.get_by_role("button", name="Hand in", exact=True))
-    _press(frame.get_by_role("link", name="Hand in this piece of work"))
+    _press(frame.get_by_role("link", name="Finish and hand in"))
     expect(_heading(frame)).to_have_text("One last step: hand it in")
     _assert_accessible(page)
     _hand_in(page, frame)
@@ -109,7 +108,7 @@ def test_a_worker_takes_the_test_and_then_a_story_within_the_frame(
 
     # A frame that keeps our origin, and the worker goes on in a window of its own half-way.
     double.sandbox = WITH_ORIGIN
-    campaign = _put_up(double, study, "stories", stories_per_visit=2)
+    campaign = _publish(double, study, "stories", stories_per_visit=2)
     hit = campaign.postings.get(number=1).remote_id
     page.goto(f"{double.url}/projects/{hit}/tasks?workerId={worker}")
     page.get_by_role("button", name="Accept").click()
@@ -147,7 +146,7 @@ def test_a_worker_takes_the_test_and_then_a_story_within_the_frame(
     assert policy == [] or all("frame-ancestors" not in said for said in policy), policy
 
 
-def _put_up(double: MTurkDouble, study: Any, purpose: str, **settings: Any) -> Campaign:
+def _publish(double: MTurkDouble, study: Any, purpose: str, **settings: Any) -> Campaign:
     now = timezone.now()
     chosen = CampaignSettings(**SETTINGS | settings, purpose=purpose)
     platform = marketplace(double, study.environment)
@@ -207,6 +206,6 @@ def _assert_accessible(page: Page) -> None:
         page.set_viewport_size(size)
         for scheme, rules in SCHEMES.items():
             page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-            found = AxeResults(inner.evaluate("(rules) => axe.run(document, rules)", rules))
-            assert found.violations_count == 0, f"{inner.url}, {scheme}: {found.generate_report()}"
+            assert_no_violations(inner, None, rules, scheme)
+            assert_contrast(inner, None, scheme)
         assert inner.evaluate("document.scrollingElement.scrollWidth <= innerWidth + 1"), inner.url

@@ -11,14 +11,13 @@ from annotation.models import Enrollment, Study
 from tests.browser import journeys
 from tests.browser.checks import assert_good
 from tests.browser.conftest import OpenWindow
-from tests.browser.windows import DESKTOP, PHONE
+from tests.browser.windows import DESKTOP, SIZES
 
 if TYPE_CHECKING:
     from playwright.sync_api import ViewportSize
 
 pytestmark = pytest.mark.browser
 
-SIZES = {"phone": PHONE, "desktop": DESKTOP}
 WAYS: dict[str, tuple[journeys.Hands, dict[str, Any]]] = {
     "digits in the dark": (journeys.Digits(), {"viewport": DESKTOP, "color_scheme": "dark"}),
     "arrows": (journeys.Arrows(), {"viewport": DESKTOP}),
@@ -29,6 +28,8 @@ WAYS: dict[str, tuple[journeys.Hands, dict[str, Any]]] = {
     "mouse without scripts": (journeys.Mouse(), {"java_script_enabled": False}),
     "arrows without scripts": (journeys.Arrows(), {"java_script_enabled": False}),
 }
+LONG = {"arrows without scripts"}
+"""Ways for ``make torture``: the others show the arrows, and a page without scripts."""
 REPEATED = {"Test story 3 of 5", "Test story 4 of 5", "Story 3"}
 """Pages of the way that differ from the one before in their texts alone."""
 
@@ -40,7 +41,7 @@ def everything_is_stored(sample: Study) -> None:
     assert journeys.stored_forms(person) == list(journeys.FORMS)
 
 
-@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
+@pytest.mark.parametrize("size", SIZES)
 def test_the_whole_way_by_mouse(
     open_window: OpenWindow, sample: Study, link: str, size: ViewportSize
 ) -> None:
@@ -49,13 +50,16 @@ def test_the_whole_way_by_mouse(
         assert window.context.cookies() == []
         if page not in REPEATED:
             assert_good(window)
-    expect(window.page.get_by_text("All 3 stories that you answered are saved.")).to_be_visible()
+    expect(window.page.get_by_text("You’ve finished 3 stories, and they are saved.")).to_be_visible()
     everything_is_stored(sample)
     assert window.complaints == []
     assert window.foreign_requests() == []
 
 
-@pytest.mark.parametrize(("hands", "options"), WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize(
+    ("hands", "options"),
+    [pytest.param(*way, id=name, marks=[pytest.mark.torture] * (name in LONG)) for name, way in WAYS.items()],
+)
 def test_the_whole_way_by_other_means(
     open_window: OpenWindow, sample: Study, link: str, hands: journeys.Hands, options: dict[str, Any]
 ) -> None:

@@ -210,7 +210,7 @@ def test_a_place_that_was_left_by_mouse_is_not_gone_back_to(at_work: Window) -> 
 
 
 def test_the_next_story_closes_instructions_above_it_and_keeps_those_beside_it(at_work: Window) -> None:
-    panel, form = at_work.page.locator(INSTRUCTIONS), at_work.page.locator("[data-answers]")
+    panel, form = at_work.page.locator(INSTRUCTIONS), at_work.page.locator("form#answers")
     place = "form => [form.getBoundingClientRect().y, form.clientWidth, form.clientHeight]"
     before = form.evaluate(place)
     press(at_work, "?")
@@ -323,9 +323,33 @@ def test_tab_goes_through_the_page_from_the_top_down(at_work: Window) -> None:
             break
         stops.append(stop)
     ids = [stop["id"] for stop in stops]
-    assert ids[0] == "Skip to the content"
+    assert ids[0] == "Skip to content"
     assert [name for name in ids if re.fullmatch(r"q\d", name)] == ["q1", "q2", "q3", "q4"]
     assert ids.index("q4") < ids.index("Save and continue") < ids.index("Stop here")
     assert all(stop["ring"] for stop in stops), stops
     tops = [stop["middle"] for stop in stops[1:]]
     assert all(later >= earlier - 8 for earlier, later in itertools.pairwise(tops)), stops
+
+
+@pytest.mark.parametrize("width", [320, 390, 1280])
+def test_what_stays_in_reach_covers_nothing_that_has_the_focus(
+    open_window: OpenWindow, person: Enrollment, width: int
+) -> None:
+    """WCAG 2.4.11: the middle of whatever Tab reaches can be seen."""
+    window = at_first_story(open_window(viewport={"width": width, "height": 700}), person)
+    window.page.evaluate("() => document.activeElement.blur()")
+    for _ in range(40):
+        press(window, "Tab")
+        covered = window.page.evaluate(
+            """() => {
+              const at = document.activeElement;
+              if (at === document.body) return null;
+              const shown = at.matches("input[type=radio]") ? at.labels[0] : at;
+              const box = shown.getBoundingClientRect();
+              const top = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
+              return shown.contains(top) || top?.contains(shown) ? "" : shown.outerHTML;
+            }"""
+        )
+        if covered is None:
+            break
+        assert covered == ""

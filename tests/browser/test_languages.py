@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 from playwright.sync_api import expect
 
 from annotation.models import Enrollment, Study
+from dashboard.figures import compute
 from tests import builders
 from tests.browser.checks import assert_accessible_but_for_colours, assert_fits
 from tests.browser.conftest import OpenWindow, path_of
@@ -48,10 +50,10 @@ def test_the_pages_of_a_journey_fit(foreign: Window, sample: Study) -> None:
     page.goto(path_of(builders.invite(sample)[0]))
     for button in ("main form button", "[value=agree]", "main .actions a.button", "main form button"):
         assert_good_on_all_screens(foreign)
-        page.locator(button).click()
+        foreign.follow(page.locator(button))
     for _ in range(5):
         foreign.choose(**builders.ALL_YES)
-        page.locator("[data-answers] [type=submit]").click()
+        foreign.follow(page.locator("[data-answers] [type=submit]"))
     assert_good_on_all_screens(foreign)
 
 
@@ -85,5 +87,10 @@ def test_the_researchers_pages_fit_in_german(
     window.page.locator("form [type=submit]").first.click()
     window.page.wait_for_url(f"**{reverse('dashboard:studies')}")
     assert_good_on_all_screens(window)
-    window.page.goto(reverse("dashboard:study", args=[sample.slug]))
+    window.page.goto(reverse("dashboard:overview", args=[sample.slug]))
+    assert_good_on_all_screens(window)
+    builders.answer_everything(builders.qualified(sample, 3))
+    compute.make(sample.pk, now=timezone.now())
+    window.page.reload()
+    expect(window.page.locator("#against")).to_be_visible()
     assert_good_on_all_screens(window)

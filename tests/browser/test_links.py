@@ -7,26 +7,25 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from django.urls import reverse
 from django.utils import timezone
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
 from accounts.models import PlatformIdentity
 from annotation import actions as annotation_actions
 from annotation.models import Enrollment, Study
 from recruitment import actions
-from recruitment.codes import Outcome, completion_code
+from recruitment.codes import CompletionOutcome, completion_code
 from recruitment.links import confirming_link, personal_link, visit_path
 from tests import builders
 from tests.browser.checks import assert_good
 from tests.browser.conftest import OpenWindow, path_of
 from tests.browser.pages import sign_in
-from tests.browser.test_journey import SIZES
-from tests.browser.windows import Window, stories_path
+from tests.browser.windows import SIZES, Window, stories_path
 
 if TYPE_CHECKING:
     from playwright.sync_api import ViewportSize
 
 pytestmark = pytest.mark.browser
-by_size = pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
+by_size = pytest.mark.parametrize("size", SIZES)
 
 
 def work(person: Enrollment, page: str = "") -> str:
@@ -55,14 +54,14 @@ def test_asking_for_ones_link(open_window: OpenWindow, study: Study, size: Viewp
     address = window.page.get_by_label("E-mail address")
     address.evaluate("(input) => (input.type = 'text')")
     address.fill("nobody at example.org")
-    window.button("Send it").click()
+    window.button("Send my link").click()
     expect(address).to_have_accessible_description("This is not an e-mail address.")
     expect(address).to_be_focused()
     assert_good(window)
 
     address.fill("nobody@example.org")
     address.press("Enter")
-    expect(window.heading).to_have_text("Look into your mailbox")
+    expect(window.heading).to_have_text("Check your inbox")
     assert_good(window)
 
 
@@ -72,7 +71,7 @@ def test_giving_and_confirming_an_address(
 ) -> None:
     window = open_window(viewport=size)
     window.page.goto(work(person, "you/"))
-    window.page.get_by_role("link", name="Have your link sent to you by e-mail").click()
+    window.page.get_by_role("link", name="Get your link by e-mail").click()
     expect(window.heading).to_have_text("Your link by e-mail")
     assert_good(window)
     address = window.page.get_by_label("E-mail address")
@@ -109,11 +108,11 @@ def test_links_that_open_nothing(window: Window, person: Enrollment, settings: A
     for _ in range(31):
         window.page.request.get("/join/1.x/")
     window.page.goto("/join/1.x/")
-    expect(window.heading).to_have_text("Please wait a little")
+    expect(window.heading).to_have_text("Please wait a moment")
     assert_good(window)
     annotation_actions.forget(annotator=person.annotator, now=timezone.now())
     window.page.goto(addresses[0])
-    expect(window.heading).to_have_text("You have been forgotten")
+    expect(window.heading).to_have_text("Your personal data has been deleted")
     assert_good(window)
 
 
@@ -128,10 +127,14 @@ def test_the_completion_code(
         viewport=size, java_script_enabled=scripts, permissions=["clipboard-read", "clipboard-write"]
     )
     window.page.goto(work(person, "done/"))
-    code = completion_code(person.study.pseudonym_key, person.pk, Outcome.COMPLETED)
+    finish = window.link("Finish and get my code")
+    assert_above_the_fold(finish, size)
+    window.follow(finish)
+    code = completion_code(person.study.pseudonym_key, person.pk, CompletionOutcome.COMPLETED)
     shown = window.page.get_by_text(code, exact=True)
     expect(shown).to_be_visible()
-    back = window.page.get_by_role("link", name="Back to the place that invited you")
+    back = window.page.get_by_role("link", name="Back to the site that sent you")
+    assert_above_the_fold(back, size)
     expect(back).to_have_attribute("href", f"https://app.example.org/done?cc={code}")
     copy = window.page.get_by_role("button", name="Copy the code")
     if not scripts:
@@ -143,6 +146,40 @@ def test_the_completion_code(
     assert window.page.evaluate("() => navigator.clipboard.readText()") == code
     assert_good(window)
     expect(copy).to_be_visible(timeout=10_000)  # it says again what it does
+
+
+def assert_above_the_fold(button: Locator, size: ViewportSize) -> None:
+    """Check that the button is whole inside the window before anybody scrolls."""
+    box = button.bounding_box()
+    assert box is not None
+    assert box["y"] >= 0
+    assert box["y"] + box["height"] <= size["height"]
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= size["width"]
+
+
+def test_the_button_that_finishes_is_on_the_first_screen_of_a_phone(open_window: OpenWindow) -> None:
+    phone: ViewportSize = {"width": 390, "height": 844}
+    study = builders.make_study(qualification=1, stories=4, votes_per_story=1)
+    with_join_link(study)
+    passed, stopped = builders.qualified(study, 2)
+    failed = builders.take_test(builders.consent(builders.invite(study)[0]), builders.answers(q3="no"))
+    builders.vote(stopped)
+    window = open_window(viewport=phone)
+    pages = [
+        (stopped, "stories/"), (stopped, "done/"), (stopped, "you/"), (passed, "stories/"),
+        (failed, "qualification/result/"),
+    ]  # fmt: skip
+    for person, page in pages:
+        window.page.goto(work(person, page))
+        assert_above_the_fold(window.link("Finish and get my code"), phone)
+        assert_good(window)
+    annotation_actions.pause_study(study=study, by=None, now=timezone.now())
+    annotation_actions.suspend(enrollment=stopped, by=None, now=timezone.now(), reason="too fast")
+    annotation_actions.withdraw(enrollment=passed, now=timezone.now())
+    for person in (stopped, passed):
+        window.page.goto(stories_path(person))
+        assert_above_the_fold(window.link("Finish and get my code"), phone)
 
 
 def test_where_copying_is_forbidden_the_text_is_selected(window: Window, person: Enrollment) -> None:
@@ -166,7 +203,7 @@ def test_the_code_comes_with_the_page_that_is_swapped_in(window: Window, person:
     window.choose(q1="yes", q2="yes", q3="yes", q4="yes")
     window.button("Save and continue").click()
     expect(window.heading).to_have_text("There are no stories left for you")
-    expect(window.page.get_by_role("button", name="Copy the code")).to_be_visible()
+    expect(window.link("Finish and get my code")).to_be_visible()
     assert_good(window)
 
 
@@ -185,11 +222,11 @@ def test_making_a_join_link_and_checking_a_code(
     study = person.study
     window = open_window(viewport=size)
     sign_in(window, researcher)
-    window.page.goto(reverse("dashboard:joining", args=[study.slug]))
-    expect(window.heading).to_have_text("Join link and codes")
+    window.page.goto(reverse("dashboard:join_link", args=[study.slug]))
+    expect(window.heading).to_have_text("Join link")
     window.link("Make a join link").click()
     window.link("SONA").click()
-    window.page.get_by_label("The way back for who has answered stories").fill(
+    window.page.get_by_label("Way back after completing the study").fill(
         "https://school.sona-systems.com/credit?survey_code={participant}"
     )
     expect(window.page.get_by_text("credit?survey_code=participant-1")).to_be_visible()
@@ -197,8 +234,8 @@ def test_making_a_join_link_and_checking_a_code(
     window.button("Save the join link").click()
     expect(window.page.locator("#join-address")).to_contain_text("?survey_code=%SURVEY_CODE%")
     window.page.get_by_label("Code", exact=True).fill(
-        completion_code(study.pseudonym_key, person.pk, Outcome.SCREENED_OUT).lower()
+        completion_code(study.pseudonym_key, person.pk, CompletionOutcome.SCREENED_OUT).lower()
     )
     window.button("Check it").click()
-    expect(window.page.get_by_text("screened out")).to_be_visible()
+    expect(window.page.get_by_text("screened out.")).to_be_visible()
     assert_good(window)

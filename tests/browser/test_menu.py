@@ -1,4 +1,4 @@
-"""The menu of a study's pages: one row on a desk, everything at most two presses away, for every role."""
+"""The menu of a study: eight entries in one row on a desk, and the pages of the current entry below."""
 
 from __future__ import annotations
 
@@ -19,27 +19,32 @@ from tests.browser.windows import DESKTOP, PHONE, Window
 
 pytestmark = pytest.mark.browser
 
-LOOKING = [
+ENTRIES = [
     "Overview",
-    "Set-up",
     "Stories",
-    "Qualification",
-    "Recruitment",
     "People",
+    "Recruitment",
+    "Qualification",
     "Quality",
-    "Review",
     "Releases",
-    "Hidden checks",
-    "Members",
-    "Join link and codes",
-    "Filters",
-    "Data statement",
+    "Settings",
 ]
-ROLES = {
-    Membership.Role.OWNER: [*LOOKING, "Log"],
-    Membership.Role.REVIEWER: LOOKING,
-    Membership.Role.AUDITOR: [*LOOKING, "Log"],
+PAGES = {
+    "Overview": [],
+    "Stories": ["List", "Import"],
+    "People": [],
+    "Recruitment": ["Campaigns", "Join link", "Payments", "Mismatches"],
+    "Qualification": [],
+    "Quality": ["Agreement", "Hidden checks", "Review", "Decisions", "Skipped stories", "Filters"],
+    "Releases": ["Releases", "Publish", "Compare", "Data statement"],
+    "Settings": ["Settings", "Instructions", "Members", "Alerts", "Log", "Configuration", "API tokens"],
 }
+WITHOUT: dict[str, set[str]] = {
+    Membership.Role.OWNER: set(),
+    Membership.Role.REVIEWER: {"Publish", "Log", "Configuration"},
+    Membership.Role.AUDITOR: {"Publish", "Configuration"},
+}
+"""Pages that a role may not open."""
 
 
 def at(window: Window, role: str) -> Locator:
@@ -60,39 +65,44 @@ def rows(menu: Locator) -> int:
     return len(set(tops))
 
 
-@pytest.mark.parametrize(("role", "labels"), ROLES.items(), ids=ROLES)
-def test_a_desk_shows_one_row_and_the_rest_after_a_press(
-    open_window: OpenWindow, role: str, labels: list[str]
+@pytest.mark.parametrize("role", WITHOUT)
+def test_a_desk_shows_the_entries_in_one_row_and_the_pages_of_one_below(
+    open_window: OpenWindow, role: str
 ) -> None:
     window = open_window(viewport=DESKTOP, java_script_enabled=False)
     menu = at(window, role)
+    links = menu.get_by_role("link")
     assert rows(menu) == 1
-    menu.get_by_text("More").focus()
-    window.page.keyboard.press("Enter")
-    assert rows(menu) == 2
-    assert menu.get_by_role("link").all_inner_texts() == labels
-    window.page.keyboard.press("Tab")
-    expect(menu.get_by_role("link", name="Hidden checks")).to_be_focused()
-    window.page.keyboard.press("Enter")
-    expect(window.heading).to_have_text("Hidden checks")
-    expect(menu.locator(".menu__more b")).to_have_text("More")
-    assert rows(menu) == 1
+    for entry, pages in PAGES.items():
+        links.get_by_text(entry, exact=True).first.click()
+        expect(window.heading).to_have_text(entry)
+        assert window.page.title().split(" · ")[0].strip() == entry
+        below = [page for page in pages if page not in WITHOUT[role]]
+        assert links.all_inner_texts() == ENTRIES + below
+        assert menu.locator("[aria-current=page]").all_inner_texts() == [entry, *below[:1]]
+        assert rows(menu) == (2 if below else 1)
+        for number, page in enumerate(below[1:], start=len(ENTRIES) + 1):
+            if page == "API tokens":
+                continue  # the researcher's own, without the menu of a study
+            links.nth(number).focus()
+            window.page.keyboard.press("Enter")
+            expect(window.heading).to_have_text(page)
+            assert window.page.title().split(" · ")[0].strip() == page
+            expect(menu.locator("[aria-current=page]")).to_have_text(page)
+            expect(menu.locator("[aria-current=true]")).to_have_text(entry)
 
 
-@pytest.mark.parametrize(("role", "labels"), ROLES.items(), ids=ROLES)
-def test_a_phone_shows_everything_after_a_press(
-    open_window: OpenWindow, role: str, labels: list[str]
-) -> None:
+@pytest.mark.parametrize("role", WITHOUT)
+def test_a_phone_shows_the_entries_after_a_press(open_window: OpenWindow, role: str) -> None:
     window = open_window(viewport=PHONE, java_script_enabled=False)
     menu = at(window, role)
     expect(menu.get_by_role("link")).to_have_count(0)
     menu.get_by_text("Pages of this study").click()
-    assert menu.get_by_role("link").all_inner_texts() == labels
+    assert menu.get_by_role("link").all_inner_texts() == ENTRIES
+    menu.get_by_role("link", name="Releases").click()
     menu.get_by_role("link", name="Data statement").click()
-    expect(window.heading).to_have_text("What you state about your data")
-    expect(menu.locator("summary:visible")).to_have_text(
-        re.compile(r"Pages of this study\s+· Data statement")
-    )
+    expect(window.heading).to_have_text("Data statement")
+    expect(menu.locator("summary:visible")).to_have_text(re.compile(r"Pages of this study\s+· Releases"))
 
 
 def test_longer_words_fit_into_the_row_too(open_window: OpenWindow) -> None:
@@ -102,7 +112,6 @@ def test_longer_words_fit_into_the_row_too(open_window: OpenWindow) -> None:
     window.page.reload()
     expect(menu.get_by_role("link", name="Veröffentlichungen")).to_be_visible()
     assert rows(menu) == 1
-    window.page.goto("/studies/main/joining/")
-    assert rows(menu) == 1
-    menu.get_by_text("Mehr").click()
+    window.page.goto("/studies/main/recruitment/join-link/")
+    assert rows(menu) == 2
     assert_good(window)

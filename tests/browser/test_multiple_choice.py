@@ -13,8 +13,7 @@ from annotation.models import Vote
 from tests.browser.checks import assert_good
 from tests.browser.conftest import OpenWindow
 from tests.browser.pages import sign_in
-from tests.browser.test_journey import SIZES
-from tests.browser.windows import stories_path
+from tests.browser.windows import SIZES, stories_path
 from tests.dashboard.baselines import answer, drawn, invited, opened, released_study
 
 if TYPE_CHECKING:
@@ -23,14 +22,14 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 
-@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
+@pytest.mark.parametrize("size", SIZES)
 def test_the_baseline_from_drawing_to_accuracy(
     open_window: OpenWindow, researcher: tuple[str, str], releases_root: Path, size: ViewportSize
 ) -> None:
     release = released_study()
     desk = open_window(viewport=size)
     sign_in(desk, researcher)
-    desk.page.goto(reverse("dashboard:draw_baseline", args=["pilot", release.number]))
+    desk.page.goto(reverse("dashboard:draw_human_baseline", args=["pilot", release.number]))
     assert_good(desk)
     desk.page.get_by_label("Short name").fill("not a slug")
     desk.button("Draw the questions").click()
@@ -55,7 +54,7 @@ def test_the_baseline_from_drawing_to_accuracy(
 
     for place, person in enumerate((first, *others)):
         answer(person, right=place < 2)
-    desk.page.goto(reverse("dashboard:accuracy", args=[study.slug]))
+    desk.page.goto(reverse("dashboard:human_baseline", args=[study.slug]))
     row = desk.page.get_by_role("row").filter(has_text="Behavior").first
     expect(row).to_contain_text("12")
     assert_good(desk)

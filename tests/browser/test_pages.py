@@ -16,11 +16,10 @@ from annotation import actions
 from annotation.models import Study
 from tests import builders
 from tests.browser import journeys
-from tests.browser.checks import assert_accessible, assert_good
+from tests.browser.checks import assert_good
 from tests.browser.conftest import OpenWindow
 from tests.browser.pages import OWN, REFUSALS, sign_in
-from tests.browser.test_journey import SIZES
-from tests.browser.windows import DESKTOP, Window, stories_path
+from tests.browser.windows import SIZES, Window, stories_path
 from tests.publishing.support import published
 
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ def test_pages_for_what_went_wrong(window: Window, template: str) -> None:
 
 def test_the_public_pages(window: Window, study: Study, releases_root: Path) -> None:
     window.page.goto("/releases/")
-    expect(window.page.get_by_text("Nothing has been published yet.")).to_be_visible()
+    expect(window.page.get_by_text("No releases yet.")).to_be_visible()
     assert_good(window)
     builders.answer_everything(builders.qualified(study))
     release = published(study)
@@ -96,11 +95,11 @@ def test_a_rehearsal_says_so_accessibly(window: Window, study: Study, releases_r
     builders.answer_everything(builders.qualified(study))
     release = published(study)
     window.page.goto(reverse("publishing:release", args=[study.slug, release.number]))
-    expect(window.page.get_by_role("heading", name="A rehearsal, not data")).to_be_visible()
+    expect(window.page.get_by_role("heading", name="A test run, not data")).to_be_visible()
     assert_good(window)
 
 
-@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
+@pytest.mark.parametrize("size", SIZES)
 def test_the_pages_of_researchers(
     open_window: OpenWindow, researcher: tuple[str, str], sample: Study, size: ViewportSize
 ) -> None:
@@ -109,16 +108,6 @@ def test_the_pages_of_researchers(
     window = open_window(viewport=size)
     sign_in(window, researcher)
     for slug in (None, "sample", "draft", "busy"):
-        window.page.goto(reverse("dashboard:study", args=[slug]) if slug else reverse("dashboard:studies"))
+        window.page.goto(reverse("dashboard:overview", args=[slug]) if slug else reverse("dashboard:studies"))
         expect(window.heading).to_be_visible()
         assert_good(window)
-
-
-def test_the_form_for_importing(open_window: OpenWindow, researcher: tuple[str, str], sample: Study) -> None:
-    """Only what we wrote: the back office around it is django-unfold's."""
-    window = open_window(viewport=DESKTOP)
-    sign_in(window, researcher)
-    window.page.goto(reverse("admin:annotation_study_import_file", args=[sample.pk]))
-    form = window.page.locator("form[enctype='multipart/form-data']")
-    expect(form.get_by_role("button", name="Import")).to_be_visible()
-    assert_accessible(window, within="form[enctype='multipart/form-data']")

@@ -10,20 +10,21 @@ from playwright.sync_api import expect
 
 from annotation import actions, rules
 from annotation.models import Enrollment
-from dashboard.figures import work
+from dashboard.figures import compute
 from tests import builders
 from tests.browser.checks import assert_good
 from tests.browser.conftest import OpenWindow
 from tests.browser.pages import sign_in
-from tests.browser.test_journey import SIZES
 
 if TYPE_CHECKING:
     from playwright.sync_api import ViewportSize
 
+from tests.browser.windows import SIZES
+
 pytestmark = pytest.mark.browser
 
 
-@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
+@pytest.mark.parametrize("size", SIZES)
 def test_somebody_is_found_looked_at_suspended_and_let_go_on(
     open_window: OpenWindow, researcher: tuple[str, str], size: ViewportSize
 ) -> None:
@@ -35,34 +36,35 @@ def test_somebody_is_found_looked_at_suspended_and_let_go_on(
         builders.work_through(person, 26, on_checks=builders.ALL_YES)
     builders.invite(study, 3)
     actions.exclude_annotator(enrollment=thorough[0], reason="x", told="y", by=None, now=timezone.now())
-    work.make(study.pk, now=timezone.now())
+    compute.make(study.pk, now=timezone.now())
     name = rules.pseudonym(study.pseudonym_key, careless.annotator_id)
     desk = open_window(viewport=size, java_script_enabled=True)
 
     sign_in(desk, researcher)
     desk.page.goto("/studies/main/people/")
-    expect(desk.page.get_by_text("6 people", exact=True)).to_be_visible()
+    expect(desk.page.get_by_text("6 participants", exact=True)).to_be_visible()
     assert_good(desk)
+    desk.page.get_by_text("Filters", exact=True).click()
     desk.page.get_by_label("Flag").select_option("fails_checks")
     desk.button("Show").click()
-    expect(desk.page.get_by_text("1 person", exact=True)).to_be_visible()
+    expect(desk.page.get_by_text("1 participant", exact=True)).to_be_visible()
     desk.link(name).click()
 
     expect(desk.heading).to_have_text(name)
-    desk.link("What they chose, and what is accepted").click()
+    desk.link("Their choices and the accepted answers").click()
     failed = desk.page.get_by_role("region", name="Hidden checks they failed")
     expect(failed.get_by_role("row")).to_have_count(1 + 2 * 3)
     desk.page.get_by_text("Suspend", exact=True).first.click()
     assert_good(desk)
     desk.page.get_by_label("Reason").fill("Three of three checks.")
     desk.button("Suspend").click()
-    expect(desk.page.get_by_text("Suspended: they are given no more stories.")).to_be_visible()
+    expect(desk.page.get_by_text("Suspended. They get no more stories")).to_be_visible()
     expect(desk.page.get_by_text("Three of three checks.")).to_be_visible()
-    desk.page.get_by_text("Let them go on").first.click()
+    desk.page.get_by_text("Let them continue").first.click()
     assert_good(desk)
     desk.page.get_by_label("Reason").fill("The checks were hard.")
-    desk.button("Let them go on").click()
-    expect(desk.page.get_by_text("They can go on.")).to_be_visible()
+    desk.button("Let them continue").click()
+    expect(desk.page.get_by_text("They can continue.")).to_be_visible()
     careless.refresh_from_db()
     assert careless.state == Enrollment.State.QUALIFIED
     desk.page.get_by_text("Their personal link").click()
@@ -71,7 +73,7 @@ def test_somebody_is_found_looked_at_suspended_and_let_go_on(
     assert_good(desk)
 
 
-@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
+@pytest.mark.parametrize("size", SIZES)
 def test_people_are_invited(
     open_window: OpenWindow, researcher: tuple[str, str], size: ViewportSize, settings: Any
 ) -> None:
@@ -81,7 +83,7 @@ def test_people_are_invited(
     sign_in(desk, researcher)
     desk.page.goto("/studies/main/people/")
     assert_good(desk)
-    desk.link("Invite people").click()
+    desk.link("Invite participants").click()
     desk.button("Send the invitations").click()
     expect(desk.page.get_by_role("alert")).to_contain_text("Nobody was invited")
     assert_good(desk)

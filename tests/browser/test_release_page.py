@@ -12,18 +12,19 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from annotation.models import Study
+from publishing.actions.data_statement import describe_data
 from publishing.models import Release
-from publishing.statement.actions import describe_data
 from tests import builders
 from tests.browser.checks import assert_good
 from tests.browser.conftest import OpenWindow
 from tests.browser.pages import sign_in
-from tests.browser.test_journey import SIZES
 from tests.publishing.support import judged_study, published, random_forms
 from tests.publishing.test_card import SAID
 
 if TYPE_CHECKING:
     from playwright.sync_api import ViewportSize
+
+from tests.browser.windows import SIZES
 
 pytestmark = pytest.mark.browser
 
@@ -39,7 +40,7 @@ def release(releases_root: Path) -> Release:
     return published(study)
 
 
-@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
+@pytest.mark.parametrize("size", SIZES)
 def test_the_page_of_a_release(open_window: OpenWindow, release: Release, size: ViewportSize) -> None:
     window = open_window(viewport=size)
     page = window.page
@@ -50,7 +51,7 @@ def test_the_page_of_a_release(open_window: OpenWindow, release: Release, size: 
         chart.scroll_into_view_if_needed()
         assert chart.evaluate(LOADED) > 0
         assert chart.get_attribute("alt")
-    page.get_by_text("What the card says").click()
+    page.get_by_text("Contents of the card").click()
     window.link("What was kept").click()
     expect(page.get_by_role("heading", name="What was kept")).to_be_in_viewport()
     expect(page.get_by_role("table").filter(has_text="Krippendorff")).to_be_attached()
@@ -59,14 +60,14 @@ def test_the_page_of_a_release(open_window: OpenWindow, release: Release, size: 
     assert window.foreign_requests() == []
 
 
-@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
+@pytest.mark.parametrize("size", SIZES)
 def test_the_page_for_the_data_statement(
     open_window: OpenWindow, researcher: tuple[str, str], size: ViewportSize
 ) -> None:
     study: Study = builders.make_study("said", stories=1)
     window = open_window(viewport=size)
     sign_in(window, researcher)
-    window.page.goto(reverse("dashboard:statement", args=[study.slug]))
+    window.page.goto(reverse("dashboard:data_statement", args=[study.slug]))
     assert_good(window)
     window.page.get_by_label("DOI").fill("x")
     window.page.get_by_label("Known limits").fill("Few votes.")

@@ -9,24 +9,26 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from publishing import actions, locks, tasks
+from publishing import locks, tasks
+from publishing.actions import releases
 from publishing.models import Release
 from publishing.progress import Reporter
 from publishing.steps import Stage
 from tests.browser.checks import assert_good
 from tests.browser.conftest import OpenWindow
 from tests.browser.pages import sign_in
-from tests.browser.test_journey import SIZES
 from tests.builders import ALL_YES, answers
 from tests.publishing.support import judged_study, published
 
 if TYPE_CHECKING:
     from playwright.sync_api import ViewportSize
 
+from tests.browser.windows import SIZES
+
 pytestmark = pytest.mark.browser
 
 
-@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
+@pytest.mark.parametrize("size", SIZES)
 def test_publishing_with_progress_compare_withdraw(
     open_window: OpenWindow, researcher: tuple[str, str], releases_root: Path, size: ViewportSize
 ) -> None:
@@ -39,32 +41,38 @@ def test_publishing_with_progress_compare_withdraw(
     page.goto("/studies/pilot/releases/")
     window.link("Publish a release").click()
     page.get_by_text("Two of three").click()
-    window.button("Publish it").click()
+    window.button("Preview the release").click()
+    expect(page.get_by_text("The release is being built as it would be now.")).to_be_visible()
+    tasks.preview_release(first.study_id, "two-of-three")
+    expect(page.get_by_role("heading", name="Not validated by all")).to_be_visible()
+    expect(page.locator(".dataset-card img.chart").first).to_have_js_property("complete", True)
+    assert_good(window)
+    window.button("Publish release").click()
     expect(window.heading).to_have_text("Releases")
-    expect(page.get_by_text("Waiting for a worker to take it.")).to_be_visible()
+    expect(page.get_by_text("Waiting for a worker.")).to_be_visible()
     second = Release.objects.get(number=2)
     with locks.building(second.pk):
-        actions._start(second.pk, now=timezone.now())
+        releases._start(second.pk, now=timezone.now())
         Reporter(second)(Stage.QUESTIONS, 1, 2)
         expect(page.get_by_text("Step 2 of 6: Writing the questions")).to_be_visible()
         expect(page.get_by_role("progressbar")).to_have_attribute("value", "1")
         assert_good(window)
-    actions.build_release(release_id=second.pk, now=timezone.now())
+    releases.build_release(release_id=second.pk, now=timezone.now())
     expect(window.link("Download release 2 (tar)")).to_be_visible()
     assert_good(window)
 
     window.link("Compare two releases").click()
     window.button("Compare").click()
-    expect(page.get_by_text("A worker is comparing the files")).to_be_visible()
+    expect(page.get_by_text("A worker is comparing the two releases")).to_be_visible()
     tasks.compare_releases(first.pk, second.pk)
-    expect(page.get_by_text("None: the rule decides otherwise.")).to_be_visible()
+    expect(page.get_by_text("None; the filter differs.")).to_be_visible()
     assert_good(window)
 
     page.goto("/studies/pilot/releases/")
-    window.link("Withdraw release 1").click()
+    window.follow(window.link("Withdraw release 1"))
     assert_good(window)
     page.get_by_label("Reason").fill("One story was judged twice.")
-    window.button("Withdraw it for good").click()
+    window.button("Withdraw permanently").click()
     expect(page.get_by_text("Release 1 is withdrawn.")).to_be_visible()
     assert_good(window)
     published(first.study)  # by the rule of the first one, as the second is not
@@ -87,4 +95,4 @@ def test_the_releases_are_read_without_javascript(
     window.button("Compare").click()
     tasks.compare_releases(first.pk, second.pk)
     window.page.reload()
-    expect(window.page.get_by_text("There is no such story.")).to_be_visible()
+    expect(window.page.get_by_text("No such stories.")).to_be_visible()

@@ -17,8 +17,7 @@ from tests import builders
 from tests.browser.checks import assert_good
 from tests.browser.conftest import OpenWindow
 from tests.browser.pages import sign_in
-from tests.browser.test_journey import SIZES
-from tests.browser.windows import DESKTOP, Window
+from tests.browser.windows import DESKTOP, SIZES, Window
 
 if TYPE_CHECKING:
     from playwright.sync_api import ViewportSize
@@ -38,7 +37,7 @@ def file(tmp_path: Path) -> Path:
     return builders.write_rows(tmp_path / "tins.jsonl", [builders.story_row(1), builders.story_row(2), twin])
 
 
-@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
+@pytest.mark.parametrize("size", SIZES)
 def test_from_nothing_to_open_by_mouse(
     open_window: OpenWindow, researcher: tuple[str, str], file: Path, size: ViewportSize
 ) -> None:
@@ -51,26 +50,26 @@ def test_from_nothing_to_open_by_mouse(
 
     page.get_by_label("Short name").fill("tins")
     window.button("Create the study").click()
-    expect(page.get_by_role("alert")).to_contain_text("The study is not created yet")
+    expect(page.get_by_role("alert")).to_contain_text("The study was not created")
     expect(page.get_by_label("Title")).to_have_attribute("aria-invalid", "true")
     assert_good(window)
 
     page.get_by_label("Title").press_sequentially("Which tins hold up?")
     page.get_by_label("Contact").fill("lab@university.example")
-    preview = page.get_by_role("region", name="What people will see")
+    preview = page.get_by_role("region", name="Preview for participants")
     expect(preview).to_contain_text("in the study “Which tins hold up?”")
     expect(preview).to_contain_text("lab@university.example")
     expect(preview.locator("input:enabled")).to_have_count(0)
     window.button("Create the study").click()
 
-    expect(window.heading).to_have_text("Set-up")
+    expect(window.heading).to_have_text("Settings")
     expect(page.get_by_text("Missing:")).to_have_count(1)
     expect(window.button("Open the study")).to_have_count(0)
     assert_good(window)
 
-    page.goto(reverse("dashboard:study", args=["tins"]))
+    page.goto(reverse("dashboard:overview", args=["tins"]))
     assert_good(window)
-    page.locator(".notice--warn").get_by_role("link", name="Import stories").click()
+    window.follow(page.locator("#main").get_by_role("link", name="Import stories").first)
     assert_good(window)
     page.get_by_label("File", exact=True).set_input_files(file)
     window.button("Check the file").click()
@@ -84,12 +83,16 @@ def test_from_nothing_to_open_by_mouse(
     work()
     expect(page.get_by_text("The stories are imported.")).to_be_visible()
 
-    window.link("Back to the set-up").click()
+    window.follow(window.link("Back to the settings"))
+    window.follow(window.link("Open the study"))
+    assert_good(window)
+    for accepted in page.locator("label[for^=accepted-]").all():
+        accepted.click()
     window.button("Open the study").click()
-    page.wait_for_url(f"**{reverse('dashboard:study', args=['tins'])}")
+    page.wait_for_url(f"**{reverse('dashboard:overview', args=['tins'])}")
     study = Study.objects.get(slug="tins")
     assert (study.state, study.stories.filter(role="main").count()) == ("open", 3)
-    window.page.goto(reverse("dashboard:set_up", args=["tins"]))
+    window.page.goto(reverse("dashboard:settings", args=["tins"]))
     expect(page.get_by_label("Votes per story")).to_be_disabled()
     assert_good(window)
     assert len(window.complaints) == 1, window.complaints
@@ -97,11 +100,10 @@ def test_from_nothing_to_open_by_mouse(
     assert window.foreign_requests() == []
 
 
-@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
 def test_from_nothing_to_open_by_keyboard(
-    open_window: OpenWindow, researcher: tuple[str, str], file: Path, size: ViewportSize
+    open_window: OpenWindow, researcher: tuple[str, str], file: Path
 ) -> None:
-    window = open_window(viewport=size)
+    window = open_window(viewport=DESKTOP)
     page = window.page
     sign_in(window, researcher)
     press(window, window.link("New study"))
@@ -113,9 +115,9 @@ def test_from_nothing_to_open_by_keyboard(
         reach(window, page.get_by_label(label))
         page.keyboard.type(text)
     press(window, window.button("Create the study"))
-    expect(window.heading).to_have_text("Set-up")
+    expect(window.heading).to_have_text("Settings")
     press(window, page.locator("#main").get_by_role("link", name="Import stories").first)
-    expect(window.heading).to_have_text("Import stories")
+    expect(window.heading).to_have_text("Import")
     chosen = page.get_by_label("File", exact=True)
     with page.expect_file_chooser() as chooser:  # the page hears of it later than of a key pressed at once
         reach(window, chosen)
@@ -129,9 +131,14 @@ def test_from_nothing_to_open_by_keyboard(
     expect(page.get_by_text("A worker is importing the file.")).to_be_visible()
     work()
     expect(page.get_by_text("The stories are imported.")).to_be_visible()
-    press(window, window.link("Back to the set-up"))
+    press(window, window.link("Back to the settings"))
+    press(window, window.link("Open the study"))
+    expect(window.heading).to_have_text("Open the study?")
+    for accepted in page.get_by_role("checkbox").all():
+        reach(window, accepted)
+        page.keyboard.press("Space")
     press(window, window.button("Open the study"))
-    page.wait_for_url(f"**{reverse('dashboard:study', args=['tins'])}")
+    page.wait_for_url(f"**{reverse('dashboard:overview', args=['tins'])}")
     assert Study.objects.get(slug="tins").state == Study.State.OPEN
     assert window.complaints == []
 
@@ -142,27 +149,27 @@ def test_without_javascript_everything_is_there(
     window = open_window(viewport=DESKTOP, java_script_enabled=False)
     page = window.page
     sign_in(window, researcher)
-    window.link("New study").click()
+    window.follow(window.link("New study"))
     page.get_by_label("Title").fill("Which tins hold up?")
-    window.button("Look at it first").click()
+    window.follow(window.button("Preview"))
     expect(page.get_by_text("in the study “Which tins hold up?”")).to_be_visible()
     page.go_back()
     page.get_by_label("Title").fill("Which tins hold up?")
     page.get_by_label("Short name").fill("tins")
     page.get_by_label("Contact").fill("lab@university.example")
-    window.button("Create the study").click()
+    window.follow(window.button("Create the study"))
     page.goto(reverse("dashboard:import_stories", args=["tins"]))
     page.get_by_label("File", exact=True).set_input_files(file)
-    window.button("Check the file").click()
+    window.follow(window.button("Check the file"))
     work()
     page.reload()
-    window.button("Import these").click()
+    window.follow(window.button("Import these"))
     work()
     page.reload()
     expect(page.get_by_text("The stories are imported.")).to_be_visible()
 
 
-@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
+@pytest.mark.parametrize("size", SIZES)
 def test_the_other_pages_of_the_set_up(
     open_window: OpenWindow, researcher: tuple[str, str], sample: Study, tmp_path: Path, size: ViewportSize
 ) -> None:
@@ -178,6 +185,7 @@ def test_the_other_pages_of_the_set_up(
     page.goto(reverse("dashboard:import_stories", args=["sample"]))
     page.get_by_label("File", exact=True).set_input_files(path)
     window.button("Check the file").click()
+    expect(page.get_by_text("A worker is checking the file")).to_be_visible()
     with pytest.raises(ImportRefused):
         work()
     expect(page.get_by_text("The file has 60 problems.")).to_be_visible()

@@ -12,7 +12,7 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from annotation import actions
-from annotation.models import Enrollment, Study, SurplusReason, Vote
+from annotation.models import Assignment, Enrollment, Study, SurplusReason, Vote
 from bench import screen
 from tests import builders
 from tests.browser.conftest import OpenWindow
@@ -105,10 +105,10 @@ def test_what_a_screen_reader_hears_is_the_same_after_a_full_load(at_work: Windo
     at_work.choose(**FORM)
     at_work.button(SAVE).click()
     on_story(at_work, 2)
-    swapped = at_work.page.locator("#work form").aria_snapshot()
+    swapped = at_work.page.locator("form#answers").aria_snapshot()
     at_work.page.reload()
     on_story(at_work, 2)
-    assert at_work.page.locator("#work form").aria_snapshot() == swapped
+    assert at_work.page.locator("form#answers").aria_snapshot() == swapped
 
 
 @pytest.mark.parametrize(
@@ -165,6 +165,39 @@ def test_the_instructions_are_one_press_away_and_cost_no_answer(at_work: Window)
     at_work.page.get_by_text("Instructions and examples").click()
     expect(at_work.page.get_by_role("heading", name="The questions, with examples")).to_be_visible()
     expect(at_work.radio("q1", "no")).to_be_checked()
+
+
+def test_a_slow_save_is_announced_keeps_the_focus_and_is_sent_once(at_work: Window) -> None:
+    waiting: list[Route] = []
+    at_work.page.route("**/stories/", lambda route: waiting.append(route))
+    at_work.choose(**FORM)
+    at_work.button(SAVE).click()
+    expect(at_work.page.locator("#status")).to_have_text("Still saving…")
+    expect(at_work.page.locator("[data-slow]")).to_be_visible()
+    expect(at_work.button(SAVE)).to_be_focused()
+    at_work.page.keyboard.press("Enter")
+    assert len(waiting) == 1
+    waiting[0].continue_()
+    on_story(at_work, 2)
+    expect(at_work.page.locator("#status")).to_have_text(re.compile("^Saved at"))
+    expect(at_work.page.locator("[data-slow]")).to_be_hidden()
+
+
+def test_the_story_of_a_page_that_is_looked_at_stays_reserved(at_work: Window, person: Enrollment) -> None:
+    held = Assignment.objects.get(enrollment=person)
+    at_work.page.locator("[data-renew]").evaluate("(form) => (form.dataset.every = 0)")
+    look = "() => document.dispatchEvent(new Event('visibilitychange'))"
+    at_work.page.evaluate("() => Object.defineProperty(document, 'hidden', { value: true, writable: true })")
+    at_work.requests.clear()
+    at_work.page.evaluate(look)
+    assert at_work.requests == []
+    at_work.page.evaluate("() => { document.hidden = false; }")
+    with at_work.page.expect_response("**/lease/") as reply:
+        at_work.page.evaluate(look)
+    assert reply.value.status == 204
+    before = held.lease_expires_at
+    held.refresh_from_db()
+    assert held.lease_expires_at > before
 
 
 # Something is missing -------------------------------------------------------------------------------
@@ -248,7 +281,7 @@ def test_two_tabs_give_one_vote_and_the_second_says_so(at_work: Window, person: 
     second = Window(at_work.context.new_page(), at_work.site)
     second.page.goto(at_work.page.url)
     on_story(second, 1)
-    shown = "#work input[name=assignment]"
+    shown = "form#answers input[name=assignment]"
     assert second.page.locator(shown).input_value() == at_work.page.locator(shown).input_value()
     at_work.choose(**FORM)
     at_work.button(SAVE).click()
@@ -256,8 +289,8 @@ def test_two_tabs_give_one_vote_and_the_second_says_so(at_work: Window, person: 
     second.choose(**ALL_YES)
     second.button(SAVE).click()
     on_story(second, 2)
-    expect(second.page.locator("#work .receipt")).to_contain_text("your first answers were kept")
-    expect(second.page.locator("#status")).to_contain_text("your first answers were kept")
+    expect(second.page.locator("#work .receipt")).to_contain_text("Your first answers were kept")
+    expect(second.page.locator("#status")).to_contain_text("Your first answers were kept")
     assert stored_forms(person) == [FORM]
 
 
@@ -332,7 +365,9 @@ def test_a_late_answer_is_kept_but_does_not_decide(at_work: Window, study: Study
     at_work.button(SAVE).click()
     on_story(at_work, 2)
     receipt = at_work.page.locator("#work .receipt")
-    expect(receipt).to_contain_text("It is kept and credited to you, but does not decide about the story.")
+    expect(receipt).to_contain_text(
+        "Your answer is kept and credited to you, but doesn’t decide about the story."
+    )
     late = Vote.objects.exclude(assignment__enrollment=somebody_else).get()
     assert late.surplus_reason == SurplusReason.LATE
 
@@ -344,7 +379,7 @@ def test_a_lease_that_ran_out_still_counts_while_nobody_took_the_slot(
     at_work.choose(**FORM)
     at_work.button(SAVE).click()
     on_story(at_work, 2)
-    expect(at_work.page.locator("#work .receipt")).not_to_contain_text("does not decide")
+    expect(at_work.page.locator("#work .receipt")).not_to_contain_text("doesn’t decide")
     assert Vote.objects.counted().filter(assignment__enrollment=person).count() == 1
 
 
@@ -367,9 +402,9 @@ def test_somebody_suspended_meanwhile_learns_that_the_answer_is_kept(
     actions.suspend(enrollment=person, by=None, now=timezone.now(), reason="test")
     at_work.choose(**FORM)
     at_work.button(SAVE).click()
-    expect(at_work.heading).to_have_text("You cannot go on at the moment")
+    expect(at_work.heading).to_have_text("You can’t continue right now")
     receipt = at_work.page.locator("#work .receipt")
-    expect(receipt).to_contain_text("does not decide about the story")
+    expect(receipt).to_contain_text("doesn’t decide about the story")
     expect(receipt).not_to_contain_text("somebody else had answered it")
     assert stored_forms(person) == [FORM]
 
@@ -386,7 +421,7 @@ def test_consent_that_changes_meanwhile_is_asked_for_again(at_work: Window, stud
 
 def test_the_skip_link_is_the_first_stop_and_leads_to_the_work(at_work: Window) -> None:
     at_work.page.keyboard.press("Tab")
-    skip = at_work.link("Skip to the content")
+    skip = at_work.link("Skip to content")
     expect(skip).to_be_focused()
     expect(skip).to_be_in_viewport()
     at_work.page.keyboard.press("Enter")

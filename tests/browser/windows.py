@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+import pytest
 from django.utils import timezone
 
 from annotation.models import Enrollment
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 PHONE: ViewportSize = {"width": 390, "height": 844}
 DESKTOP: ViewportSize = {"width": 1280, "height": 900}
+SIZES = [pytest.param(PHONE, id="phone"), pytest.param(DESKTOP, id="desktop", marks=pytest.mark.torture)]
+"""Of journeys: ``assert_good`` looks at each page in both sizes, so one journey is enough every day."""
 
 
 class Window:
@@ -56,10 +59,26 @@ class Window:
     def radio(self, question: str, option: str) -> Locator:
         return self.page.locator(f"#{question}-{option}")
 
+    def follow(self, pressed: Locator) -> None:
+        """Press this and wait for the page that it opens: ``click`` may return while the old one is shown."""
+        with self.page.expect_navigation():
+            pressed.click()
+
     def choose(self, **answers: str) -> None:
-        """Click the answers (``q1="yes"``)."""
+        """Click the answers (``q1="yes"``); on a phone, step to a question that is not shown."""
         for question, option in answers.items():
-            self.label(question, option).click()
+            label = self.label(question, option)
+            label.wait_for(state="attached")
+            if not label.is_visible():
+                self.step_to(question)
+            label.click()
+
+    def step_to(self, question: str) -> None:
+        """On a phone, show this question."""
+        number: int = self.page.locator("[data-question]").evaluate_all(
+            "(all, name) => all.findIndex((one) => one.querySelector(`[name='${name}']`))", question
+        )
+        self.page.locator("[data-steps] button").nth(number).click()
 
     def wait_until(self, holds: str) -> None:
         """Wait until this JavaScript expression is true of the page, at most five seconds.

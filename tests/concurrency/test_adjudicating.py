@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from annotation import actions
-from annotation.actions import reviewing
+from annotation.actions import reviews
 from annotation.errors import JudgedMeanwhile
 from annotation.models import Adjudication, Story
 from tests import builders
@@ -35,7 +35,7 @@ def experts() -> list[Callable[[], Adjudication]]:
 def test_the_second_of_two_experts_is_told(
     experts: list[Callable[[], Adjudication]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    slowly(monkeypatch, reviewing, "_standing")
+    slowly(monkeypatch, reviews, "_standing")
     (told,) = errors(race(*experts))
     assert isinstance(told, JudgedMeanwhile)
     assert Adjudication.objects.count() == 1
@@ -45,6 +45,6 @@ def test_control_without_the_lock_one_silently_overrules_the_other(
     experts: list[Callable[[], Adjudication]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without_locks(monkeypatch)
-    together(monkeypatch, reviewing, "_standing", 2)
+    together(monkeypatch, reviews, "_standing", 2)
     assert not errors(race(*experts))
     assert Adjudication.objects.count() == 2

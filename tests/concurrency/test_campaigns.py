@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from annotation.locks import alone
 from recruitment import actions, tasks
-from recruitment.actions import moving
+from recruitment.actions import campaign_lifecycle
 from recruitment.locks import RECONCILE
 from recruitment.models import Campaign, Posting
 from tests import builders
@@ -62,7 +62,7 @@ def test_workers_at_once_make_one_study(campaign: Campaign, double: ProlificDoub
 def test_control_without_the_lock_there_are_several(
     campaign: Campaign, double: ProlificDouble, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(moving, "alone", lambda *_lock: nullcontext(True))
+    monkeypatch.setattr(campaign_lifecycle, "alone", lambda *_lock: nullcontext(True))
     together(monkeypatch, Lab(double).prolific.__class__, "_find", 2)
 
     race(*[worker(campaign, double) for _worker in range(2)])
@@ -76,13 +76,13 @@ def test_what_is_wanted_while_somebody_is_at_it_is_done_by_them(
     campaign: Campaign, double: ProlificDouble, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     overtaking = Overtaking()
-    posting = moving._post
+    posting = campaign_lifecycle._create_posting
 
     def slow(*args: object, **named: object) -> None:
         overtaking.wait_inside()
         posting(*args, **named)  # type: ignore[arg-type]  # as it was called
 
-    monkeypatch.setattr(moving, "_post", slow)
+    monkeypatch.setattr(campaign_lifecycle, "_create_posting", slow)
     late = worker(campaign, double)
 
     def end() -> Campaign:

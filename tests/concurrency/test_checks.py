@@ -8,12 +8,12 @@ import pytest
 from django.utils import timezone
 
 import annotation.sql
-from annotation import actions, checks
-from annotation.actions import checking, serving
+from annotation import actions, hidden_checks
+from annotation.actions import hidden_check_grading, serving
 from annotation.errors import CheckKeyIsFinal
 from annotation.grading import grade
 from annotation.models import Assignment, CheckKey, CheckResult, Enrollment, Story, Study
-from dashboard.integrity import CHECKS, run
+from integrity.catalogue import CHECKS, run
 from tests import builders
 from tests.concurrency.racing import Overtaking, errors, race, together, without_locks
 
@@ -27,7 +27,7 @@ def study(monkeypatch: pytest.MonkeyPatch) -> Study:
     """A study whose only check is everybody's first story."""
     made = builders.make_study(stories=12, votes_per_story=2)
     builders.add_checks(made, 1, warn_percent=50)
-    monkeypatch.setattr(checks, "is_due", lambda *, position, **_: position == 1)
+    monkeypatch.setattr(hidden_checks, "is_due", lambda *, position, **_: position == 1)
     return made
 
 
@@ -91,7 +91,7 @@ def _answer_while_the_key_is_replaced(study: Study, monkeypatch: pytest.MonkeyPa
         overtaking.wait_inside(seconds=1)
         return grade(*args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(checking, "grade", slow_grade)
+    monkeypatch.setattr(hidden_check_grading, "grade", slow_grade)
     return race(answering(held), overtaking.overtake(replacing(held.story)))
 
 

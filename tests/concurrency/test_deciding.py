@@ -10,9 +10,9 @@ from django.utils import timezone
 
 from annotation.models import WorkSession
 from recruitment import actions
-from recruitment.actions import settling
+from recruitment.actions import settlement
 from recruitment.models import Payment, Submission
-from recruitment.reconciliation.plan import Step, plan
+from recruitment.reconciliation.plan import Steps, plan
 from tests import builders
 from tests.concurrency.racing import Overtaking, errors, race, without_locks
 from tests.doubles.mturk.server import MTurkDouble
@@ -26,24 +26,24 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def work() -> Iterator[Submission]:
     """Whole work that was handed in, and that the next comparison confirms."""
     with MTurkDouble() as double:
-        patient = replace(STORIES, approves_by_itself=False)
+        patient = replace(STORIES, auto_approves=False)
         yield Desk(double, builders.make_study(stories=1), patient).hand_in(confirmed=False)
 
 
 def rejecting_in_the_middle(
     monkeypatch: pytest.MonkeyPatch, work: Submission
-) -> tuple[Callable[[], list[Step]], Callable[[], Payment]]:
+) -> tuple[Callable[[], Steps], Callable[[], Payment]]:
     """A comparison that has made its plan, and a rejection that comes before the plan is carried out."""
     overtaking, making = Overtaking(), plan
     visit = work.visit_id
     assert visit is not None
 
-    def slow(*args: object, **named: object) -> list[Step]:
+    def slow(*args: object, **named: object) -> Steps:
         steps = making(*args, **named)  # type: ignore[arg-type]  # as it was called
         overtaking.wait_inside(1)
         return steps
 
-    monkeypatch.setattr(settling, "plan", slow)
+    monkeypatch.setattr(settlement, "plan", slow)
     return (
         lambda: actions.settle_visit(visit_id=visit, returns_receipt=True, polls=[], now=timezone.now()),
         overtaking.overtake(lambda: reject(work)),

@@ -10,11 +10,11 @@ from django.db import IntegrityError
 from django.utils import timezone
 
 from annotation import actions, rules
-from annotation.actions import counting, exclusions, serving
+from annotation.actions import counted_votes, exclusions, serving
 from annotation.actions.votes import store_vote
 from annotation.models import Assignment, Enrollment, Story, Study, SurplusReason, Vote, VoteExclusion
 from annotation.rules import Refusal
-from dashboard.integrity import CHECKS, run
+from integrity.catalogue import CHECKS, run
 from tests import builders
 from tests.concurrency.racing import (
     Overtaking,
@@ -196,7 +196,7 @@ def test_two_exclusions_of_people_with_the_same_stories_take_turns(
     full: tuple[Study, list[Enrollment]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, people = full
-    slowly(monkeypatch, counting, "lock_stories")
+    slowly(monkeypatch, counted_votes, "lock_stories")
 
     outcomes = race(*map(excluding, people[:2]))
 
@@ -223,7 +223,7 @@ def crosswise() -> list[Enrollment]:
 def test_two_exclusions_of_people_who_hold_what_the_other_answered_take_turns(
     crosswise: list[Enrollment], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    slowly(monkeypatch, exclusions, "give_lease_back")
+    slowly(monkeypatch, exclusions, "release_held_story")
 
     outcomes = race(*map(excluding, crosswise))
 

@@ -53,7 +53,7 @@ def laid_open() -> int:
 
 def test_the_last_experts_at_once_lay_open_once(round: Round, monkeypatch: pytest.MonkeyPatch) -> None:
     reviews = [answered(review) for review in ask(round, "ada", "ben", "cleo")]
-    slowly(monkeypatch, experts, "_record")
+    slowly(monkeypatch, experts, "record_about_round")
 
     outcomes = race(*map(handing_in, reviews))
 

@@ -17,7 +17,7 @@ from django.db import IntegrityError, connection
 from django.utils import timezone
 
 from annotation import actions, locks
-from annotation.actions import importing
+from annotation.actions import story_files
 from annotation.errors import ImportRefused, WrongState
 from annotation.models import Event, Story, StoryImport, Study
 from dashboard.actions import choose_test
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def importer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], StoryImport]:
     study: Study = builders.make_study(stories=0, opened=False)
     path = builders.write_rows(tmp_path / "stories.jsonl", map(builders.story_row, range(20)))
-    slowly(monkeypatch, importing, "_new_rows")
+    slowly(monkeypatch, story_files, "_new_rows")
     return lambda: actions.import_stories(study=study, path=path, by=None, now=timezone.now())
 
 
@@ -50,7 +50,7 @@ def test_control_without_locks_the_second_import_breaks(
 ) -> None:
     without_locks(monkeypatch)
     monkeypatch.setattr(locks, "one_file", nullcontext)
-    together(monkeypatch, importing, "_new_rows", 3)
+    together(monkeypatch, story_files, "_new_rows", 3)
 
     outcomes = race(*[importer] * 3)
 
@@ -77,7 +77,7 @@ def test_our_test_is_not_added_while_a_file_comes_in(importer: Callable[[], Stor
     _none, refusal = race(file_coming_in, choosing)
 
     assert isinstance(refusal, WrongState)
-    assert "A file is coming into the study" in str(refusal)
+    assert "An import is running" in str(refusal)
     assert not StoryImport.objects.exists()
     choose_test(study=study, test="sample", by=None, now=timezone.now())
     assert Story.objects.filter(role=Story.Role.QUALIFICATION).count() == 5
@@ -104,7 +104,7 @@ def run(job: StoryImport) -> StoryImport:
 def test_a_message_that_comes_twice_at_once_is_worked_on_once(
     queued: StoryImport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    slowly(monkeypatch, importing, "_new_rows")
+    slowly(monkeypatch, story_files, "_new_rows")
 
     outcomes = race(*[lambda: run(queued)] * 3)
 
@@ -155,7 +155,7 @@ def test_the_end_of_the_tasks_time_in_the_middle_of_a_query_lets_go_of_everythin
     before = signal.signal(signal.SIGALRM, time_is_up)
     try:
         with monkeypatch.context() as patch:
-            patch.setattr(importing, "_sha256", working)
+            patch.setattr(story_files, "_sha256", working)
             signal.setitimer(signal.ITIMER_REAL, 0.5)
             with pytest.raises(SoftTimeLimitExceeded):
                 run(queued)

@@ -11,7 +11,7 @@ from accounts.actions import AskedToBeForgotten
 from accounts.models import Annotator, PlatformIdentity
 from annotation.actions import forget
 from annotation.models import Enrollment, Event
-from dashboard.integrity import CHECKS, run
+from integrity.catalogue import CHECKS, run
 from recruitment import actions
 from recruitment.errors import CannotJoin
 from recruitment.models import JoinLink

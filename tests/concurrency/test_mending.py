@@ -16,13 +16,13 @@ from django.utils import timezone
 from accounts.actions import AddressTaken, Erased, confirm_email, erase_identities, set_email
 from accounts.models import Annotator, Environment, PlatformIdentity
 from annotation import actions, locks
-from annotation.actions import mending
+from annotation.actions import votes
 from annotation.actions.votes import store_vote
 from annotation.errors import CannotChange
 from annotation.models import Event, Study, Vote
 from annotation.protocols.validity import ValidityProtocol
-from dashboard.integrity import CHECKS, run
-from publishing import actions as publishing_actions
+from integrity.catalogue import CHECKS, run
+from publishing.actions import releases as publishing_actions
 from publishing.models import Release
 from tests import builders
 from tests.concurrency.racing import (
@@ -35,6 +35,7 @@ from tests.concurrency.racing import (
     without_constraint,
     without_locks,
 )
+from tests.worlds import built_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -53,6 +54,7 @@ def changing(vote: Vote, **answers: str) -> Callable[[], Vote]:
 
 
 @pytest.fixture
+@built_once
 def vote() -> Vote:
     """The only vote on one of two stories; the other has one that keeps it."""
     study = builders.make_study(stories=2, votes_per_story=1)
@@ -97,7 +99,7 @@ def test_control_without_locks_the_constraint_refuses_the_second(
     vote: Vote, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without_locks(monkeypatch)
-    together(monkeypatch, mending, "store_vote", 2, before=True)
+    together(monkeypatch, votes, "store_vote", 2, before=True)
 
     outcomes = race(changing(vote, q1="no"), changing(vote, q2="no"))
 
@@ -109,7 +111,7 @@ def test_control_without_locks_and_constraint_two_votes_are_one_revision(
     vote: Vote, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without_locks(monkeypatch)
-    together(monkeypatch, mending, "store_vote", 2, before=True)
+    together(monkeypatch, votes, "store_vote", 2, before=True)
     with without_constraint(Vote, "one_vote_per_assignment_and_revision"):
         race(changing(vote, q1="no"), changing(vote, q2="no"))
 
@@ -158,7 +160,7 @@ def test_a_change_that_is_being_made_is_in_the_release(
         threading.Event().wait(MOMENT * 6)
         return store_vote(*args, **kwargs)
 
-    monkeypatch.setattr(mending, "store_vote", slow)
+    monkeypatch.setattr(votes, "store_vote", slow)
 
     def build() -> None:
         inside.wait(timeout=20)
@@ -181,7 +183,7 @@ def test_control_without_the_lock_a_release_publishes_what_no_longer_counts(
         overtaking.wait_inside()
         return store_vote(*args, **kwargs)
 
-    monkeypatch.setattr(mending, "store_vote", overtaken)
+    monkeypatch.setattr(votes, "store_vote", overtaken)
 
     outcomes = race(changing(vote, q1="no"), overtaking.overtake(building(release)))
 

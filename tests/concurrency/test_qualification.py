@@ -13,7 +13,7 @@ from django.utils import timezone
 from annotation import actions as annotation_actions
 from annotation.errors import WrongState
 from annotation.models import Enrollment, Event, Study
-from qualification import actions, turns
+from qualification import actions, queries
 from qualification.actions import attempts
 from qualification.errors import AlreadyHandedIn, KeyIsFrozen
 from qualification.models import AnswerKey, Attempt, Round
@@ -40,7 +40,7 @@ def beginner(monkeypatch: pytest.MonkeyPatch) -> Enrollment:
     study = builders.make_study(qualification=1, opened=False)
     builders.add_round(study, [builders.story_row(7, prefix="second")], beside=True)
     annotation_actions.open_study(study=study, by=None, now=timezone.now())
-    slowly(monkeypatch, attempts, "turn_of")
+    slowly(monkeypatch, attempts, "next_attempt")
     return builders.consent(builders.invite(study)[0])
 
 
@@ -71,7 +71,7 @@ def test_control_another_form_is_refused_by_the_constraint_too(
     without_locks(monkeypatch)
     together(monkeypatch, Attempt.objects, "create", 2, before=True)
     given = itertools.count()
-    monkeypatch.setattr(turns, "form_for", lambda place, forms: forms[next(given) % 2])
+    monkeypatch.setattr(queries, "form_for", lambda place, forms: forms[next(given) % 2])
 
     outcomes = race(*[starting(beginner)] * 2)
 
@@ -86,7 +86,7 @@ def answered(monkeypatch: pytest.MonkeyPatch) -> Attempt:
     attempt = starting(builders.consent(builders.invite(study)[0]))()
     for entry in attempt.round.round_stories.select_related("story"):
         actions.save_answers(attempt=attempt, round_story=entry, submitted=builders.ALL_YES)
-    slowly(monkeypatch, attempts, "grade")
+    slowly(monkeypatch, attempts, "grade_by")
     return attempt
 
 
@@ -104,7 +104,7 @@ def test_control_without_locks_handing_in_twice_collides(
     answered: Attempt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without_locks(monkeypatch)
-    together(monkeypatch, attempts, "grade", 6)
+    together(monkeypatch, attempts, "grade_by", 6)
 
     outcomes = race(*[handing_in(answered)] * 6)
 

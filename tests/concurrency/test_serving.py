@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -13,11 +13,11 @@ from django.db import IntegrityError
 from django.utils import timezone
 
 from annotation import actions, rules
-from annotation.actions import serving
+from annotation.actions import leases, serving
 from annotation.models import Assignment, Enrollment, Event, Study, SurplusReason, Vote
 from annotation.protocols.validity import ValidityProtocol
 from annotation.rules import Reason, Refusal
-from dashboard.integrity import CHECKS, run
+from integrity.catalogue import CHECKS, run
 from tests import builders
 from tests.concurrency.racing import (
     MOMENT,
@@ -320,6 +320,61 @@ def test_control_without_locks_they_are_shown_a_story_they_no_longer_hold(
     assert Assignment.objects.get().state == Assignment.State.EXPIRED
 
 
+def test_a_page_that_stays_open_races_the_sweep_for_its_story(returning: Enrollment) -> None:
+    """The lease is renewed or free, and the page is told which."""
+    held = Assignment.objects.get()
+    renewed, *swept = race(_renewing(held), _sweeping, _sweeping)
+
+    assert swept.count(1) == (0 if renewed else 1)
+    held.refresh_from_db()
+    assert held.state == (Assignment.State.LEASED if renewed else Assignment.State.EXPIRED)
+    assert everything_holds()
+
+
+def test_a_page_that_asks_while_its_story_is_freed_is_told_so(
+    returning: Enrollment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = Assignment.objects.get()
+    sweeping = _freed_meanwhile(monkeypatch)
+
+    renewed, _ = race(sweeping.overtake(_renewing(held)), _sweeping)
+
+    assert renewed is False
+    held.refresh_from_db()
+    assert held.state == Assignment.State.EXPIRED
+
+
+def test_control_without_the_locks_of_the_sweep_a_page_keeps_a_story_that_is_freed(
+    returning: Enrollment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = Assignment.objects.get()
+    without_locks(monkeypatch)
+    sweeping = _freed_meanwhile(monkeypatch)
+
+    renewed, _ = race(sweeping.overtake(_renewing(held)), _sweeping)
+
+    assert renewed is True
+    held.refresh_from_db()
+    assert held.state == Assignment.State.EXPIRED
+
+
+def _renewing(held: Assignment) -> Callable[[], bool]:
+    return lambda: actions.renew_lease(enrollment=held.enrollment, assignment_id=held.pk, now=timezone.now())
+
+
+def _freed_meanwhile(monkeypatch: pytest.MonkeyPatch) -> Overtaking:
+    """Something else may happen after a sweep has chosen what it frees and before it frees it."""
+    sweeping = Overtaking()
+
+    def chosen(rows: Iterable[Any]) -> list[Any]:
+        found = list(rows)
+        sweeping.wait_inside(4 * MOMENT)
+        return found
+
+    monkeypatch.setattr(leases, "list", chosen, raising=False)
+    return sweeping
+
+
 def test_control_without_locks_a_late_form_counts_beside_the_others(
     late: Assignment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -349,8 +404,8 @@ def test_claims_that_find_leases_run_out_do_not_block_one_another(monkeypatch: p
     assert (
         actions.release_expired_leases(now=soon_after) == 1
     )  # the one of extra: both stories have a free slot
-    monkeypatch.setattr(serving, "RECLAIM_AT_ONCE", 1)
-    slowly(monkeypatch, serving, "_free_expired_leases")
+    monkeypatch.setattr(leases, "RECLAIM_AT_ONCE", 1)
+    slowly(monkeypatch, serving, "free_expired_leases")
 
     outcomes = race(claiming(one), claiming(two))
 

@@ -15,7 +15,7 @@ from django.utils import timezone
 from annotation import actions
 from annotation.errors import CannotChange, NotTheirs, WrongState
 from annotation.models import Assignment, Enrollment, Study, Vote
-from dashboard.integrity import CHECKS, run
+from integrity.catalogue import CHECKS, run
 from tests import builders
 from tests.concurrency.racing import errors, race
 

@@ -13,11 +13,11 @@ from accounts.models import Annotator
 from annotation.models import Enrollment, WorkSession
 from recruitment import actions
 from recruitment.actions import visits
-from recruitment.arriving.arrival import Arrival
+from recruitment.arrivals.arrival import Arrival
 from recruitment.models import Campaign, Visit
 from tests import builders
 from tests.concurrency.racing import errors, race, slowly, together, without_locks
-from tests.recruitment.platform_visits import hit_of, put_up, qualified_worker
+from tests.recruitment.platform_visits import hit_of, publish_campaign, qualified_worker
 
 pytestmark = pytest.mark.django_db(transaction=True)
 AT_ONCE = 6
@@ -25,7 +25,7 @@ AT_ONCE = 6
 
 @pytest.fixture
 def campaign() -> Campaign:
-    return put_up(builders.make_study(stories=2))
+    return publish_campaign(builders.make_study(stories=2))
 
 
 def arriving(campaign: Campaign, worker: str, assignment: str = "3A") -> Callable[[], Visit]:

@@ -12,10 +12,9 @@ from django.utils import timezone
 
 from accounts.actions import ensure_researcher
 from annotation.models import Event
-from publishing.destinations import actions
-from publishing.destinations.base import Deposited
+from publishing.actions import deposits
+from publishing.actions.withdrawals import withdraw_release
 from publishing.models import Deposit, Release
-from publishing.withdrawing.actions import withdraw_release
 from tests.builders import ALL_YES
 from tests.concurrency.racing import Overtaking, errors, race, without_locks
 from tests.publishing.support import judged_study, published
@@ -34,7 +33,7 @@ def release(settings: Any, tmp_path: Path) -> Release:
 def withdraw(release: Release) -> list[str]:
     """Withdraws; the places that whoever does it is told of."""
     withdraw_release(release=release, reason="A mistake.", by=None, now=timezone.now())
-    return [deposit.place for deposit in Deposit.objects.outside().filter(release=release)]
+    return [deposit.place for deposit in Deposit.objects.started_or_done().filter(release=release)]
 
 
 @pytest.mark.parametrize("locked", [True, False])
@@ -44,10 +43,10 @@ def test_a_withdrawal_meets_a_deposit_that_begins(
     if not locked:
         without_locks(monkeypatch)
     overtaking = Overtaking()
-    monkeypatch.setattr(actions, "_record", lambda *_, **__: overtaking.wait_inside(0.5))
+    monkeypatch.setattr(deposits, "_record", lambda *_, **__: overtaking.wait_inside(0.5))
     place: Any = SimpleNamespace(kind="s3", place=PLACE, public=True)
     outcomes = race(
-        lambda: actions.request_deposit(release=release, destination=place, by=None, now=timezone.now()),
+        lambda: deposits.request_deposit(release=release, destination=place, by=None, now=timezone.now()),
         overtaking.overtake(lambda: withdraw(release)),
     )
     assert not errors(outcomes)
@@ -57,14 +56,14 @@ def test_a_withdrawal_meets_a_deposit_that_begins(
 def test_a_release_that_is_withdrawn_during_its_upload_is_marked_where_it_stands(release: Release) -> None:
     told: list[str] = []
 
-    def deposit(package: object, say: object) -> Deposited:
+    def deposit(package: object, say: object) -> str:
         told.extend(withdraw(release))
-        return Deposited(url="https://ours.example/small")
+        return "https://ours.example/small"
 
     place: Any = SimpleNamespace(kind="s3", place=PLACE, public=True, deposit=deposit)
     package: Any = None
-    done = actions.deposit_release(
-        release=release, destination=place, package=package, by=None, now=timezone.now(), say=told.append
+    done = deposits.deposit_release(
+        release=release, destination=place, package=package, by=None, now=timezone.now(), log=told.append
     )
     assert told == [PLACE], "it is being uploaded"
     assert done.outlived_withdrawal
@@ -72,4 +71,4 @@ def test_a_release_that_is_withdrawn_during_its_upload_is_marked_where_it_stands
     boss = Client()
     boss.force_login(ensure_researcher(username="boss", password="a long enough password"))
     page = boss.get("/studies/small/releases/").content.decode()
-    assert "It came there after the release had been withdrawn" in page
+    assert "The copy was uploaded after the release was withdrawn" in page

@@ -11,15 +11,17 @@ from annotation import actions
 from annotation.models import Assignment, Enrollment, Story, Study
 from annotation.protocols.multiple_choice.item import right_key
 from dashboard import actions as dashboard_actions
-from dashboard.baseline import Admission, BaselinePlan
+from dashboard.releases.human_baseline import Admission, BaselinePlan
 from publishing.models import Release
 from tests import builders
 from tests.publishing.support import published
+from tests.worlds import built_once
 
 SCENARIOS = ("inside_reuse_labeled_containers", "unobserved_unethical_actions")
 PER_SCENARIO = 4
 
 
+@built_once
 def released_study(slug: str = "pilot", *, rehearsal: bool = False, **settings: Any) -> Release:
     """Eight stories of two scenarios, kept by the two people who judged them; three more are qualified."""
     rows = [

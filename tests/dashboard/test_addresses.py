@@ -30,6 +30,8 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
 Role = Membership.Role
 WALKED_ELSEWHERE = {"admin", "dashboard", "api"}
 PUBLIC: dict[str, tuple[Any, ...]] = {
+    "healthz": (),
+    "readyz": (),
     "publishing:releases": (),
     "publishing:feed": (),
     "publishing:release": ("pilot", 1),
@@ -40,7 +42,7 @@ PUBLIC: dict[str, tuple[Any, ...]] = {
     "recruitment:campaign": ("pilot", 1),
 }
 """Addresses that anybody may open, with their arguments."""
-OF_PLATFORMS = {"mturk:notification", "prolific:hook"}
+OF_PLATFORMS = {"mturk:hook", "prolific:hook"}
 """Where platforms post what has changed."""
 OF_ACCOUNTS = {"accounts:sign_in", "accounts:sign_out", "accounts:password"}
 VALUES = {"token": "1-1.not-ours", "position": 1, "assignment_id": 1}
@@ -54,7 +56,7 @@ def addresses(
     of |= set(resolver.pattern.converters)
     for pattern in resolver.url_patterns:
         if isinstance(pattern, URLPattern):
-            yield f"{namespace}:{pattern.name}", of | set(pattern.pattern.converters)
+            yield f"{namespace}:{pattern.name}".removeprefix(":"), of | set(pattern.pattern.converters)
         elif pattern.namespace not in WALKED_ELSEWHERE:
             yield from addresses(pattern, pattern.namespace or namespace, of)
 

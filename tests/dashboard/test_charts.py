@@ -19,9 +19,9 @@ from dashboard.charts.base import in_lines
 from dashboard.charts.catalogue import CHARTS
 from dashboard.figures import forecast
 from dashboard.queries import Share
-from publishing.baseline.accuracy import wilson
+from publishing.statistics.intervals import wilson
 from tests import builders
-from tests.dashboard.test_quality_page import looked_at
+from tests.dashboard.quality.test_quality_page import looked_at
 from tomannot.embedded import PROJECT
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
@@ -191,8 +191,8 @@ def test_only_pages_of_researchers_load_what_draws_charts() -> None:
         for path in (PROJECT / "templates").rglob("*.html")
         if re.search(r"_chart_scripts|charts\.js|vendor/vega", path.read_text(encoding="utf-8"))
     }
-    pages = {f"dashboard/{chart.page}.html" for chart in CHARTS.values()}
-    assert users == pages | {"dashboard/_chart_scripts.html", "dashboard/_chart.html"}
+    pages = {TEMPLATES[chart.page] for chart in CHARTS.values()}
+    assert users == pages | {"dashboard/charts/_chart_scripts.html", "dashboard/charts/_chart.html"}
 
 
 @pytest.mark.django_db(transaction=True)
@@ -204,23 +204,52 @@ def test_every_chart_has_its_files_and_stands_on_its_page() -> None:
     boss.force_login(ensure_researcher(username="boss", password="a long enough password"))
     pages = {page: boss.get(f"/studies/looked-at/{path}").content.decode() for page, path in PATHS.items()}
     for name, entry in CHARTS.items():
-        table = boss.get(f"/studies/looked-at/charts/{name}.csv")
+        table = boss.get(f"/studies/looked-at/overview/charts/{name}.csv")
         rows = list(csv.DictReader(io.StringIO(table.content.decode())))
-        spec = json.loads(boss.get(f"/studies/looked-at/charts/{name}.json").content)
+        spec = json.loads(boss.get(f"/studies/looked-at/overview/charts/{name}.json").content)
         values = spec["data"]["values"]
         assert len(rows) == len(values) > 0
         for found, value in zip(rows, values, strict=True):
             assert all(said in ("", str(value[key]), f"'{value[key]}") for key, said in found.items())
         assert spec["description"].removesuffix(".") in pages[entry.page].replace("&#x27;", "'")
-        empty = boss.get(f"/studies/empty/charts/{name}.csv")
+        empty = boss.get(f"/studies/empty/overview/charts/{name}.csv")
         assert empty["Location"] == f"/studies/empty/{PATHS[entry.page]}"
         for page, text in pages.items():
             assert (f"/charts/{name}.csv" in text) == (page == entry.page)
-    generators = boss.get("/studies/looked-at/charts/kept-by-generator.csv").content.decode()
+    generators = boss.get("/studies/looked-at/overview/charts/kept-by-generator.csv").content.decode()
     assert "'=model-a" in generators, "no formula for a spreadsheet"
-    assert boss.get("/studies/looked-at/charts/nothing.csv").status_code == 404
-    assert boss.get("/studies/looked-at/charts/votes.png").status_code == 404
+    assert boss.get("/studies/looked-at/overview/charts/nothing.csv").status_code == 404
+    assert boss.get("/studies/looked-at/overview/charts/votes.png").status_code == 404
 
 
-PATHS = {"study": "", "quality": "quality/", "filters": "filters/"}
-"""Where the pages with charts are, after the address of the study."""
+PATHS = {"overview": "", "quality": "quality/", "filters": "quality/filters/"}
+"""Addresses of the pages with charts, after the address of the study."""
+TEMPLATES = {
+    "overview": "dashboard/overview/overview.html",
+    "quality": "dashboard/quality/quality.html",
+    "filters": "dashboard/quality/filters.html",
+}
+
+
+def test_a_burst_is_drawn_as_a_burst() -> None:
+    """213 votes in three minutes, of the hour that is not over yet."""
+    now = NOW.replace(minute=50)
+    start = int(now.timestamp() // 60) - 45
+    minutes = {start: 70, start + 1: 100, start + 2: 43}
+    hourly = {start // 60: 213}
+    assert votes.votes(hourly, now=now) is None, "the hour alone shows nothing yet"
+    chart = votes.votes(hourly, now=now, minutes=minutes)
+    assert chart is not None
+    assert (chart.title, [row["votes"] for row in chart.rows]) == ("Votes per minute", [70, 100, 43])
+    label = chart.drawing["encoding"]["x"]["axis"]["labelExpr"]
+    assert label.startswith("utcseconds(datum.value) ? ''"), "ticks within a minute would repeat its label"
+    line = votes.progress(hourly, {"none": forecast.TOO_EARLY}, wanted=300, now=now, minutes=minutes)
+    assert line is not None
+    seen = [(row["at"][14:16], row["votes"]) for row in line.rows]
+    assert seen == [("05", 0), ("06", 70), ("07", 170), ("08", 213), ("50", 213)], "then it is flat"
+    two_days = {start + 60 * hour: 1 for hour in range(40)}
+    chart = votes.votes(
+        {minute // 60: 1 for minute in two_days}, now=NOW + timedelta(days=9), minutes=two_days
+    )
+    assert chart is not None
+    assert chart.title == "Votes per hour"

@@ -13,7 +13,7 @@ from tests import builders
 
 pytestmark = pytest.mark.django_db
 
-FOR_ANNOTATORS = "copy it whole"
+FOR_ANNOTATORS = "copy the whole link"
 
 
 @pytest.fixture
@@ -29,11 +29,11 @@ def researcher(client: Client) -> Client:
     ("address", "said"),
     [
         ("stories/nothing-here/", "There is no story “nothing-here” in this study"),
-        ("decisions/of/nothing-here/", "There is no story “nothing-here” in this study"),
+        ("quality/decisions/of/nothing-here/", "There is no story “nothing-here” in this study"),
         ("stories/%3Cb%3E/", "There is no story “&lt;b&gt;” in this study"),
         ("stories/a%00b/", "There is no story “…” in this study"),
-        ("people/annotator-0/", "There is nobody called “annotator-0” in this study"),
-        ("review/4711/", "There is no such page in this study"),
+        ("people/annotator-0/", "There is no participant “annotator-0” in this study"),
+        ("quality/review/4711/", "There is no such page in this study"),
         ("this/is/no/page/", "There is no such page in this study"),
     ],
 )
@@ -58,7 +58,7 @@ def test_a_study_of_others_is_told_of_like_one_that_is_not_there(researcher: Cli
         response = researcher.get(f"/studies/{slug}/")
         assert response.status_code == 404
         pages.append(response.content.decode().partition("<main")[2].replace(slug, "slug"))
-    assert "There is no study “slug” that you belong to" in pages[0]
+    assert "You are not a member of a study “slug”" in pages[0]
     assert pages[0] == pages[1]
     assert 'href="/studies/"' in pages[0]
 

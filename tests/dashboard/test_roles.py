@@ -7,16 +7,15 @@ from typing import Any
 import pytest
 from django.db import transaction
 from django.test import Client
-from django.urls import reverse
+from django.urls import get_resolver, reverse
 from django.utils import timezone
 
 from accounts.models import User
 from annotation import actions, rules
 from annotation.models import Enrollment, Membership, ReviewSample, Story, Study
 from annotation.rights import RIGHTS, Right
-from dashboard.urls import urlpatterns
 from recruitment import actions as recruitment_actions
-from recruitment.models import Difference, Payment, Submission
+from recruitment.models import Mismatch, Payment, Submission
 from tests import builders
 from tests.recruitment.campaigns import stranger_on_a_platform
 
@@ -27,7 +26,7 @@ PUBLIC = {"home", "invited"}
 OF_ALL_STUDIES = {"studies"}
 OF_ONESELF = {"api_tokens", "revoke_api_token", "revoke_all_api_tokens"}
 """Whoever has an account opens them and sees their own, see api.test_tokens."""
-FOR_MAKERS = {"new_study", "preview_new", "study_from_file", "clone", "draw_baseline"}
+FOR_MAKERS = {"new_study", "preview_new", "study_from_file", "clone", "draw_human_baseline"}
 """Who may make studies opens them, see test_creating; a clone and a drawn
 baseline need the right to change the study they come from, too."""
 
@@ -38,22 +37,25 @@ PSEUDONYM = "the pseudonym of the only person in the study"
 IMPORT = "the number of the only import"
 STORY = "the id of a story that they answered"
 CHECK = "the number of the only hidden check"
-DIFFERENCE = "the number of the only difference with a platform"
+DIFFERENCE = "the number of the only mismatch with a platform"
 WORK = "the number of the only piece of work on a platform"
 PAYMENT = "the number of the only payment"
 SAMPLE = "the number of the only sample drawn for review"
 
 PAGES: dict[str, tuple[Right | None, Right | None, tuple[str, ...]]] = {
-    "study": (Right.LOOK, None, ()),
-    "set_up": (Right.LOOK, Right.CHANGE, ()),
+    "overview": (Right.LOOK, None, ()),
+    "settings": (Right.LOOK, Right.CHANGE, ()),
     "new_consent": (None, Right.CHANGE, ()),
+    "instructions": (Right.LOOK, Right.CHANGE, ()),
     "choose_test": (None, Right.CHANGE, ()),
     "preview": (Right.LOOK, None, ()),
     "configuration": (Right.CHANGE, None, ()),
+    "configuration_file": (Right.CHANGE, None, ()),
+    "decide_stories": (None, Right.REVIEW, ()),
     "import_stories": (Right.LOOK, Right.CHANGE, ()),
     "import_report": (Right.LOOK, Right.CHANGE, (IMPORT,)),
     "import_problems": (Right.LOOK, None, (IMPORT,)),
-    "change_state": (None, Right.CHANGE, ("pause",)),
+    "change_state": (Right.CHANGE, Right.CHANGE, ("pause",)),
     "release_lease": (None, Right.CHANGE, ("1",)),
     "chart_file": (Right.LOOK, None, ("verdicts", "csv")),
     "quality": (Right.LOOK, None, ()),
@@ -73,11 +75,13 @@ PAGES: dict[str, tuple[Right | None, Right | None, tuple[str, ...]]] = {
     "story": (Right.LOOK, None, (STORY,)),
     "decisions": (Right.LOOK, None, ()),
     "decisions_file": (Right.LOOK, None, ()),
+    "skips": (Right.LOOK, None, ()),
+    "skips_file": (Right.LOOK, None, ()),
     "next_decision": (Right.REVIEW, None, ()),
     "decide_story": (Right.REVIEW, Right.REVIEW, (STORY,)),
-    "checks": (Right.LOOK, Right.CHANGE, ()),
-    "check_keys": (Right.CHANGE, Right.CHANGE, ()),
-    "check": (Right.CHANGE, Right.CHANGE, (CHECK,)),
+    "hidden_checks": (Right.LOOK, Right.CHANGE, ()),
+    "hidden_check_keys": (Right.CHANGE, Right.CHANGE, ()),
+    "hidden_check": (Right.CHANGE, Right.CHANGE, (CHECK,)),
     "review": (Right.LOOK, Right.REVIEW, ()),
     "review_person": (None, Right.REVIEW, (PSEUDONYM,)),
     "review_sample_file": (Right.LOOK, None, (SAMPLE,)),
@@ -89,6 +93,11 @@ PAGES: dict[str, tuple[Right | None, Right | None, tuple[str, ...]]] = {
     "answer_key": (Right.CHANGE, Right.CHANGE, ("1",)),
     "expert": (Right.LOOK, Right.LOOK, ("1",)),
     "expert_story": (Right.LOOK, Right.LOOK, ("1", "1")),
+    "alerts": (Right.LOOK, Right.LOOK, ()),
+    "stall_hours": (None, Right.CHANGE, ()),
+    "test_alert": (None, Right.LOOK, ()),
+    "add_webhook": (None, Right.CHANGE, ()),
+    "remove_webhook": (None, Right.CHANGE, ("1",)),
     "members": (Right.LOOK, Right.MANAGE, ()),
     "member": (None, Right.MANAGE, ("1",)),
     "revoke_invitation": (None, Right.MANAGE, ("1",)),
@@ -98,43 +107,45 @@ PAGES: dict[str, tuple[Right | None, Right | None, tuple[str, ...]]] = {
     "campaign": (Right.LOOK, None, ("1",)),
     "change_campaign": (Right.CHANGE, Right.CHANGE, ("1",)),
     "discard_campaign": (None, Right.CHANGE, ("1",)),
-    "work": (Right.LOOK, None, ("1",)),
-    "decide_work": (None, Right.CHANGE, (WORK,)),
+    "submissions": (Right.LOOK, None, ("1",)),
+    "decide_submission": (None, Right.CHANGE, (WORK,)),
     "find_by_id": (None, Right.CHANGE, ()),
-    "ids_of_difference": (None, Right.CHANGE, (DIFFERENCE,)),
-    "ids_of_work": (None, Right.CHANGE, (WORK,)),
-    "send_again": (None, Right.CHANGE, (PAYMENT,)),
-    "take_back": (None, Right.CHANGE, (PAYMENT,)),
-    "paid_outside": (None, Right.CHANGE, (PAYMENT,)),
-    "send_all_again": (None, Right.CHANGE, ("1",)),
+    "mismatch_ids": (None, Right.CHANGE, (DIFFERENCE,)),
+    "submission_ids": (None, Right.CHANGE, (WORK,)),
+    "retry_payment": (None, Right.CHANGE, (PAYMENT,)),
+    "undo_rejection": (None, Right.CHANGE, (PAYMENT,)),
+    "note_external_payment": (None, Right.CHANGE, (PAYMENT,)),
+    "retry_payments": (None, Right.CHANGE, ("1",)),
     "move_campaign": (None, Right.CHANGE, ("1", "ask")),
-    "differences": (Right.LOOK, None, ()),
-    "settle_alike": (None, Right.CHANGE, ()),
-    "settle_difference": (None, Right.CHANGE, (DIFFERENCE,)),
+    "mismatches": (Right.LOOK, None, ()),
+    "settle_mismatches": (None, Right.CHANGE, ()),
+    "settle_mismatch": (None, Right.CHANGE, (DIFFERENCE,)),
     "payments": (Right.LOOK, None, ()),
     "payments_file": (Right.LOOK, None, ()),
     "log": (Right.AUDIT, None, ()),
     "log_file": (Right.AUDIT, None, ("csv",)),
     "filters": (Right.LOOK, None, ()),
+    "preview_release": (Right.PUBLISH, None, ()),
+    "preview_chart": (Right.PUBLISH, None, ("all-agree", "figures/agreement.svg")),
     "publish": (Right.PUBLISH, Right.PUBLISH, ()),
     "releases": (Right.LOOK, None, ()),
     "compare_releases": (Right.LOOK, None, ()),
     "compare_file": (Right.LOOK, None, ()),
-    "statement": (Right.LOOK, Right.CHANGE, ()),
-    "joining": (Right.LOOK, Right.CHANGE, ()),
-    "join_link": (Right.CHANGE, Right.CHANGE, ()),
+    "data_statement": (Right.LOOK, Right.CHANGE, ()),
+    "join_link": (Right.LOOK, Right.CHANGE, ()),
+    "change_join_link": (Right.CHANGE, Right.CHANGE, ()),
     "close_join_link": (None, Right.CHANGE, ()),
-    "note_paid": (None, Right.CHANGE, ()),
-    "owed_file": (Right.CHANGE, Right.CHANGE, ()),
+    "note_amounts_paid": (None, Right.CHANGE, ()),
+    "amounts_due_file": (Right.CHANGE, Right.CHANGE, ()),
 }
 """Per address: the right that reading it needs and that posting to it needs (None: it has no such method),
 and what follows the study's slug in its arguments."""
 
 
 OF_A_BASELINE: dict[str, tuple[Right, Right | None, tuple[str, ...]]] = {
-    "draw_baseline": (Right.CHANGE, Right.CHANGE, ("pilot", "1")),
-    "accuracy": (Right.LOOK, None, ("questions",)),
-    "accuracy_file": (Right.LOOK, None, ("questions", "csv")),
+    "draw_human_baseline": (Right.CHANGE, Right.CHANGE, ("pilot", "1")),
+    "human_baseline": (Right.LOOK, None, ("questions",)),
+    "human_baseline_file": (Right.LOOK, None, ("questions", "csv")),
 }
 """The same for pages that only a study with a release, or one drawn from it, has."""
 
@@ -181,7 +192,7 @@ def address(page: str) -> str:
         IMPORT: str(person.study.imports.get(role="main").pk),
         CHECK: str(person.study.stories.get(role="check").pk),
         SAMPLE: str(person.study.review_samples.get().pk),
-        DIFFERENCE: str(Difference.objects.get(campaign__study=person.study).pk),
+        DIFFERENCE: str(Mismatch.objects.get(campaign__study=person.study).pk),
         WORK: str(Submission.objects.get(campaign__study=person.study).pk),
         PAYMENT: str(Payment.objects.get(submission__campaign__study=person.study).pk),
     }
@@ -192,7 +203,8 @@ def address(page: str) -> str:
 def test_the_table_names_every_address() -> None:
     of_studies = {*PAGES, *OF_A_BASELINE}
     others = PUBLIC | OF_ALL_STUDIES | OF_ONESELF | FOR_MAKERS | OF_A_RELEASE
-    assert {pattern.name for pattern in urlpatterns} == of_studies | others
+    names = {name for name in get_resolver("dashboard.urls").reverse_dict if isinstance(name, str)}
+    assert names == of_studies | others
 
 
 @pytest.mark.parametrize("page", PAGES)

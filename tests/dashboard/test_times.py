@@ -20,7 +20,7 @@ LANGUAGES = [language for language, _ in settings.LANGUAGES]
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_no_moment_is_without_its_zone_in_any_language(language: str) -> None:
-    page = Template("{% load dashboard_times %}{{ at }}|{{ at|moment }}|{{ none|moment }}")
+    page = Template("{% load dashboard %}{{ at }}|{{ at|moment }}|{{ none|moment }}")
     with translation.override(language):
         plain, marked, nothing = page.render(Context({"at": AT, "none": None})).split("|")
         elsewhere = AT.astimezone(timezone(timedelta(hours=1)))

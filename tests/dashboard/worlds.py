@@ -25,8 +25,8 @@ from annotation.models import (
 )
 from qualification import actions as qualification_actions
 from recruitment import actions as recruitment_actions
-from recruitment.models import Difference, Grant, Submission
-from recruitment.mturk.actions import take_hint
+from recruitment.models import Grant, Mismatch, Submission
+from recruitment.mturk.actions import handle_notification
 from recruitment.mturk.notifications import Hint
 from tests import builders
 from tests.doubles.mturk.server import MTurkDouble
@@ -178,7 +178,7 @@ def _build_keyed(*, now: datetime) -> Study:
 
 def _build_recruited() -> Submission:
     """A study with a campaign: work that was paid, never handed in, handed in without our receipt."""
-    study = builders.make_study("recruited", stories=4)
+    study = builders.make_study("recruited", stories=4, incomplete_after=1)
     with MTurkDouble() as double:
         desk = Desk(double, study, replace(STORIES, seats=6))
         idle, careless = desk.come(), desk.come()
@@ -190,7 +190,7 @@ def _build_recruited() -> Submission:
         idler = PlatformIdentity.objects.get(annotator=idle.enrollment.annotator_id)
         assert idle.posting is not None
         told = Hint("left-1", (idle.posting.remote_id,), ((idle.hit_assignment, idler.person),))
-        take_hint(hint=told, environment="live", now=timezone.now())
+        handle_notification(hint=told, environment="live", now=timezone.now())
         for now in (timezone.now(), late, late + timedelta(minutes=5)):
             desk.sweep(now=now)
         desk.look(paid)
@@ -200,9 +200,9 @@ def _build_recruited() -> Submission:
                 submission=paid, amount=amount, reason=reason, top_up=top_up, by=None, now=timezone.now()
             )
         desk.send_all()
-    difference = Difference.objects.get(kind=Difference.Kind.WRONG_RECEIPT, campaign=desk.campaign)
-    recruitment_actions.confirm_by_hand(
-        difference=difference, how="It is complete.", by=None, now=timezone.now()
+    mismatch = Mismatch.objects.get(kind=Mismatch.Kind.WRONG_RECEIPT, campaign=desk.campaign)
+    recruitment_actions.confirm_manually(
+        mismatch=mismatch, how="It is complete.", by=None, now=timezone.now()
     )
     assert Grant.objects.get(annotator=idle.enrollment.annotator_id).kind == Grant.Kind.INCOMPLETE
     return paid

@@ -42,6 +42,7 @@ def say(line: str) -> None:
 
 def main() -> int:
     chosen = arguments()
+    chosen.static = embedded.state_directory() / "test"  # of the tests, which keep them (tests.kept)
     state = Path(tempfile.mkdtemp(prefix="tomannot-demo-mturk-"))
     with MTurkDouble(environment="sandbox", seed=chosen.seed) as double:
         prepare_environment(state, double)

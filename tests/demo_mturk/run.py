@@ -20,24 +20,26 @@ from django.utils import timezone
 from accounts.actions import ensure_researcher
 from accounts.models import User
 from annotation.models import Assignment, Story, Study
-from dashboard import crowd
+from crowd.knowledge import truth_of
 from dashboard.actions import load_sample_study
 from dashboard.management.commands import demo
 from recruitment import actions
 from recruitment.actions import CampaignSettings
-from recruitment.models import Campaign, Difference, Payment
+from recruitment.models import Campaign, Mismatch, Payment
 from recruitment.platforms import marketplace_of
+from recruitment.reconciliation.remedies import Way
 from tests.demo_mturk.workers import Workers
 from tests.doubles.mturk.server import MTurkDouble
+from tests.kept import put_static_files
 from tomannot.celery import app
-from tomannot.processes import Supervisor
+from tomannot.supervisor import Supervisor
 
 RESEARCHER = "researcher"
 TEST_SEATS = 150
 STORIES_EACH = 5
 LEFT_FOR_YOU = 2
 """HITs that the simulated workers leave for whoever tries it out."""
-SWEEP_SECONDS = 3.0
+SWEEP_SECONDS = 1.5
 PATIENCE = 300.0
 """Seconds within which the workers' queue must come to rest."""
 SWEEP = "recruitment.tasks.sweep_campaigns"
@@ -51,7 +53,8 @@ def run(chosen: argparse.Namespace, double: MTurkDouble, *, say: Callable[[str],
         with demo.stop_signals():
             say("preparing the database and the static files")
             call_command("migrate", verbosity=0)
-            call_command("collectstatic", interactive=False, verbosity=0)
+            settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)
+            put_static_files(chosen.static)
             study = load_sample_study(now=timezone.now())
             password = secrets.token_urlsafe(12)
             ensure_researcher(username=RESEARCHER, password=password)
@@ -64,7 +67,7 @@ def run(chosen: argparse.Namespace, double: MTurkDouble, *, say: Callable[[str],
                 programs, environment=environment, cwd=settings.BASE_DIR, logs=logs
             ) as supervisor:
                 demo.wait_for_answer(supervisor, f"http://{demo.HOST}:{port}/", host=f"localhost:{port}")
-                test = _put_up(study, _test())
+                test = _publish(study, _test())
                 _announce(say, double, origin, test, password)
                 _work(chosen, double, origin, study, say=say)
                 fine = _sum_up(double, study, say=say)
@@ -113,7 +116,7 @@ def _stories(study: Study) -> CampaignSettings:
     )
 
 
-def _put_up(study: Study, wanted: CampaignSettings) -> Campaign:
+def _publish(study: Study, wanted: CampaignSettings) -> Campaign:
     """The campaign on the platform, put there by the worker."""
     now = timezone.now()
     campaign = actions.create_campaign(study=study, settings=wanted, by=None, now=now)
@@ -142,13 +145,13 @@ def _work(
 ) -> None:
     """The test, then the stories, until a round of everybody hands nothing in any more."""
     table = json.loads((settings.BASE_DIR / "sample_study" / "truth.json").read_text(encoding="utf-8"))
-    truth = crowd.truth_of(study, table=table, valid=0.6, seed=chosen.seed)
+    truth = truth_of(study, table=table, valid=0.6, seed=chosen.seed)
     workers = Workers(double, origin, truth, count=chosen.workers, seed=chosen.seed)
     say(f"{chosen.workers} workers take the test")
     _rounds(workers)
     _settle(double, study)
     say(f"{_passed(study)} of them passed")
-    stories = _put_up(study, _stories(study))
+    stories = _publish(study, _stories(study))
     left = stories.postings.order_by("-number").values_list("remote_id", flat=True)[:LEFT_FOR_YOU]
     say(f"who passed judges stories, five for each HIT; {LEFT_FOR_YOU} HITs are left for you")
     while _rounds(workers, set(left)):
@@ -184,10 +187,10 @@ def _settle(double: MTurkDouble, study: Study) -> None:
 def _approve_the_last(study: Study) -> None:
     """What a researcher does: who came when fewer stories were left than asked for did nothing wrong."""
     by = User.objects.get(username=RESEARCHER)
-    partial = Difference.objects.filter(campaign__study=study, kind=Difference.Kind.PARTIAL, settled_at=None)
+    partial = Mismatch.objects.filter(campaign__study=study, kind=Mismatch.Kind.PARTIAL, settled_at=None)
     for found in partial:
         how = "No more stories were left for them."
-        actions.approve_for_difference(difference=found, how=how, by=by, now=timezone.now())
+        actions.decide_mismatch(mismatch=found, way=Way.APPROVE, how=how, by=by, now=timezone.now())
 
 
 def _wait(done: Callable[[], bool]) -> None:
@@ -216,6 +219,6 @@ def _sum_up(double: MTurkDouble, study: Study, *, say: Callable[[str], None]) ->
     say(f"votes: {counted} count, {waiting} wait for the platform")
     say(f"work: {rows.count('Approved')} pieces approved, {rows.count('Submitted')} not decided")
     say(f"money: {ours} USD paid by our books, {theirs} USD by the platform's, which took {fees} USD on top")
-    open_differences = Difference.objects.filter(campaign__study=study, settled_at=None).count()
-    say(f"differences that nobody has dealt with: {open_differences}")
+    open_mismatches = Mismatch.objects.filter(campaign__study=study, settled_at=None).count()
+    say(f"mismatches that nobody has dealt with: {open_mismatches}")
     return ours == theirs and waiting == 0 and rows.count("Submitted") == 0

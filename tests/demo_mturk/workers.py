@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
-from dashboard.crowd.browser import Browser, Server
-from dashboard.crowd.pages import Form, Page
-from dashboard.crowd.people import Answers, Behaviour, Population, Profile, decide, profile
-from dashboard.crowd.truth import Truth
-from recruitment.arriving.mturk import SUBMIT_PATH
+from crowd.behaviour import Answers, Behaviour, Population, Profile, decide, profile
+from crowd.browser import Browser, Server
+from crowd.page_parser import Form, Page
+from crowd.truth import Truth
+from recruitment.mturk.arrivals import SUBMIT_PATH
 from tests.doubles.mturk.crowd import Refused
 from tests.doubles.mturk.server import MTurkDouble
 
@@ -82,6 +82,7 @@ class Workers:
         form = page.form
         if form is None:
             onward = [link for link in page.links if not link.quiet]
+            onward.sort(key=lambda link: link.finishes)
             return browser.open(onward[0].address) if onward else None
         if form.action.endswith(SUBMIT_PATH):
             self._hand_in(form)

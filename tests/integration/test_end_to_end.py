@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import json
 import re
-import socket
 import subprocess
 import sys
-import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from hashlib import sha256
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 import urllib3
 from django.conf import settings
+from django.core.management import call_command
 from django.db import connections
 from django.utils import timezone
 
@@ -29,16 +27,24 @@ from annotation import actions
 from annotation.models import Story, Study, Vote
 from qualification import queries
 from tests.builders import SAMPLE
-from tomannot import web
-from tomannot.processes import Program, Supervisor
+from tests.integration.servers import running
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(240)]
 
 SLUG = "end-to-end"
 PEOPLE = 25
 QUESTIONS = ("q1", "q2", "q3", "q4")
+ABOUT_VOTE = (
+    "submitted_at",
+    "seconds_on_task",
+    "position",
+    "order_seed",
+    "option_seed",
+    "language",
+    "instructions",
+    "comment",
+)
 CONFIGS = ("mental-state-qa", "behavior-qa", "judgment-qa", "story-data")
-START_SECONDS = 30.0
 COMMAND_SECONDS = 90.0
 
 LOAD = """
@@ -56,7 +62,7 @@ class Site:
         self.environment = environment
 
     def manage(self, *arguments: str | Path) -> str:
-        """Run ``manage.py`` with these arguments; its standard output. Fails the test when it fails."""
+        """Run ``manage.py`` with these arguments and return what it says. Fail the test if it fails."""
         return self._run(["manage.py", *map(str, arguments)])
 
     def load(self, directory: Path, cache: Path) -> dict[str, list[dict[str, Any]]]:
@@ -83,45 +89,20 @@ class Site:
         return done.stdout
 
 
+def manage(command: str, *arguments: str | Path) -> None:
+    """Run a command in this process, which has started already."""
+    call_command(command, *map(str, arguments), stdout=StringIO())
+
+
 @pytest.fixture
 def site(child_environment: dict[str, str]) -> Site:
     return Site(child_environment)
 
 
-@contextmanager
-def running(environment: dict[str, str], logs: Path) -> Iterator[str]:
-    """A web server and a Celery worker as in production; yields the server's address."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    python = [sys.executable, "-m"]
-    worker = [*python, "celery", "-A", "tomannot", "worker", "--concurrency", "1", "--loglevel", "INFO"]
-    programs = [Program("web", web.command(host="127.0.0.1", port=port)), Program("worker", worker)]
-    address = f"http://127.0.0.1:{port}"
-    environment = environment | {"PUBLIC_URL": address}
-    with Supervisor(programs, environment=environment, cwd=settings.BASE_DIR, logs=logs) as supervisor:
-        _wait_until_it_answers(address, supervisor)
-        yield address
-        supervisor.check()
-
-
-def _wait_until_it_answers(address: str, supervisor: Supervisor) -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while True:
-        supervisor.check()
-        try:
-            if urllib3.request("GET", f"{address}/", retries=False, timeout=5).status == 200:
-                return
-        except urllib3.exceptions.HTTPError:
-            pass  # not listening yet
-        assert time.monotonic() < deadline, "the web server does not answer"
-        time.sleep(0.1)
-
-
 def configuration(directory: Path) -> Path:
     """The sample study's configuration with its test stories, and no stories to judge yet."""
     config = json.loads((SAMPLE / "study.json").read_text(encoding="utf-8"))
-    config["slug"] = SLUG
+    config |= {"slug": SLUG, "contact": "study@university.example"}
     config["stories"] = []
     config["qualification"] |= {
         name: str(SAMPLE / config["qualification"][name]) for name in ("stories", "key")
@@ -139,9 +120,9 @@ def test_stories_go_in_people_judge_them_and_a_dataset_comes_out(
     site: Site, shared_data: Path | None, tmp_path: Path
 ) -> None:
     files = sorted(shared_data.glob("*.jsonl")) if shared_data else [SAMPLE / "stories.jsonl"]
-    site.manage("create_study", SLUG, "--config", configuration(tmp_path))
-    site.manage("import_stories", SLUG, *files)
-    site.manage("open_study", SLUG)
+    manage("create_study", SLUG, "--config", configuration(tmp_path))
+    manage("import_stories", SLUG, *files)
+    manage("open_study", SLUG, "--accept", "consent_edited", "pay", "mail")
     study = Study.objects.get(slug=SLUG)
     imported = set(study.stories.filter(role=Story.Role.MAIN).values_list("story_id", flat=True))
     assert len(imported) == (87 if shared_data else len(read_lines(SAMPLE / "stories.jsonl")))
@@ -156,7 +137,7 @@ def test_stories_go_in_people_judge_them_and_a_dataset_comes_out(
         actions.close_study(study=study, by=None, now=timezone.now())
         published = json.loads(site.manage("publish_release", SLUG, "--output", directory, "--json"))
         check_public_page(address, published["number"], directory)
-        site.manage("check_integrity")
+        manage("check_integrity")
 
     study.refresh_from_db()
     check_crowd(crowd, study)
@@ -184,7 +165,7 @@ def check_votes(directory: Path, study: Study, imported: set[str]) -> None:
     assert len(votes) == Vote.objects.of_study(study).counted().count()
     per_story: dict[str, list[dict[str, Any]]] = {}
     for vote in votes:
-        assert list(vote) == ["story_id", "annotator", *QUESTIONS, "submitted_at", "seconds_on_task"]
+        assert list(vote) == ["story_id", "annotator", *QUESTIONS, *ABOUT_VOTE]
         assert re.fullmatch(r"annotator-[0-9a-f]{16}", vote["annotator"])
         per_story.setdefault(vote["story_id"], []).append(vote)
     assert per_story.keys() <= imported

@@ -15,8 +15,10 @@ import pytest
 from django.conf import settings as django_settings
 
 from annotation.models import Study
+from publishing.models import Release
 from tests.builders import ALL_YES, answers
-from tests.publishing.support import judged_study
+from tests.publishing.support import judged_study, published
+from tests.worlds import built_once
 from tomannot.celery import app
 
 Worker = subprocess.Popen[bytes]
@@ -29,11 +31,21 @@ def releases_root(tmp_path: Path, settings: Any) -> Path:
     return tmp_path / "releases"
 
 
-@pytest.fixture
-def small() -> Study:
+@built_once
+def small_study() -> Study:
     """Three complete stories, one of them dropped, and one without votes; one vote each."""
     forms = {"a": (ALL_YES,), "b": (answers(q3="no"),), "c": (ALL_YES,), "d": ()}
     return judged_study("small", forms, votes_per_story=1)
+
+
+@built_once
+def published_small() -> Release:
+    return published(small_study())
+
+
+@pytest.fixture
+def small() -> Study:
+    return small_study()
 
 
 @pytest.fixture

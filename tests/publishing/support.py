@@ -15,8 +15,8 @@ from django.utils import timezone
 
 from annotation import actions
 from annotation.models import Answer, Assignment, Enrollment, Story, Study, Vote
-from publishing import actions as publishing_actions
 from publishing import streaming
+from publishing.actions import releases as publishing_actions
 from publishing.filters import Outcome, all_agree
 from publishing.models import Release
 from tests import builders
@@ -106,9 +106,9 @@ def verdict_counts(study: Study) -> VerdictCounts:
     )
 
 
-def published(study: Study) -> Release:
+def published(study: Study, **options: Any) -> Release:
     """A release of the study, asked for and built in this process."""
-    release = publishing_actions.request_release(study=study, by=None, now=timezone.now())
+    release = publishing_actions.request_release(study=study, by=None, now=timezone.now(), **options)
     publishing_actions.build_release(release_id=release.pk, now=timezone.now())
     release.refresh_from_db()
     assert release.state == Release.State.PUBLISHED, release.failure

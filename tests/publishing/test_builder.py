@@ -17,14 +17,15 @@ from typing import Any
 import pytest
 import yaml
 
+from annotation.protocols import get_protocol
 from annotation.protocols.base import Choice
 from publishing import builder
 from publishing.errors import BrokenDirectory, NothingToRelease, TooManyVotes
-from publishing.facts import AskedQuestion, People, ReleaseFacts
+from publishing.facts import AskedQuestion, People, ReleaseFacts, Statement
 from publishing.files import directory, jsonl
-from publishing.files.rows import CountedVote, ReleasedStory
+from publishing.files.rows import CONTEXT_KEYS, CountedVote, JudgedStory, ReleasedStory
 from publishing.filters import get_filter
-from publishing.passes import JudgedStory
+from publishing.instrument import form_of
 from tests.publishing.test_rows import AWARE, COOKIES, ROW
 
 START = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
@@ -34,6 +35,14 @@ SCALES = {
     "q3": ("yes", "no"),
     "q4": ("yes", "no"),
 }
+FORM = form_of(get_protocol("validity"), "en")
+INSTRUMENT = {
+    "protocol": {"name": "validity", "version": "1"},
+    "forms": [FORM, form_of(get_protocol("validity"), "de")],
+    "consent": [{"version": 1, "text": "I agree.\n\nIt is paid."}],
+    "pay": {"rate": "15.00", "currency": "USD", "before": []},
+    "test": None,
+}
 QUESTIONS = tuple(AskedQuestion(key, f"About {key}", options, ("no",)) for key, options in SCALES.items())
 FACTS = ReleaseFacts(
     slug="pilot",
@@ -41,6 +50,7 @@ FACTS = ReleaseFacts(
     description="Stories about things\nin boxes.\n\nSecond paragraph.",
     environment="live",
     license="CC-BY-4.0",
+    story_language="en",
     protocol_name="validity",
     protocol_version="1",
     protocol_title="Story validity",
@@ -49,28 +59,41 @@ FACTS = ReleaseFacts(
     filter_name="all-agree",
     votes_per_story=3,
     salt="00ff",
+    url="https://study.example.org/releases/pilot/1/",
     code_version="0.1.0+abc",
     created=START,
     study_state="closed",
     story_cap=500,
     pay_rate=Decimal("15.00"),
     currency="USD",
-    opened_at=START,
     people=People(consented=100, attempted=97, passed=19),
+    instrument=INSTRUMENT,
+    sources=[
+        {"file": "pairs.jsonl", "sha256": "a" * 64, "license": "CC-BY-4.0", "stories": 30},
+        {"file": "raw.jsonl", "sha256": "b" * 64, "license": "", "stories": 12},
+    ],
 )
 FILES = [
     "CITATION.cff",
     "README.md",
+    "annotations/adjudications.jsonl",
     "annotations/dropped-stories.jsonl",
+    "annotations/incomplete-stories.jsonl",
+    "annotations/skips.jsonl",
     "annotations/votes.jsonl",
     "behavior-qa/test.jsonl",
+    "changes.jsonl",
     "croissant.json",
     "figures/agreement.svg",
     "figures/machine-validation.svg",
     "figures/retention.svg",
+    "instrument/consent-1.md",
+    "instrument/form-0-en.md",
+    "instrument/instrument.json",
     "judgment-qa/test.jsonl",
     "machine_validation.json",
     "mental-state-qa/test.jsonl",
+    "parquet/annotations/skips.parquet",
     "parquet/annotations/votes.parquet",
     "parquet/behavior-qa/test.parquet",
     "parquet/judgment-qa/test.parquet",
@@ -80,6 +103,8 @@ FILES = [
     "statistics.json",
     "story-data/test.jsonl",
 ]
+INCOMPLETE = "annotations/incomplete-stories.jsonl"
+RATED = [{"predictor_model": "judge-1", "harmfulness": 3}, {"predictor_model": "ü", "harmfulness": 5}]
 CONFIGS = ("mental-state-qa", "behavior-qa", "judgment-qa", "story-data")
 
 
@@ -130,10 +155,15 @@ def crowd(stories: int) -> list[JudgedStory]:
 
 
 def build(
-    place: Path, stories: Iterable[JudgedStory], *, previous: Path | None = None, **changes: Any
-) -> builder.Built:
+    place: Path,
+    stories: Iterable[JudgedStory],
+    *,
+    previous: Path | None = None,
+    skips: Iterable[dict[str, Any]] = (),
+    **changes: Any,
+) -> builder.BuiltRelease:
     facts = dataclasses.replace(FACTS, **changes)
-    return builder.build(place, facts=facts, stories=stories, previous=previous)
+    return builder.build(place, facts=facts, stories=stories, skips=skips, previous=previous)
 
 
 def rows(place: Path, path: str) -> list[dict[str, Any]]:
@@ -156,16 +186,7 @@ def test_files_and_rows(tmp_path: Path) -> None:
         f"s{n:04d}": "q1,q3" if n % 2 else "q2" for n in range(42) if n % 7 and n % 3 == 0
     }
     assert len(votes) == 42 * 3 - 6
-    assert list(votes[0]) == [
-        "story_id",
-        "annotator",
-        "q1",
-        "q2",
-        "q3",
-        "q4",
-        "submitted_at",
-        "seconds_on_task",
-    ]
+    assert list(votes[0]) == ["story_id", "annotator", *SCALES, *CONTEXT_KEYS]
     for config in CONFIGS[:3]:
         asked = rows(place, f"{config}/test.jsonl")
         assert [row["id"].rpartition("_")[0] for row in asked] == [row["story_id"] for row in stories]
@@ -185,10 +206,16 @@ def test_release_json(tmp_path: Path) -> None:
     assert description == built.description == {
         "study": "pilot",
         "title": "A pilot",
+        "description": FACTS.description,
+        "statement": dict.fromkeys(
+            (item.name for item in dataclasses.fields(Statement)), ""
+        ) | {"creators": []},
         "number": 1,
         "environment": "live",
         "study_state": "closed",
         "license": "CC-BY-4.0",
+        "url": FACTS.url,
+        "story_language": "en",
         "protocol": {"name": "validity", "version": "1"},
         "questions": [
             {"key": key, "title": f"About {key}", "options": list(options), "against": ["no"]}
@@ -200,6 +227,7 @@ def test_release_json(tmp_path: Path) -> None:
             "parameters": {"votes_per_story": 3, "votes_needed": 3},
         },
         "salt": "00ff",
+        "medians": description["medians"],
         "counts": {
             "stories": 42,
             "kept": 24,
@@ -210,6 +238,8 @@ def test_release_json(tmp_path: Path) -> None:
             "dropped_by_question": {"q1": 6, "q2": 6, "q3": 6},
             "dropped_by_reason": {"q1,q3": 6, "q2": 6},
         },
+        "sources": FACTS.sources,
+        "previous": None,
         "code_version": "0.1.0+abc",
         "created": "2026-03-01T09:00:00.000Z",
     }  # fmt: skip
@@ -232,11 +262,17 @@ def test_votes_are_in_the_order_of_their_time_and_pseudonym_however_they_come(tm
     assert contents(tmp_path / "0") == contents(tmp_path / "1")
 
 
-def test_an_answer_about_an_incomplete_story_is_published_and_its_story_is_not(tmp_path: Path) -> None:
+def test_an_incomplete_story_is_published_with_its_votes_and_not_among_the_kept(tmp_path: Path) -> None:
     build(tmp_path / "1", crowd(8))
     assert {row["story_id"] for row in rows(tmp_path / "1", "annotations/votes.jsonl")} >= {"s0000", "s0007"}
+    lacking = {row["story_id"]: row["reason"] for row in rows(tmp_path / "1", INCOMPLETE)}
+    assert lacking == {"s0000": "2 of 3 votes", "s0007": "2 of 3 votes"}
     for path in FILES:
-        if "annotations/votes" not in path and path not in ("README.md", "release.json"):
+        if (
+            "annotations/votes" not in path
+            and path != INCOMPLETE
+            and path not in ("README.md", "release.json")
+        ):
             assert b"s0000" not in (tmp_path / "1" / path).read_bytes()
 
 
@@ -322,7 +358,7 @@ def load_all(place: Path, cache: Path, configs: tuple[str, ...] = CONFIGS) -> di
 def test_datasets_loads_every_config_offline(tmp_path: Path) -> None:
     stories = crowd(42)
     content = {**stories[1].story.content, "entities": {"Person X": "Mary", "Action Z": "sew"}}
-    stories[1] = judged(1, "yyyy", "yyyy", "yyyy", content=content, harmfulness_predicted=["mild"])
+    stories[1] = judged(1, "yyyy", "yyyy", "yyyy", content=content, harmfulness_predicted=RATED)
     build(tmp_path / "1", stories)
     loaded = load_all(tmp_path / "1", tmp_path / "cache")
     for config in CONFIGS:
@@ -331,7 +367,8 @@ def test_datasets_loads_every_config_offline(tmp_path: Path) -> None:
             keys = dict.fromkeys(("Person X", "Action Z", "Object Z"))
             written = [{**row, "entities": keys | row["entities"]} for row in written]
         assert loaded[config]["rows"] == written
-    assert "'harmfulness_predicted': List(Value('string'))" in loaded["story-data"]["features"]
+    ratings = "List({'harmfulness': Value('int64'), 'predictor_model': Value('string')})"
+    assert f"'harmfulness_predicted': {ratings}" in loaded["story-data"]["features"]
     assert "'severity_original': Value('int64')" in loaded["story-data"]["features"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 from collections.abc import Iterator
 from copy import deepcopy
@@ -21,14 +22,15 @@ from markdown_it import MarkdownIt
 from publishing import machine_validation
 from publishing.card import dataset_card
 from publishing.card.changes import Changes, changes_since
-from publishing.card.charts import Bar, Group, bar_chart
+from publishing.card.citation import citation_cff, read_citation
 from publishing.card.figures import figures
+from publishing.card.html import rendered
 from publishing.card.markdown import cell, code, decimal, listed, one_line, paragraphs, table
+from publishing.card.svg import Bar, Group, bar_chart
 from publishing.errors import BrokenDirectory
 from publishing.facts import ImportedVotes, People, ReleaseFacts, Statement, Tally
-from publishing.files.rows import THEORY_OF_MIND
+from publishing.files.rows import THEORY_OF_MIND, config_path
 from publishing.filters import Outcome, Verdict, get_filter
-from publishing.rendering import rendered
 from publishing.statistics.tally import StatisticsTally
 from tests.publishing.test_builder import FACTS, build, crowd, judged
 
@@ -41,6 +43,7 @@ SAID = Statement(
     biases="English names only.",
     limits="Three votes are few.",
     intended_use="Evaluation.",
+    social_impact="It could help.",
     url="https://example.org/boxes",
     doi="10.5281/zenodo.1234",
 )
@@ -58,9 +61,10 @@ class Known:
         return self.written(dataclasses.replace(FACTS, **changes))
 
     def written(self, facts: ReleaseFacts, previous: Changes | None = None) -> str:
-        features = dict.fromkeys(THEORY_OF_MIND.configs)
-        made = (facts, self.tally, THEORY_OF_MIND, features, self.statistics, self.guesses, previous)
-        return dataset_card(*made).decode()
+        layout = THEORY_OF_MIND
+        columns = {config_path(config): layout.columns(config) for config in layout.configs}
+        documents = (self.statistics, self.guesses, previous)
+        return dataset_card(facts, self.tally, layout, columns, {"id": "s```"}, *documents).decode()
 
 
 @cache
@@ -73,8 +77,8 @@ def known() -> Known:
             votes_per_story=3,
             counts_against=story.against.__contains__,
         )
-        tally.see(story.story, story.votes, verdict)
-        statistics.see(story.story, story.votes, verdict)
+        tally.add(story.story, story.votes, verdict)
+        statistics.add(story.story, story.votes, verdict)
     with TemporaryDirectory() as place:
         build(Path(place) / "1", crowd(42))
         guesses = machine_validation.document(Path(place) / "1", THEORY_OF_MIND)
@@ -93,7 +97,9 @@ def front_matter(card: str) -> dict[str, Any]:
 def test_it_says_what_happened() -> None:
     facts = dataclasses.replace(
         FACTS,
-        people=People(consented=100, attempted=97, passed=19, visited=130),
+        people=People(
+            consented=100, attempted=97, passed=19, visited=130, marks=("7 of 8 acceptable answers",)
+        ),
         surplus={"late": 2, "not_qualified": 1},
         statement=SAID,
     )
@@ -102,26 +108,26 @@ def test_it_says_what_happened() -> None:
         "# A pilot",
         "Stories about things in boxes.",
         "Tests need stories that hold up.",
-        "| stories generated | 42 |",
+        "| stories in the study | 42 |",
         "| stories with 3 votes | 36 |",
         "| stories kept | 24 |",
-        "| stories without all their votes, not released | 6 |",
-        "| people whose votes count | 3 |",
-        "People came from a list of volunteers. 130 people came, and 100 people consented to take part",
-        "97 completed it, and 19 of 97 (19.6 %) passed; in the published procedure that this one follows, "
-        "19 of 100 people passed theirs.",
-        "120 votes count, given on 1 March 2026, by 3 people.",
-        "3 surplus votes are stored and credited but not counted and not in this release: 2 (their time had "
-        "run out and their place was taken) and 1 (from somebody no longer qualified).",
+        "| incomplete stories, without a verdict | 6 |",
+        "| annotators whose votes count | 3 |",
+        "People came from a list of volunteers. 130 people arrived, and 100 people consented to take part",
+        "97 people completed a qualification test, and 19 of 97 (19.6 %) passed; in the published procedure "
+        "that this study follows, 19 of 100 people passed. Passing took 7 of 8 acceptable answers.",
+        "120 votes by 3 annotators count, given on 1 March 2026.",
+        "3 surplus votes are stored and credited, but not counted and not in this release: 2 (too late: the "
+        "time had run out and the place was taken) and 1 (from annotators who were no longer qualified).",
         "`all-agree`: a story is kept if and only if it has exactly 3 counted votes and none of their",
         "15.00 USD per hour",
-        "People read the form in English (120 votes, 100.0 %).",
+        "Annotators read the form in English (120 votes, 100.0 %).",
         "- `q1` About q1 (yes · possibly · **no**)",
         "](figures/retention.svg)",
         "| `scenario 0` | 21 | 18 | 12 | 57.1 % | 12 | 0 | 1 |",
         r"| `model\|one` | 21 | 18 | 12 | 57.1 % | 12 | 0 | 1 |",
         "| `q2` | 6 |",
-        "6 stories lack votes and could not be judged yet",
+        "6 stories are incomplete and without a verdict, in `annotations/incomplete-stories.jsonl`",
         "This is the first release of the study.",
         "one split, `test`",
         "sha256sum -c MANIFEST",
@@ -132,9 +138,59 @@ def test_it_says_what_happened() -> None:
         "Lovelace, A., \\& The Boxes Group. (2026). A pilot (Release 1)",
     ):
         assert fact in card, fact
-    assert "REHEARSAL" not in card
+    assert "TEST RUN" not in card
+    assert "excluded" not in card
     assert "not “validated”" not in card
     assert "stated nothing" not in card
+
+
+def test_excluded_votes_are_not_surplus_and_their_people_are_counted() -> None:
+    card = known().card(surplus={"late": 1, "excluded": 12, "displaced": 1}, excluded_people=3)
+    assert "1 surplus vote is stored and credited" in card
+    assert "The researchers excluded 12 votes by 3 people; no file of this release has them." in card
+    assert "1 vote was excluded and readmitted after the place was taken, and does not count." in card
+
+
+def test_people_and_unnamed_authors_are_not_called_models(tmp_path: Path) -> None:
+    stories = crowd(42)
+    for place, name in enumerate(("human-written", "", "Human")):
+        story = dataclasses.replace(stories[place + 1].story, story_generator_model=name)
+        stories[place + 1] = dataclasses.replace(stories[place + 1], story=story)
+    build(tmp_path / "1", stories)
+    card, chart = card_of(tmp_path / "1"), (tmp_path / "1" / "figures/retention.svg").read_text("utf-8")
+    who = (
+        "39 written by the models {}model two{} and {}model|one{}, 2 written by people and 1 whose author is"
+    )
+    assert f"**Stories.** The study had 42 stories: {who.format(*'````')} not stated." in card
+    described = json.loads((tmp_path / "1" / "croissant.json").read_bytes())
+    assert who.format(*[""] * 4) in described["rai:dataCollection"]
+    assert "generator" not in chart
+    assert "not stated" in chart
+    assert "| `not stated` | 1 |" in card
+
+
+def test_the_agreement_chart_has_a_coefficient_corrected_for_chance() -> None:
+    chart = figures(known().statistics, known().guesses)["figures/agreement.svg"].decode()
+    assert "Corrected for chance: Gwet's AC1" in chart
+    assert f">{known().statistics['agreement']['q2']['gwet_ac1']:.2f}<" in chart
+
+
+def test_a_test_run_says_so_wherever_it_is_listed_or_cited() -> None:
+    facts = dataclasses.replace(FACTS, environment="rehearsal")
+    cited = yaml.safe_load(citation_cff(facts))
+    assert cited["title"] == "TEST RUN: A pilot"
+    assert "Do not cite" in cited["message"]
+    assert read_citation(citation_cff(facts), slug="pilot").title == "A pilot"
+    header = front_matter(known().written(facts))
+    assert (header["pretty_name"], header["tags"]) == ("TEST RUN: A pilot", ["theory-of-mind", "test-run"])
+
+
+def test_advice_for_authors_is_for_the_dashboard_only() -> None:
+    advice = machine_validation.warnings.advice(known().guesses["configs"])
+    assert any("balance the lengths" in line for line in advice)
+    public = " ".join([known().card(), *known().guesses["warnings"]])
+    assert "alance the lengths" not in public
+    assert "in the same words" not in public
 
 
 def test_agreement_is_that_of_the_statistics_and_says_why_it_is_undefined() -> None:
@@ -163,12 +219,12 @@ def test_how_many_questions_a_machine_saw_is_said_and_that_they_are_a_sample() -
     assert known().guesses["design"]["sampled_stories"] is None
     asked = [f"{known().guesses['configs'][config]['questions']} of `{config}`" for config in configs]
     seen = f"{asked[0]}, {asked[1]} and {asked[2]}."
-    assert f"All questions were looked at: {seen}" in known().card()
+    assert f"All questions were used: {seen}" in known().card()
     sample = deepcopy(known())
     sample.guesses["design"] |= {"stories": 90_000, "sampled_stories": 3_998}
     card = sample.card()
-    assert "3,998 of its 90,000 stories were looked at, a sample of whole cores" in card
-    assert f"the questions are {seen}" in card
+    assert "a sample of whole cores was used: 3,998 of its 90,000 stories." in card
+    assert f"The questions are {seen}" in card
     assert "All questions" not in card
 
 
@@ -221,7 +277,7 @@ def test_the_time_that_half_of_the_votes_took_is_never_understated(seconds: floa
     story = judged(1, "yyyy", "yyyy", "yyyy")
     votes = tuple(dataclasses.replace(vote, seconds_on_task=seconds) for vote in story.votes)
     tally = Tally()
-    tally.see(story.story, votes, Verdict(Outcome.KEPT))
+    tally.add(story.story, votes, Verdict(Outcome.KEPT))
     made = dataclasses.replace(known(), tally=tally)
     assert said in made.card()
 
@@ -229,7 +285,7 @@ def test_the_time_that_half_of_the_votes_took_is_never_understated(seconds: floa
 def test_a_rehearsal_says_so_before_anything_else() -> None:
     body = known().card(environment="rehearsal").split("\n---\n", 1)[1].strip().split("\n\n")
     assert body[0] == "# A pilot"
-    assert "THIS IS A REHEARSAL" in body[1]
+    assert "THIS IS A TEST RUN" in body[1]
     assert "simulated people" in body[1]
 
 
@@ -239,12 +295,12 @@ def test_another_filter_says_at_the_top_that_nothing_is_validated(name: str) -> 
     assert "not “validated”" in body[1]
     assert name in body[1]
     assert get_filter(name).sentence(3) in "\n".join(body)
-    assert "with few enough answers against them" in "\n".join(body)
+    assert "few enough answers against them" in "\n".join(body)
 
 
 def test_the_filter_is_said_to_do_what_it_does_and_no_more() -> None:
     card = known().card()
-    assert "against which nobody asked answered anything that counts against a story" in card
+    assert "The kept stories have no answer against them from any annotator" in card
     assert "of one mind" not in card
     assert "clearer" not in card
 
@@ -254,29 +310,34 @@ def test_where_no_answer_counts_against_a_story_the_card_says_so(tmp_path: Path)
     harmless = [dataclasses.replace(story, against=frozenset()) for story in stories]
     asked = tuple(dataclasses.replace(question, against=()) for question in FACTS.asked)
     build(tmp_path / "1", harmless, asked=asked)
-    assert "No answer counted against a story, so every story with all its votes was kept." in card_of(
+    assert "No answer could count against a story, so every complete story was kept." in card_of(
         tmp_path / "1"
     )
+
+
+def test_the_front_matter_has_the_language_of_the_stories() -> None:
+    card = known().written(dataclasses.replace(FACTS, story_language="pt-BR"))
+    assert front_matter(card)["language"] == ["pt-BR"]
 
 
 def test_a_study_without_qualification_or_pay_says_so() -> None:
     card = known().card(people=People(consented=4, attempted=None, passed=None), pay_rate=None)
     assert "no qualification test" in card
-    assert "names no pay rate" in card
-    assert "No vote came too late" in card
+    assert "states no pay rate" in card
+    assert "No vote was too late" in card
 
 
 def test_people_who_had_to_be_qualified_elsewhere_are_told_of() -> None:
     people = People(consented=4, attempted=None, passed=None)
     card = known().card(people=people, admitted_through="pilot-0")
-    assert "Only people who were qualified in the study `pilot-0` could take part" in card
+    assert "Only people who had qualified in the study `pilot-0` could take part" in card
     assert "everybody who consented could vote" not in card
 
 
 def test_imported_votes_beside_votes_that_were_given_here() -> None:
     people = People(consented=7, attempted=None, passed=None)
     card = known().card(people=people, imported=ImportedVotes("release old 2, MANIFEST 00ff", 3))
-    assert "3 people voted in another study" in card
+    assert "3 people voted in another study, and the votes were imported" in card
     assert "4 other people consented to take part in this study" in card
 
 
@@ -351,7 +412,7 @@ def test_changes_are_counted_from_the_release_before(tmp_path: Path) -> None:
     )  # fmt: skip
     card = card_of(tmp_path / "2")
     for fact in (
-        "Release 1 was asked for on 2026-03-01 and kept 2 stories of 5, with 12 counted votes.",
+        "Release 1 was requested on 2026-03-01 and kept 2 stories of 5, with 12 counted votes.",
         "Kept in both: 1.",
         "Newly kept: 3 (1 of them were dropped before).",
         "No longer kept: 1 (1 of them are dropped now).",
@@ -368,14 +429,17 @@ def test_ids_with_characters_that_json_escapes_are_compared_too(tmp_path: Path) 
     stories = [
         judged(number, "yyyy", "yyyy", "yyyy", story_id=story_id) for number, story_id in enumerate(ids)
     ]
-    build(tmp_path / "1", stories)
-    build(tmp_path / "2", stories[1:], number=2)
-    moves = changes_since(tmp_path / "1", tmp_path / "2").moves
-    assert moves == {(Outcome.KEPT, Outcome.KEPT): 4, (Outcome.KEPT, None): 1}
+    medians = build(tmp_path / "1", stories).description["medians"]
+    build(tmp_path / "2", stories[1:], number=2, medians=medians)
+    description = json.loads((tmp_path / "2" / "release.json").read_bytes())
+    written: list[bytes] = []
+    moves = changes_since(tmp_path / "1", description, tmp_path / "2", written.append).moves
+    assert moves == {(Outcome.KEPT, None): 1}
+    assert [json.loads(line)["story_id"] for line in written] == [ids[0]]
 
 
 def test_a_release_whose_predecessor_is_away_says_so() -> None:
-    assert "The files of release 1 were not at hand" in known().card(number=2)
+    assert "The files of release 1 were not available" in known().card(number=2)
 
 
 def _shuffle(place: Path) -> None:
@@ -395,7 +459,7 @@ def _shuffle(place: Path) -> None:
 def test_a_damaged_predecessor_is_never_miscounted(tmp_path: Path, damage: Any) -> None:
     build(tmp_path / "1", crowd(12))
     damage(tmp_path / "1")
-    with pytest.raises(BrokenDirectory, match="Put the files of that release back"):
+    with pytest.raises(BrokenDirectory, match="Restore the files of that release"):
         build(tmp_path / "2", crowd(12), number=2, previous=tmp_path / "1")
 
 
@@ -455,6 +519,7 @@ def test_no_text_of_people_reshapes_the_card(title: str, said: str, name: str) -
 
 _PROSE = (
     "motivation", "platform", "demographics", "sensitive_information", "biases", "limits", "intended_use",
+    "social_impact",
 )  # fmt: skip
 
 

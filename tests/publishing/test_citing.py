@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import re
 
-import jsonschema  # type: ignore[import-untyped]
+import jsonschema
 import pytest
 import yaml
 from hypothesis import given, settings
 
-from publishing.card.citing import Citation, citation, citation_cff, read_citation, split_name
+from publishing.card.citation import Citation, citation, citation_cff, read_citation, split_name
 from publishing.card.markdown import one_line
 from publishing.facts import Statement
 from tests.publishing.test_builder import FACTS

@@ -14,11 +14,10 @@ import mlcroissant
 import pytest
 
 from annotation.protocols.base import Choice
+from publishing.card.croissant import CONFORMS_TO
 from publishing.facts import Statement
-from publishing.files.croissant import CONFORMS_TO
-from publishing.files.rows import CountedVote
-from publishing.passes import JudgedStory
-from tests.publishing.test_builder import CONFIGS, START, build, crowd, judged, rows
+from publishing.files.rows import CountedVote, JudgedStory, skip_columns
+from tests.publishing.test_builder import CONFIGS, RATED, START, build, crowd, judged, rows
 
 READER = """
 import json, socket, sys, warnings
@@ -86,7 +85,7 @@ def odd_crowd() -> list[JudgedStory]:
     """Ids and texts that look like numbers, differing entities, lists with and without content, nulls."""
     stories = crowd(42)
     content = {**stories[1].story.content, "entities": {"Person X": "0012", "Action Z": "sew"}}
-    stories[1] = judged(1, "yyyy", "yyyy", "yyyy", content=content, harmfulness_predicted=["mild", "ü"])
+    stories[1] = judged(1, "yyyy", "yyyy", "yyyy", content=content, harmfulness_predicted=RATED)
     stories[2] = judged(2, "yyyy", "ypyy", "yyyy", core_id="0012", severity_original=None)
     stories[4] = judged(4, "yyyy", "ypyy", "yyyy", story_id="0012", scenario_name="007")
     return stories
@@ -94,13 +93,17 @@ def odd_crowd() -> list[JudgedStory]:
 
 def test_mlcroissant_reads_every_record_of_every_file(tmp_path: Path) -> None:
     place = tmp_path / "1"
-    build(place, odd_crowd())
+    skip = {"story_id": "0012", "annotator": "annotator-1a", "reason": "broken", "words": "", "position": 2}
+    skip |= {"skipped_at": "2026-03-01T09:00:00.000Z", "seconds_on_task": 4.5}
+    build(place, odd_crowd(), skips=[{key: skip[key] for key in skip_columns()}])
     found, said = read(place)
     assert (found["errors"], found["warnings"]) == ([], [])
     assert "WARNING" not in said.upper(), said
     paths = {config: f"{config}/test.jsonl" for config in CONFIGS} | {
         "votes": "annotations/votes.jsonl",
         "dropped-stories": "annotations/dropped-stories.jsonl",
+        "incomplete-stories": "annotations/incomplete-stories.jsonl",
+        "skips": "annotations/skips.jsonl",
     }
     assert set(found["records"]) == set(paths)
     for name, path in paths.items():
@@ -127,6 +130,37 @@ def test_every_file_is_listed_with_its_hash(tmp_path: Path) -> None:
     }
 
 
+@OLD_RDFLIB_NAME
+def test_what_venues_ask_for(tmp_path: Path) -> None:
+    """Addresses, a description of every file and field, synthetic data, provenance."""
+    place = tmp_path / "1"
+    build(place, odd_crowd())
+    found = metadata(place)
+    assert found["url"] == "https://study.example.org/releases/pilot/1/"
+    assert found["license"] == "https://spdx.org/licenses/CC-BY-4.0"
+    assert found["rai:hasSyntheticData"] is True
+    described = [*found["distribution"], *found["recordSet"]]
+    fields = [field for one in found["recordSet"] for field in one["field"]]
+    described += fields + [inner for field in fields for inner in field.get("subField", ())]
+    assert len(described) > 90
+    assert all(one["description"] for one in described)
+    assert [one["prov:label"] for one in found["prov:wasDerivedFrom"]] == ["pairs.jsonl", "raw.jsonl"]
+    assert found["prov:wasDerivedFrom"][0]["sc:sha256"] == "a" * 64
+    assert found["prov:wasDerivedFrom"][0]["sc:license"] == "CC-BY-4.0"
+    steps = found["prov:wasGeneratedBy"]
+    labels = ["Generation", "Import", "Test", "Votes", "Filter", "Release"]
+    assert [one["prov:label"] for one in steps] == labels
+    votes = hashlib.sha256((place / "annotations/votes.jsonl").read_bytes()).hexdigest()
+    assert steps[3]["prov:generated"][0]["sc:sha256"] == votes
+    assert problems(place) == []
+
+
+@pytest.mark.parametrize(("author", "said"), [("human-written", False), ("", None)])
+def test_stories_by_people_are_not_synthetic(tmp_path: Path, author: str, said: bool | None) -> None:
+    build(tmp_path / "1", [judged(n, "yyyy", "yyyy", "yyyy", story_generator_model=author) for n in range(3)])
+    assert metadata(tmp_path / "1").get("rai:hasSyntheticData") is said
+
+
 def test_a_changed_file_is_noticed(tmp_path: Path) -> None:
     place = tmp_path / "1"
     build(place, crowd(12))
@@ -146,6 +180,7 @@ def test_what_the_study_says_about_itself(tmp_path: Path) -> None:
         biases="Western kitchens.",
         limits="English only.",
         intended_use="Evaluation.",
+        social_impact="It may help\nor harm.",
         doi="10.1234/abc",
     )
     build(tmp_path / "1", crowd(42), statement=said)
@@ -160,17 +195,18 @@ def test_what_the_study_says_about_itself(tmp_path: Path) -> None:
     assert found["rai:dataBiases"][-1] == "Western kitchens."
     assert found["rai:dataLimitations"][-1] == "English only."
     assert found["rai:dataUseCases"] == ["Evaluation."]
+    assert found["rai:dataSocialImpact"] == "It may help or harm."
     assert found["rai:annotationsPerItem"] == "3"
     assert "q1: About q1 (yes, possibly, no)" in found["rai:dataAnnotationProtocol"]
-    assert found["rai:dataCollection"].startswith("36 of 42 stories, written by")
+    assert found["rai:dataCollection"].startswith("The study had 42 stories: 42 written by the models")
     assert (
-        "have all their votes: 24 were kept, 12 dropped. 3 people gave 120 counted votes"
+        "36 are complete: 24 were kept, 12 dropped. 3 annotators gave 120 counted votes"
         in (found["rai:dataCollection"])
     )
     assert "validated" not in found["description"]
     assert "clearer" not in json.dumps(found)
     assert "97 people completed a qualification test, 19 passed" in found["rai:dataCollection"]
-    assert found["rai:dataCollectionMissingData"].startswith("6 stories lacked votes")
+    assert found["rai:dataCollectionMissingData"].startswith("6 stories were incomplete")
     assert found["rai:dataCollectionTimeFrame"] == ["2026-03-01T09:00:00.000Z", "2026-03-01T09:41:02.000Z"]
     assert problems(tmp_path / "1") == []
 
@@ -197,9 +233,9 @@ def test_what_a_machine_can_guess_is_among_the_biases(tmp_path: Path) -> None:
 def test_what_nobody_said_is_left_out(tmp_path: Path) -> None:
     build(tmp_path / "1", crowd(12), description="", environment="rehearsal")
     found = metadata(tmp_path / "1")
-    for name in ("rai:annotatorDemographics", "rai:dataUseCases", "url", "sameAs"):
+    for name in ("rai:annotatorDemographics", "rai:dataUseCases", "rai:dataSocialImpact", "sameAs"):
         assert name not in found
-    assert found["description"].startswith("A REHEARSAL: the votes are not human judgements.")
+    assert found["description"].startswith("A TEST RUN: the votes are not human judgements.")
     assert problems(tmp_path / "1") == []
 
 

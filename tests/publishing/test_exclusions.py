@@ -51,7 +51,7 @@ def test_a_published_release_stays_and_the_next_one_has_the_new_verdicts() -> No
     assert files(first) == before
     assert surplus_votes(third) == {"excluded": 1}
     card = (third.directory / "README.md").read_text(encoding="utf-8")
-    assert "1 (excluded by the researchers)" in card
+    assert "The researchers excluded 1 vote by 1 person; no file of this release has them." in card
     ((only,),) = {tuple(Vote.objects.counted().values_list("assignment__enrollment").distinct())}
     assert only == (careful.pk,)
 

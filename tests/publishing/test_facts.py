@@ -19,8 +19,9 @@ from annotation.actions import (
     suspend,
 )
 from annotation.models import Vote
-from publishing import actions, queries
-from publishing.facts import MOST_SECONDS, Tally
+from publishing import queries
+from publishing.actions import releases
+from publishing.facts import MAX_SECONDS, Tally
 from publishing.models import Release
 from recruitment.actions import arrive_by_link
 from tests import builders
@@ -35,7 +36,7 @@ def test_surplus_votes_and_arrivals_are_those_before_the_request() -> None:
     for person in study.enrollments.all():
         arrive_by_link(enrollment=person, now=timezone.now())
         arrive_by_link(enrollment=person, now=timezone.now())
-    release = actions.request_release(study=study, by=None, now=timezone.now())
+    release = releases.request_release(study=study, by=None, now=timezone.now())
     before = queries.release_facts(release)
     assert before.surplus == {"not_qualified": 3}
     assert (before.people.visited, before.people.consented) == (2, 2)
@@ -63,12 +64,12 @@ def test_the_card_says_in_which_languages_people_read_the_form() -> None:
         )
     assert Counter(Vote.objects.values_list("language", flat=True)) == {"de": 1, "en": 1}
     card = (published(study).directory / "README.md").read_text(encoding="utf-8")
-    assert "People read the form in German (1 vote, 50.0 %) and English (1 vote, 50.0 %)." in card
+    assert "Annotators read the form in German (1 vote, 50.0 %) and English (1 vote, 50.0 %)." in card
 
 
 def test_what_is_changed_after_the_request_is_not_in_the_release() -> None:
     study = judged_study("changing", {"a": (ALL_YES,)}, votes_per_story=1, pay_rate=Decimal("12.00"))
-    release = actions.request_release(study=study, by=None, now=timezone.now())
+    release = releases.request_release(study=study, by=None, now=timezone.now())
     before = queries.release_facts(release)
     assert (before.title, before.story_cap, before.pay_rate) == ("A study for tests", 500, Decimal("12.00"))
     changes = {"title": "Another", "description": "Else.", "story_cap": 900, "pay_rate": Decimal("15.00")}
@@ -87,12 +88,12 @@ def test_a_pay_raise_and_a_lowered_cap_are_told_as_they_were() -> None:
     change_study(
         study=study, changes={"pay_rate": Decimal("15.00")}, by=None, now=opened + timedelta(days=12)
     )
-    release = actions.request_release(study=study, by=None, now=opened + timedelta(days=20))
-    actions.build_release(release_id=release.pk, now=opened + timedelta(days=20))
+    release = releases.request_release(study=study, by=None, now=opened + timedelta(days=20))
+    releases.build_release(release_id=release.pk, now=opened + timedelta(days=20))
     card = (release.directory / "README.md").read_text(encoding="utf-8")
     first, second = (f"{opened + timedelta(days=days):%-d %B %Y}" for days in (2, 12))
     assert f"pay rate was 12.00 until {first}, then 13.50 until {second}, then 15.00 USD per hour" in card
-    assert "nobody was served another story after answering 500." in card
+    assert "nobody was given another story after answering 500." in card
 
 
 def test_the_study_in_which_people_had_to_be_qualified_is_named() -> None:
@@ -104,19 +105,19 @@ def test_the_study_in_which_people_had_to_be_qualified_is_named() -> None:
     builders.vote(builders.consent(enroll(study=study, annotator=there.annotator, now=timezone.now())))
     release = published(study)
     card = (release.directory / "README.md").read_text(encoding="utf-8")
-    assert "Only people who were qualified in the study `source` could take part" in card
+    assert "Only people who had qualified in the study `source` could take part" in card
     assert "everybody who consented could vote" not in card
     croissant = (release.directory / "croissant.json").read_text(encoding="utf-8")
-    assert "Only people who were qualified in the study source could take part." in croissant
+    assert "Only people who had qualified in the study source could take part." in croissant
 
 
 def test_votes_and_people_are_counted_up_to_one_moment() -> None:
     """That at which the answers were fixed, also when people came after the request."""
     study = judged_study("moment", {"a": (ALL_YES,), "b": ()}, votes_per_story=1)
-    release = actions.request_release(study=study, by=None, now=timezone.now())
+    release = releases.request_release(study=study, by=None, now=timezone.now())
     late = builders.qualified(study)[0]
     builders.vote(late, ALL_YES)
-    actions.build_release(release_id=release.pk, now=timezone.now())
+    releases.build_release(release_id=release.pk, now=timezone.now())
     release.refresh_from_db()
     builders.qualified(study)
     assert (release.votes, release.annotators) == (2, 2)
@@ -125,8 +126,8 @@ def test_votes_and_people_are_counted_up_to_one_moment() -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "median"),
-    [([], None), ([5], 5), ([1, 9], 1), ([1, 2, 9], 2), ([1, 10_000, 10_000], MOST_SECONDS)],
+    [([], None), ([5], 5), ([1, 9], 1), ([1, 2, 9], 2), ([1, 10_000, 10_000], MAX_SECONDS)],
 )
 def test_the_median_of_the_time_on_task(seconds: list[int], median: int | None) -> None:
-    tally = Tally(votes=len(seconds), seconds=Counter(min(number, MOST_SECONDS) for number in seconds))
+    tally = Tally(votes=len(seconds), seconds=Counter(min(number, MAX_SECONDS) for number in seconds))
     assert tally.median_seconds() == median

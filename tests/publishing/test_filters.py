@@ -140,6 +140,30 @@ def test_the_other_filters_by_hand(against: tuple[str, ...], two_of_three: str, 
         assert judged(name, *against) == (Outcome.DROPPED if reason else Outcome.KEPT, reason), name
 
 
+@pytest.mark.parametrize(
+    ("against", "decision", "kept", "by_expert"),
+    [
+        (("", "", ""), "invalid", True, False),  # nobody is against it: no split
+        (("q1", "q2", "q3"), "valid", False, False),  # everybody is against it
+        (("q1", "", ""), "", False, False),
+        (("q1", "", ""), "valid", True, True),
+        (("q1", "q2", ""), "valid", True, True),
+        (("q1", "", ""), "invalid", False, True),
+    ],
+)
+def test_experts_decide_only_splits(
+    against: tuple[str, ...], decision: str, kept: bool, by_expert: bool
+) -> None:
+    votes = [[Choice(q, "", "no" if q in noes else "yes") for q in OPTIONS] for noes in against]
+    for name in FILTERS:
+        verdict = get_filter(name)(votes, votes_per_story=3, counts_against=is_no, decision=decision)
+        if name == "experts-decide-splits":
+            assert (verdict.outcome is Outcome.KEPT, verdict.by_expert) == (kept, by_expert)
+            assert verdict.reason == ("" if kept else ",".join(sorted(filter(None, against))))
+        else:
+            assert verdict == get_filter(name)(votes, votes_per_story=3, counts_against=is_no)
+
+
 @given(votes=st.lists(forms, min_size=1, max_size=5))
 def test_stricter_filters_keep_a_part_of_what_laxer_ones_keep(votes: list[tuple[Choice, ...]]) -> None:
     kept = [
@@ -156,7 +180,7 @@ def test_every_filter_states_its_rule_and_its_numbers(name: str) -> None:
     assert "3" in rule.sentence(3)
     assert "{" not in rule.sentence(3)
     assert rule.parameters(3)["votes_per_story"] == 3
-    assert rule.parameters(3)["votes_needed"] == (3 if rule.validates else 2)
+    assert rule.parameters(3)["votes_needed"] == (3 if rule.validates else 1 if rule.experts_decide else 2)
 
 
 def test_only_the_unanimous_filter_validates() -> None:

@@ -14,13 +14,15 @@ from django.utils import timezone
 from annotation import actions as annotation_actions
 from annotation import rules
 from annotation.models import Study, Vote
-from publishing import actions
+from publishing.actions import releases
 from publishing.files import directory
 from publishing.models import Release
 from tests import builders
 from tests.publishing.support import published, readable
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("releases_root")]
+
+VOTES, INCOMPLETE = "annotations/votes.jsonl", "annotations/incomplete-stories.jsonl"
 
 
 @pytest.fixture
@@ -32,11 +34,18 @@ def study() -> Study:
 
 
 def request(study: Study) -> Release:
-    return actions.request_release(study=study, by=None, now=timezone.now())
+    return releases.request_release(study=study, by=None, now=timezone.now())
 
 
-def everything_in(release: Release) -> str:
-    return "\n".join(readable(path) for path in release.directory.rglob("*") if path.is_file())
+def texts_in(release: Release) -> dict[str, str]:
+    """The text of every file by its path in the release."""
+    files = (path for path in release.directory.rglob("*") if path.is_file())
+    return {path.relative_to(release.directory).as_posix(): readable(path) for path in files}
+
+
+def naming(release: Release, text: str) -> set[str]:
+    """The files of a release that have this text in them."""
+    return {path for path, found in texts_in(release).items() if text in found}
 
 
 def test_a_vote_saved_after_the_freeze_is_in_no_file_of_the_release(
@@ -44,7 +53,7 @@ def test_a_vote_saved_after_the_freeze_is_in_no_file_of_the_release(
 ) -> None:
     """It comes between the freeze and the build's view of the database, so the view has it."""
     (late_person,) = builders.qualified(study)
-    adopted = actions._adopted
+    adopted = releases._adopted
     given: list[Vote] = []
 
     def voting_first(release: Release) -> Any:
@@ -52,7 +61,7 @@ def test_a_vote_saved_after_the_freeze_is_in_no_file_of_the_release(
         return adopted(release)
 
     with monkeypatch.context() as patch:
-        patch.setattr(actions, "_adopted", voting_first)
+        patch.setattr(releases, "_adopted", voting_first)
         release = published(study)
 
     (late,) = given
@@ -60,16 +69,17 @@ def test_a_vote_saved_after_the_freeze_is_in_no_file_of_the_release(
     assert late.submitted_at > release.answers_until
     story_id = late.assignment.story.story_id
     pseudonym = rules.pseudonym(study.pseudonym_key, late_person.annotator_id)
-    text = everything_in(release)
-    assert story_id not in text
-    assert pseudonym not in text
+    assert naming(release, pseudonym) == set()
+    assert naming(release, story_id) == {INCOMPLETE}, "its story was there before the freeze"
+    (unjudged,) = map(json.loads, texts_in(release)[INCOMPLETE].splitlines())
+    assert (unjudged["story_id"], unjudged["reason"]) == (story_id, "0 of 1 votes")
     assert (release.votes, release.annotators, release.kept, release.incomplete) == (1, 1, 1, 1)
     counts = json.loads((release.directory / "release.json").read_bytes())["counts"]
     assert (counts["votes"], counts["kept"], counts["incomplete"]) == (1, 1, 1)
 
-    second = everything_in(published(study))
-    assert story_id in second
-    assert pseudonym in second
+    second = published(study)
+    assert VOTES in naming(second, story_id) & naming(second, pseudonym)
+    assert INCOMPLETE not in naming(second, story_id)
 
 
 def test_people_go_on_voting_while_a_release_is_being_asked_for(study: Study) -> None:
@@ -119,14 +129,14 @@ def test_a_release_that_cannot_be_recorded_fails_with_the_reason_and_can_be_aske
         raise DataError("value too long for type character varying(200)")
 
     with monkeypatch.context() as patch:
-        patch.setattr(actions, "_publish", refuse)
+        patch.setattr(releases, "_publish", refuse)
         with pytest.raises(DataError):
-            actions.build_release(release_id=release.pk, now=timezone.now())
+            releases.build_release(release_id=release.pk, now=timezone.now())
 
     release.refresh_from_db()
     assert release.state == Release.State.FAILED
     assert "DataError: value too long" in release.failure
-    assert actions.stalled_releases(now=timezone.now() + timedelta(hours=1)) == []
+    assert releases.stalled_releases(now=timezone.now() + timedelta(hours=1)) == []
     study.refresh_from_db()
     assert study.answers_frozen_at is None
 

@@ -12,7 +12,7 @@ import pytest
 from django.utils import timezone
 
 from annotation.models import Study
-from publishing import actions
+from publishing.actions import releases
 from publishing.filters import FILTERS
 from publishing.models import Release
 from tests.builders import ALL_YES, answers
@@ -22,7 +22,7 @@ from tomannot.embedded import PROJECT
 pytestmark = pytest.mark.django_db(transaction=True)
 
 GUIDE = (PROJECT / "docs" / "releases.md").read_text(encoding="utf-8")
-KEPT = {"all-agree": 1, "two-of-three": 2, "majority": 3}
+KEPT = {"all-agree": 1, "two-of-three": 2, "majority": 3, "experts-decide-splits": 1}
 
 
 def snippet(word: str) -> str:
@@ -64,15 +64,15 @@ def test_every_filter_has_its_line() -> None:
 def test_the_verdicts_are_recomputed_by_the_filter_of_the_release(
     disputed: Study, releases_root: Path, name: str
 ) -> None:
-    release = actions.request_release(study=disputed, by=None, now=timezone.now(), filter_name=name)
-    actions.build_release(release_id=release.pk, now=timezone.now())
+    release = releases.request_release(study=disputed, by=None, now=timezone.now(), filter_name=name)
+    releases.build_release(release_id=release.pk, now=timezone.now())
     directory = Release.objects.get(pk=release.pk).directory
     assert printed(snippet("is_kept"), where=directory) == f"{KEPT[name]} True\n"
 
 
 def test_the_questions_that_a_rule_gets_wrong_are_printed(disputed: Study, releases_root: Path) -> None:
-    release = actions.request_release(study=disputed, by=None, now=timezone.now(), filter_name="majority")
-    actions.build_release(release_id=release.pk, now=timezone.now())
+    release = releases.request_release(study=disputed, by=None, now=timezone.now(), filter_name="majority")
+    releases.build_release(release_id=release.pk, now=timezone.now())
     directory = Release.objects.get(pk=release.pk).directory
     code = snippet("hard_questions").replace("path/to/the/release", str(directory))
     rules = [line.split()[0] for line in printed(code, where=PROJECT).splitlines()]

@@ -10,9 +10,9 @@ import pytest
 from django.utils import timezone
 
 from annotation import actions
-from annotation.checks import CheckRules
+from annotation.hidden_checks import CheckRules
 from annotation.models import CheckResult, Enrollment, ReviewSample, Story, Study, Vote
-from dashboard.figures import work
+from dashboard.figures import compute
 from publishing import queries
 from publishing.models import Release
 from publishing.streaming import judged_stories
@@ -57,7 +57,7 @@ def test_checks_are_in_no_count_and_no_file() -> None:
     assert (fared.kept, fared.dropped, fared.incomplete) == (16, 0, 0)
     assert Vote.objects.of_study(study).count() == 32
     assert {judged.story.story_id for judged in judged_stories(study)}.isdisjoint(c.story_id for c in checks)
-    document, persons = work.figures(study, judged_stories(study), now=timezone.now())
+    document, persons = compute.figures(study, judged_stories(study), now=timezone.now())
     assert document["verdicts"]["stories"] == document["verdicts"]["kept"] == 16
     assert document["votes"] == {"counted": 32, "wanted": 32}
     assert {person["votes"] for person in persons} == {16}
@@ -82,9 +82,9 @@ def test_the_card_says_how_many_checks_there_were_and_what_came_of_them() -> Non
     card = (release.directory / "README.md").read_text(encoding="utf-8")
 
     answers = CheckResult.objects.count()
-    assert "**Hidden checks.** Among the stories, people met some with known answers" in card
+    assert "**Hidden checks.** Annotators also got stories with known answers" in card
     assert f"answered {answers} times, and {answers} of {answers} (100.0 %) of these first answers" in card
-    assert "From 2 checks on, failing 40 % or more warned a person; 2 people were warned." in card
+    assert "From 2 checks on, failing 40 % or more led to a warning; 2 annotators were warned." in card
 
     before = queries.release_facts(release)
     later = timezone.now() + timedelta(hours=1)

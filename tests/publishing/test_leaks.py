@@ -21,7 +21,7 @@ from accounts.actions import ensure_researcher
 from accounts.models import PlatformIdentity
 from annotation import actions as annotation_actions
 from annotation.models import Assignment, Study
-from publishing import actions
+from publishing.actions import releases
 from publishing.models import Release
 from recruitment import actions as recruitment_actions
 from tests import builders
@@ -146,8 +146,8 @@ def test_nothing_says_who_the_people_are(study: Study, caplog: pytest.LogCapture
     caplog.set_level(logging.INFO)
     caplog.clear()
     rita = ensure_researcher(username=RESEARCHER, password="long enough for a test")
-    release = actions.request_release(study=study, by=rita, now=timezone.now())
-    actions.build_release(release_id=release.pk, now=timezone.now())
+    release = releases.request_release(study=study, by=rita, now=timezone.now())
+    releases.build_release(release_id=release.pk, now=timezone.now())
     release.refresh_from_db()
     assert release.state == Release.State.PUBLISHED, release.failure
     assert release.annotators == len(PEOPLE)

@@ -33,7 +33,7 @@ def written(place: Path, rows: list[dict[str, Any]], known: dict[str, Type] | No
     with writer.open(PATH) as file:
         for row in rows:
             file.write(jsonl.line(row))
-            columns.see(row)
+            columns.add(row)
     parquet.write_copy(writer, PATH, columns.types)
     return pq.read_table(place / parquet.parquet_path(PATH))
 

@@ -12,9 +12,10 @@ from django.core.cache import caches
 from django.utils import timezone
 
 from annotation.models import Study
-from publishing import actions, locks, progress
+from publishing import locks, progress
+from publishing.actions import releases
 from publishing.models import Release
-from publishing.progress import Progress, Reporter, Standing
+from publishing.progress import BuildStanding, Progress, Reporter
 from publishing.steps import Stage
 from tests.publishing.conftest import Worker, kill
 from tests.publishing.test_kill import meet, recording_blocked
@@ -22,35 +23,35 @@ from tests.publishing.test_kill import meet, recording_blocked
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
 
 
-def standing(release: Release, *, later: timedelta = timedelta()) -> Standing:
+def standing(release: Release, *, later: timedelta = timedelta()) -> BuildStanding:
     release.refresh_from_db()
-    return progress.standing_of(release, progress.latest(release), now=timezone.now() + later)[0]
+    return progress.build_standing(release, progress.latest(release), now=timezone.now() + later)[0]
 
 
 def test_a_killed_worker_leaves_its_last_sign_and_another_one_goes_on(
     small: Study, start_worker: Callable[[], Worker], releases_root: Path
 ) -> None:
     later = 2 * progress.GRACE
-    release = actions.request_release(study=small, by=None, now=timezone.now())
-    assert standing(release) is Standing.QUEUED
-    assert standing(release, later=later) is Standing.UNTAKEN, "no worker has taken it"
+    release = releases.request_release(study=small, by=None, now=timezone.now())
+    assert standing(release) is BuildStanding.QUEUED
+    assert standing(release, later=later) is BuildStanding.UNTAKEN, "no worker has taken it"
     worker = start_worker()
     with recording_blocked(release):
         meet(lambda release: release.directory.exists(), release)
-        assert standing(release, later=later) is Standing.UNDERWAY
-        assert standing(release, later=2 * progress.SILENT_AFTER) is Standing.SILENT
+        assert standing(release, later=later) is BuildStanding.UNDERWAY
+        assert standing(release, later=2 * progress.SILENT_AFTER) is BuildStanding.SILENT
         kill(worker)
     end = time.monotonic() + 30
     while release.pk in locks.being_built():  # the database notices in a moment that its holder is gone
         assert time.monotonic() < end
         time.sleep(0.05)
-    assert standing(release, later=later) is Standing.STALLED
+    assert standing(release, later=later) is BuildStanding.STALLED
     left = progress.latest(release)
     assert left is not None
     assert left.stage in Stage
-    _, sign = progress.standing_of(release, left, now=timezone.now())
+    _, sign = progress.build_standing(release, left, now=timezone.now())
     assert sign == left.at
-    actions.build_release(release_id=release.pk, now=timezone.now())
+    releases.build_release(release_id=release.pk, now=timezone.now())
     release.refresh_from_db()
     assert release.state == Release.State.PUBLISHED
     went_on = progress.latest(release)
@@ -59,19 +60,19 @@ def test_a_killed_worker_leaves_its_last_sign_and_another_one_goes_on(
 
 
 def test_a_release_waits_its_turn_while_another_is_built(small: Study) -> None:
-    release = actions.request_release(study=small, by=None, now=timezone.now())
+    release = releases.request_release(study=small, by=None, now=timezone.now())
     asked_at = release.requested_at
     with locks.building(release.pk + 1) as ours:
         assert ours
         for later in (timedelta(), timedelta(hours=3)):
-            found = progress.standing_of(release, None, now=timezone.now() + later)
-            assert found == (Standing.QUEUED, asked_at)
+            found = progress.build_standing(release, None, now=timezone.now() + later)
+            assert found == (BuildStanding.QUEUED, asked_at)
     with locks.building(release.pk):
-        assert standing(release, later=timedelta(hours=3)) is Standing.UNDERWAY, "it has just been taken"
+        assert standing(release, later=timedelta(hours=3)) is BuildStanding.UNDERWAY, "it has just been taken"
 
 
 def test_reports_are_kept_once_a_second_and_where_a_step_begins(small: Study) -> None:
-    release = actions.request_release(study=small, by=None, now=timezone.now())
+    release = releases.request_release(study=small, by=None, now=timezone.now())
     tick = 0.0
     report = Reporter(release, clock=lambda: tick)
     kept: list[Progress | None] = []
@@ -92,9 +93,9 @@ def test_every_step_is_reported(small: Study, releases_root: Path, monkeypatch: 
     def keep(key: str, value: Progress, timeout: float) -> None:
         steps.append(value.stage)
 
-    release = actions.request_release(study=small, by=None, now=timezone.now())
+    release = releases.request_release(study=small, by=None, now=timezone.now())
     monkeypatch.setattr(caches["shared"], "set", keep)
-    actions.build_release(release_id=release.pk, now=timezone.now())
+    releases.build_release(release_id=release.pk, now=timezone.now())
     release.refresh_from_db()
     assert release.state == Release.State.PUBLISHED
     assert steps == [*Stage]

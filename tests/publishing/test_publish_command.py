@@ -16,10 +16,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotation.models import Study
-from publishing import actions
+from publishing.actions import releases
 from publishing.errors import BrokenDirectory
 from publishing.files import directory
-from publishing.files.copying import copy_release
+from publishing.files.directory import copy_release
 from publishing.models import Release
 from tests import builders
 from tests.publishing.conftest import Worker
@@ -55,7 +55,7 @@ def test_publishes_waits_and_copies(
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout == f"{copy}\n"
-    assert "Asked for release 1 of small." in done.stderr
+    assert "Requested release 1 of small." in done.stderr
     assert "Release 1 is published." in done.stderr
     assert "No Celery worker" not in done.stderr
     release = Release.objects.get()
@@ -71,10 +71,10 @@ def test_publishes_waits_and_copies(
         "stories": 4, "kept": 2, "dropped": 1, "incomplete": 1, "votes": 3, "annotators": 1,
     }  # fmt: skip
 
-    waiting = actions.request_release(study=small, by=None, now=timezone.now())
+    waiting = releases.request_release(study=small, by=None, now=timezone.now())
     code, out, err = run("small")
     assert (code, out) == (0, f"{waiting.directory}\n")
-    assert "being made already" in err
+    assert "already being built" in err
     assert Release.objects.count() == 3
 
 
@@ -87,10 +87,10 @@ def test_says_when_no_worker_answers_and_leaves_the_release_queued(small: Study)
 
 
 def test_another_filter_than_that_of_the_release_underway_is_refused(small: Study) -> None:
-    actions.request_release(study=small, by=None, now=timezone.now())
+    releases.request_release(study=small, by=None, now=timezone.now())
     code, out, err = run("small", "--filter", "majority", "--timeout", "0.1")
     assert (code, out) == (1, "")
-    assert "Release 1 of small is being made already, with the filter all-agree and not majority" in err
+    assert "Release 1 of small is already being built, with the filter all-agree and not majority" in err
     assert Release.objects.get().filter_name == "all-agree"
 
 
@@ -118,13 +118,13 @@ def test_refusals_have_their_exit_codes(monkeypatch: pytest.MonkeyPatch) -> None
     assert code == 1
     assert "all its 3 votes" in err
     judged_study("hopeless", {"a": (builders.answers(q1="no"),)}, votes_per_story=1)
-    enqueue = actions.enqueue_build
+    enqueue = releases.enqueue_build
 
     def build_here(*, release_id: int) -> None:
         enqueue(release_id=release_id)
-        transaction.on_commit(lambda: actions.build_release(release_id=release_id, now=timezone.now()))
+        transaction.on_commit(lambda: releases.build_release(release_id=release_id, now=timezone.now()))
 
-    monkeypatch.setattr(actions, "enqueue_build", build_here)
+    monkeypatch.setattr(releases, "enqueue_build", build_here)
     code, _, err = run("hopeless")
     assert code == 4
     assert "keeps none of the 1 complete stories" in err

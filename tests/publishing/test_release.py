@@ -19,11 +19,12 @@ from django.utils import timezone
 from annotation import actions as annotation_actions
 from annotation import rules
 from annotation.models import Answer, Event, Study
-from publishing import actions, builder, locks, queries, streaming
+from publishing import builder, locks, queries, streaming
+from publishing.actions import releases
 from publishing.errors import NothingToRelease, ReleaseUnderway, UnknownFilter
 from publishing.files import directory
 from publishing.filters import Outcome
-from publishing.models import DroppedReason, Release, ReleaseFile
+from publishing.models import AnswerSides, DroppedReason, Release, ReleaseFile
 from tests import builders
 from tests.publishing.support import judged_study, published, random_forms, verdict_counts
 from tests.publishing.test_queries import verdicts
@@ -34,11 +35,11 @@ YES, NO = builders.ALL_YES, builders.answers(q3="no")
 
 
 def request(study: Study) -> Release:
-    return actions.request_release(study=study, by=None, now=timezone.now())
+    return releases.request_release(study=study, by=None, now=timezone.now())
 
 
 def build(release: Release) -> Release:
-    actions.build_release(release_id=release.pk, now=timezone.now())
+    releases.build_release(release_id=release.pk, now=timezone.now())
     release.refresh_from_db()
     return release
 
@@ -78,7 +79,8 @@ def test_every_verdict_of_a_release_can_be_recomputed_from_its_votes() -> None:
     assert sum(DroppedReason.objects.filter(release=release).values_list("stories", flat=True)) == lost
     card = (release.directory / "README.md").read_text(encoding="utf-8")
     assert "3 people consented to take part" in card
-    assert "3 completed it, and 3 of 3" in card
+    assert "3 people completed a qualification test, and 3 of 3" in card
+    assert "Passing took 8 of 8 acceptable answers. Only those who passed could vote." in card
 
 
 def test_what_is_recorded_is_what_is_on_disk(small: Study) -> None:
@@ -93,14 +95,14 @@ def test_what_is_recorded_is_what_is_on_disk(small: Study) -> None:
     assert description["salt"] == release.salt
     assert description["code_version"] == release.code_version
     assert re.fullmatch(r"\d+\.\d+\.\d+(\+[0-9a-f]{12}(\.dirty)?)?", release.code_version)
-    assert {key: description["counts"][key] for key in actions.COUNTS} == {
+    assert {key: description["counts"][key] for key in releases.COUNTS} == {
         "stories": 4, "kept": 2, "dropped": 1, "incomplete": 1, "votes": 3, "annotators": 1,
     }  # fmt: skip
 
 
 def test_the_audit_log_says_who_asked_and_what_came_of_it(small: Study, django_user_model: Any) -> None:
     somebody = django_user_model.objects.create_user("rita")
-    release = actions.request_release(study=small, by=somebody, now=timezone.now())
+    release = releases.request_release(study=small, by=somebody, now=timezone.now())
     build(release)
     events = Event.objects.filter(study=small, subject="release 1").order_by("pk")
     assert [(event.type, event.actor) for event in events] == [
@@ -139,10 +141,14 @@ def test_people_who_come_later_do_not_change_a_build(small: Study) -> None:
     assert facts.people.attempted is None
 
 
-def test_releases_are_numbered_and_each_has_its_own_salt(small: Study) -> None:
+def test_releases_are_numbered_and_share_the_sides_of_right_answers(small: Study) -> None:
     first, second = published(small), published(small)
     assert (first.number, second.number) == (1, 2)
-    assert first.salt != second.salt
+    assert first.salt == second.salt
+    for path in ("mental-state-qa/test.jsonl", "behavior-qa/test.jsonl", "judgment-qa/test.jsonl"):
+        assert (first.directory / path).read_bytes() == (second.directory / path).read_bytes()
+    with pytest.raises(DatabaseError, match="Cannot"), transaction.atomic():
+        AnswerSides.objects.update(medians={})
     assert first.manifest_sha256 != second.manifest_sha256
 
 
@@ -163,7 +169,7 @@ def test_a_rehearsal_is_published_as_one() -> None:
     release = published(study)
     assert release.environment == "rehearsal"
     assert release.kept == 2
-    assert "THIS IS A REHEARSAL" in (release.directory / "README.md").read_text(encoding="utf-8")
+    assert "THIS IS A TEST RUN" in (release.directory / "README.md").read_text(encoding="utf-8")
 
 
 # Refusals
@@ -175,7 +181,7 @@ def test_nothing_to_release() -> None:
     with pytest.raises(NothingToRelease, match="all its 3 votes"):
         request(builders.make_study("unanswered"))
     with pytest.raises(UnknownFilter):
-        actions.request_release(
+        releases.request_release(
             study=builders.make_study("x"), by=None, now=timezone.now(), filter_name="no-such"
         )
     assert not Release.objects.exists()
@@ -192,7 +198,7 @@ def test_one_release_at_a_time(small: Study) -> None:
     release = request(small)
     with pytest.raises(ReleaseUnderway) as underway:
         request(small)
-    assert underway.value.release == release
+    assert underway.value.release_id == release.pk
     with pytest.raises(IntegrityError, match="one_unfinished_release_per_study"):
         Release.objects.create(
             study=small, number=2, environment="live", study_state="open", filter_name="all-agree",
@@ -261,7 +267,7 @@ def test_building_a_finished_release_again_does_nothing(small: Study) -> None:
     release = published(small)
     before = {path: path.stat().st_mtime_ns for path in release.directory.rglob("*")}
     build(release)
-    actions.fail_release(release_id=release.pk, reason="late", now=timezone.now())
+    releases.fail_release(release_id=release.pk, reason="late", now=timezone.now())
     release.refresh_from_db()
     assert release.state == Release.State.PUBLISHED
     assert {path: path.stat().st_mtime_ns for path in release.directory.rglob("*")} == before
@@ -299,10 +305,10 @@ def half_built(release: Release, monkeypatch: pytest.MonkeyPatch, at: str) -> No
         raise Crash
 
     with monkeypatch.context() as patch:
-        patch.setattr("publishing.actions.shutil.rmtree", lambda *args, **kwargs: None)
-        patch.setattr(f"publishing.actions.{at}", crash)
+        patch.setattr("publishing.actions.releases.shutil.rmtree", lambda *args, **kwargs: None)
+        patch.setattr(f"publishing.actions.releases.{at}", crash)
         with pytest.raises(Crash):
-            actions.build_release(release_id=release.pk, now=timezone.now())
+            releases.build_release(release_id=release.pk, now=timezone.now())
     release.refresh_from_db()
     assert release.state == Release.State.BUILDING
 
@@ -384,17 +390,17 @@ def test_only_one_session_builds_a_release(small: Study) -> None:
         build(release)
         assert release.state == Release.State.REQUESTED
         later = timezone.now() + timedelta(minutes=1)
-        assert actions.stalled_releases(now=later) == []
+        assert releases.stalled_releases(now=later) == []
     finally:
         done.set()
         holder.join(timeout=30)
-    assert actions.stalled_releases(now=timezone.now()) == []
-    assert actions.stalled_releases(now=later) == [release]
-    assert actions.resume_releases(now=later) == 1
+    assert releases.stalled_releases(now=timezone.now()) == []
+    assert releases.stalled_releases(now=later) == [release]
+    assert releases.resume_releases(now=later) == 1
     build(release)
     assert release.state == Release.State.PUBLISHED
     assert locks.being_built() == set()
-    assert actions.stalled_releases(now=later) == []
+    assert releases.stalled_releases(now=later) == []
 
 
 # Failures
@@ -403,7 +409,7 @@ def test_only_one_session_builds_a_release(small: Study) -> None:
 @pytest.mark.parametrize(
     ("number", "advice"),
     [
-        (errno.ENOSPC, "Make room there"),
+        (errno.ENOSPC, "Free some space there"),
         (errno.EACCES, "Give its user the right to"),
         (errno.EROFS, "read-only"),
         (errno.EIO, "Check that directory"),
@@ -443,7 +449,7 @@ def test_a_fault_fails_the_release_and_is_raised(small: Study, monkeypatch: pyte
 
     monkeypatch.setattr("publishing.builder.jsonl.line", fault)
     with pytest.raises(ZeroDivisionError):
-        actions.build_release(release_id=release.pk, now=timezone.now())
+        releases.build_release(release_id=release.pk, now=timezone.now())
     release.refresh_from_db()
     assert release.state == Release.State.FAILED
     assert "ZeroDivisionError: oops" in release.failure
@@ -469,7 +475,7 @@ def test_votes_that_arrive_during_a_build_are_in_none_or_all_of_its_files(
         builders.answer_everything(builders.qualified(study))
         connection.close()
 
-    monkeypatch.setattr("publishing.actions.streaming.judged_stories", with_a_vote_in_between)
+    monkeypatch.setattr("publishing.actions.releases.streaming.judged_stories", with_a_vote_in_between)
     build(release)
     assert (release.state, release.kept, release.incomplete, release.votes) == ("published", 1, 1, 3)
     monkeypatch.undo()

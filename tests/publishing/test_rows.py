@@ -79,8 +79,8 @@ def test_behavior_and_judgment_rows() -> None:
 def test_story_data_row_has_the_published_keys_in_order() -> None:
     assert list(ROW) == [
         "story_id", "core_id", "scenario_name", "story_prompt_example", "entities", "severity_original",
-        "key_information", "story_sentence", "story", "story_generator_model", "harmfulness_predicted",
-        "unethicality_predicted", "questions",
+        "harmfulness_predicted", "unethicality_predicted", "story", "key_information", "story_sentence",
+        "story_generator_model", "questions",
     ]  # fmt: skip
     assert list(ROW["entities"]) == ["Person X", "Person Y", "Object Z"]
     assert ROW["harmfulness_predicted"] == []
@@ -98,7 +98,7 @@ def test_story_data_row_has_the_published_keys_in_order() -> None:
             "answer_incorrect": "leave the package alone ",
         },
     ]
-    dropped = rows.dropped_row(ROW, "q1,q3")
+    dropped = rows.unreleased_row(ROW, "q1,q3")
     assert list(dropped) == [*ROW, "reason"]
     assert dropped["reason"] == "q1,q3"
 
@@ -112,11 +112,16 @@ def test_vote_row() -> None:
         ),
         submitted_at=datetime(2026, 3, 1, 10, 0, 0, 250_999, tzinfo=timezone(timedelta(hours=1))),
         seconds_on_task=31.2509999,
+        position=4,
+        order_seed=2**53,
+        comment="“Tin” is\nunclear",
     )
-    row = rows.vote_row("s1", vote, ("q1", "q2", "q3", "q4"))
+    row = rows.VoteRows(("q1", "q2", "q3", "q4")).row("s1", vote)
     assert jsonl.line(row) == (
         b'{"story_id":"s1","annotator":"annotator-7f3a","q1":"possibly","q2":"yes","q3":"yes","q4":"no",'
-        b'"submitted_at":"2026-03-01T09:00:00.250Z","seconds_on_task":31.251}\n'
+        b'"submitted_at":"2026-03-01T09:00:00.250Z","seconds_on_task":31.251,'
+        b'"position":4,"order_seed":9007199254740992,"option_seed":null,"language":"en","instructions":0,'
+        + '"comment":"“Tin” is\\nunclear"}\n'.encode()
     )
 
 
@@ -128,8 +133,11 @@ def test_vote_row_of_a_table_and_of_a_question_no_longer_asked() -> None:
         Choice("first", "", "y"),
     )
     vote = CountedVote("annotator-1a", answers, datetime(2026, 1, 1, tzinfo=UTC), 1.0)
-    row = rows.vote_row("s1", vote, ("first", "labels"))
-    assert list(row)[2:-2] == ["first", "labels.a", "labels.b", "old"]
+    row = rows.VoteRows(("first", "labels")).row("s1", vote)
+    assert list(row) == [
+        "story_id", "annotator", "first", "labels.a", "labels.b", "old", "submitted_at", "seconds_on_task",
+        "position", "order_seed", "option_seed", "language", "instructions", "comment",
+    ]  # fmt: skip
 
 
 def test_any_other_protocol_publishes_its_items() -> None:
@@ -173,6 +181,22 @@ def test_sides_are_balanced_and_do_not_depend_on_the_order(ids: list[str], salt:
     sides = sides_of(salt, ids)
     assert abs(2 * sum(sides.values()) - len(ids)) <= 1
     assert sides == sides_of(salt, ids[::-1])
+
+
+@given(
+    ids=st.lists(st.text(min_size=1, max_size=8), unique=True, min_size=2, max_size=60),
+    taken=st.integers(1, 59),
+)
+def test_sides_stay_when_stories_come_and_go(ids: list[str], taken: int) -> None:
+    first = Sides("salt")
+    for question_id in ids[:taken]:
+        first.add(question_id)
+    before = {question_id: first.right_answer_first(question_id) for question_id in ids[:taken]}
+    later = Sides("salt", first.median)
+    for question_id in ids[1:]:
+        later.add(question_id)
+    assert all(later.right_answer_first(one) == side for one, side in before.items())
+    assert later.median == first.median
 
 
 def test_sides_differ_between_configs_severities_and_salts() -> None:

@@ -10,9 +10,9 @@ from django.utils import timezone
 from annotation import actions
 from annotation.models import ReviewSample, SpotCheck
 from publishing import queries
-from publishing.baseline.accuracy import wilson
 from publishing.facts import SpotChecks
 from publishing.models import Release
+from publishing.statistics.intervals import wilson
 from tests import builders
 from tests.publishing.support import published
 
@@ -59,10 +59,10 @@ def test_the_card_tells_of_votes_drawn_at_random_and_of_no_others() -> None:
     low, high = wilson(1, 2) or (0, 0)
     people = {item.vote.assignment.enrollment_id for item in sample.items.filter(position__lte=2)}
     most = 3 - len(people)
-    assert f"Researchers judged 2 votes drawn at random, at most {most} of each of" in card
-    assert "so that people count alike however many votes they gave" in card
-    assert f"they rejected 1 of 2 (50.0 %) (95 % interval of Wilson [{low:.2f}, {high:.2f}]" in card
-    assert "took 1 out of the count" in card
+    assert f"Researchers judged 2 votes drawn at random: at most {most} from each of" in card
+    assert "so that each weighs the same however many votes they gave" in card
+    assert f"they rejected 1 of 2 (50.0 %) (Wilson's 95 % interval [{low:.2f}, {high:.2f}]" in card
+    assert "excluded 1 from the count" in card
     judge(sample, 3, Decision.REJECT, minutes=1)
     expected = SpotChecks(1, 0, 1, people=len(people), most_of_one=most)
     assert queries.release_facts(Release.objects.get(pk=release.pk)).spot_checks == expected

@@ -11,12 +11,13 @@ from django.db import DatabaseError, transaction
 from django.utils import timezone
 
 from annotation.models import Event, Study
-from publishing import actions, queries
+from publishing import queries
+from publishing.actions import releases
+from publishing.actions.data_statement import describe_data
+from publishing.data_statement import MOST_CHARACTERS, creators_of, problems
 from publishing.errors import InvalidStatement
 from publishing.facts import Statement
 from publishing.models import DataStatement, Release
-from publishing.statement.actions import describe_data
-from publishing.statement.rules import MOST_CHARACTERS, creators_of, problems
 from tests import builders
 from tests.publishing.support import published
 from tests.publishing.test_card import SAID
@@ -42,7 +43,7 @@ def test_a_good_statement_has_no_problems() -> None:
         ({"limits": "x" * (MOST_CHARACTERS + 1)}, "characters long"),
         ({"creators": ("",)}, "not a name on one line"),
         ({"creators": ("Ada\nBabbage",)}, "not a name on one line"),
-        ({"creators": ("Ada",) * 201}, "at the most"),
+        ({"creators": ("Ada",) * 201}, "at most"),
     ],
 )
 def test_what_cannot_be_published_is_named_with_its_item(changes: dict[str, object], words: str) -> None:
@@ -99,9 +100,9 @@ def test_a_version_never_changes() -> None:
 @pytest.mark.usefixtures("releases_root")
 def test_a_release_says_what_stood_when_it_was_asked_for(small: Study) -> None:
     describe(small, SAID)
-    release = actions.request_release(study=small, by=None, now=timezone.now())
+    release = releases.request_release(study=small, by=None, now=timezone.now())
     describe(small, dataclasses.replace(SAID, biases="Later thoughts."))
-    actions.build_release(release_id=release.pk, now=timezone.now())
+    releases.build_release(release_id=release.pk, now=timezone.now())
     release.refresh_from_db()
     assert release.state == Release.State.PUBLISHED, release.failure
     card = (release.directory / "README.md").read_text(encoding="utf-8")

@@ -11,7 +11,8 @@ from django.conf import settings
 from django.utils import timezone
 
 from annotation.models import Study
-from publishing import actions, tasks
+from publishing import tasks
+from publishing.actions import releases
 from publishing.models import Release
 from tomannot.celery import app
 
@@ -26,7 +27,7 @@ def queued() -> int:
 
 def test_asking_queues_one_build_once_the_request_is_committed(small: Study) -> None:
     app.control.purge()
-    release = actions.request_release(study=small, by=None, now=timezone.now())
+    release = releases.request_release(study=small, by=None, now=timezone.now())
     assert queued() == 1
     tasks.build_release(release.pk)
     release.refresh_from_db()
@@ -37,12 +38,12 @@ def test_asking_queues_one_build_once_the_request_is_committed(small: Study) -> 
 
 def test_the_sweep_takes_up_what_nobody_builds(small: Study) -> None:
     long_ago = timezone.now() - timedelta(minutes=5)
-    actions.request_release(study=small, by=None, now=long_ago)
+    releases.request_release(study=small, by=None, now=long_ago)
     app.control.purge()
     tasks.resume_releases()
     assert queued() == 1
     app.control.purge()
-    actions.fail_release(release_id=Release.objects.get().pk, reason="given up", now=timezone.now())
+    releases.fail_release(release_id=Release.objects.get().pk, reason="given up", now=timezone.now())
     tasks.resume_releases()
     assert queued() == 0
 
@@ -50,7 +51,7 @@ def test_the_sweep_takes_up_what_nobody_builds(small: Study) -> None:
 def test_a_build_that_takes_too_long_fails_with_the_reason(
     small: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    release = actions.request_release(study=small, by=None, now=timezone.now())
+    release = releases.request_release(study=small, by=None, now=timezone.now())
 
     def too_long(*args: object, **kwargs: object) -> None:
         raise SoftTimeLimitExceeded
@@ -68,19 +69,19 @@ def test_a_build_that_takes_too_long_at_its_end_leaves_the_place_free(
     small: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The directory is in place already, and the database does not know yet."""
-    release = actions.request_release(study=small, by=None, now=timezone.now())
+    release = releases.request_release(study=small, by=None, now=timezone.now())
 
     def too_long(*args: object, **kwargs: object) -> None:
         assert (release.directory / "MANIFEST").is_file()
         raise SoftTimeLimitExceeded
 
     with monkeypatch.context() as patched:
-        patched.setattr("publishing.actions._publish", too_long)
+        patched.setattr("publishing.actions.releases._publish", too_long)
         tasks.build_release(release.pk)
     release.refresh_from_db()
     assert release.state == Release.State.FAILED
     assert not release.directory.exists()
-    again = actions.request_release(study=small, by=None, now=timezone.now())
+    again = releases.request_release(study=small, by=None, now=timezone.now())
     tasks.build_release(again.pk)
     again.refresh_from_db()
     assert (again.number, again.state) == (release.number, Release.State.PUBLISHED)

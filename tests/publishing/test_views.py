@@ -17,10 +17,12 @@ from pytest_django import DjangoAssertNumQueries
 
 from annotation import actions as annotation_actions
 from annotation.models import Study
-from publishing import actions, views
+from publishing import views
+from publishing.actions import releases
+from publishing.actions.data_statement import describe_data
 from publishing.facts import Statement
 from publishing.files.directory import MANIFEST, file_facts, verify
-from publishing.statement.actions import describe_data
+from publishing.verification import check_release
 from publishing.views import ARCHIVES
 from tests import builders
 from tests.publishing.support import published
@@ -53,13 +55,13 @@ def test_a_published_release_is_listed_and_shown(client: Client, small: Study) -
 
 
 def test_what_is_not_published_is_not_there(client: Client, small: Study) -> None:
-    release = actions.request_release(study=small, by=None, now=timezone.now())
+    release = releases.request_release(study=small, by=None, now=timezone.now())
     release.directory.mkdir(parents=True)
     (release.directory / MANIFEST).write_text("x")
     for url in ("/releases/small/1/", "/releases/small/1/files/MANIFEST"):
         assert client.get(url).status_code == 404
     assert "/releases/small/" not in client.get("/releases/").content.decode()
-    actions.fail_release(release_id=release.pk, reason="x", now=timezone.now())
+    releases.fail_release(release_id=release.pk, reason="x", now=timezone.now())
     assert client.get("/releases/small/1/").status_code == 404
 
 
@@ -218,14 +220,14 @@ def test_a_page_keeps_its_title_when_the_study_is_renamed(client: Client, small:
         assert "Renamed" not in page
 
 
-def test_the_card_is_rendered_once(
+def test_the_card_is_rendered_cached(
     client: Client, small: Study, django_assert_num_queries: DjangoAssertNumQueries, monkeypatch: Any
 ) -> None:
     published(small)
     with django_assert_num_queries(3):  # the release, its files, where else it is
         page = client.get("/releases/small/1/").content
-    monkeypatch.setattr("publishing.pages.rendered", None)
-    monkeypatch.setattr("publishing.pages.read_citation", None)
+    monkeypatch.setattr("publishing.public_card.rendered", None)
+    monkeypatch.setattr("publishing.public_card.read_citation", None)
     assert client.get("/releases/small/1/").content == page
 
 
@@ -261,7 +263,7 @@ def test_files_that_are_away_are_said_to_be_away(client: Client, small: Study) -
     for url in urls:
         status, said = content(client, url)
         assert status == 503
-        assert b"Not here at the moment" in said
+        assert b"Temporarily unavailable" in said
     assert content(client, "/releases/small/1/files/release.json")[0] == 200
     release.directory.rename(release.directory.with_name("away"))
     for url in (*urls, "/releases/small/1/files/MANIFEST"):
@@ -281,13 +283,34 @@ def test_an_archive_holds_what_was_published_and_nothing_else(client: Client, sm
         assert "small-1/MANIFEST" in archive.getnames()
 
 
-def test_a_rehearsal_says_so_in_every_list(client: Client, small: Study) -> None:
+def test_a_test_run_is_in_no_public_list(client: Client, small: Study) -> None:
     published(small)
-    assert "Rehearsal, not data" not in client.get("/releases/").content.decode()
     rehearsed = builders.make_study("rehearsed", stories=1)
     rehearsed = annotation_actions.make_rehearsal(study=rehearsed, by=None, now=timezone.now())
     for person in builders.qualified(rehearsed, 3):
         builders.vote(person)
     published(rehearsed)
-    for url in ("/releases/", "/"):
-        assert client.get(url).content.decode().count("Rehearsal, not data") == 1
+    for url in ("/releases/", "/", reverse("publishing:feed")):
+        page = client.get(url).content.decode()
+        assert "/releases/small/1/" in page
+        assert "/releases/rehearsed/1/" not in page
+    assert "A test run, not data" in client.get("/releases/rehearsed/1/").content.decode()
+
+
+def test_a_release_by_another_filter_is_not_validated_by_all_wherever_it_is_named(
+    client: Client, small: Study
+) -> None:
+    published(small)
+    for url in ("/releases/", "/", reverse("publishing:feed"), "/releases/small/1/"):
+        assert "alidated by all" not in client.get(url).content.decode()
+    release = published(small, filter_name="two-of-three")
+    for url in ("/releases/", "/", reverse("publishing:feed")):
+        assert client.get(url).content.decode().count("Not validated by all") == 1
+    page = client.get("/releases/small/2/").content.decode()
+    assert "A study for tests (not validated by all) (Release 2) [Data set]" in page
+    title = "A study for tests (not validated by all)"
+    assert f"title: {title}" in (release.directory / "CITATION.cff").read_text()
+    front = (release.directory / "README.md").read_text().split("---")[1]
+    assert f"pretty_name: {title}" in front
+    assert "- not-validated-by-all" in front
+    assert check_release(release.directory).shown == [], "its own check reads the mark"

@@ -12,11 +12,12 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from annotation.models import Event, Study
-from publishing.baseline.drawing import draw
-from publishing.destinations.actions import request_deposit
+from publishing.actions.deposits import request_deposit
+from publishing.actions.withdrawals import LONGEST_REASON, withdraw_release
 from publishing.errors import NotDrawable, NotWithdrawable, Withdrawn
+from publishing.human_baseline.drawing import draw
 from publishing.models import Deposit, Release
-from publishing.withdrawing.actions import LONGEST_REASON, withdraw_release
+from tests.publishing.conftest import published_small
 from tests.publishing.support import published
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -25,8 +26,14 @@ WHY = "Two people judged as one."
 
 
 @pytest.fixture
-def release(small: Study, releases_root: Path) -> Release:
-    return published(small)
+def release(releases_root: Path) -> Release:
+    return published_small()
+
+
+@pytest.fixture
+def small(release: Release) -> Study:
+    """The study of the release, in place of one without."""
+    return release.study
 
 
 def run(*arguments: str) -> str:
@@ -54,7 +61,7 @@ def test_the_command_withdraws_and_names_the_places_outside(release: Release) ->
     said = json.loads(run("withdraw_release", "small", "1", "--reason", f" {WHY} ", "--json"))
     assert said == {"study": "small", "number": 1, "reason": WHY, "deposits": ["s3://ours/small"]}
     assert Event.objects.get(type=Event.Type.RELEASE_WITHDRAWN).note == WHY
-    with pytest.raises(CommandError, match=r"was withdrawn on .* already: Two people") as again:
+    with pytest.raises(CommandError, match=r"was already withdrawn on .*: Two people") as again:
         run("withdraw_release", "small", "1", "--reason", "again")
     assert again.value.returncode == 1
     with pytest.raises(CommandError, match="has no release 7"):
@@ -69,7 +76,7 @@ def test_a_reason_has_to_be_one(release: Release, reason: str) -> None:
 
 def test_it_is_brought_nowhere_any_more(release: Release) -> None:
     with pytest.raises(
-        CommandError, match=r"withdrawn on .*Two people.*Only a release that stands"
+        CommandError, match=r"withdrawn on .*Two people.*A withdrawn release is not deposited"
     ) as refused:
         run("deposit_release", "small", str(withdrawn(release).number), "--to", "zip:small.zip")
     assert refused.value.returncode == 1
@@ -99,6 +106,6 @@ def test_its_files_verify_and_import_as_before(release: Release, tmp_path: Path)
 def test_the_next_release_is_made_beside_it(release: Release, small: Study) -> None:
     withdrawn(release)
     second = published(small)
-    assert list(Release.objects.standing()) == [second]
+    assert list(Release.objects.not_withdrawn()) == [second]
     card = (second.directory / "README.md").read_text(encoding="utf-8")
     assert "Kept in both: 2" in card, "what has changed is still told against the release before"

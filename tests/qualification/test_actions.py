@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.db import DatabaseError, transaction
 from django.utils import timezone
 
 from annotation import actions as annotation_actions
 from annotation.grading import IncompleteAttempt
 from annotation.models import Enrollment, Event, Story, Study
 from annotation.protocols.base import IncompleteForm
+from integrity.base import run
+from integrity.qualification_rounds import CHECKS as QUALIFICATION_CHECKS
 from qualification import actions
 from qualification.errors import (
     AlreadyHandedIn,
@@ -21,7 +24,7 @@ from qualification.errors import (
     NoRound,
     NotTheirTurn,
 )
-from qualification.models import Attempt, Round
+from qualification.models import AnswerKey, Attempt, Round
 from tests import builders
 
 pytestmark = pytest.mark.django_db
@@ -83,6 +86,56 @@ def test_one_unacceptable_answer_among_all_fails_the_attempt(beginner: Enrollmen
     wrong = graded.answers.get(accepted=False)
     assert (wrong.round_story, wrong.question) == (entry, "q2")
     assert standing(beginner) == State.CONSENTED  # another attempt is left
+
+
+TESTED = [builders.story_row(number, prefix="test") for number in range(2)]
+FIRST = TESTED[0]["story_id"]
+
+
+@pytest.mark.parametrize(
+    ("mark", "wrong_at", "passed"),
+    [
+        ({"enough": 7}, 1, True),
+        ({"enough": 8}, 1, False),
+        ({"enough": 7, "must_pass": [FIRST]}, 1, False),
+        ({"enough": 7, "must_pass": [FIRST]}, 2, True),
+        ({}, 2, False),
+    ],
+)
+def test_a_round_may_forgive_mistakes_but_not_about_the_stories_that_must_be_passed(
+    mark: dict[str, Any], wrong_at: int, passed: bool
+) -> None:
+    study = builders.make_study("forgiving", qualification={"rows": TESTED, **mark})
+    attempt = start(builders.consent(builders.invite(study)[0]))
+    answer(attempt)
+    entry = attempt.round.round_stories.select_related("story").get(position=wrong_at)
+    actions.save_answers(attempt=attempt, round_story=entry, submitted=builders.answers(q2="no"))
+
+    assert hand_in(attempt).passed is passed
+    assert all(result.holds for result in run(QUALIFICATION_CHECKS))
+
+
+@pytest.mark.parametrize("mark", [{"enough": 0}, {"enough": 9}, {"must_pass": ["elsewhere"]}])
+def test_a_pass_mark_that_the_round_cannot_reach_is_refused(study: Study, mark: dict[str, Any]) -> None:
+    with pytest.raises(InvalidKey):
+        builders.add_round(study, TESTED, **mark)
+
+
+def test_the_pass_mark_is_frozen_with_its_key() -> None:
+    study = builders.make_study("frozen", qualification={"rows": TESTED, "enough": 7})
+    round = study.rounds.get()
+    attempt = start(builders.consent(builders.invite(study)[0]))
+
+    with pytest.raises(KeyIsFrozen):
+        actions.set_answer_key(
+            round=round,
+            acceptable={row["story_id"]: builders.ACCEPTED for row in TESTED},
+            enough=1,
+            by=None,
+            now=timezone.now(),
+        )
+    with pytest.raises(DatabaseError), transaction.atomic():
+        AnswerKey.objects.filter(pk=attempt.key_id).update(enough=1)
 
 
 def test_the_last_failed_attempt_ends_it(beginner: Enrollment) -> None:

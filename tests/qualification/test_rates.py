@@ -81,12 +81,12 @@ def test_rates_are_kept_for_this_study_alone(monkeypatch: pytest.MonkeyPatch) ->
     attempt(study, 0, {"q1": "no"})
     assert rates_of(study)[0].questions[0].accepted == 0
     with monkeypatch.context() as kept:
-        kept.setattr(rates, "_worked_out", lambda *_args: pytest.fail("worked out again"))
+        kept.setattr(rates, "_computed", lambda *_args: pytest.fail("worked out again"))
         rates_of(study)
     anew = type(study).objects.get(pk=study.pk)
     anew.created_at += timedelta(days=1)
     with monkeypatch.context() as unkept:
-        unkept.setattr(rates, "_worked_out", lambda *_args: ({}, {}, {}))
+        unkept.setattr(rates, "_computed", lambda *_args: ({}, {}, {}))
         assert rates_of(anew)[0].questions == [], "an id may be another study's in a database made anew"
 
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 from annotation.models import Study
 from recruitment import actions
 from recruitment.marketplace import Status, Work
-from recruitment.models import Campaign, Difference, Submission
+from recruitment.models import Campaign, Mismatch, Submission
 from tests.doubles.mturk.server import MTurkDouble
 
 STORIES = actions.CampaignSettings(
@@ -42,15 +42,15 @@ def make_campaign(
     return actions.create_campaign(study=study, settings=settings, by=None, now=now or timezone.now())
 
 
-def stranger_on_a_platform(study: Study) -> Difference:
+def stranger_on_a_platform(study: Study) -> Mismatch:
     """Work that somebody handed in on Prolific, of which nothing is here."""
     campaign = make_campaign(study, platform="prolific")
     work = Work(hit_assignment="a-session", person="5f3a9c0de1", status=Status.SUBMITTED)
     now = timezone.now()
-    submission = actions.take_in(campaign=campaign, work=work, now=now)
+    submission = actions.record_submission(campaign=campaign, work=work, now=now)
     assert isinstance(submission, Submission)
     actions.settle_stranger(submission_id=submission.pk, returns_receipt=False, now=now)
-    return Difference.objects.get(submission=submission)
+    return Mismatch.objects.get(submission=submission)
 
 
 def start(campaign: Campaign, platform: Any) -> Campaign:
@@ -58,7 +58,7 @@ def start(campaign: Campaign, platform: Any) -> Campaign:
     return actions.start_campaign(campaign=campaign, marketplace=platform, by=None, now=now)
 
 
-def put_up(campaign: Campaign, platform: Any, now: datetime | None = None) -> Campaign:
+def publish_campaign(campaign: Campaign, platform: Any, now: datetime | None = None) -> Campaign:
     found = Campaign.objects.select_related("study").get(pk=campaign.pk)
     return actions.carry_out(campaign=found, marketplace=platform, now=now or timezone.now())
 

@@ -12,11 +12,11 @@ from django.utils import timezone
 from accounts.models import PlatformIdentity
 from annotation import actions as annotation_actions
 from annotation.models import Assignment, Enrollment, Study
-from dashboard.recruiting.figures import money_of
+from dashboard.recruitment.queries.payments import money_of
 from recruitment import actions
 from recruitment.actions import CampaignSettings
 from recruitment.actions.payments import REJECTION_WAITS
-from recruitment.arriving.arrival import Arrival
+from recruitment.arrivals.arrival import Arrival
 from recruitment.marketplace import Work
 from recruitment.models import Campaign, Payment, Submission, Visit
 from tests import builders
@@ -86,11 +86,11 @@ class Desk:
         visit = self.come()
         if whole:
             self.answer(visit)
-        actions.send_to_hand_in(visit=visit, now=visit.arrived_at + timedelta(minutes=minutes))
+        actions.record_hand_in(visit=visit, now=visit.arrived_at + timedelta(minutes=minutes))
         self.submit(visit)
         listed = self.marketplace.one_work(visit.hit_assignment)
         assert listed is not None
-        submission = actions.take_in(campaign=self.campaign, work=listed, now=timezone.now())
+        submission = actions.record_submission(campaign=self.campaign, work=listed, now=timezone.now())
         assert submission is not None
         if confirmed:
             assert visit.session is not None
@@ -101,7 +101,7 @@ class Desk:
         """What the platform says of the work now, taken in."""
         listed = self.marketplace.one_work(submission.hit_assignment)
         assert listed is not None
-        actions.take_in(campaign=self.campaign, work=listed, now=timezone.now())
+        actions.record_submission(campaign=self.campaign, work=listed, now=timezone.now())
         return listed
 
     def send(self, payment: Payment, *, now: datetime | None = None) -> Payment | None:

@@ -38,7 +38,7 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-def put_up(study: Study, *, purpose: str = "stories", **settings: Any) -> Campaign:
+def publish_campaign(study: Study, *, purpose: str = "stories", **settings: Any) -> Campaign:
     """A campaign that is on a double of Mechanical Turk, which is needed no more once it is there."""
     now = timezone.now()
     visits = {"stories_per_visit": 2} if purpose == "stories" else {}

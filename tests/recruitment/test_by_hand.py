@@ -18,7 +18,7 @@ from annotation.rules import pseudonym
 from recruitment import actions
 from recruitment.errors import CannotSettle
 from recruitment.marketplace import Status, Work
-from recruitment.models import Campaign, Difference, Grant, Payment, Submission, Visit
+from recruitment.models import Campaign, Grant, Mismatch, Payment, Submission, Visit
 from recruitment.reconciliation.remedies import Way
 from tests import builders
 from tests.doubles.mturk import qualifications
@@ -28,7 +28,7 @@ from tests.recruitment.campaigns import STORIES, TEST
 from tests.recruitment.handed_in import Desk, approve, reject
 
 pytestmark = pytest.mark.django_db
-Kind, State = Difference.Kind, WorkSession.State
+Kind, State = Mismatch.Kind, WorkSession.State
 
 
 @pytest.fixture
@@ -40,13 +40,13 @@ def desk() -> Iterator[Desk]:
 def work_in(desk: Desk, *, receipt: str | None = None, hands_in: bool = True) -> Visit:
     visit = desk.come()
     desk.answer(visit)
-    actions.send_to_hand_in(visit=visit, now=timezone.now())
+    actions.record_hand_in(visit=visit, now=timezone.now())
     if hands_in:
         desk.submit(visit, receipt=receipt)
     return visit
 
 
-def given_up(desk: Desk) -> Difference:
+def given_up(desk: Desk) -> Mismatch:
     """Somebody whom stale lists made us give up, though they had handed in."""
     late = timezone.now() + desk.campaign.time_allowed + timedelta(hours=1)
     desk.double.faults.rates = {"ListAssignmentsForHIT": 1.0}
@@ -55,7 +55,7 @@ def given_up(desk: Desk) -> Difference:
     for minutes in (0, 5):
         desk.sweep(now=late + timedelta(minutes=minutes))
     desk.double.faults.rates = {}
-    return Difference.objects.select_related("campaign").get(kind=Kind.NOT_HANDED_IN)
+    return Mismatch.objects.select_related("campaign").get(kind=Kind.NOT_HANDED_IN)
 
 
 def listed_as(desk: Desk, visit: Visit, status: Status) -> None:
@@ -63,12 +63,12 @@ def listed_as(desk: Desk, visit: Visit, status: Status) -> None:
     assert visit.posting is not None
     worker = desk.worker_of_visit(visit)
     work = Work(visit.hit_assignment, worker, status, visit.posting.remote_id, visit.receipt)
-    actions.take_in(campaign=desk.campaign, work=work, now=timezone.now())
+    actions.record_submission(campaign=desk.campaign, work=work, now=timezone.now())
     actions.settle_visit(visit_id=visit.pk, returns_receipt=True, polls=[], now=timezone.now())
 
 
-def confirm(difference: Difference, how: str = "She showed us.") -> None:
-    actions.confirm_by_hand(difference=difference, how=how, by=None, now=timezone.now())
+def confirm(mismatch: Mismatch, how: str = "She showed us.") -> None:
+    actions.confirm_manually(mismatch=mismatch, how=how, by=None, now=timezone.now())
 
 
 def state_of(visit: Visit) -> tuple[str, list[str]]:
@@ -84,33 +84,36 @@ def test_votes_that_were_let_count_go_on_counting_whatever_is_listed_then(desk: 
     late = timezone.now() + desk.campaign.time_allowed + timedelta(hours=1)
     for minutes in (0, 5):
         desk.sweep(now=late + timedelta(minutes=minutes))
-    confirm(Difference.objects.get())
+    confirm(Mismatch.objects.get())
     for status in (Status.TIMED_OUT, Status.RETURNED):
         listed_as(desk, visit, status)
         assert state_of(visit) == COUNTS
-    assert Difference.objects.count() == 1
+    assert Mismatch.objects.count() == 1
 
 
 def test_votes_that_were_taken_out_stay_out_and_what_is_proven_then_is_shown(desk: Desk) -> None:
     visit = work_in(desk, receipt="typed by hand")
     desk.sweep()
-    actions.settle_difference(
-        difference=Difference.objects.get(), how="Not the work.", by=None, now=timezone.now()
-    )
+    actions.settle_mismatch(mismatch=Mismatch.objects.get(), how="Not the work.", by=None, now=timezone.now())
     listed_as(desk, visit, Status.SUBMITTED)
     assert state_of(visit) == IS_OUT
     assert not Payment.objects.exists()
-    difference = Difference.objects.get(kind=Kind.DOUBTED_BUT_THERE, settled_at=None)
-    confirm(difference)
+    mismatch = Mismatch.objects.get(kind=Kind.SUBMITTED_LATE, settled_at=None)
+    confirm(mismatch)
     assert (state_of(visit), Payment.objects.get().kind) == (COUNTS, Payment.Kind.APPROVAL)
 
 
 def test_rejected_work_is_not_let_count_from_a_stale_page_or_by_a_sweep(desk: Desk) -> None:
     visit = work_in(desk, receipt="typed by hand")
     desk.sweep()
-    stale = Difference.objects.select_related("campaign").get()
-    actions.reject_for_difference(
-        difference=stale, how="Rejected.", reason="Nothing was read.", by=None, now=timezone.now()
+    stale = Mismatch.objects.select_related("campaign").get()
+    actions.decide_mismatch(
+        way=Way.REJECT,
+        mismatch=stale,
+        how="Rejected.",
+        reason="Nothing was read.",
+        by=None,
+        now=timezone.now(),
     )
     with pytest.raises(CannotSettle, match="just dealt with"):
         confirm(stale)
@@ -120,18 +123,17 @@ def test_rejected_work_is_not_let_count_from_a_stale_page_or_by_a_sweep(desk: De
     desk.sweep(now=timezone.now() + timedelta(minutes=10))
     reject(Submission.objects.get(visit=other))
     with pytest.raises(CannotSettle, match="has been rejected"):
-        confirm(Difference.objects.get(submission__visit=other))
+        confirm(Mismatch.objects.get(submission__visit=other))
     assert state_of(other) == IS_OUT
 
 
 def test_a_rejection_that_was_taken_back_leaves_the_work_to_the_next_sweep(desk: Desk) -> None:
-    Campaign.objects.update(approves_by_itself=False)
+    Campaign.objects.update(auto_approves=False)
     work = desk.hand_in()
     actions.withdraw_rejection(payment=reject(work), by=None, now=timezone.now())
-    order = actions.order_approvals(campaign=desk.campaign, by=None, now=timezone.now())
-    assert order.wanted == 1, "it is among what waits"
+    assert actions.approve_all(campaign=desk.campaign, by=None, now=timezone.now()) == 1
     other = desk.hand_in()
-    Campaign.objects.update(approves_by_itself=True)
+    Campaign.objects.update(auto_approves=True)
     actions.withdraw_rejection(payment=reject(other), by=None, now=timezone.now())
     desk.sweep()
     assert Payment.objects.get(submission=other, kind="approval").state == Payment.State.DONE
@@ -146,13 +148,13 @@ def test_a_rejection_that_comes_too_late_is_shown_and_its_votes_can_count(desk: 
     payment.refresh_from_db()
     desk.sweep(now=timezone.now() + timedelta(hours=2))
     assert (payment.state, desk.charges()) == (Payment.State.FAILED, [("0.25", "0.05")])
-    difference = Difference.objects.get(kind=Kind.DECIDED_THERE)
+    mismatch = Mismatch.objects.get(kind=Kind.DECIDED_BY_PLATFORM)
     assert state_of(work.visit) == IS_OUT
-    confirm(difference)
+    confirm(mismatch)
     assert state_of(work.visit) == COUNTS
 
 
-@pytest.mark.parametrize("way", [Way.OTHER_BONUS, Way.OUTSIDE])
+@pytest.mark.parametrize("way", [Way.BONUS, Way.OUTSIDE])
 def test_who_was_paid_otherwise_and_is_found_after_all_is_shown_and_not_paid_again(
     desk: Desk, way: Way
 ) -> None:
@@ -162,11 +164,11 @@ def test_who_was_paid_otherwise_and_is_found_after_all_is_shown_and_not_paid_aga
     assert first.visit is not None
     visit = desk.come_again(first.visit)
     desk.answer(visit)
-    actions.send_to_hand_in(visit=visit, now=timezone.now())
+    actions.record_hand_in(visit=visit, now=timezone.now())
     desk.submit(visit)
-    difference = given_up(desk)
-    actions.pay_for_difference(
-        difference=difference,
+    mismatch = given_up(desk)
+    actions.pay_for_mismatch(
+        mismatch=mismatch,
         way=way,
         amount=Decimal("0.25"),
         reason="For the HIT that was lost.",
@@ -177,47 +179,47 @@ def test_who_was_paid_otherwise_and_is_found_after_all_is_shown_and_not_paid_aga
     for hours in (3, 5):
         desk.sweep(now=timezone.now() + timedelta(hours=hours))
     assert desk.charges() == [("0.25", "0.05")], "the first piece of work, and nothing for this one"
-    assert len(desk.charges("bonus")) == (way == Way.OTHER_BONUS)
+    assert len(desk.charges("bonus")) == (way == Way.BONUS)
     assert state_of(visit) == COUNTS
-    assert Difference.objects.get(settled_at=None).kind == Kind.PAID_OTHERWISE
+    assert Mismatch.objects.get(settled_at=None).kind == Kind.PAID_OTHERWISE
 
 
-def test_a_difference_is_written_once_whichever_side_it_was_first_seen_from(desk: Desk) -> None:
+def test_a_mismatch_is_written_once_whichever_side_it_was_first_seen_from(desk: Desk) -> None:
     visit = work_in(desk)
-    difference = given_up(desk)
-    assert (difference.visit, difference.submission) == (visit, None)
+    mismatch = given_up(desk)
+    assert (mismatch.visit, mismatch.submission) == (visit, None)
     WorkSession.objects.update(state=State.OPEN, settled_at=None)
     listed_as(desk, visit, Status.TIMED_OUT)
-    difference.refresh_from_db()
-    assert (difference.submission, Difference.objects.count()) == (Submission.objects.get(), 1)
+    mismatch.refresh_from_db()
+    assert (mismatch.submission, Mismatch.objects.count()) == (Submission.objects.get(), 1)
 
 
-def test_a_difference_about_which_nothing_is_left_to_do_leaves_the_list(desk: Desk) -> None:
+def test_a_mismatch_about_which_nothing_is_left_to_do_leaves_the_list(desk: Desk) -> None:
     work_in(desk)
     given_up(desk)
     desk.sweep(now=timezone.now() + timedelta(hours=4))
-    kinds = set(Difference.objects.values_list("kind", "settled_how"))
+    kinds = set(Mismatch.objects.values_list("kind", "settled_how"))
     assert {kind for kind, how in kinds if "nothing is left" in how} == {
         Kind.NOT_HANDED_IN,
-        Kind.DOUBTED_BUT_THERE,
+        Kind.SUBMITTED_LATE,
     }
     assert Event.objects.filter(note__contains="nothing is left").count() == 2
 
 
 def test_who_is_let_count_by_hand_gets_what_a_comparison_would_give_them() -> None:
     with MTurkDouble() as double:
-        study = builders.make_study(stories=2, qualification=1)
+        study = builders.make_study(stories=2, qualification=1, incomplete_after=1)
         desk = Desk(double, study, replace(TEST, seats=3, seats_per_posting=3))
         visit = desk.come()
         builders.take_test(visit.enrollment)
-        actions.send_to_hand_in(visit=visit, now=timezone.now())
-        Visit.objects.update(left_told_at=timezone.now())
+        actions.record_hand_in(visit=visit, now=timezone.now())
+        Visit.objects.update(return_reported_at=timezone.now())
         late = timezone.now() + desk.campaign.time_allowed + timedelta(hours=1)
         for minutes in (0, 5):
             desk.sweep(now=late + timedelta(minutes=minutes))
         desk.send_grants()
         assert members(desk) == {"incomplete": 1, "qualified": 0}
-        confirm(Difference.objects.get())
+        confirm(Mismatch.objects.get())
         desk.send_grants()
         assert members(desk) == {"incomplete": 0, "qualified": 1}, "as the double has them"
         assert WorkSession.objects.get().identity_claimed, "of whom the platform has said nothing"
@@ -238,7 +240,7 @@ def test_a_researcher_puts_people_into_groups_and_takes_them_out_for_good() -> N
         said = {"platform": "mturk", "kind": "qualified"}
         assert "Put them into this group" in client.get(person).content.decode()
         refused = client.post(change, said | {"kind": "none", "way": "in"}, follow=True)
-        assert "no such group for this person" in refused.content.decode()
+        assert "no such group for this participant" in refused.content.decode()
         client.post(change, said | {"way": "in"})
         desk.send_grants()
         assert members(desk)["qualified"] == 1

@@ -18,12 +18,20 @@ from recruitment.errors import CannotRecruit, NotQueued
 from recruitment.marketplace import NotEnoughMoney, Unreachable
 from recruitment.models import Campaign, Posting
 from recruitment.mturk.marketplace import MechanicalTurk
-from recruitment.platforms import abilities_of
+from recruitment.platforms import platform_named
 from tests import builders
 from tests.doubles.mturk.client import marketplace_for
 from tests.doubles.mturk.faults import Fault
 from tests.doubles.mturk.server import MTurkDouble
-from tests.recruitment.campaigns import STORIES, ask, make_campaign, open_hits, put_up, seats_there, start
+from tests.recruitment.campaigns import (
+    STORIES,
+    ask,
+    make_campaign,
+    open_hits,
+    publish_campaign,
+    seats_there,
+    start,
+)
 from tomannot.celery import app
 
 pytestmark = pytest.mark.django_db
@@ -47,7 +55,7 @@ def study() -> Study:
 
 
 def move(act: Any, campaign: Campaign, platform: Any) -> Campaign:
-    return put_up(ask(act, campaign), platform)
+    return publish_campaign(ask(act, campaign), platform)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +113,7 @@ def test_it_is_made_once_though_every_request_for_it_is_cut_off(
     said: list[str] = []
     while campaign.state == State.CREATING:
         try:
-            put_up(campaign, platform)
+            publish_campaign(campaign, platform)
         except Unreachable as error:
             problems.append(str(error))
         campaign.refresh_from_db()
@@ -117,7 +125,7 @@ def test_it_is_made_once_though_every_request_for_it_is_cut_off(
     made = Posting.objects.order_by("number")
     assert {posting.remote_id for posting in made} == {hit.hit_id for hit in double.world.hits.values()}
     calls = double.calls["CreateHITWithHITType"]
-    put_up(campaign, platform)
+    publish_campaign(campaign, platform)
     assert double.calls["CreateHITWithHITType"] == calls, "what is up is not asked for again"
 
 
@@ -130,12 +138,12 @@ def test_a_worker_that_died_is_followed_by_one_that_finds_what_it_made(
         raise SystemExit
 
     with monkeypatch.context() as patch:
-        patch.setattr("recruitment.actions.moving._note_made", die)
+        patch.setattr("recruitment.actions.campaign_lifecycle._record_posting", die)
         with pytest.raises(SystemExit):
-            put_up(campaign, platform)
+            publish_campaign(campaign, platform)
     assert len(seats_there(double)) == 1
     double.world.clock.advance(timedelta(hours=30))  # the platform has forgotten the token
-    put_up(campaign, platform)
+    publish_campaign(campaign, platform)
     assert seats_there(double) == [3, 3, 3]
 
 
@@ -154,7 +162,7 @@ def test_a_refusal_in_the_middle_stands_on_the_campaign_and_what_is_up_is_looked
     campaign = start(make_campaign(study), platform)
     double.world.deposit = Decimal("1.00")  # spent elsewhere meanwhile: enough for one HIT
     with pytest.raises(NotEnoughMoney):
-        put_up(campaign, platform)
+        publish_campaign(campaign, platform)
     campaign.refresh_from_db()
     assert (campaign.state, seats_there(double)) == (State.CREATING, [3])
     assert campaign.problem
@@ -166,7 +174,7 @@ def test_a_refusal_in_the_middle_stands_on_the_campaign_and_what_is_up_is_looked
     move(actions.end_campaign, campaign, platform)
     campaign.refresh_from_db()
     assert (campaign.state, open_hits(double)) == (State.ENDED, 0)
-    assert put_up(campaign, platform).state == State.ENDED
+    assert publish_campaign(campaign, platform).state == State.ENDED
     assert seats_there(double) == [3], "nothing is made after the end"
 
 
@@ -176,7 +184,7 @@ def test_what_may_have_been_made_is_found_and_ended(
     campaign = start(make_campaign(study), platform)
     double.faults.next = {"CreateHITWithHITType": [Fault.DROPPED]}
     with pytest.raises(Unreachable):
-        put_up(campaign, platform)
+        publish_campaign(campaign, platform)
     assert (open_hits(double), Posting.objects.exclude(remote_id="").count()) == (1, 0)
     move(actions.end_campaign, campaign, platform)
     assert open_hits(double) == 0
@@ -197,16 +205,18 @@ def test_what_is_made_while_it_is_ended_is_ended_too(
 
     monkeypatch.setattr(platform, "post", overtaken)
     with pytest.raises(Unreachable):
-        put_up(campaign, platform)
+        publish_campaign(campaign, platform)
     campaign.refresh_from_db()
     assert (campaign.state, open_hits(double)) == (State.ENDING, 1)
     assert Posting.objects.get(number=1).state == Posting.State.MADE, "it is on offer there"
-    assert put_up(campaign, platform).state == State.ENDED, "the same worker goes on with what is wanted"
+    assert publish_campaign(campaign, platform).state == State.ENDED, (
+        "the same worker goes on with what is wanted"
+    )
     assert (seats_there(double), open_hits(double)) == ([3], 0)
 
 
 def test_it_is_paused_resumed_and_ended(study: Study, double: MTurkDouble, platform: MechanicalTurk) -> None:
-    campaign = put_up(start(make_campaign(study), platform), platform)
+    campaign = publish_campaign(start(make_campaign(study), platform), platform)
     with pytest.raises(CannotRecruit, match="not possible"):
         ask(actions.resume_campaign, campaign)
     before = double.calls["UpdateExpirationForHIT"]
@@ -214,14 +224,14 @@ def test_it_is_paused_resumed_and_ended(study: Study, double: MTurkDouble, platf
     assert double.calls["UpdateExpirationForHIT"] == before, "nobody waits for the platform"
     double.faults.next = {"UpdateExpirationForHIT": [Fault.BEFORE]}
     with pytest.raises(Unreachable) as silence:
-        put_up(campaign, platform)
+        publish_campaign(campaign, platform)
     campaign.refresh_from_db()
     assert (campaign.state, campaign.problem) == (State.PAUSING, str(silence.value)), (
         "not before it is paused"
     )
     assert open_hits(double) == 1, "one that fails keeps no other from being paused"
     calls = double.calls["UpdateExpirationForHIT"]
-    paused = put_up(campaign, platform)
+    paused = publish_campaign(campaign, platform)
     assert (paused.state, paused.problem, open_hits(double)) == (State.PAUSED, "", 0)
     assert double.calls["UpdateExpirationForHIT"] == calls + 1, "what is paused is not asked for again"
     assert move(actions.resume_campaign, campaign, platform).state == State.LIVE
@@ -241,7 +251,7 @@ def test_it_is_paused_resumed_and_ended(study: Study, double: MTurkDouble, platf
 def test_who_ends_a_campaign_while_another_one_resumes_it_has_it_ended(
     study: Study, double: MTurkDouble, platform: MechanicalTurk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    campaign = put_up(start(make_campaign(study), platform), platform)
+    campaign = publish_campaign(start(make_campaign(study), platform), platform)
     move(actions.pause_campaign, campaign, platform)
     resume = platform.resume
 
@@ -259,22 +269,22 @@ def test_who_ends_a_campaign_while_another_one_resumes_it_has_it_ended(
 def test_a_platform_that_does_not_answer_is_asked_again_later(
     study: Study, double: MTurkDouble, platform: MechanicalTurk
 ) -> None:
-    campaign = put_up(start(make_campaign(study, seats=15), platform), platform)
+    campaign = publish_campaign(start(make_campaign(study, seats=15), platform), platform)
     double.faults.next = {"UpdateExpirationForHIT": [Fault.BEFORE] * 4}
     ask(actions.end_campaign, campaign)
     with pytest.raises(Unreachable):
-        put_up(campaign, platform)
+        publish_campaign(campaign, platform)
     assert open_hits(double) == 5, "after three in a row it leaves the others to the next run"
     with pytest.raises(Unreachable):
-        put_up(campaign, platform)
+        publish_campaign(campaign, platform)
     assert open_hits(double) == 1, "nor does one that fails again keep the others"
-    assert put_up(campaign, platform).state == State.ENDED
+    assert publish_campaign(campaign, platform).state == State.ENDED
 
 
 def test_a_rehearsals_platform_exists_where_rehearsals_have_an_address(settings: Any) -> None:
     elsewhere = {"endpoint": "http://127.0.0.1:9"}
     settings.MTURK = {"live": {"endpoint": ""}, "rehearsal": elsewhere}
-    exists = {where: abilities_of("mturk", where).still_exists for where in ("live", "rehearsal")}
+    exists = {where: platform_named("mturk").still_exists(where) for where in ("live", "rehearsal")}
     assert exists == {"live": False, "rehearsal": True}
 
 
@@ -289,7 +299,7 @@ def test_who_asks_for_it_now_is_told_when_nobody_can_be_asked(
 ) -> None:
     draft = make_campaign(study)
     with pytest.raises(CannotRecruit, match="is a draft"):
-        actions.look_again(campaign=draft)
+        actions.sync_now(campaign=draft)
 
     def refuse(*_args: Any, **_named: Any) -> None:
         raise OperationalError("Connection refused")
@@ -297,4 +307,4 @@ def test_who_asks_for_it_now_is_told_when_nobody_can_be_asked(
     monkeypatch.setattr(app, "send_task", refuse)
     Campaign.objects.update(state=State.LIVE)
     with pytest.raises(NotQueued, match="Redis does not answer"):
-        actions.look_again(campaign=Campaign.objects.get())
+        actions.sync_now(campaign=Campaign.objects.get())

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recruitment.codes import ALPHABET, Outcome, completion_code, find_code, normal_form, outcome_of
+from recruitment.codes import ALPHABET, CompletionOutcome, completion_code, find_code, normal_form, outcome_of
 
 KEY = "a" * 64
-COMPLETED, SCREENED_OUT = Outcome.COMPLETED, Outcome.SCREENED_OUT
+COMPLETED, SCREENED_OUT = CompletionOutcome.COMPLETED, CompletionOutcome.SCREENED_OUT
 
 
 def test_a_code_is_the_same_whenever_it_is_shown() -> None:
@@ -31,18 +31,18 @@ def test_another_person_outcome_or_study_gives_another_code() -> None:
         completion_code(key, person, outcome)
         for key in (KEY, "b" * 64)
         for person in range(500)
-        for outcome in Outcome
+        for outcome in CompletionOutcome
     }
-    assert len(codes) == 2 * 500 * 2
+    assert len(codes) == 2 * 500 * len(CompletionOutcome)
 
 
 @pytest.mark.parametrize(("stories", "outcome"), [(0, SCREENED_OUT), (1, COMPLETED), (500, COMPLETED)])
-def test_whoever_answered_a_story_has_completed(stories: int, outcome: Outcome) -> None:
+def test_whoever_answered_a_story_has_completed(stories: int, outcome: CompletionOutcome) -> None:
     assert outcome_of(stories) == outcome
 
 
-@given(st.integers(1, 10**9), st.sampled_from(Outcome))
-def test_a_pasted_code_is_read_however_it_was_typed(person: int, outcome: Outcome) -> None:
+@given(st.integers(1, 10**9), st.sampled_from(CompletionOutcome))
+def test_a_pasted_code_is_read_however_it_was_typed(person: int, outcome: CompletionOutcome) -> None:
     code = completion_code(KEY, person, outcome)
     for pasted in (code, code.lower(), code.replace("-", ""), f"  {code[:3]} {code[3:]}\n"):
         assert normal_form(pasted) == code

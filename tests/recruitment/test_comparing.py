@@ -16,9 +16,9 @@ from django.utils import timezone
 from accounts.actions import ensure_researcher
 from annotation.models import Assignment, WorkSession
 from recruitment import actions, tasks
-from recruitment.actions import reconciling
+from recruitment.actions import reconciliation
 from recruitment.marketplace import NotConfigured, Status, Unreachable, Work
-from recruitment.models import Campaign, Difference, Submission, Visit
+from recruitment.models import Campaign, Mismatch, Submission, Visit
 from recruitment.reconciliation.queries import campaigns_to_ask
 from tests import builders
 from tests.doubles.mturk.server import MTurkDouble
@@ -39,7 +39,7 @@ def desk() -> Iterator[Desk]:
 def work_in(desk: Desk, *, receipt: str | None = None, hands_in: bool = True) -> Visit:
     visit = desk.come()
     desk.answer(visit)
-    actions.send_to_hand_in(visit=visit, now=timezone.now())
+    actions.record_hand_in(visit=visit, now=timezone.now())
     if hands_in:
         desk.submit(visit, receipt=receipt)
     return visit
@@ -57,7 +57,7 @@ def test_whatever_a_browser_sends_as_a_receipt_is_shown_as_a_wrong_one(desk: Des
     visit = work_in(desk)
     work_in(desk, receipt=visit.receipt + "x" * 5000)
     desk.sweep()
-    assert [found.kind for found in Difference.objects.all()] == [Difference.Kind.WRONG_RECEIPT]
+    assert [found.kind for found in Mismatch.objects.all()] == [Mismatch.Kind.WRONG_RECEIPT]
     assert states() == [State.CONFIRMED, State.OPEN]
 
 
@@ -67,15 +67,15 @@ def test_a_list_that_could_not_be_taken_in_says_of_nobody_that_they_are_missing(
 ) -> None:
     work_in(desk, hands_in=False)
     bad = work_in(desk)
-    late, taking = late_in(desk), actions.take_in
+    late, taking = late_in(desk), actions.record_submission
 
-    def take_in(*, work: Work, **named: Any) -> Submission | None:
+    def record_submission(*, work: Work, **named: Any) -> Submission | None:
         if work.hit_assignment == bad.hit_assignment:
             raise ValueError("cannot be written")
         return taking(work=work, **named)
 
     with monkeypatch.context() as patch:
-        patch.setattr(reconciling, "take_in", take_in)
+        patch.setattr(reconciliation, "record_submission", record_submission)
         for minutes in (0, 5, 10):
             with pytest.raises(ValueError, match="cannot be written"):
                 desk.sweep(now=late + timedelta(minutes=minutes))
@@ -123,7 +123,7 @@ def test_a_comparison_that_is_cut_short_goes_on_with_the_others_next_time(desk: 
     for minutes in (0, 5):
         now = timezone.now() + timedelta(minutes=minutes)
         outcome = actions.reconcile(campaign=campaign, marketplace=desk.marketplace, now=now, most_seconds=-1)
-        looked_at.append(outcome.looked_at)
+        looked_at.append(outcome["confirm"])
     assert sorted(looked_at) == [1, 3]
     assert set(states()) == {State.CONFIRMED}
 
@@ -137,16 +137,16 @@ def test_one_posting_that_does_not_answer_hides_no_stranger_in_another(
     desk.double.crowd.submit([("assignmentId", seat.assignment_id), ("receipt", "none")])
     asking = desk.marketplace.work
 
-    def work(remote_id: str, postings: list[str]) -> Any:
-        if postings != [second]:
+    def work(remote_id: str, posting: str) -> Any:
+        if posting != second:
             raise Unreachable("No answer.")
-        return asking(remote_id, postings)
+        return asking(remote_id, posting)
 
     monkeypatch.setattr(desk.marketplace, "work", work)
     monkeypatch.setattr(desk.marketplace, "worth_asking", lambda _campaign, postings: postings)
     with pytest.raises(Unreachable):
         desk.sweep()
-    assert Difference.objects.get().kind == Difference.Kind.NO_DATA
+    assert Mismatch.objects.get().kind == Mismatch.Kind.NO_DATA
     assert Campaign.objects.get().sync_problem == "No answer."
 
 
@@ -159,7 +159,7 @@ def test_a_worker_whose_time_is_over_stops_where_it_is(desk: Desk, monkeypatch: 
         asked.append(visit_id)
         raise SoftTimeLimitExceeded
 
-    monkeypatch.setattr(reconciling, "settle_visit", settle)
+    monkeypatch.setattr(reconciliation, "settle_visit", settle)
     with pytest.raises(SoftTimeLimitExceeded):
         desk.sweep()
     assert len(asked) == 1
@@ -181,6 +181,6 @@ def test_work_that_was_screened_out_there_frees_its_slots(desk: Desk) -> None:
     assert visit.posting is not None
     worker = desk.worker_of_visit(visit)
     work = Work(visit.hit_assignment, worker, Status.SCREENED_OUT, visit.posting.remote_id)
-    actions.take_in(campaign=desk.campaign, work=work, now=timezone.now())
+    actions.record_submission(campaign=desk.campaign, work=work, now=timezone.now())
     actions.settle_visit(visit_id=visit.pk, returns_receipt=True, polls=[], now=timezone.now())
     assert Assignment.objects.get().state == Assignment.State.DOUBTED

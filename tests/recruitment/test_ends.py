@@ -3,28 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.utils import timezone
 
 from annotation import actions
 from annotation.models import Enrollment, Study
-from recruitment.codes import Outcome, completion_code
+from recruitment.codes import CompletionOutcome, completion_code
+from recruitment.join_links import InvalidJoinLink
 from recruitment.links import personal_link
+from recruitment.queries import check_code
 from tests import builders
 from tests.annotation.pages import Browser, arrive, at
-from tests.recruitment.test_joining import come, joined, make_join_link
+from tests.recruitment.test_join_links import come, joined, make_join_link
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
 
 BACK = "https://app.example.org/return"
 NEEDS_CODE = f"{BACK}?cc={{code}}"
 RETURN_IT = "return your submission"
+CLOSING = "You have helped us. See you soon."
 Move = Callable[[Enrollment], object]
 
 
+FINISH = "Finish and get my code"
+
+
 def code_on(browser: Browser) -> list[str]:
+    """Press the button that finishes, if the page has one, and return the code that it leads to."""
+    if finish_on(browser):
+        browser.open(finish_on(browser)[0])
     return [str(code) for code in browser.document.xpath("//output[@id='completion-code']/text()")]
+
+
+def finish_on(browser: Browser) -> list[str]:
+    found = browser.document.xpath(f"//a[contains(@class, 'button')][normalize-space()='{FINISH}']/@href")
+    return [str(address) for address in found]
+
+
+def said_on(browser: Browser) -> str:
+    return " ".join(browser.document.xpath("//main")[0].text_content().split())
 
 
 def ways_back(browser: Browser) -> list[str]:
@@ -57,7 +76,7 @@ def test_whoever_is_stopped_after_some_work_still_gets_their_code(stop: Move) ->
     (person,) = builders.qualified(study)
     builders.vote(person)
     stop(person)
-    code = completion_code(study.pseudonym_key, person.pk, Outcome.COMPLETED)
+    code = completion_code(study.pseudonym_key, person.pk, CompletionOutcome.COMPLETED)
 
     for page in ("stories/", "you/", "done/"):
         assert code_on(at(person, page)) == [code], page
@@ -150,10 +169,10 @@ def test_who_has_only_done_the_test_has_a_way_back_of_their_own() -> None:
     study = builders.make_study(qualification=1)
     make_join_link(study, return_url=f"{BACK}?done", return_hosts=["app.example.org"])
     person = builders.take_test(builders.consent(builders.invite(study)[0]), builders.answers(q3="no"))
-    assert ways_back(at(person, "you/")) == [], "it would say that they are done"
+    assert ways_back(at(person, "hand-in/")) == [], "it would say that they are done"
     make_join_link(study, screen_out_url=f"{BACK}?tested={{code}}")
-    code = completion_code(study.pseudonym_key, person.pk, Outcome.SCREENED_OUT)
-    assert ways_back(at(person, "you/")) == [f"{BACK}?tested={code}"]
+    code = completion_code(study.pseudonym_key, person.pk, CompletionOutcome.SCREENED_OUT)
+    assert ways_back(at(person, "hand-in/")) == [f"{BACK}?tested={code}"]
 
 
 def test_in_a_study_without_a_join_link_nobody_is_sent_to_a_platform() -> None:
@@ -178,15 +197,17 @@ def test_the_code_says_what_it_is_for_and_whether_another_one_follows() -> None:
     person = joined(make_join_link(study))
     builders.take_test(builders.consent(person), builders.ALL_YES)
     person.refresh_from_db()
-    before = at(person, "done/")
-    assert "code for the test alone. Once you have answered a first story" in before.document.text_content()
+    before = at(person, "hand-in/")
+    assert "Your code says that you did the test." in said_on(before)
+    assert "1 more story completes the study. This page then shows another code" in said_on(before)
 
     builders.vote(person)
     person.refresh_from_db()
-    after = at(person, "done/")
-    assert "code for the stories you answered" in after.document.text_content()
+    after = at(person, "hand-in/")
+    assert "Your code says that you completed the study." in said_on(after)
+    assert "more stor" not in said_on(after).replace("Answer more stories", "")
     assert code_on(before) != code_on(after)
-    assert personal_link(person) in after.document.text_content(), "the link to come back by is shown"
+    assert personal_link(person) in said_on(after), "the link to come back by is shown"
 
 
 def test_a_test_alone_after_which_nothing_follows_does_not_promise_another_code() -> None:
@@ -194,6 +215,221 @@ def test_a_test_alone_after_which_nothing_follows_does_not_promise_another_code(
     person = joined(make_join_link(study))
     builders.take_test(builders.consent(person), builders.answers(q3="no"))
     person.refresh_from_db()
-    said = at(person, "you/").document.text_content()
-    assert "code for the test alone; no stories follow" in said
-    assert "Once you have answered" not in said
+    said = said_on(at(person, "hand-in/"))
+    assert "Your code says that you did the test." in said
+    assert "another code" not in said
+    assert "Answer more" not in said
+
+
+# Every end of a study with a join link
+
+
+def _all_done(study: Study) -> Enrollment:
+    (person,) = builders.qualified(study)
+    builders.answer_everything([person])
+    return person
+
+
+def _stopped(study: Study) -> Enrollment:
+    (person,) = builders.qualified(study)
+    builders.vote(person)
+    return person
+
+
+def _after(move: Move) -> Callable[[Study], Enrollment]:
+    def worked(study: Study) -> Enrollment:
+        person = _stopped(study)
+        move(person)
+        return person
+
+    return worked
+
+
+def _passed(study: Study) -> Enrollment:
+    return builders.qualified(study)[0]
+
+
+def _tested_then(move: Move) -> Callable[[Study], Enrollment]:
+    def tested(study: Study) -> Enrollment:
+        person = _passed(study)
+        move(person)
+        return person
+
+    return tested
+
+
+def _failed(study: Study) -> Enrollment:
+    return builders.take_test(builders.consent(builders.invite(study)[0]), builders.answers(q3="no"))
+
+
+def withdraw(person: Enrollment) -> object:
+    return actions.withdraw(enrollment=person, now=timezone.now())
+
+
+def _nothing_left(study: Study) -> Enrollment:
+    builders.answer_everything(builders.qualified(study))
+    return builders.consent(builders.invite(study)[0])
+
+
+def _nothing_free(study: Study) -> Enrollment:
+    for holder in builders.qualified(study, 2):
+        builders.claim(holder)
+    return builders.consent(builders.invite(study)[0])
+
+
+def _consented_then(move: Move) -> Callable[[Study], Enrollment]:
+    def consented(study: Study) -> Enrollment:
+        person = builders.consent(builders.invite(study)[0])
+        move(person)
+        return person
+
+    return consented
+
+
+TESTED: dict[str, Any] = {"qualification": 1}
+ENDS: dict[str, tuple[Callable[[Study], Enrollment], dict[str, Any], CompletionOutcome]] = {
+    "all done": (_all_done, {}, CompletionOutcome.COMPLETED),
+    "limit reached": (_stopped, {"story_cap": 1}, CompletionOutcome.COMPLETED),
+    "stopped in the middle": (_stopped, {}, CompletionOutcome.COMPLETED),
+    "paused after work": (_after(pause), {}, CompletionOutcome.COMPLETED),
+    "closed after work": (_after(close), {}, CompletionOutcome.COMPLETED),
+    "suspended after work": (_after(suspend), {}, CompletionOutcome.COMPLETED),
+    "withdrew after work": (_after(withdraw), {}, CompletionOutcome.COMPLETED),
+    "passed the test": (_passed, TESTED, CompletionOutcome.SCREENED_OUT),
+    "failed the test": (_failed, TESTED, CompletionOutcome.SCREENED_OUT),
+    "suspended after the test": (_tested_then(suspend), TESTED, CompletionOutcome.SCREENED_OUT),
+    "withdrew after the test": (_tested_then(withdraw), TESTED, CompletionOutcome.SCREENED_OUT),
+    "closed after the test": (_tested_then(close), TESTED, CompletionOutcome.SCREENED_OUT),
+    "nothing left after consent": (_nothing_left, {}, CompletionOutcome.NO_WORK),
+    "nothing free after consent": (_nothing_free, {}, CompletionOutcome.NO_WORK),
+    "closed after consent": (_consented_then(close), {}, CompletionOutcome.NO_WORK),
+    "paused after consent": (_consented_then(pause), {}, CompletionOutcome.NO_WORK),
+    "closed before the test": (_consented_then(close), TESTED, CompletionOutcome.NO_WORK),
+}
+
+
+@pytest.mark.parametrize(("arrange", "settings", "outcome"), ENDS.values(), ids=ENDS)
+def test_every_end_has_one_button_above_all_else_that_leads_to_the_code(
+    arrange: Callable[[Study], Enrollment], settings: dict[str, Any], outcome: CompletionOutcome
+) -> None:
+    study = builders.make_study(stories=2, votes_per_story=1, **settings)
+    person = arrange(study)
+    make_join_link(study)
+    person.refresh_from_db()
+    code = completion_code(study.pseudonym_key, person.pk, outcome)
+    pages = [arrive(person), at(person, "done/"), at(person, "you/")]
+    if person.state in ("failed", "qualified") and settings is TESTED:
+        pages.append(at(person, "qualification/result/"))
+
+    for browser in pages:
+        said = said_on(browser)
+        assert len(finish_on(browser)) == 1, browser.path
+        assert "close this page" not in said.lower()
+        assert "close the page" not in said.lower()
+        first = browser.document.xpath("//*[@id='work']//*[self::h1 or self::p or self::a or self::dl]")
+        place = [one.text_content().strip() == FINISH for one in first].index(True)
+        assert place <= 3, "only the heading, a line above a story, or the first story after the test"
+        links = browser.document.xpath(f"//a[normalize-space()='{FINISH}']/@class")
+        assert links == ["button button--quiet" if browser.heading == "You passed" else "button"]
+        assert code_on(browser) == [code], browser.path
+
+    checked = check_code(study, code)
+    assert checked is not None
+    assert (checked.enrollment, checked.outcome, checked.still_true) == (person, outcome, True)
+
+
+def test_who_deletes_their_data_is_offered_the_code_first() -> None:
+    study = builders.make_study(stories=4)
+    make_join_link(study)
+    assert len(finish_on(at(_stopped(study), "forget/"))) == 1
+
+
+def test_a_test_that_cannot_begin_any_more_leads_to_the_code() -> None:
+    study = builders.make_study(qualification=1)
+    make_join_link(study)
+    person = builders.consent(builders.invite(study)[0])
+    browser = at(person, "qualification/")
+    close(person)
+    browser.press("Start the test")
+    assert browser.heading == "The study is finished"
+    assert code_on(browser) == [completion_code(study.pseudonym_key, person.pk, CompletionOutcome.NO_WORK)]
+    assert "The researchers see that you came" in said_on(browser)
+
+
+def test_a_plain_invitation_promises_no_code_and_keeps_none_back() -> None:
+    study = builders.make_study(stories=2, votes_per_story=1)
+    for arrange in (_stopped, _all_done, _nothing_left):
+        person = arrange(study)
+        for page in ("", "done/", "you/", "hand-in/"):
+            browser = at(person, page)
+            assert not finish_on(browser)
+            assert "completion code" not in said_on(browser), (arrange, page)
+
+
+def test_who_passed_the_test_reads_of_the_code_and_finds_it_above_every_story() -> None:
+    study = builders.make_study(qualification=1, stories=4)
+    make_join_link(study, least_stories=2)
+    (person,) = builders.qualified(study)
+    assert "press “Finish and get my code”" in said_on(at(person, "qualification/result/"))
+
+    story = at(person, "stories/")
+    assert story.heading == "Story 1"
+    assert "2 more stories complete the study." in said_on(story)
+    builders.vote(person)
+    assert "1 more story completes the study." in said_on(at(person, "stories/"))
+    builders.vote(person)
+    enough = at(person, "stories/")
+    assert len(finish_on(enough)) == 1
+    assert "complete" not in said_on(enough).partition("Main")[0]
+
+
+def test_too_few_stories_have_a_code_and_a_way_back_of_their_own() -> None:
+    study = builders.make_study(stories=4)
+    make_join_link(study, return_url=f"{BACK}?done", return_hosts=["app.example.org"], least_stories=2)
+    person = _stopped(study)
+
+    few = at(person, "done/")
+    assert "The study is completed with 2 stories. Your code says that you finished fewer." in said_on(few)
+    assert code_on(few) == [completion_code(study.pseudonym_key, person.pk, CompletionOutcome.PARTIAL)]
+    assert ways_back(few) == [], "it would say that they are done"
+    assert "1 more story completes the study. This page then shows another code" in said_on(few)
+
+    make_join_link(study, screen_out_url=f"{BACK}?few={{code}}")
+    assert ways_back(at(person, "hand-in/")) == [f"{BACK}?few={code_on(few)[0]}"]
+    builders.vote(person)
+    enough = at(person, "done/")
+    assert code_on(enough) == [completion_code(study.pseudonym_key, person.pk, CompletionOutcome.COMPLETED)]
+    assert ways_back(enough) == [f"{BACK}?done"]
+
+
+def test_who_cannot_reach_the_minimum_is_told_that_it_is_not_their_fault() -> None:
+    study = builders.make_study(stories=1, votes_per_story=1)
+    make_join_link(study, least_stories=3)
+    person = _all_done(study)
+    assert "that is not your fault" in said_on(at(person, "hand-in/"))
+
+
+def test_the_minimum_is_a_number_that_one_person_can_reach() -> None:
+    study = builders.make_study(story_cap=5)
+    for wrong in (0, 6):
+        with pytest.raises(InvalidJoinLink, match="least_stories"):
+            make_join_link(study, least_stories=wrong)
+    assert make_join_link(study, least_stories=5).least_stories == 5
+
+
+def test_the_closing_text_stands_where_the_work_is_complete() -> None:
+    study = builders.make_study(stories=2, votes_per_story=1)
+    make_join_link(study, least_stories=2)
+    actions.set_instructions(
+        study=study, page="Read slowly.", examples={}, thanks=CLOSING, by=None, now=timezone.now()
+    )
+    (person, idle) = builders.qualified(Study.objects.get(pk=study.pk), 2)
+    builders.vote(person)
+    assert CLOSING not in said_on(at(person, "hand-in/")), "one story is missing"
+    builders.vote(person)
+
+    assert CLOSING in said_on(at(person, "hand-in/"))
+    ended = at(person, "stories/")
+    assert ended.heading == "There are no stories left for you"
+    assert said_on(ended).count(CLOSING) == 1
+    assert CLOSING not in said_on(at(idle, "stories/")), "they did nothing"

@@ -13,7 +13,7 @@ from accounts.actions import set_email
 from accounts.models import PlatformIdentity
 from annotation import actions
 from annotation.models import Enrollment, Event, Study
-from annotation.tokens import LinkClaim, VisitClaim, personal_token, read_visit_token
+from annotation.tokens import LinkClaim, VisitClaim, personal_token, read_visit_token, visit_token
 from recruitment.links import confirming_link, personal_link
 from recruitment.models import Visit
 from tests import builders
@@ -47,7 +47,7 @@ def test_starting_makes_a_visit_and_a_token_that_names_it(person: Enrollment) ->
 
     visit = Visit.objects.get()
     assert (visit.enrollment, visit.platform, visit.environment) == (person, "link", "live")
-    assert read_visit_token(browser.url.split("/")[2]) == VisitClaim(person.pk, visit.pk)
+    assert read_visit_token(browser.url.split("/")[2]) == VisitClaim(person.pk, visit.pk, person.link_key)
     assert Event.objects.filter(type=Event.Type.VISIT_ARRIVED, subject=f"visit {visit.pk}").exists()
 
 
@@ -62,7 +62,7 @@ def test_an_address_of_another_place_is_refused_with_what_to_do(person: Enrollme
         browser.open(confirming_link(claim), {})
 
     assert browser.heading == "The address was not confirmed"
-    assert "have its link sent to you and go on there" in browser.document.text_content()
+    assert "have its link sent to you and continue there" in browser.document.text_content()
     assert browser.document.xpath("//main//a/@href") == ["/again/"]
 
 
@@ -99,7 +99,7 @@ def test_a_link_that_was_cut_off_opens_nothing(person: Enrollment) -> None:
 
 def test_somebody_elses_number_does_not_open_their_place(person: Enrollment) -> None:
     (other,) = builders.invite(person.study)
-    token = personal_token(LinkClaim(person.pk))
+    token = personal_token(LinkClaim(person.pk, person.link_key))
     forged = f"{other.pk}{token[len(str(person.pk)) :]}"
 
     browser = Browser()
@@ -108,10 +108,37 @@ def test_somebody_elses_number_does_not_open_their_place(person: Enrollment) -> 
     assert browser.page.status_code == 404
 
 
+def test_a_link_from_before_a_restored_backup_opens_nobody_else(person: Enrollment) -> None:
+    """A restored database gives numbers again that people already have in their links."""
+    link, page = personal_link(person), arrive(person).url
+    (other,) = builders.invite(person.study)
+    assert other.link_nonce != person.link_nonce
+
+    Enrollment.objects.filter(pk=person.pk).update(link_nonce=other.link_nonce)  # now somebody else's number
+    for address in (link, page):
+        browser = Browser()
+        browser.open(address)
+        assert (browser.page.status_code, browser.heading) == (410, "This link has been replaced")
+
+
+def test_a_link_to_a_row_that_a_restore_lost_says_where_to_go(person: Enrollment) -> None:
+    key = person.link_key
+    for address in (
+        f"/join/{personal_token(LinkClaim(10**9, key))}/",
+        f"/work/{visit_token(VisitClaim(10**9, 1, key))}/",
+        f"/work/{visit_token(VisitClaim(person.pk, 1, key, session_id=10**9))}/",
+    ):
+        browser = Browser()
+        browser.open(address)
+        assert (browser.page.status_code, browser.heading) == (410, "This visit is no longer in our records")
+        assert "Open your personal link again" in browser.page.content.decode()
+
+
 def test_links_are_absolute_and_under_the_public_address(person: Enrollment, settings: Any) -> None:
     settings.PUBLIC_URL = "https://study.example.org"
 
-    assert personal_link(person) == f"https://study.example.org/join/{personal_token(LinkClaim(person.pk))}/"
+    token = personal_token(LinkClaim(person.pk, person.link_key))
+    assert personal_link(person) == f"https://study.example.org/join/{token}/"
 
 
 @pytest.mark.parametrize("move", [actions.pause_study, actions.close_study], ids=["paused", "closed"])

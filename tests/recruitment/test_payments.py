@@ -14,12 +14,12 @@ from accounts.actions import ensure_researcher
 from annotation import actions as annotation_actions
 from annotation.models import Assignment, Event, WorkSession
 from recruitment import actions
-from recruitment.actions import sending
-from recruitment.actions.payments import can_be_asked_again
+from recruitment.actions import payment_delivery
 from recruitment.errors import CannotPay
 from recruitment.marketplace import Refused, Status, Unreachable, Work
 from recruitment.models import Campaign, Grant, Payment, Submission
 from recruitment.mturk.marketplace import MechanicalTurk
+from recruitment.queue import FIRST_PAUSE, LONGEST_PAUSE
 from recruitment.reconciliation.queries import to_top_up
 from tests import builders
 from tests.doubles.mturk.faults import Fault
@@ -35,6 +35,11 @@ def desk() -> Iterator[Desk]:
         yield Desk(double, builders.make_study(stories=6, pay_rate=Decimal("15.00")))
 
 
+def retryable(*payments: Payment) -> set[int]:
+    refused = Payment.objects.filter(pk__in=[payment.pk for payment in payments]).retryable()
+    return set(refused.values_list("pk", flat=True))
+
+
 def refuse(*_args: Any, **_named: Any) -> None:
     raise Refused("no")
 
@@ -45,7 +50,7 @@ def test_work_that_was_returned_there_can_have_a_bonus_for_what_was_done(desk: D
     with pytest.raises(CannotPay, match="approved work"):
         bonus(work)
     returned = Work(work.hit_assignment, desk.worker_of(work), Status.RETURNED)
-    actions.take_in(campaign=desk.campaign, work=returned, now=timezone.now())
+    actions.record_submission(campaign=desk.campaign, work=returned, now=timezone.now())
     with pytest.raises(CannotPay, match="approved work"):
         bonus(work, top_up=True)
     desk.send(bonus(work, "0.10"))
@@ -130,10 +135,10 @@ def test_a_try_that_was_not_done_says_nothing_of_an_earlier_one(desk: Desk) -> N
     payment = bonus(work)
     expected = [(False, True, State.REQUESTED), (True, True, State.SENDING), (False, False, State.SENDING)]
     for number, (maybe_done, is_first, state) in enumerate(expected, 1):
-        claim = sending.claim_payment(payment_id=payment.pk, now=timezone.now())
+        claim = payment_delivery.claim_payment(payment_id=payment.pk, now=timezone.now())
         assert claim is not None
         assert (claim.is_first, claim.payment.tries) == (is_first, number), "tries never go back"
-        sending._give_back(claim, Unreachable("no answer", maybe_done=maybe_done))
+        payment_delivery._give_back(claim, Unreachable("no answer", maybe_done=maybe_done))
         payment.refresh_from_db()
         assert payment.state == state
     assert payment.first_sent_at is not None
@@ -147,18 +152,18 @@ def test_whoever_was_away_for_too_long_writes_and_pays_nothing_any_more(desk: De
     desk.send(approve(work))
     payment = bonus(work)
     now = timezone.now()
-    away = sending.claim_payment(payment_id=payment.pk, now=now)
-    other = sending.claim_payment(payment_id=payment.pk, now=now + sending.SENDING)
+    away = payment_delivery.claim_payment(payment_id=payment.pk, now=now)
+    other = payment_delivery.claim_payment(payment_id=payment.pk, now=now + payment_delivery.SENDING)
     assert away
     assert other
     before = Payment.objects.values().get(pk=payment.pk)
     if end == "give back":
-        sending._give_back(away, Unreachable("no answer", maybe_done=False))
+        payment_delivery._give_back(away, Unreachable("no answer", maybe_done=False))
     elif end == "refuse":
-        sending._settle(away, State.FAILED, problem="no", now=now)
+        payment_delivery._settle(away, State.FAILED, problem="no", now=now)
     else:
-        with pytest.raises(sending.TakenOver):
-            sending._pay_bonus(away, desk.worker_of(work), desk.marketplace)
+        with pytest.raises(payment_delivery.TakenOver):
+            payment_delivery._pay_bonus(away, desk.worker_of(work), desk.marketplace)
     assert Payment.objects.values().get(pk=payment.pk) == before
     assert desk.charges("bonus") == []
 
@@ -174,14 +179,14 @@ def test_a_worker_that_dies_after_sending_is_followed_by_one_that_pays_nothing(
         raise SystemExit
 
     with monkeypatch.context() as patch:
-        patch.setattr(sending, "_settle", die)
+        patch.setattr(payment_delivery, "_settle", die)
         with pytest.raises(SystemExit):
             desk.send(approval)
     assert desk.send(approval) is None, "somebody may still be sending it"
     now = timezone.now()
     assert list(actions.due_payments(now=now)) == []
-    assert list(actions.due_payments(now=now + sending.SENDING)) == [approval.pk]
-    done = desk.send(approval, now=now + sending.SENDING)
+    assert list(actions.due_payments(now=now + payment_delivery.SENDING)) == [approval.pk]
+    done = desk.send(approval, now=now + payment_delivery.SENDING)
     assert done is not None
     assert (done.state, done.tries) == (State.DONE, 2)
     assert desk.charges() == [("0.25", "0.05")]
@@ -209,9 +214,9 @@ def test_what_is_wrong_with_the_account_waits_and_is_asked_for_less_and_less_oft
             assert desk.send(payment, now=now) is None, "also when it is in the queue several times"
     assert 10 < len(asked_at) < 25
     assert pauses == sorted(pauses)
-    assert (pauses[0], pauses[-1]) == (sending.FIRST_PAUSE, sending.LONGEST_PAUSE)
+    assert (pauses[0], pauses[-1]) == (FIRST_PAUSE, LONGEST_PAUSE)
     desk.double.world.deposit = Decimal(100)
-    assert actions.ask_again_for_all(campaign=desk.campaign, by=None, now=now) == 1
+    assert actions.retry_campaign(campaign=desk.campaign, by=None, now=now) == 1
     desk.send_all()
     assert desk.charges("bonus") == [("5.00", "1.00")]
     assert Payment.objects.filter(kind=Kind.BONUS).get().next_try_at is None
@@ -234,14 +239,14 @@ def test_work_that_is_not_shown_is_looked_for_for_a_day_and_then_somebody_is_tol
         pauses.append(waiting.next_try_at - now)
         now = waiting.next_try_at
     assert 5 < len(pauses) < 15
-    assert (pauses[0], pauses[-1]) == (sending.FIRST_PAUSE, sending.LONGEST_PAUSE)
+    assert (pauses[0], pauses[-1]) == (FIRST_PAUSE, LONGEST_PAUSE)
     failed = desk.send(payment, now=now)
     assert failed
     assert failed.state == State.FAILED
     assert "whether the account is still the one" in failed.problem
-    assert can_be_asked_again([failed]) == {failed.pk}
+    assert retryable(failed) == {failed.pk}
     Submission.objects.filter(pk=work.pk).update(hit_assignment=work.hit_assignment)
-    desk.send(actions.ask_again(payment=failed, by=None, now=timezone.now()))
+    desk.send(actions.retry_payment(payment=failed, by=None, now=timezone.now()))
     assert desk.charges() == [("0.25", "0.05")]
 
 
@@ -259,8 +264,8 @@ def test_a_wait_that_is_known_is_asked_about_now_and_then(
     with pytest.raises(Unreachable):
         desk.send(rejection, now=now)
     rejection.refresh_from_db()
-    assert rejection.next_try_at == now + sending.LONGEST_PAUSE
-    assert actions.ask_again_for_all(campaign=desk.campaign, by=None, now=now) == 0, "the account is well"
+    assert rejection.next_try_at == now + LONGEST_PAUSE
+    assert actions.retry_campaign(campaign=desk.campaign, by=None, now=now) == 0, "the account is well"
     withdrawn = actions.withdraw_rejection(payment=rejection, by=None, now=now)
     assert withdrawn.state == State.WITHDRAWN
 
@@ -285,10 +290,10 @@ def test_credentials_that_are_not_accepted_settle_nothing(desk: Desk) -> None:
     actions.send_grant(grant_id=passed.pk, marketplace=stranger, now=now)
     for row in (approval, passed):
         row.refresh_from_db()
-        assert (row.state, row.next_try_at) == ("requested", now + sending.FIRST_PAUSE)
+        assert (row.state, row.next_try_at) == ("requested", now + FIRST_PAUSE)
         assert "credentials" in row.problem
     assert [*actions.due_payments(now=now), *actions.due_grants(now=now)] == []
-    assert actions.ask_again_for_all(campaign=desk.campaign, by=None, now=now) == 2
+    assert actions.retry_campaign(campaign=desk.campaign, by=None, now=now) == 2
     due = [*actions.due_payments(now=now), *actions.due_grants(now=now)]
     assert due == [approval.pk, passed.pk]
 
@@ -303,19 +308,19 @@ def test_what_the_platform_refuses_stays_with_its_reason_and_can_be_asked_for_ag
     assert refused is not None
     assert (refused.state, desk.charges("bonus")) == (State.FAILED, [])
     assert refused.problem
-    assert actions.ask_again_for_all(campaign=desk.campaign, by=None, now=timezone.now()) == 0, "one by one"
+    assert actions.retry_campaign(campaign=desk.campaign, by=None, now=timezone.now()) == 0, "one by one"
     desk.later(days=-200)
-    again = actions.ask_again(payment=refused, by=None, now=timezone.now())
-    claim = sending.claim_payment(payment_id=again.pk, now=timezone.now())
+    again = actions.retry_payment(payment=refused, by=None, now=timezone.now())
+    claim = payment_delivery.claim_payment(payment_id=again.pk, now=timezone.now())
     assert claim
-    assert sending._tokens_before(again) == (first.request_token,)
-    sending._give_back(claim, Unreachable("no answer", maybe_done=False))
+    assert payment_delivery._tokens_before(again) == (first.request_token,)
+    payment_delivery._give_back(claim, Unreachable("no answer", maybe_done=False))
     desk.send(again)
     assert desk.charges("bonus") == [("5.00", "1.00")]
-    assert sending._tokens_before(bonus(work, "5.00")) == (), "one more, in nobody's place"
+    assert payment_delivery._tokens_before(bonus(work, "5.00")) == (), "one more, in nobody's place"
     for payment in (refused, again):
         with pytest.raises(CannotPay, match="only once"):
-            actions.ask_again(payment=payment, by=None, now=timezone.now())
+            actions.retry_payment(payment=payment, by=None, now=timezone.now())
 
 
 @pytest.mark.django_db
@@ -325,19 +330,19 @@ def test_of_two_refused_bonuses_of_one_amount_each_can_be_asked_for_again(desk: 
     desk.later(days=200)  # bonuses are paid for half a year
     refused = [desk.send(bonus(work, "1.00")) for _time in range(3)]
     first, second, third = (payment for payment in refused if payment)
-    assert can_be_asked_again([first, second, third]) == {first.pk, second.pk, third.pk}
+    assert retryable(first, second, third) == {first.pk, second.pk, third.pk}
     desk.later(days=-200)
     now = timezone.now()
-    again = actions.ask_again(payment=first, by=None, now=now)
+    again = actions.retry_payment(payment=first, by=None, now=now)
     boss = ensure_researcher(username="boss", password="unguessable-1")
-    actions.note_paid_outside(payment=third, reason="By bank.", by=boss, now=now)
-    assert can_be_asked_again([first, second, third]) == {second.pk}
+    actions.record_external_payment(payment=third, reason="By bank.", by=boss, now=now)
+    assert retryable(first, second, third) == {second.pk}
     desk.send(again)
-    desk.send(actions.ask_again(payment=second, by=None, now=now))
+    desk.send(actions.retry_payment(payment=second, by=None, now=now))
     assert desk.charges("bonus") == [("1.00", "0.20")] * 2
     for payment in (first, second, third):
         with pytest.raises(CannotPay, match="only once"):
-            actions.ask_again(payment=payment, by=None, now=now)
+            actions.retry_payment(payment=payment, by=None, now=now)
 
 
 @pytest.mark.django_db
@@ -352,13 +357,13 @@ def test_who_was_topped_up_in_another_way_is_not_topped_up_once_more(desk: Desk,
     now = timezone.now()
     boss = ensure_researcher(username="boss", password="unguessable-1")
     if named:
-        actions.note_paid_outside(payment=refused, reason="By bank.", by=boss, now=now)
+        actions.record_external_payment(payment=refused, reason="By bank.", by=boss, now=now)
     else:
         noted = {"kind": Kind.OUTSIDE, "state": State.DONE, "amount": refused.amount, "currency": "USD"}
         said = {"reason": "By bank.", "requested_by": boss, "requested_at": now, "settled_at": now}
         Payment.objects.create(submission=work, **noted, **said)
 
-    assert not can_be_asked_again([refused])
+    assert not retryable(refused)
     assert not to_top_up(desk.campaign).exists()
     with pytest.raises(CannotPay, match="topped up already"):
         bonus(work, "0.20", top_up=True)
@@ -375,7 +380,7 @@ def test_refused_approvals_and_qualifications_are_sent_again_at_once(
         desk.send(approval)
     assert Payment.objects.get().state == State.FAILED
     for _time in range(2):
-        sent = actions.ask_again_for_all(campaign=desk.campaign, by=None, now=timezone.now())
+        sent = actions.retry_campaign(campaign=desk.campaign, by=None, now=timezone.now())
         assert sent == (0 if _time else 1)
     desk.send_all()
     assert desk.charges() == [("0.25", "0.05")]
@@ -397,7 +402,7 @@ def test_a_rejection_is_taken_back_as_long_as_it_was_not_carried_out(desk: Desk)
     assert desk.charges() == [("0.25", "0.05")]
     done = Payment.objects.get(kind=Kind.APPROVAL)
     under_way = reject(desk.hand_in())
-    assert sending.claim_payment(payment_id=under_way.pk, now=timezone.now())
+    assert payment_delivery.claim_payment(payment_id=under_way.pk, now=timezone.now())
     for payment in (done, under_way, rejection):
         with pytest.raises(CannotPay, match="not been carried out"):
             actions.withdraw_rejection(payment=payment, by=None, now=timezone.now())

@@ -8,8 +8,9 @@ from functools import partial
 
 import pytest
 from django.db import IntegrityError
+from django.utils import timezone
 
-from recruitment.actions import payments, sending
+from recruitment.actions import payment_delivery, payments
 from recruitment.errors import CannotPay
 from recruitment.models import Payment
 from tests import builders
@@ -62,11 +63,39 @@ def test_control_without_lock_and_constraint_it_is_decided_twice(
 
 
 @pytest.mark.django_db(transaction=True)
+def test_two_bonuses_for_one_work_are_sent_one_after_the_other(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A platform without tokens tells them apart by nothing but their number."""
+    work = desk.hand_in()
+    desk.send(approve(work))
+    slowly(monkeypatch, payment_delivery, "_due")
+    claims = race(*(partial(claim, bonus(work).pk) for _ in range(2)))
+    assert not errors(claims)
+    assert len([taken for taken in claims if taken]) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_control_without_locks_both_are_sent_at_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = desk.hand_in()
+    desk.send(approve(work))
+    without_locks(monkeypatch)
+    together(monkeypatch, payment_delivery, "_due", 2)
+    claims = race(*(partial(claim, bonus(work).pk) for _ in range(2)))
+    assert all(claims)
+    assert not errors(claims)
+
+
+def claim(payment_id: int) -> payment_delivery.Claim | None:
+    return payment_delivery.claim_payment(payment_id=payment_id, now=timezone.now())
+
+
+@pytest.mark.django_db(transaction=True)
 def test_many_workers_send_it_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     work = desk.hand_in()
     desk.send(approve(work))
     payment = bonus(work)
-    slowly(monkeypatch, sending, "_carry_out")
+    slowly(monkeypatch, payment_delivery, "_carry_out")
     before = desk.double.calls["SendBonus"]
     outcomes = race(*[partial(desk.send, payment)] * AT_ONCE)
     assert not errors(outcomes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,11 +11,12 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import Annotator
+from accounts.rate_limits import CAMPAIGN_VISITS, NEW_ENROLLMENTS
 from annotation import actions as annotation_actions
-from annotation.models import Event, Study, WorkSession
+from annotation.models import Event, Study
 from annotation.tokens import VisitClaim, visit_token
-from recruitment import actions
-from recruitment.arriving.arrival import Arrival, CannotArrive, Problem
+from recruitment import actions, views, visit_views
+from recruitment.arrivals.arrival import Arrival, CannotArrive, Problem
 from recruitment.links import visit_path
 from recruitment.models import Campaign, Visit
 from tests import builders
@@ -27,7 +29,7 @@ from tests.recruitment.platform_visits import (
     come,
     hit_of,
     newest_visit,
-    put_up,
+    publish_campaign,
     qualified_worker,
 )
 from tests.recruitment.test_visits import everything, refusals, said
@@ -44,12 +46,12 @@ def study() -> Study:
 @pytest.fixture
 def campaign(study: Study) -> Campaign:
     """Visits of two stories each."""
-    return put_up(study)
+    return publish_campaign(study)
 
 
 @pytest.fixture
 def trial(study: Study) -> Campaign:
-    return put_up(study, purpose="test", seats_per_posting=6)
+    return publish_campaign(study, purpose="test", seats_per_posting=6)
 
 
 WRONG: dict[str, tuple[dict[str, str | None], int, Problem]] = {
@@ -115,9 +117,8 @@ def test_a_token_opens_its_own_visit_alone(campaign: Campaign, settings: Any) ->
     elsewhere = builders.qualified(builders.make_study("elsewhere", stories=2))[0]
     before = everything()
     for enrollment in (stranger, elsewhere):  # a session that is not theirs
-        token = visit_token(VisitClaim(enrollment.pk, mine.pk, 1, mine.session_id))
-        with pytest.raises(WorkSession.DoesNotExist):
-            Client().get(f"/work/{token}/stories/")
+        token = visit_token(VisitClaim(enrollment.pk, mine.pk, enrollment.link_key, mine.session_id))
+        assert Client().get(f"/work/{token}/stories/").status_code == 410
     good = visit_path(mine)
     for forged in (good.replace(f"/{person.pk}-", f"/{stranger.pk}-"), good[:-2] + "x/"):
         assert Client().get(f"{forged}stories/").status_code == 404
@@ -145,7 +146,7 @@ def test_new_people_come_only_while_the_study_and_the_campaign_are_open(
     come(trial)
     annotation_actions.pause_study(study=study, by=None, now=timezone.now())
     browser = come(trial, workerId="A2", assignmentId="3OTHER")
-    assert (browser.page.status_code, browser.heading) == (403, "Nobody new is let in just now")
+    assert (browser.page.status_code, browser.heading) == (403, "Nobody new can join right now")
     assert come(trial).heading == "The study is paused", "who was here may look how it stands"
     assert Annotator.objects.count() == 1
 
@@ -154,20 +155,20 @@ def test_somebody_who_was_forgotten_gets_no_second_place(campaign: Campaign) -> 
     person = qualified_worker(campaign.study)
     annotation_actions.forget(annotator=person.annotator, now=timezone.now())
     browser = come(campaign)
-    assert (browser.page.status_code, browser.heading) == (410, "You have been forgotten")
+    assert (browser.page.status_code, browser.heading) == (410, "Your personal data has been deleted")
     assert not Visit.objects.exists()
 
 
 def test_a_rehearsal_and_the_live_study_share_nobody(study: Study) -> None:
-    live = put_up(study)
+    live = publish_campaign(study)
     person = qualified_worker(study)
     trial = builders.make_study("trial", opened=False)
     annotation_actions.make_rehearsal(study=trial, by=None, now=timezone.now())
     annotation_actions.open_study(study=trial, by=None, now=timezone.now())
     trial.refresh_from_db()
-    rehearsal = put_up(trial)
+    rehearsal = publish_campaign(trial)
     assert (
-        come(rehearsal, hitId=hit_of(rehearsal)).heading == "This work would be handed in at the wrong place"
+        come(rehearsal, hitId=hit_of(rehearsal)).heading == "This work would be handed in on the wrong site"
     )
     come(rehearsal, hitId=hit_of(rehearsal), turkSubmitTo="https://workersandbox.mturk.com")
     visit = newest_visit()
@@ -179,3 +180,17 @@ def test_a_rehearsal_and_the_live_study_share_nobody(study: Study) -> None:
             is_proven=False,
             now=timezone.now(),
         )
+
+
+def test_visits_have_a_limit_of_their_own_and_known_ones_are_not_counted(
+    trial: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit = replace(CAMPAIGN_VISITS, most=2)
+    monkeypatch.setattr(visit_views, "CAMPAIGN_VISITS", limit)
+    monkeypatch.setattr(views, "NEW_ENROLLMENTS", replace(NEW_ENROLLMENTS, most=0))
+    first, second, third = (
+        address(trial, workerId=f"A{number}WORKER", assignmentId=f"3{number}") for number in range(3)
+    )
+    assert [Client().get(one).status_code for one in (first, second, third)] == [302, 302, 429]
+    assert Client().get(first).status_code == 302, "their place is theirs"
+    assert Visit.objects.count() == 2

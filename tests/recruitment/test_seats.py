@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from annotation.models import Study
 from recruitment import actions
-from recruitment.actions.moving import go_on
-from recruitment.actions.seats import cost_of_seats
+from recruitment.actions.campaign_lifecycle import extend_offer
+from recruitment.actions.campaigns import cost_of_seats
 from recruitment.errors import CannotRecruit
 from recruitment.marketplace import Unreachable
 from recruitment.models import Campaign, Posting
@@ -30,7 +30,7 @@ from tests.recruitment.campaigns import (
     ask,
     make_campaign,
     open_hits,
-    put_up,
+    publish_campaign,
     seats_there,
     start,
 )
@@ -67,7 +67,7 @@ def test_seats_are_added_once(
     more: int,
     wanted: list[int],
 ) -> None:
-    campaign = put_up(start(make_campaign(study, settings), platform), platform)
+    campaign = publish_campaign(start(make_campaign(study, settings), platform), platform)
     with pytest.raises(CannotRecruit, match="at least one"):
         widen(campaign, platform, 0)
     widened = widen(campaign, platform, more)
@@ -75,11 +75,11 @@ def test_seats_are_added_once(
     operation = "CreateHITWithHITType" if settings is STORIES else "CreateAdditionalAssignmentsForHIT"
     double.faults.next = {operation: [Fault.DROPPED]}
     with pytest.raises(Unreachable):
-        put_up(campaign, platform)
-    assert put_up(campaign, platform).state == State.LIVE
+        publish_campaign(campaign, platform)
+    assert publish_campaign(campaign, platform).state == State.LIVE
     assert seats_there(double) == wanted
     widen(campaign, platform, 1)
-    put_up(campaign, platform)
+    publish_campaign(campaign, platform)
     assert sum(seats_there(double)) == settings.seats + more + 1, "the same again is another request"
     double.world.deposit = Decimal(1)
     with pytest.raises(CannotRecruit, match="the account holds"):
@@ -96,10 +96,10 @@ def test_on_prolific_places_are_added_to_the_one_study(study: Study) -> None:
     with ProlificDouble(seed=1) as double:
         lab = Lab(double)
         campaign = make_campaign(study, platform="prolific", currency="GBP", minutes_allowed=60)
-        campaign = put_up(start(campaign, lab.prolific), lab.prolific)
+        campaign = publish_campaign(start(campaign, lab.prolific), lab.prolific)
         lab.double.settle()
         widen(campaign, lab.prolific, 3)
-        assert put_up(campaign, lab.prolific).state == State.LIVE
+        assert publish_campaign(campaign, lab.prolific).state == State.LIVE
         (found,) = lab.platform.studies.values()
         assert found.places == 12
         assert Posting.objects.get().seats == 12
@@ -108,12 +108,14 @@ def test_on_prolific_places_are_added_to_the_one_study(study: Study) -> None:
 def test_a_test_is_one_posting_and_more_of_it_costs_what_is_made(
     study: Study, double: MTurkDouble, platform: MechanicalTurk
 ) -> None:
-    campaign = put_up(start(make_campaign(study, TEST, seats=5, seats_per_posting=2), platform), platform)
+    campaign = publish_campaign(
+        start(make_campaign(study, TEST, seats=5, seats_per_posting=2), platform), platform
+    )
     assert seats_there(double) == [5], "or the same person could take it again"
     priced = cost_of_seats(campaign, platform, 4)
     held = double.world.deposit - (platform.balance() or 0)
     widen(campaign, platform, 4)
-    campaign = put_up(campaign, platform)
+    campaign = publish_campaign(campaign, platform)
     assert (seats_there(double), campaign.seats) == ([9], 9)
     assert double.world.deposit - (platform.balance() or 0) - held == priced
     with pytest.raises(CannotRecruit, match="never widens a HIT for fewer than 10 people"):
@@ -130,9 +132,9 @@ def test_what_somebody_else_changes_meanwhile_is_not_put_up_unpriced(
     ask(actions.change_campaign, draft, settings=colleagues)
     with pytest.raises(CannotRecruit, match="has just changed"):
         start(draft, platform)
-    draft = put_up(start(Campaign.objects.get(), platform), platform)
+    draft = publish_campaign(start(Campaign.objects.get(), platform), platform)
     widen(draft, platform, 3)
-    put_up(draft, platform)
+    publish_campaign(draft, platform)
     now = timezone.now()
     with pytest.raises(CannotRecruit, match="has just changed"):
         actions.add_seats(campaign=draft, marketplace=platform, more=3, offered=90, by=None, now=now)
@@ -142,7 +144,7 @@ def test_what_somebody_else_changes_meanwhile_is_not_put_up_unpriced(
 def test_when_the_days_on_offer_are_over_it_is_said_and_can_be_offered_anew(
     study: Study, double: MTurkDouble, platform: MechanicalTurk
 ) -> None:
-    campaign = put_up(start(make_campaign(study), platform), platform)
+    campaign = publish_campaign(start(make_campaign(study), platform), platform)
     with pytest.raises(CannotRecruit, match="not possible"):
         ask(actions.resume_campaign, campaign)
     double.world.clock.advance(timedelta(days=7, minutes=1))
@@ -154,15 +156,15 @@ def test_when_the_days_on_offer_are_over_it_is_said_and_can_be_offered_anew(
     )
     change: dict[str, Any] = {"campaign": campaign, "by": None, "now": now}
     actions.add_seats(marketplace=platform, more=3, offered=9, **change)
-    campaign = put_up(campaign, platform, now)
+    campaign = publish_campaign(campaign, platform, now)
     assert (seats_there(double), open_hits(double)) == ([3, 3, 3, 3], 4), "old and new end together"
     assert not campaign.is_over(now=now)
     calls = double.calls["UpdateExpirationForHIT"]
-    put_up(go_on(only_from=[State.LIVE], **change), platform, now)
+    publish_campaign(extend_offer(only_from=[State.LIVE], **change), platform, now)
     assert double.calls["UpdateExpirationForHIT"] == calls, "what ends as late as that is not asked for again"
     double.world.clock.advance(timedelta(days=8))
     now += timedelta(days=8)
-    put_up(actions.resume_campaign(campaign=campaign, by=None, now=now), platform, now)
+    publish_campaign(actions.resume_campaign(campaign=campaign, by=None, now=now), platform, now)
     assert open_hits(double) == 4
 
 

@@ -14,14 +14,14 @@ from annotation import actions as annotation_actions
 from annotation.models import Enrollment, Study
 from qualification import actions as qualification_actions
 from recruitment.links import visit_path
-from recruitment.models import Campaign, Difference, Payment, Visit
+from recruitment.models import Campaign, Mismatch, Payment, Visit
 from recruitment.reconciliation.queries import to_approve
 from tests import builders
 from tests.annotation.pages import Browser
 from tests.doubles.mturk.server import MTurkDouble
 from tests.recruitment.campaigns import TEST
 from tests.recruitment.handed_in import Desk
-from tests.recruitment.platform_visits import come, newest_visit, put_up
+from tests.recruitment.platform_visits import come, newest_visit, publish_campaign
 from tests.recruitment.test_two_visits import said
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
@@ -35,7 +35,7 @@ def study() -> Study:
 
 @pytest.fixture
 def trial(study: Study) -> Campaign:
-    return put_up(study, purpose="test")
+    return publish_campaign(study, purpose="test")
 
 
 def begun(trial: Campaign) -> Browser:
@@ -78,17 +78,30 @@ def test_who_loads_the_work_again_in_a_stopped_study_finishes_the_test(
     assert again.heading == "One last step: hand it in"
 
 
+def test_whoever_stops_in_the_test_may_hand_in_what_there_is_and_need_not_return_it(trial: Campaign) -> None:
+    browser = begun(trial)
+    browser.open(visit_path(newest_visit()) + "you/")
+    assert "To return it" not in said(browser)
+    assert "a researcher decides the pay" in said(browser)
+    browser.open(browser.document.xpath("//p[@class='finish']/a/@href")[0])
+    assert browser.heading == "One last step: hand it in"
+    assert "a researcher decides the pay" in said(browser)
+    assert newest_visit().ended_by == Visit.End.LEFT
+    browser.open(visit_path(newest_visit()) + "stories/")
+    assert browser.heading == "Test story 3 of 3", "they can still go on"
+
+
 def test_who_is_suspended_in_the_test_hands_in_what_there_is(trial: Campaign) -> None:
     browser = begun(trial)
     suspend()
 
     browser.open(visit_path(newest_visit()))
     assert NOTHING not in said(browser)
-    assert "a researcher decides what is paid for it" in said(browser)
+    assert "a researcher decides the pay" in said(browser)
     browser.open(visit_path(newest_visit()) + "hand-in/")
 
     assert browser.heading == "One last step: hand it in"
-    assert "a researcher decides what is paid for it" in said(browser)
+    assert "a researcher decides the pay" in said(browser)
     assert newest_visit().handed_in_at is not None
 
 
@@ -112,7 +125,9 @@ def began_at(desk: Desk) -> Visit:
     visit = desk.come()
     attempt = qualification_actions.start_attempt(enrollment=visit.enrollment, now=timezone.now())
     entry = attempt.round.round_stories.select_related("story")[0]
-    qualification_actions.save_answers(attempt=attempt, round_story=entry, submitted=builders.ALL_YES)
+    qualification_actions.save_answers(
+        attempt=attempt, round_story=entry, submitted=builders.ALL_YES, session_id=visit.session_id
+    )
     return visit
 
 
@@ -125,7 +140,7 @@ def test_a_test_handed_in_unfinished_waits_for_a_researcher(desk: Desk) -> None:
     desk.sweep()
     desk.sweep()
 
-    assert Difference.objects.get().kind == Difference.Kind.PARTIAL
+    assert Mismatch.objects.get().kind == Mismatch.Kind.PARTIAL
     assert not Payment.objects.exists()
     assert not to_approve(desk.campaign).exists()
 
@@ -137,7 +152,7 @@ def test_one_that_was_never_handed_in_is_listed(desk: Desk) -> None:
     for minutes in (5, 15):
         desk.sweep(now=visit.session.expires_at + timedelta(minutes=minutes))
 
-    assert Difference.objects.get().kind == Difference.Kind.NOT_HANDED_IN
+    assert Mismatch.objects.get().kind == Mismatch.Kind.NOT_HANDED_IN
 
 
 def test_who_is_suspended_after_the_whole_test_is_paid_for_it(desk: Desk) -> None:
@@ -149,5 +164,5 @@ def test_who_is_suspended_after_the_whole_test_is_paid_for_it(desk: Desk) -> Non
 
     desk.sweep()
 
-    assert not Difference.objects.exists()
+    assert not Mismatch.objects.exists()
     assert Payment.objects.get().kind == Payment.Kind.APPROVAL

@@ -12,8 +12,8 @@ from django.utils import timezone
 from annotation.models import Enrollment, WorkSession
 from dashboard.actions import let_take_test_again
 from recruitment import actions
-from recruitment.arriving.arrival import Arrival
-from recruitment.models import Campaign, Difference, Grant, Payment, Submission, Visit
+from recruitment.arrivals.arrival import Arrival
+from recruitment.models import Campaign, Grant, Mismatch, Payment, Submission, Visit
 from recruitment.reconciliation.queries import to_approve
 from tests import builders
 from tests.doubles.mturk import qualifications
@@ -39,7 +39,7 @@ def hand_in_test(desk: Desk, *, passes: bool = True) -> Visit:
     """Somebody takes the test and hands the work in."""
     visit = desk.come()
     builders.take_test(person(), builders.answers() if passes else builders.answers(q1="no"))
-    actions.send_to_hand_in(visit=visit, now=timezone.now())
+    actions.record_hand_in(visit=visit, now=timezone.now())
     desk.submit(visit)
     return visit
 
@@ -58,7 +58,7 @@ def keep(desk: Desk, *hours: int) -> None:
     """The sweeps of the next hours."""
     for hour in hours:
         desk.sweep(now=timezone.now() + timedelta(hours=hour))
-        actions.keep_groups(now=timezone.now())
+        actions.update_groups(now=timezone.now())
         desk.send_grants()
 
 
@@ -99,12 +99,12 @@ def test_what_was_passed_in_a_visit_that_is_not_proven_leads_nobody_in(desk: Des
 
 
 def test_who_was_taken_out_by_hand_comes_back_when_they_have_passed_again(desk: Desk) -> None:
-    Campaign.objects.update(approves_by_itself=False)
+    Campaign.objects.update(auto_approves=False)
     hand_in_test(desk)
     keep(desk, 0)
     desk.send(reject(Submission.objects.get(), leave_group=True))
     desk.send_grants()
-    assert (members(desk), Grant.objects.get().by_hand) == (0, True)
+    assert (members(desk), Grant.objects.get().set_manually) == (0, True)
 
     again()
     keep(desk, 2)
@@ -119,21 +119,21 @@ def test_who_was_taken_out_by_hand_comes_back_when_they_have_passed_again(desk: 
 def test_a_test_that_was_handed_in_stays_whole_work_when_it_is_given_back(
     desk: Desk, by_itself: bool
 ) -> None:
-    Campaign.objects.update(approves_by_itself=by_itself)
+    Campaign.objects.update(auto_approves=by_itself)
     hand_in_test(desk, passes=False)
 
     again()
     keep(desk, 0, 2)
 
     assert WorkSession.objects.get().state == "confirmed"
-    assert not Difference.objects.exists()
+    assert not Mismatch.objects.exists()
     assert (to_approve(desk.campaign).count(), Payment.objects.count()) == ((0, 1) if by_itself else (1, 0))
 
 
 def test_what_somebody_else_took_is_not_paid_by_itself(desk: Desk) -> None:
     hand_in_test(desk, passes=False)
     campaign = Campaign.objects.select_related("study").get()
-    actions.take_in(
+    actions.record_submission(
         campaign=campaign,
         work=desk.marketplace.one_work(Visit.objects.get().hit_assignment),  # type: ignore[arg-type]
         now=timezone.now(),
@@ -142,5 +142,5 @@ def test_what_somebody_else_took_is_not_paid_by_itself(desk: Desk) -> None:
     again(was_somebody_else=True)
     keep(desk, 0, 2)
 
-    assert Difference.objects.get().kind == Difference.Kind.PARTIAL
+    assert Mismatch.objects.get().kind == Mismatch.Kind.PARTIAL
     assert not Payment.objects.exists()

@@ -15,10 +15,10 @@ from accounts.models import PlatformIdentity
 from annotation import actions as annotation_actions
 from annotation.models import Assignment, WorkSession
 from recruitment import actions
-from recruitment.arriving.admission import is_taken_anew
-from recruitment.arriving.arrival import Arrival
+from recruitment.arrivals.admission import is_retaken
+from recruitment.arrivals.arrival import Arrival
 from recruitment.links import visit_path
-from recruitment.models import Difference, Grant, Payment, Submission, Visit
+from recruitment.models import Grant, Mismatch, Payment, Submission, Visit
 from tests import builders
 from tests.doubles.mturk.server import MTurkDouble
 from tests.recruitment.campaigns import STORIES
@@ -84,7 +84,7 @@ def test_who_takes_given_up_work_again_has_the_whole_time_and_is_paid(desk: Desk
     assert Submission.objects.get().visit == anew
     assert session_of(anew).state == State.CONFIRMED
     assert Payment.objects.get().kind == Payment.Kind.APPROVAL
-    assert not Difference.objects.exists()
+    assert not Mismatch.objects.exists()
     states = list(Assignment.objects.order_by("pk").values_list("state", flat=True))
     assert states == ["doubted", "submitted", "submitted"]
 
@@ -103,11 +103,11 @@ def test_who_takes_it_again_after_its_time_has_the_whole_time(desk: Desk) -> Non
 
 def test_what_the_platform_told_of_a_return_is_enough(desk: Desk) -> None:
     visit = desk.come()
-    Visit.objects.filter(pk=visit.pk).update(left_told_at=timezone.now())
+    Visit.objects.filter(pk=visit.pk).update(return_reported_at=timezone.now())
 
     anew = open_it(desk, visit, now=timezone.now())
 
-    assert (anew.pk != visit.pk, anew.left_told_at) == (True, None)
+    assert (anew.pk != visit.pk, anew.return_reported_at) == (True, None)
 
 
 def test_loading_the_page_again_is_the_same_visit(desk: Desk) -> None:
@@ -115,14 +115,14 @@ def test_loading_the_page_again_is_the_same_visit(desk: Desk) -> None:
     assert open_it(desk, visit, now=now).pk == visit.pk
 
     desk.answer(visit)  # now somebody could hand it in, and is told of a return that was long ago
-    Visit.objects.filter(pk=visit.pk).update(left_told_at=now)
+    Visit.objects.filter(pk=visit.pk).update(return_reported_at=now)
     assert open_it(desk, visit, now=session_of(visit).expires_at + timedelta(minutes=1)).pk == visit.pk
 
 
 def test_what_a_researcher_doubted_stays_so(desk: Desk) -> None:
     visit, now = desk.come(), timezone.now()
     annotation_actions.doubt_session(session=session_of(visit), reason="Forged.", by=None, now=now)
-    Visit.objects.filter(pk=visit.pk).update(decided_by_hand=True)
+    Visit.objects.filter(pk=visit.pk).update(decided_manually=True)
 
     assert open_it(desk, visit, now=now).pk == visit.pk
 
@@ -136,19 +136,6 @@ def test_who_can_begin_nothing_sees_what_became_of_the_earlier_one(desk: Desk) -
     assert open_it(desk, visit, now=later).pk == visit.pk
 
 
-def test_who_left_work_unfinished_and_took_it_again_leaves_that_group(desk: Desk) -> None:
-    visit = desk.come()
-    desk.answer(visit)
-    Visit.objects.filter(pk=visit.pk).update(left_told_at=timezone.now())
-    give_back(desk, visit)
-    later = given_up(desk, visit)
-    assert Grant.objects.get(kind=Grant.Kind.INCOMPLETE).state != Grant.State.LEAVING
-
-    open_it(desk, visit, now=later)
-
-    assert Grant.objects.get(kind=Grant.Kind.INCOMPLETE).state == Grant.State.LEAVING
-
-
 def test_a_page_of_the_earlier_visit_says_to_open_the_work_again(desk: Desk) -> None:
     visit = desk.come()
     give_back(desk, visit)
@@ -157,12 +144,12 @@ def test_a_page_of_the_earlier_visit_says_to_open_the_work_again(desk: Desk) -> 
     page = Client().get(visit_path(visit), follow=True)
 
     assert page.status_code == 409
-    assert "Open it once more at the place that sent you" in page.content.decode()
+    assert "open it again on the site that sent you" in page.content.decode()
 
 
 def test_the_database_keeps_one_visit_of_a_piece_of_work_in_force(desk: Desk) -> None:
     visit = desk.come()
-    with pytest.raises(DatabaseError, match="is not taken anew"), transaction.atomic():
+    with pytest.raises(DatabaseError, match="is not replaced"), transaction.atomic():
         Visit.objects.filter(pk=visit.pk).update(replaced_at=timezone.now())
     give_back(desk, visit)
     open_it(desk, visit, now=given_up(desk, visit))
@@ -176,10 +163,10 @@ OVER = {
     "session": "doubted",
     "is_whole": False,
     "has_answers": False,
-    "told_left": False,
+    "return_reported": False,
     "is_listed": False,
     "handed_in": False,
-    "decided_by_hand": False,
+    "decided_manually": False,
     "expires_at": NOW - timedelta(minutes=1),
     "now": NOW,
 }
@@ -193,14 +180,14 @@ OVER = {
         ({"session": "open"}, True),
         ({"session": "open", "has_answers": True}, False),
         ({"session": "open", "expires_at": NOW + timedelta(minutes=1)}, False),
-        ({"session": "open", "expires_at": NOW + timedelta(minutes=1), "told_left": True}, True),
-        ({"session": "open", "has_answers": True, "told_left": True}, False),
+        ({"session": "open", "expires_at": NOW + timedelta(minutes=1), "return_reported": True}, True),
+        ({"session": "open", "has_answers": True, "return_reported": True}, False),
         ({"session": "confirmed"}, False),
         ({"is_whole": True}, False),
         ({"is_listed": True}, False),
         ({"handed_in": True}, False),
-        ({"decided_by_hand": True}, False),
+        ({"decided_manually": True}, False),
     ],
 )
 def test_what_is_taken_anew(changed: dict[str, object], expected: bool) -> None:
-    assert is_taken_anew(**OVER | changed) is expected  # type: ignore[arg-type]
+    assert is_retaken(**OVER | changed) is expected  # type: ignore[arg-type]

@@ -15,8 +15,8 @@ from django.utils import timezone
 from annotation.locks import alone
 from annotation.models import WorkSession
 from recruitment import actions, tasks
-from recruitment.actions import draining
-from recruitment.locks import PUT_UP
+from recruitment.actions import payment_delivery
+from recruitment.locks import PUBLISH
 from recruitment.marketplace import NotConfigured
 from recruitment.models import Campaign, Payment
 from tests import builders
@@ -81,7 +81,7 @@ def test_many_payments_are_one_message_and_one_that_fails_keeps_no_other_waiting
     double.faults.next = {"ApproveAssignment": [Fault.BEFORE] * 3}
     with monkeypatch.context() as slow:
         seconds = itertools.count(step=70)
-        slow.setattr(draining, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
+        slow.setattr(payment_delivery, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
         more = actions.send_due(campaign=desk.campaign, marketplace=desk.marketplace)
         assert (more, desk.charges()) == (False, []), "nobody answers: not queued again before the next sweep"
     double.faults.next = {"ApproveAssignment": [Fault.BEFORE]}
@@ -119,7 +119,7 @@ def test_one_worker_at_a_time_and_none_waits_for_one_that_died(double: MTurkDoub
     inside, die = threading.Event(), threading.Event()
 
     def worker() -> None:
-        with alone(PUT_UP, draft.pk) as nobody_else:
+        with alone(PUBLISH, draft.pk) as nobody_else:
             assert nobody_else
             inside.set()
             die.wait(timeout=20)

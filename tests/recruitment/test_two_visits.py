@@ -9,6 +9,7 @@ from annotation import actions as annotation_actions
 from annotation.errors import ReasonMissing, WrongState
 from annotation.models import Enrollment, Event, Study, WorkSession
 from dashboard.actions import let_take_test_again
+from dashboard.people.retakes import retaking_of
 from qualification import queries as qualification_queries
 from qualification.models import Attempt
 from qualification.pay import time_at_test
@@ -16,14 +17,13 @@ from qualification.rates import rates_of
 from recruitment import actions
 from recruitment.links import visit_path
 from recruitment.marketplace import Status, Work
-from recruitment.models import Campaign, Difference, Grant, Visit
+from recruitment.models import Campaign, Grant, Mismatch, Visit
 from tests import builders
 from tests.annotation.pages import Browser
-from tests.recruitment.platform_visits import address, come, newest_visit, put_up
+from tests.recruitment.platform_visits import address, come, newest_visit, publish_campaign
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
 VICTIM = "A2VICTIM"
-TWO = Difference.Kind.TWO_VISITS
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def study() -> Study:
 
 @pytest.fixture
 def trial(study: Study) -> Campaign:
-    return put_up(study, purpose="test", seats_per_posting=6)
+    return publish_campaign(study, purpose="test", seats_per_posting=6)
 
 
 def said(browser: Browser) -> str:
@@ -77,32 +77,30 @@ def take(browser: Browser) -> None:
     browser.press("Hand in")
 
 
-def test_who_comes_second_is_told_whom_to_write_to_and_researchers_are_shown_it(trial: Campaign) -> None:
-    forge(trial)
+@pytest.mark.parametrize("hands_in", [True, False])
+def test_who_comes_second_hands_that_test_in_and_is_told_whom_to_write_to(
+    trial: Campaign, hands_in: bool
+) -> None:
+    forge(trial, hands_in=hands_in)
 
     for _time in range(2):
         real = come(trial, assignmentId="3REAL", workerId=VICTIM)
+        real.open(visit_path(newest_visit()).removesuffix("/") + "/hand-in/")
 
-        assert (real.page.status_code, real.heading) == (403, "This test has been taken with your id")
-        assert "If it was not you, write to study@example.org, and you will be let in." in said(real)
-        assert "Do not submit this HIT until then" in said(real)
-        assert "nothing more to do" not in said(real)
-    (difference,) = Difference.objects.all()
-    assert (difference.kind, difference.visit, difference.settled_at) == (TWO, Visit.objects.get(), None)
-    assert set(Event.objects.filter(type=Event.Type.VISIT_REFUSED).values_list("note", flat=True)) == {
-        "taken_by_another"
-    }
+        assert real.heading == "One last step: hand it in"
+        assert "If it wasn’t you, write to study@example.org, and they will let you in." in said(real)
+    assert retaking_of(person()).two_visits
 
 
-def test_who_is_let_in_beside_a_test_that_was_not_handed_in_is_told_too(trial: Campaign) -> None:
-    forge(trial, hands_in=False)
+def test_who_comes_second_elsewhere_is_told_whom_to_write_to(trial: Campaign) -> None:
+    forge(trial)
+    other = publish_campaign(trial.study, purpose="test", title="Once more")
 
-    real = come(trial, assignmentId="3REAL", workerId=VICTIM)
-    real.open(visit_path(newest_visit()).removesuffix("/") + "/hand-in/")
+    real = come(other, assignmentId="3REAL", workerId=VICTIM)
 
-    assert real.heading == "One last step: hand it in"
-    assert "If it was not you, write to study@example.org, and you will be let in." in said(real)
-    assert Difference.objects.get().kind == TWO
+    assert (real.page.status_code, real.heading) == (403, "You have taken this test already")
+    assert "If it wasn’t you, write to study@example.org, and they will let you in." in said(real)
+    assert Event.objects.get(type=Event.Type.VISIT_REFUSED).note == "test_taken"
 
 
 def test_who_came_second_goes_on_in_that_visit_once_the_test_is_theirs(trial: Campaign) -> None:
@@ -118,7 +116,7 @@ def test_who_came_second_goes_on_in_that_visit_once_the_test_is_theirs(trial: Ca
     take(real)
     real.open(visit_path(newest_visit()) + "hand-in/")
     assert real.heading == "One last step: hand it in"
-    assert "If it was not you" not in said(real)
+    assert "If it wasn’t you" not in said(real)
 
 
 def test_once_a_test_is_proven_nobody_is_asked_who_it_was(trial: Campaign) -> None:
@@ -128,7 +126,7 @@ def test_once_a_test_is_proven_nobody_is_asked_who_it_was(trial: Campaign) -> No
     real = come(trial, assignmentId="3OTHER", workerId=VICTIM)
 
     assert real.heading == "You have taken this test already"
-    assert not Difference.objects.exists()
+    assert not Mismatch.objects.exists()
 
 
 @pytest.mark.parametrize("passes", [True, False])
@@ -144,9 +142,9 @@ def test_the_real_worker_takes_the_test_and_the_forger_nothing_more(trial: Campa
     void.refresh_from_db()
     assert (void.state, void.passed, void.was_theirs) == (Attempt.State.VOID, passes, False)
     assert list(void.answers.values()) == answers
-    assert not Difference.objects.filter(settled_at=None).exists()
-    forged = Visit.objects.select_related("session").get()
-    assert (session_of(forged).state, forged.decided_by_hand) == (WorkSession.State.DOUBTED, True)
+    assert not Mismatch.objects.filter(settled_at=None).exists()
+    forged = Visit.objects.select_related("session").earliest("pk")
+    assert (session_of(forged).state, forged.decided_manually) == (WorkSession.State.DOUBTED, True)
 
     real = come(trial, assignmentId="3REAL", workerId=VICTIM)
     assert real.heading == "Do you agree to take part?"
@@ -246,9 +244,9 @@ def test_what_the_platform_lists_as_handed_in_is_not_given_up(trial: Campaign) -
     visit = newest_visit()
     assert visit.posting is not None
     work = Work(visit.hit_assignment, VICTIM, Status.SUBMITTED, visit.posting.remote_id, visit.receipt)
-    actions.take_in(campaign=trial, work=work, now=timezone.now())
+    actions.record_submission(campaign=trial, work=work, now=timezone.now())
 
     again()
 
     visit.refresh_from_db()
-    assert (session_of(visit).state, visit.decided_by_hand) == (WorkSession.State.OPEN, False)
+    assert (session_of(visit).state, visit.decided_manually) == (WorkSession.State.OPEN, False)

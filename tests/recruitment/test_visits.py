@@ -14,6 +14,7 @@ from annotation import actions as annotation_actions
 from annotation.models import Assignment, Enrollment, Event, Study, Vote, WorkSession
 from recruitment.links import personal_link, visit_path
 from recruitment.models import Campaign, Visit
+from recruitment.reconciliation.queries import local_visit
 from tests import builders
 from tests.annotation.pages import Browser
 from tests.recruitment.campaigns import make_campaign
@@ -26,7 +27,7 @@ from tests.recruitment.platform_visits import (
     come,
     hit_of,
     newest_visit,
-    put_up,
+    publish_campaign,
     qualified_worker,
 )
 
@@ -43,17 +44,17 @@ def study() -> Study:
 @pytest.fixture
 def campaign(study: Study) -> Campaign:
     """Visits of two stories each."""
-    return put_up(study)
+    return publish_campaign(study)
 
 
 @pytest.fixture
 def trial(study: Study) -> Campaign:
-    return put_up(study, purpose="test", seats_per_posting=6)
+    return publish_campaign(study, purpose="test", seats_per_posting=6)
 
 
 def forms(browser: Browser) -> list[tuple[str, dict[str, str]]]:
     """The forms on the page: where they lead and what they send."""
-    return [(form.get("action"), dict(form.form_values())) for form in browser.document.forms]
+    return [(form.get("action"), dict(form.form_values())) for form in browser.forms]
 
 
 def said(browser: Browser) -> str:
@@ -82,11 +83,11 @@ def test_a_preview_says_everything_and_keeps_nothing(campaign: Campaign) -> None
     text = said(browser)
     for expected in (
         "Read short stories",
-        "USD 0.50 for this piece of work",
+        "USD 0.50 for this assignment",
         "USD 15.00",
         "2 minutes",
         "20 minutes",
-        "You read 2 stories of two sentences each",
+        "You read 2 two-sentence stories",
         "People who have passed this study’s test",
         "We store your answers.",
         "study@example.org",
@@ -103,7 +104,7 @@ def test_a_draft_is_shown_to_nobody(study: Study) -> None:
     draft, browser = make_campaign(study), Browser()
     for accepted in ("ASSIGNMENT_ID_NOT_AVAILABLE", ASSIGNMENT):
         browser.open(f"/join/study/{draft.number}/?assignmentId={accepted}")
-        assert (browser.page.status_code, browser.heading) == (403, "Nobody new is let in just now")
+        assert (browser.page.status_code, browser.heading) == (403, "Nobody new can join right now")
         assert draft.title not in said(browser)
 
 
@@ -147,9 +148,9 @@ def test_in_a_frame_a_dead_link_says_what_to_do_with_the_hit(
         assert "X-Frame-Options" not in response.headers
         assert f"frame-ancestors {MTURK};" in response.headers["Content-Security-Policy"] + ";"
         said = response.content.decode()
-        assert "give the HIT back with the button “Return”" in said
-        assert ("open the work again at the place that sent you" in said) is (end != "forgotten")
-        assert ("What you have just sent was not saved" in said) is (method == "post")
+        assert "To return it, click “Return” beside this page" in said
+        assert ("open the assignment again on the site that sent you" in said) is (end != "forgotten")
+        assert ("What you just sent was not saved" in said) is (method == "post")
 
 
 def test_a_head_or_a_prefetch_does_not_come_in(campaign: Campaign) -> None:
@@ -167,7 +168,7 @@ def test_the_way_from_the_test_to_the_last_story(study: Study, trial: Campaign) 
     assert browser.heading == "Do you agree to take part?"
     browser.press("I agree")
     browser.open(browser.document.xpath("//a[contains(@class, 'button')]/@href")[0])
-    assert "offered the stories where you came from" in said(browser)
+    assert "the site that sent you offers you the stories" in said(browser)
     browser.press("Start the test")
     browser.press("Save and continue", **builders.ALL_YES)
     browser.press("Hand in")
@@ -181,17 +182,22 @@ def test_the_way_from_the_test_to_the_last_story(study: Study, trial: Campaign) 
         {"assignmentId": ASSIGNMENT, "receipt": test_visit.receipt},
     )
 
-    campaign = put_up(study)
+    annotation_actions.set_instructions(
+        study=study, page="Read.", examples={}, thanks="See you soon.", by=None, now=timezone.now()
+    )
+    campaign = publish_campaign(study)
     browser = come(campaign, assignmentId="3OTHER", hitId=hit_of(campaign))
     assert browser.heading == "Story 1 of 2"
     answer(browser)
     assert browser.heading == "Story 2 of 2"
-    assert "1 of 2 saved in this piece of work" in said(browser)
+    assert "1 of 2 saved in this assignment" in said(browser)
     assert newest_visit().handed_in_at is None
     answer(browser)
 
     visit = newest_visit()
     assert browser.heading == "One last step: hand it in"
+    assert "You’ve finished 2 stories, and they are saved. To be paid" in said(browser)
+    assert "See you soon." in said(browser)
     assert forms(browser) == [
         (f"{SUBMIT_TO}/mturk/externalSubmit", {"assignmentId": "3OTHER", "receipt": visit.receipt})
     ]
@@ -212,7 +218,7 @@ def test_whoever_fails_the_test_hands_it_in_all_the_same(trial: Campaign) -> Non
     assert browser.heading == "Thank you for trying"
     browser.open(browser.document.xpath("//a[contains(@class, 'button')]/@href")[0])
     assert browser.heading == "One last step: hand it in"
-    assert come(trial, assignmentId="3SECOND").heading == "This test has been taken with your id"
+    assert come(trial, assignmentId="3SECOND").heading == "Thank you for trying", "it can be handed in there"
 
 
 def test_somebody_who_lost_the_hit_after_the_test_hands_it_in_with_another(trial: Campaign) -> None:
@@ -228,20 +234,50 @@ def test_somebody_who_lost_the_hit_after_the_test_hands_it_in_with_another(trial
 def test_whoever_declines_is_told_to_return_the_hit(trial: Campaign) -> None:
     browser = come(trial)
     browser.press("I do not agree")
-    assert browser.heading == "That is fine"
+    assert browser.heading == "No problem"
     assert "“Return”" in said(browser)
     assert personal_link(Enrollment.objects.get()) not in said(browser)
     assert not [action for action, _fields in forms(browser) if "mturk.com" in action]
 
 
-def test_work_that_never_began_is_returned(campaign: Campaign) -> None:
+FINISH = "//a[@class='button'][normalize-space()='Finish and hand in']/@href"
+
+
+def test_work_that_was_not_begun_is_returned(campaign: Campaign) -> None:
     qualified_worker(campaign.study)
-    annotation_actions.pause_study(study=campaign.study, by=None, now=timezone.now())
     other = come(campaign)
+    annotation_actions.pause_study(study=campaign.study, by=None, now=timezone.now())
+    Assignment.objects.filter(state="leased").update(state="expired")
+    other.open(visit_path(newest_visit()))
     assert "Nothing to hand in" in said(other)
     assert "“Return”" in said(other)
     other.open(visit_path(newest_visit()).removesuffix("/") + "/hand-in/")
     assert (other.heading, newest_visit().handed_in_at) == ("Nothing to hand in", None)
+
+
+def test_who_finds_no_work_hands_in_and_a_researcher_decides(campaign: Campaign) -> None:
+    qualified_worker(campaign.study)
+    annotation_actions.pause_study(study=campaign.study, by=None, now=timezone.now())
+    other = come(campaign)
+    assert other.heading == "The study is paused"
+    assert "there was nothing for you to do. Hand it in, and a researcher decides the pay." in said(other)
+    other.open(other.document.xpath(FINISH)[0])
+    assert other.heading == "One last step: hand it in"
+    assert forms(other)[0][0] == f"{SUBMIT_TO}/mturk/externalSubmit"
+    visit = newest_visit()
+    assert visit.handed_in_at is not None
+    facts = local_visit(visit)
+    assert (facts.may_hand_in, facts.is_partial, facts.answers) == (True, True, 0)
+
+
+def test_nothing_is_handed_in_without_work_once_the_time_is_over(campaign: Campaign) -> None:
+    qualified_worker(campaign.study)
+    annotation_actions.pause_study(study=campaign.study, by=None, now=timezone.now())
+    other, long_ago = come(campaign), timezone.now() - timedelta(hours=1)
+    WorkSession.objects.update(opened_at=long_ago, expires_at=long_ago)
+    other.open(visit_path(newest_visit()))
+    assert not other.document.xpath(FINISH)
+    assert "Nothing to hand in" in said(other)
 
 
 @pytest.mark.parametrize("end", ["leaves", "is suspended", "is stopped by us", "waits until time is over"])
@@ -261,28 +297,49 @@ def test_less_than_the_whole_work_is_handed_in_to_a_researcher(campaign: Campaig
         WorkSession.objects.update(opened_at=long_ago, expires_at=long_ago)
     path = visit_path(newest_visit())
     browser.open(path)
-    assert "You answered 1 of 2 stories" in said(browser)
+    assert "You’ve finished 1 of 2 stories, and they are saved" in said(browser)
+    assert len(browser.document.xpath(FINISH)) == 1
     assert personal_link(person) not in said(browser)
     for _time in range(2):
         browser.open(f"{path}hand-in/")
-        assert "a researcher decides what is paid" in said(browser)
-        assert "You are paid once" not in said(browser)
+        assert "a researcher decides the pay" in said(browser)
+        assert "To be paid, hand in" not in said(browser)
     assert forms(browser)[0][0] == f"{SUBMIT_TO}/mturk/externalSubmit"
     session = newest_visit().session
     assert session is not None
     assert not session.is_whole
 
 
-def test_work_that_can_go_on_is_not_handed_in_unfinished(campaign: Campaign) -> None:
+def test_work_that_can_go_on_is_handed_in_unfinished_only_by_asking_for_it(campaign: Campaign) -> None:
     qualified_worker(campaign.study)
     browser = come(campaign)
     answer(browser)
     path = visit_path(newest_visit())
     browser.open(f"{path}hand-in/")
     assert browser.heading == "Story 2 of 2"
+    (above_the_story,) = browser.document.xpath(FINISH)
     browser.open(f"{path}done/")
-    assert "1 of 2 stories are answered" in said(browser)
+    assert "You’ve finished 1 of 2 stories" in said(browser)
+    assert browser.document.xpath(FINISH) == [above_the_story]
     assert newest_visit().handed_in_at is None
+
+    browser.open(above_the_story)
+    assert browser.heading == "One last step: hand it in"
+    assert "a researcher decides the pay" in said(browser)
+    assert newest_visit().handed_in_at is not None
+    browser.open(browser.document.xpath("//a[normalize-space()='Continue']/@href")[0])
+    assert browser.heading == "Story 2 of 2", "whoever changes their mind goes on"
+    answer(browser)
+    assert browser.heading == "One last step: hand it in"
+    assert "decides the pay" not in said(browser)
+
+
+def test_before_the_first_answer_nothing_is_handed_in(campaign: Campaign) -> None:
+    qualified_worker(campaign.study)
+    browser = come(campaign)
+    assert not browser.document.xpath(FINISH)
+    browser.open(f"{visit_path(newest_visit())}hand-in/?unfinished")
+    assert (browser.heading, newest_visit().handed_in_at) == ("Story 1 of 2", None)
 
 
 # -- identity
@@ -306,13 +363,13 @@ def test_a_claimed_identity_opens_nothing_but_its_own_work(campaign: Campaign) -
         browser.open(path + page)
         pages.append(said(browser))
     assert not any(personal_link(person) in text for text in pages)
-    assert "You have not answered any stories yet." in pages[1]
+    assert "You haven’t answered any stories yet." in pages[1]
     assert Enrollment.objects.get(pk=person.pk).state == Enrollment.State.QUALIFIED
 
     session = newest_visit().session
     assert session is not None
     answer(came)
-    annotation_actions.know_person(session=session)
+    annotation_actions.confirm_identity(session=session)
     annotation_actions.confirm_session(session=session, by=None, now=timezone.now())
     typed = come(campaign).url.split("/")[2]  # the platform said whose work it is, not who typed its ids
     for token in (path.split("/")[2], typed):
@@ -322,7 +379,7 @@ def test_a_claimed_identity_opens_nothing_but_its_own_work(campaign: Campaign) -
             assert (browser.page.status_code, browser.heading) == (403, "This is not shown here"), page
     browser = Browser()
     browser.open(f"{visit_path(newest_visit())}you/")  # who is proven at the arrival
-    assert browser.heading == "Your place in this study"
+    assert browser.heading == "Your account in this study"
     assert personal_link(person) not in said(browser)
 
 
@@ -340,4 +397,4 @@ def test_an_assignment_id_that_goes_to_the_next_worker_mixes_nobody(campaign: Ca
     assert second.enrollment_id != first.enrollment_id
     assert second.receipt != first.receipt
     browser.open(f"/work/{browser.url.split('/')[2]}/answers/")
-    assert "You have not answered any stories yet." in said(browser)
+    assert "You haven’t answered any stories yet." in said(browser)

@@ -1,23 +1,21 @@
-"""PostgreSQL and Redis for a machine that has neither, run for as long as somebody uses them.
+"""Run PostgreSQL and Redis on a machine that has neither, for as long as any process uses them.
 
-``provide()`` is the interface. The life cycle rests on three lock files in the state directory
-(see ``locks``), never on counting or on clean-up code that a crash would skip:
+``provide()`` is the interface. The life cycle relies on three lock files in the state directory
+(see ``locks``), never on counters or on clean-up code that a crash would skip:
 
 ``users.lock``
     every process that uses the servers holds it *shared* for its whole life;
 ``start.lock``
-    held while somebody looks whether the servers run and starts or adopts them, one at a time;
+    held while a process checks whether the servers run, and starts or adopts them;
 ``keeper.lock``
     held by the keeper, a small detached process, for its whole life.
 
-The keeper sleeps until it gets ``users.lock`` *exclusively*: then no user is alive, even if the last
-one was killed with SIGKILL, and it stops the servers. It gives ``keeper.lock`` back before
-``users.lock``, so a user who arrives meanwhile waits, and then knows that a new keeper is needed.
-A keeper is started before the servers are, so a start that is cut off half-way is cleaned up too.
+The keeper sleeps until it gets ``users.lock`` *exclusively*. Then no user is alive, even if the last
+one was killed with SIGKILL, and it stops the servers. It releases ``keeper.lock`` before
+``users.lock``, so that a new user waits, and then knows that a new keeper is needed.
+The keeper starts before the servers, so that it also cleans up an interrupted start.
 Servers that outlived their keeper are adopted by the next user.
 """
-
-from __future__ import annotations
 
 import atexit
 import os
@@ -32,8 +30,6 @@ from pathlib import Path
 from tomannot.embedded.errors import OR_GIVE_URLS, EmbeddedServerError
 from tomannot.embedded.locks import FileLock
 
-__all__ = ["EmbeddedServerError", "Urls", "are_needed", "provide", "release", "state_directory"]
-
 PROJECT = Path(__file__).resolve().parent.parent.parent
 START_LOCK_SECONDS = 180.0
 KEEPER_STOPS_SECONDS = 90.0
@@ -41,7 +37,7 @@ KEEPER_STOPS_SECONDS = 90.0
 
 @dataclass(frozen=True)
 class Urls:
-    """Where the servers are: DATABASE_URL and REDIS_URL."""
+    """The servers' addresses: DATABASE_URL and REDIS_URL."""
 
     database: str
     redis: str
@@ -61,17 +57,17 @@ _uses: dict[Path, _Use] = {}
 
 
 def are_needed() -> bool:
-    """Whether the environment leaves PostgreSQL or Redis to us."""
+    """Return True if the environment names no PostgreSQL or no Redis."""
     return not (os.environ.get("DATABASE_URL") and os.environ.get("REDIS_URL"))
 
 
 def state_directory() -> Path:
-    """TOMANNOT_VAR, or ``var`` in the project."""
+    """Return TOMANNOT_VAR, or ``var`` in the project."""
     return Path(os.environ.get("TOMANNOT_VAR") or PROJECT / "var").resolve()
 
 
 def _in_silence(_: str) -> None:
-    """The progress callback of those who do not want to hear."""
+    """Report no progress."""
 
 
 def provide(
@@ -81,16 +77,15 @@ def provide(
     linger: float = 2.0,
     progress: Callable[[str], None] = _in_silence,
 ) -> Urls:
-    """See that PostgreSQL and Redis run, and keep them running while this process lives.
+    """Make sure that PostgreSQL and Redis run, and keep them running while this process lives.
 
-    A server whose URL is in the environment already is left alone. For the others, a running server
-    of the state directory ``var`` is adopted or a new one started. The database is made when missing,
-    and DATABASE_URL and REDIS_URL are set in ``os.environ``. With ``fsync=False`` a server started
-    now gives up durability for speed (tests). The servers outlive their last user by ``linger`` seconds,
-    so that one command after another finds them running. ``progress`` gets one line for each step that takes
-    time. Calling this again is harmless.
+    A server whose URL is in the environment is left alone. Otherwise a running server of the state directory
+    ``var`` is adopted, or a new one started. A missing database is created, and DATABASE_URL and REDIS_URL
+    are set in ``os.environ``. With ``fsync=False``, new servers trade durability for speed (tests). The
+    servers outlive their last user by ``linger`` seconds, so that consecutive commands share them.
+    ``progress`` gets one line per slow step. Calling this again is harmless.
 
-    Raises EmbeddedServerError with what is missing and how to mend it.
+    Raise EmbeddedServerError with the problem and its remedy.
     """
     if are_needed():
         var = (var or state_directory()).resolve()
@@ -98,7 +93,7 @@ def provide(
         with _start_lock(var, progress):
             use = _uses.get(var) or _enter(var, linger, progress)
             try:
-                _see_to_keeper(use)
+                _ensure_keeper(use)
                 _provide_missing(var, fsync=fsync, progress=progress)
             except BaseException:
                 _leave(var)
@@ -108,9 +103,9 @@ def provide(
 
 
 def release(var: Path | None = None, *, seconds: float = 30.0) -> bool:
-    """Give up this process's use and wait until the servers have stopped.
+    """End this process's use and wait until the servers have stopped.
 
-    Returns False when they still run after ``seconds``, because other processes use them too.
+    Return False if they still run after ``seconds`` because other processes use them.
     """
     var = (var or state_directory()).resolve()
     if var not in _uses:
@@ -131,7 +126,7 @@ def _make(var: Path) -> None:
         var.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise EmbeddedServerError(
-            f"The state directory {var} cannot be made: {error.strerror}.",
+            f"The state directory {var} cannot be created: {error.strerror}.",
             f"Name another directory with TOMANNOT_VAR. {OR_GIVE_URLS}",
         ) from error
 
@@ -148,7 +143,7 @@ def _start_lock(var: Path, progress: Callable[[str], None]) -> Iterator[None]:
     except TimeoutError as error:
         raise EmbeddedServerError(
             f"Another process has been starting the servers of {var} for {START_LOCK_SECONDS:.0f} seconds.",
-            f"Look for it (it holds {lock.path}), stop it and try again. {OR_GIVE_URLS}",
+            f"Find that process (it holds {lock.path}), stop it and try again. {OR_GIVE_URLS}",
         ) from error
     finally:
         lock.close()
@@ -164,7 +159,7 @@ def _enter(var: Path, linger: float, progress: Callable[[str], None]) -> _Use:
         users.close()
         raise EmbeddedServerError(
             f"The servers of {var} have been stopping for {KEEPER_STOPS_SECONDS:.0f} seconds.",
-            f"Look at {var / 'keeper.log'}, stop them by hand and try again. {OR_GIVE_URLS}",
+            f"Read {var / 'keeper.log'}, stop them by hand and try again. {OR_GIVE_URLS}",
         ) from error
     use = _uses[var] = _Use(var, users, linger, os.getpid())
     return use
@@ -174,8 +169,8 @@ def _leave(var: Path) -> None:
     _uses.pop(var).users.close()
 
 
-def _see_to_keeper(use: _Use) -> None:
-    """Start a keeper unless one is alive. It is born with ``keeper.lock``, so there is never a gap."""
+def _ensure_keeper(use: _Use) -> None:
+    """Start a keeper unless one is alive. It inherits ``keeper.lock``, so there is never a gap."""
     lock = FileLock(use.var / "keeper.lock")
     try:
         if not lock.try_exclusive():
@@ -225,6 +220,6 @@ def _provide_missing(var: Path, *, fsync: bool, progress: Callable[[str], None])
 
 
 def _at_exit(use: _Use) -> None:
-    """Leave behind a keeper, should somebody have killed ours; forked children are no judges of that."""
+    """Make sure that a keeper is alive, in case ours was killed. Forked children do nothing."""
     if _uses.get(use.var) is use and use.pid == os.getpid():
-        _see_to_keeper(use)
+        _ensure_keeper(use)

@@ -3,8 +3,6 @@
 It detaches, sleeps until no user of the servers is alive, stops them and ends.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import signal
@@ -36,7 +34,7 @@ def keep(var: Path, *, keeper_lock: int, linger: float) -> None:
             server.stop()
         except Exception:  # the other server must still be stopped
             logger.exception("%s could not be stopped", server.data)
-    os.close(keeper_lock)  # before users.lock: whoever gets that next must see that there is no keeper
+    os.close(keeper_lock)  # before users.lock: its next holder must see that there is no keeper
     users.close()
 
 
@@ -52,12 +50,12 @@ def wait_until_unused(users: FileLock, linger: float) -> None:
 
 def main() -> None:
     var, keeper_lock, linger = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
-    # The parent's end tells the starter that all imports worked; the child belongs to no terminal.
+    # The parent's exit tells the starter that all imports worked; the child detaches from the terminal.
     if os.fork():
         os._exit(0)
     os.setsid()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # its work begins when everybody else has been stopped
+        signal.signal(number, signal.SIG_IGN)  # its work begins after all other processes have ended
     os.umask(0o077)
     log = os.open(var / "keeper.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     for stream in (1, 2):

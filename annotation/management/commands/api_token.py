@@ -1,17 +1,15 @@
-from __future__ import annotations
-
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from datetime import timedelta
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from django.utils import timezone
 
 from accounts.models import User
 from annotation import actions
 from annotation.errors import AnnotationError
-from annotation.management.studies import find_study
+from annotation.management.arguments import find_study
 from annotation.models import ApiToken
+from tomannot import clock
 
 
 class Command(BaseCommand):
@@ -55,7 +53,7 @@ exit codes: 0 done · 1 there is no such account, study or token, or it cannot b
             self.stdout.write(self._make(owner, options))
 
     def _make(self, owner: User, options: dict[str, Any]) -> str:
-        now = timezone.now()
+        now = clock.now()
         study = find_study(options["study"]) if options["study"] else None
         days = min(max(options["days"], 0), 10_000)  # what is too many is refused by the action
         try:
@@ -74,12 +72,12 @@ exit codes: 0 done · 1 there is no such account, study or token, or it cannot b
         return secret
 
     def _list(self, owner: User) -> None:
-        now = timezone.now()
+        now = clock.now()
         for token in ApiToken.objects.filter(owner=owner).select_related("study"):
             where = token.study.slug if token.study else "all studies"
             used = f"{token.last_used_at:%Y-%m-%d %H:%M}" if token.last_used_at else "never"
             self.stdout.write(
-                f"{token.pk}\t{token.name}\t{token.standing(now).value}\t{where}\t{' '.join(token.scopes)}"
+                f"{token.pk}\t{token.name}\t{token.status(now).value}\t{where}\t{' '.join(token.scopes)}"
                 f"\tuntil {token.expires_at:%Y-%m-%d}\tused {used}"
             )
 
@@ -87,5 +85,5 @@ exit codes: 0 done · 1 there is no such account, study or token, or it cannot b
         token = ApiToken.objects.filter(owner=owner, pk=number).first()
         if token is None:
             raise CommandError(f"“{owner.get_username()}” has no token {number}. --list shows theirs.")
-        actions.revoke_api_token(token=token, by=None, now=timezone.now())
+        actions.revoke_api_token(token=token, by=None, now=clock.now())
         self.stdout.write(f"Token {number} is revoked.")

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
@@ -7,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from django.utils import timezone
 
 from annotation import actions
 from annotation.errors import ImportRefused
-from annotation.management.studies import find_study
+from annotation.management.arguments import find_study
 from annotation.models import Story, StoryImport, Study
+from tomannot import clock
 
 
 class Command(BaseCommand):
@@ -41,6 +39,7 @@ exit codes: 0 every file is in · 1 a file was refused (the others are in) · 2 
             default=Story.Role.MAIN.value,
             help="what the stories are for",
         )
+        parser.add_argument("--license", default="", help="the licence of the files, named in releases")
         parser.add_argument("--dry-run", action="store_true", help="check everything, store nothing")
         parser.add_argument("--json", action="store_true", help="print one JSON object per file")
 
@@ -59,9 +58,10 @@ exit codes: 0 every file is in · 1 a file was refused (the others are in) · 2 
                 path=path,
                 name=str(path),
                 role=Story.Role(options["role"]),
+                license=options["license"][:100],
                 dry_run=options["dry_run"],
                 by=None,
-                now=timezone.now(),
+                now=clock.now(),
                 progress=self._progress if sys.stderr.isatty() else None,
             )
         except ImportRefused as refusal:

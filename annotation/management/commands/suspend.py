@@ -1,14 +1,12 @@
-from __future__ import annotations
-
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from django.utils import timezone
 
 from annotation import actions
 from annotation.errors import AnnotationError
-from annotation.management.people import enrollment_number, find_enrollment
+from annotation.management.arguments import enrollment_number, find_enrollment
+from tomannot import clock
 
 
 class Command(BaseCommand):
@@ -36,7 +34,7 @@ exit codes: 0 done · 1 there is no such person, or it cannot be done in their s
             enrollment = act(
                 enrollment=find_enrollment(options["enrollment"]),
                 by=None,
-                now=timezone.now(),
+                now=clock.now(),
                 reason=options["reason"],
             )
         except AnnotationError as error:

@@ -1,11 +1,9 @@
 """The multiple-choice protocol: which of an item's own choices is the right answer?
 
-It lets people answer the question sets of a release, so that their accuracy can stand beside a
-model's (the human baseline of SimpleToM, Gu et al.). The right answer is part of what is stored of an
-item and never of what is shown: :meth:`MultipleChoiceProtocol.parse` leaves it out.
+With it people answer the question sets of a release, so that their accuracy can be compared with a model's
+(the human baseline of SimpleToM, Gu et al.). The right answer is stored with an item and never shown:
+:meth:`MultipleChoiceProtocol.parse` leaves it out.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -20,11 +18,11 @@ from annotation.protocols.multiple_choice.lint import LABELS_OF_CODES
 from annotation.protocols.multiple_choice.lint import lint as lint_item
 from annotation.protocols.multiple_choice.lint import text_for_duplicates as item_words
 from annotation.protocols.multiple_choice.reading import read as read_rows
-from annotation.protocols.multiple_choice.wording import _, part
+from annotation.protocols.validity.wording import _, part
 
 NAME = "multiple-choice"
 QUESTION = "answer"
-"""The key of the one question; votes carry the key of the choice under it."""
+"""The key of the only question."""
 
 
 class ChoiceQuestion(Question):
@@ -47,25 +45,26 @@ class MultipleChoiceProtocol(Protocol):
             text=_("Which answer fits best? Go by what is likely, from the story alone."),
             options=(),
             shows=("story", "question"),
+            option_order="free",
         ),
     )
     instructions = INSTRUCTIONS
     finding_labels = LABELS_OF_CODES
 
     def parse(self, content: Mapping[str, Any]) -> MultipleChoiceItem:
-        """What people see of a stored ``content``. Raises ``ValueError`` for content that is not one."""
+        """Parse a stored ``content`` without its right answer. Raise ``ValueError`` if it is invalid."""
         return parse_content(content)
 
     def parts(self, item: MultipleChoiceItem) -> tuple[Part, ...]:
-        """The story and the question about it."""
+        """Return the story and its question."""
         return (part("story", item.story), part("question", item.question))
 
     def read(self, rows: Iterable[SourceRow]) -> Iterator[StoryRow | Problem]:
-        """Items, or what is wrong with them, from the rows of a question set."""
+        """Yield items, or their problems, from the rows of a question set."""
         return read_rows(rows)
 
     def source_row(self, story: StoryRow) -> dict[str, Any]:
-        """The row of a question set from which :meth:`read` makes this item again."""
+        """Return the question set's row from which :meth:`read` makes this item again."""
         row = {
             "id": story.story_id,
             "core_id": story.core_id,
@@ -77,11 +76,11 @@ class MultipleChoiceProtocol(Protocol):
         return {name: value for name, value in row.items() if value is not None}
 
     def lint(self, story: StoryRow) -> Sequence[Finding]:
-        """Warnings about how the choices of one item are written."""
+        """Yield warnings about how the item's choices are written."""
         return lint_item(story)
 
     def text_for_duplicates(self, story: StoryRow) -> str:
-        """The words of the story; questions about one story have the same core and are not compared."""
+        """Return the story's words. Questions about one story share a core and are not compared."""
         return item_words(story)
 
 

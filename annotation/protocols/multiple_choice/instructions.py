@@ -1,24 +1,22 @@
-"""What people read before they answer, with a worked example for each kind of question.
+"""Instructions for answering questions, with a worked example per kind of question.
 
 The stories in the examples are invented for this page and occur in no dataset.
 """
 
-from __future__ import annotations
-
 from annotation.protocols.base import Instructions, Section, WorkedExample
-from annotation.protocols.multiple_choice.wording import _, part
+from annotation.protocols.validity.wording import _, part
 
 MOTIVATION = Section(
     title=_("Why this work matters"),
     paragraphs=(
         _(
-            "The questions here test whether computer programs understand who knows what in a story, and "
-            "what follows from it. To know how good a program is, we have to know how people answer the "
+            "The questions here test whether computer programs understand who knows what in a story, "
+            "and what follows from it. To judge a program, we have to know how people answer the "
             "same questions. That is what you show us."
         ),
         _(
-            "Several people answer each question, each on their own. Nobody tells you whether an answer was "
-            "right, because that would change the answers after it."
+            "Several people answer each question, each on their own. We don’t tell you whether an "
+            "answer was right, because that would change your later answers."
         ),
         _(
             "The answers are published together with the questions. Yours appear under a code made for "
@@ -32,8 +30,8 @@ ITEM = Section(
     paragraphs=(
         _("A story of two sentences, a question about it, and two or more answers. You choose one."),
         _(
-            "Different questions can be asked about the same story: what somebody is aware of, what they "
-            "will do next, or how what they did can be described. They come in no particular order."
+            "The same story can come with different questions: what somebody is aware of, what they "
+            "will do next, or how to describe what they did. They come in no particular order."
         ),
     ),
 )
@@ -42,20 +40,20 @@ ADVICE = Section(
     title=_("How to answer"),
     paragraphs=(
         _(
-            "Go by what is likely. Hardly anything in a story is certain: choose the answer that you would "
-            "expect of most people in this situation."
+            "Go by what is likely. Hardly anything in a story is certain: choose the answer you "
+            "would expect for most people in this situation."
         ),
         _(
-            "Go by the story alone. It is true as it stands, and what it does not mention is as usual. Do "
-            "not add special reasons that it does not give, and do not look anything up."
+            "Go by the story alone. It is true as it stands, and what it doesn’t mention is as "
+            "usual. Don’t add reasons of your own, and don’t look anything up."
         ),
         _(
             "You know everything the story tells; the people in it may not. They know what they can see, "
             "hear, read or be told there, and what everybody knows."
         ),
         _(
-            "Answer each question for itself. You need not remember what you answered before, and your "
-            "answers need not fit together."
+            "Answer each question on its own. You don’t need to remember your earlier answers, and "
+            "your answers don’t have to fit together."
         ),
         _("There are no trick questions. If both answers seem possible, choose the one that comes closer."),
     ),
@@ -85,8 +83,8 @@ EXAMPLES = (
         option="b",
         answer=_("No"),
         justification=_(
-            "A thermos usually holds a drink, and nothing in the story shows or tells the new colleague "
-            "what is in this one. You know it, because you have read the first sentence."
+            "A thermos usually holds a drink, and nothing in the story shows or tells the new "
+            "colleague what is in this one. You know only because you have read the first sentence."
         ),
     ),
     _example(
@@ -99,8 +97,8 @@ EXAMPLES = (
         option="a",
         answer=_("set out on the path"),
         justification=_(
-            "An old map does not show that the bridge is closed. Somebody who does not know it follows the "
-            "map. Driving elsewhere would be sensible only for somebody who had heard of it."
+            "An old map does not show that the bridge is closed, so Farah follows the map. Driving "
+            "elsewhere would make sense only for somebody who had heard that the bridge is closed."
         ),
     ),
     _example(
@@ -122,4 +120,4 @@ EXAMPLES = (
     ),
 )
 
-INSTRUCTIONS = Instructions(motivation=MOTIVATION, item=ITEM, advice=ADVICE, examples=EXAMPLES)
+INSTRUCTIONS = Instructions(sections=(MOTIVATION, ITEM, ADVICE), examples=EXAMPLES)

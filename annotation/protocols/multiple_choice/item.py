@@ -1,6 +1,4 @@
-"""The item of the multiple-choice protocol: a story, a question and its choices. Never the right one."""
-
-from __future__ import annotations
+"""The item of the multiple-choice protocol: a story, a question and its choices, without the right one."""
 
 import re
 from collections.abc import Mapping
@@ -9,12 +7,12 @@ from typing import Any
 
 LABEL = re.compile(r"[A-Za-z0-9]{1,8}")
 MOST_CHOICES = 9
-"""As many as there are number keys to choose them with."""
+"""One for each digit key."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerChoice:
-    """One choice: ``label`` as in the question set (``A``), ``key`` the same for a form (``a``)."""
+    """A choice: ``label`` as in the question set (``A``), ``key`` for forms (``a``)."""
 
     label: str
     text: str
@@ -26,10 +24,10 @@ class AnswerChoice:
 
 @dataclass(frozen=True, slots=True)
 class MultipleChoiceItem:
-    """One question as people see it.
+    """A question as annotators see it.
 
-    ``config`` names the question set (``behavior-qa``). Which choice is right is deliberately not here:
-    no page can show what it does not have. Whoever compares answers asks :func:`right_key`.
+    ``config`` names the question set (``behavior-qa``). The right choice is deliberately not here, so that
+    no page can show it. Use :func:`right_key` to compare answers.
     """
 
     config: str
@@ -39,12 +37,12 @@ class MultipleChoiceItem:
 
 
 def key_of(label: str) -> str:
-    """The option key of a choice's label: ``a`` for ``A``."""
+    """Return the option key of a choice's label: ``a`` for ``A``."""
     return label.lower()
 
 
 def parse(content: Mapping[str, Any]) -> MultipleChoiceItem:
-    """The item in a stored ``content``. Raises ``ValueError`` naming the field that is wrong."""
+    """Parse a stored ``content``. Raise ``ValueError`` naming the wrong field."""
     texts = {}
     for name in ("config", "story", "question"):
         value = content.get(name)
@@ -57,12 +55,12 @@ def parse(content: Mapping[str, Any]) -> MultipleChoiceItem:
 
 
 def right_key(content: Mapping[str, Any]) -> str:
-    """The option key of the right answer. Not for anything that a person who answers may see."""
+    """Return the option key of the right answer. Never show it to annotators."""
     return key_of(str(content["answerKey"]))
 
 
 def read_choices(value: Any) -> tuple[AnswerChoice, ...]:
-    """The choices of ``{"text": […], "label": […]}``. Raises ``ValueError`` saying what is wrong."""
+    """Read the choices of ``{"text": […], "label": […]}``. Raise ``ValueError`` with the problem."""
     if not isinstance(value, Mapping) or set(value) != {"text", "label"}:
         raise ValueError('choices: must be {"text": ["…", "…"], "label": ["A", "B"]}.')
     texts, labels = value["text"], value["label"]

@@ -1,27 +1,26 @@
-"""Warnings about the choices of one item: cues by which they can be told apart without the story."""
-
-from __future__ import annotations
+"""Lint the choices of an item: warn about cues that reveal the answer without the story."""
 
 import re
 
 from annotation.importing.rows import StoryRow
 from annotation.protocols.base import Finding
 from annotation.protocols.multiple_choice.item import parse
-from annotation.protocols.multiple_choice.wording import _
+from annotation.protocols.validity.wording import _
 
 LABELS_OF_CODES = {
     "choice_in_story": _("Some choices occur word for word in the story"),
     "uneven_choices": _("One choice is much longer than another"),
+    "same_text": _("The same as another item"),
     "near_duplicate": _("Nearly the same story as another"),
 }
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _RATIO, _DIFFERENCE = 2, 4
-"""A choice of twice as many words as another, and four more, is much longer."""
+"""A choice is much longer than another if it has twice as many words, and at least four more."""
 
 
 def lint(story: StoryRow) -> list[Finding]:
-    """What may give the answer away, or seem to. Choices of one word are not looked for in the story."""
+    """Yield warnings about cues. Choices of one word are not searched for in the story."""
     item = parse(story.content)
     read = f" {' '.join(_words(item.story))} "
     lengths = [len(_words(choice.text)) for choice in item.choices]
@@ -45,7 +44,7 @@ def lint(story: StoryRow) -> list[Finding]:
 
 
 def text_for_duplicates(story: StoryRow) -> str:
-    """The story in lower case without punctuation."""
+    """Return the story in lower case without punctuation."""
     return " ".join(_words(str(story.content["story"])))
 
 

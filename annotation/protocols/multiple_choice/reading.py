@@ -1,11 +1,9 @@
-"""From the rows of a question set to items: as ``test.jsonl`` of a release has them.
+"""Read items from the rows of a question set, as in a release's ``test.jsonl``.
 
 A row is ``{"id", "story", "question", "scenario_name", "choices": {"text", "label"}, "answerKey"}``.
 ``config`` names the question set; it may be left out where the id's ending says it. ``core_id``,
 ``severity_original`` and ``story_generator_model`` may be given; a sample drawn from a release has them.
 """
-
-from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
@@ -35,7 +33,7 @@ _CHOICES = 'Write {"text": ["…", "…"], "label": ["A", "B"]}.'
 
 
 def read(rows: Iterable[SourceRow]) -> Iterator[StoryRow | Problem]:
-    """The items of the rows as a stream, and a problem for everything that is wrong with a row."""
+    """Yield the rows' items, and a problem for everything that is wrong with a row."""
     told: Told = set()
     for row in rows:
         fields = Fields(row, told)
@@ -79,13 +77,13 @@ def _read(fields: Fields) -> StoryRow | None:
 
 
 def core_of(item_id: str) -> str:
-    """What the questions about all versions of one story share: the id without its two endings."""
+    """Return the id without its two endings, which all questions about a story's versions share."""
     ending = next((ending for ending in CONFIG_OF_ENDING if item_id.endswith(ending)), "")
     return _LEVEL.sub("", item_id.removesuffix(ending))
 
 
 def _config(fields: Fields, item_id: str) -> str:
-    """The question set a row belongs to, as it says or as its id does."""
+    """Return the row's question set, from its field or from its id."""
     if fields.data.get("config") in (None, ""):
         for ending, config in CONFIG_OF_ENDING.items():
             if item_id.endswith(ending):

@@ -4,8 +4,6 @@ The four questions and the rule (one "no" from anybody drops a story, "possibly"
 the procedure of SimpleToM (Gu et al., appendix G). The wording is our own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -23,7 +21,7 @@ from annotation.protocols.validity.wording import _, part
 
 DIFFERENT_FROM_COMMONSENSE = Question(
     key="q1",
-    title=_("Different from common sense"),
+    title=_("Out of the ordinary"),
     text=_(
         "Is the key information out of the ordinary: "
         "something other than a regular occurrence or accepted practice?"
@@ -33,6 +31,7 @@ DIFFERENT_FROM_COMMONSENSE = Question(
         "It does not matter whether the key information is good or bad, or whether anybody can see it."
     ),
     shows=("person", "key_information"),
+    option_order="scale",
     options=(
         Option("yes", _("Yes"), _("Out of the ordinary: most people would not expect it.")),
         Option("possibly", _("Possibly"), _("It happens now and then: people could disagree.")),
@@ -43,17 +42,15 @@ DIFFERENT_FROM_COMMONSENSE = Question(
 UNLIKELY_TO_BE_NOTICED = Question(
     key="q2",
     title=_("Unlikely to be noticed"),
-    text=_(
-        "Would the key information stay unnoticed by the main character, "
-        "going by normal observation in this story?"
-    ),
+    text=_("Would the main character, noticing what people normally notice, miss the key information?"),
     help=_(
         "The key information is the first sentence of the story. Think only of what the main character "
         "would normally see, hear, smell, read or be told in this story, without special checks."
     ),
     shows=("story",),
+    option_order="scale",
     options=(
-        Option("yes", _("Yes"), _("Unnoticed: nothing in the story would show it or tell it to them.")),
+        Option("yes", _("Yes"), _("They would miss it: nothing in the story shows it or tells them.")),
         Option("possibly", _("Possibly"), _("Some people would notice it here, others would not.")),
         Option("no", _("No"), _("They would notice it, or they know it already."), counts_against=True),
     ),
@@ -64,10 +61,11 @@ ACTION_WHEN_NOT_AWARE = Question(
     title=_("Action A: only when not aware"),
     text=_("Is Action A likely only if the main character is not aware of the key information?"),
     help=_(
-        "Imagine the story twice: first with a main character who does not know the key information, "
-        "then with one who does. Action A should suit the first and not the second."
+        "Imagine the story twice: first with a main character who does not know the key "
+        "information, then with one who does. Action A should suit the first but not the second."
     ),
     shows=("story", "question", "action_a", "action_b"),
+    option_order="scale",
     options=(
         Option("yes", _("Yes"), _("Likely when not aware, unlikely when aware.")),
         Option("no", _("No"), _("Likely when aware too, or unlikely in any case."), counts_against=True),
@@ -79,10 +77,12 @@ ACTION_WHEN_AWARE = Question(
     title=_("Action B: only when aware"),
     text=_("Is Action B likely only if the main character is aware of the key information?"),
     help=_(
-        "Suppose the main character has somehow learned the key information, even if the story gives "
-        "them no way to. Action B should suit them now, and not suit somebody who knows nothing of it."
+        "Suppose the main character has somehow learned the key information, even if the story "
+        "gives them no way to. Action B should suit them now, but not somebody who knows nothing "
+        "of it."
     ),
     shows=("story", "question", "action_a", "action_b"),
+    option_order="scale",
     options=(
         Option("yes", _("Yes"), _("Likely when aware, unlikely when not aware.")),
         Option("no", _("No"), _("Likely when not aware too, or unlikely in any case."), counts_against=True),
@@ -91,7 +91,7 @@ ACTION_WHEN_AWARE = Question(
 
 
 class ValidityProtocol(Protocol):
-    """Four questions about one story. It is kept when nobody answers "no" to any of them."""
+    """Four questions about a story, which is kept if nobody answers "no" to any of them."""
 
     name = "validity"
     version = "1"
@@ -106,11 +106,11 @@ class ValidityProtocol(Protocol):
     finding_labels = LABELS_OF_CODES
 
     def parse(self, content: Mapping[str, Any]) -> ValidityItem:
-        """The story in a stored ``content``. Raises ``ValueError`` for content that is not one."""
+        """Parse a stored ``content``. Raise ``ValueError`` if it is invalid."""
         return parse_content(content)
 
     def parts(self, item: ValidityItem) -> tuple[Part, ...]:
-        """Main character, key information, story, question, Action A and Action B, in this order."""
+        """Return main character, key information, story, question, Action A and Action B, in this order."""
         return (
             part("person", item.person_x),
             part("key_information", item.key_information),
@@ -121,19 +121,19 @@ class ValidityProtocol(Protocol):
         )
 
     def summary(self, item: ValidityItem) -> tuple[Part, ...]:
-        """The story."""
+        """Return the story only."""
         return (part("story", item.story),)
 
     def read(self, rows: Iterable[SourceRow]) -> Iterator[StoryRow | Problem]:
-        """Stories, or what is wrong with them, from the rows of a file in any accepted format."""
+        """Yield stories, or their problems, from the rows of a file in any accepted format."""
         return read_rows(rows)
 
     def lint(self, story: StoryRow) -> Sequence[Finding]:
-        """Warnings about how one story is written."""
+        """Yield warnings about how a story is written."""
         return lint_story(story)
 
     def text_for_duplicates(self, story: StoryRow) -> str:
-        """The text in which two stories of different cores should not resemble each other."""
+        """Return the text to compare for near-duplicates between stories of different cores."""
         return story_words(story)
 
 

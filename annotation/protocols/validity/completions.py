@@ -1,18 +1,15 @@
-"""Raw completions of the generation prompt: one response object holds one story in three severities.
+"""Read raw completions of the generation prompt: one response has one story in three severities.
 
 The prompt (SimpleToM, story generation) ends with the header ``KEY INFORMATION:``, so a model may go
 on without writing it; some repeat it, after a word of introduction or in bold type.
 """
-
-from __future__ import annotations
 
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from annotation.importing.characters import quote
-from annotation.importing.problems import Problem
+from annotation.importing.problems import Problem, quote
 from annotation.importing.rows import SourceRow, StoryRow
 from annotation.protocols.validity.fields import (
     MAX_ACTION,
@@ -63,7 +60,7 @@ _LEVELS = ((1, "MILD SEVERITY "), (2, ""), (3, "HIGH SEVERITY "))
 
 
 def read_completion(row: SourceRow, told: Told) -> Iterator[StoryRow | Problem]:
-    """The three stories of each completion in the row, mild first, or what is wrong with it.
+    """Yield the three stories of each completion in the row, mild first, or its problems.
 
     Their core is ``gen-`` and 12 hex digits of the SHA-256 of the completion's id; the stories are
     that with ``_sev1`` (mild), ``_sev2`` (the main one) and ``_sev3`` (high).
@@ -90,7 +87,7 @@ class _Common:
 
 
 def split_sections(text: str) -> tuple[dict[str, str], list[str]]:
-    """The sections of a completion by header, and the headers that stand in it more than once."""
+    """Split a completion into sections by header; also return repeated headers."""
     headers = [match for match in _HEADER.finditer(text) if match[1] not in ("SCENARIO", "ENTITIES")]
     sections: dict[str, str] = {}
     twice: list[str] = []
@@ -138,7 +135,7 @@ def _read_text(fields: Fields, completion: Completion, common: _Common) -> list[
 
 
 def _checked_sections(fields: Fields, sections: Mapping[str, str]) -> dict[str, str]:
-    """Each section's text; one that is missing, empty or not a fair text is refused by its name."""
+    """Return each section's text; refuse missing, empty or invalid ones by name."""
     texts: dict[str, str] = {}
     for name in SECTIONS:
         field = f"output: {name}"

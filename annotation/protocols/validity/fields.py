@@ -1,17 +1,13 @@
-"""Reading the fields of one row of a file: a value, or a problem that says how to mend it."""
-
-from __future__ import annotations
+"""Read the fields of a row: a value, or a problem that says how to fix it."""
 
 import html
-import math
 import re
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from typing import Any, Final
 
-from annotation.importing.characters import describe, find_forbidden, quote
-from annotation.importing.jsonlines import BadJson, parse_json
-from annotation.importing.problems import Problem
+from annotation.importing.jsonl import BadJson, parse_json
+from annotation.importing.problems import Problem, describe, find_forbidden, quote
 from annotation.importing.rows import SourceRow
 
 MAX_SENTENCE = 2000
@@ -19,32 +15,34 @@ MAX_STORY = 2 * MAX_SENTENCE + 3
 MAX_QUESTION = 1000
 MAX_ACTION = 500
 MAX_NAME = 100
+MOST_RATED = 5
+PREDICTOR = "predictor_model"
 
 _IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>|<!--")
 _ENTITY = re.compile(r"&(#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 
 ENTITY_COLUMN = re.compile(r"(?:Person|Object|Action|Place) [A-Z]")
-"""Fields of this shape, each holding one name, may stand instead of ``entities`` (handy in CSV)."""
+"""Fields with one name each that may replace ``entities`` (convenient in CSV)."""
 
 IGNORED = frozenset(
     ("error_flags", "scenario_text", "prompt", "entities_source", "seed_story", "reason")
 )  # fmt: skip
-"""Fields that the generator and our own lists of dropped stories write and that no story needs.
+"""Fields that the generator and our lists of dropped stories write and that no story needs.
 
-They are passed over, as is every field whose name starts with ``_``; any other unknown field is a
-problem, so that a misspelt name never loses its values in silence.
+They are ignored, as is every field whose name starts with ``_``. Any other unknown field is a problem, so
+that a misspelt name never silently loses its values.
 """
 
 UNREADABLE: Final = object()
-"""Instead of a value that could not be read, which has been said."""
+"""Stands for a value that could not be read, after the problem was reported."""
 
 Told = set[tuple[str, str, str]]
-"""What has been said once per file: (file, field, message)."""
+"""Problems that were reported once per file: (file, field, message)."""
 
 
 class Fields:
-    """The fields of one row. Each method returns a clean value, or an empty one after noting why not."""
+    """The fields of a row. Each method returns a clean value, or an empty one after noting the problem."""
 
     __slots__ = ("_told", "data", "entity_columns", "failed", "problems", "row")
 
@@ -57,12 +55,12 @@ class Fields:
         self._told = told
 
     def refuse(self, field: str, message: str, remedy: str) -> None:
-        """Note what is wrong with this row."""
+        """Note a problem of this row."""
         self.failed = True
         self.problems.append(Problem(self.row.file, self.row.line, _name(field), message, remedy))
 
     def refuse_once(self, field: str, message: str, remedy: str) -> None:
-        """Note what is wrong with the fields of the file: at its header or the first row, not on each."""
+        """Note a problem of the file's fields once: at its header or its first row."""
         self.failed = True
         key = (self.row.file, field, message)
         if key in self._told:
@@ -72,7 +70,7 @@ class Fields:
         self.problems.append(Problem(self.row.file, line, _name(field), message, remedy))
 
     def check_names(self, known: frozenset[str]) -> None:
-        """Refuse fields that this kind of row does not have; note those that each name one entity."""
+        """Refuse unknown fields for this kind of row; collect those that name one entity each."""
         if known.issuperset(self.data):
             return
         for name, value in self.data.items():
@@ -91,7 +89,7 @@ class Fields:
             )
 
     def text(self, name: str, limit: int) -> str:
-        """A text that must be there, without surrounding white space."""
+        """Return a required text, stripped."""
         value = self.data.get(name)
         if type(value) is str:
             return self.check(name, value, limit)
@@ -104,14 +102,14 @@ class Fields:
         return ""
 
     def optional_text(self, name: str, limit: int) -> str:
-        """A text that may be left out; ``""`` then."""
+        """Return an optional text, or ``""``."""
         value = self.data.get(name)
         if value is None or value == "":
             return ""
         return self.text(name, limit)
 
     def check(self, name: str, value: str, limit: int) -> str:
-        """The text as it will be stored, or ``""`` after noting what is wrong with it."""
+        """Return the text as it will be stored, or ``""`` after noting its problem."""
         value = value.strip()
         if value and len(value) <= limit and value.isprintable() and "<" not in value and "&" not in value:
             return value
@@ -122,7 +120,7 @@ class Fields:
         return ""
 
     def identifier(self, name: str) -> str:
-        """An id: letters, digits, full stop, underscore and hyphen, and not to be taken for a number."""
+        """Return an id: letters, digits, full stops, underscores, hyphens, and not like a number."""
         value = self.text(name, 10_000)
         if not value:
             return ""
@@ -143,7 +141,7 @@ class Fields:
         return ""
 
     def one_of(self, name: str, known: Iterable[str]) -> str:
-        """One of the known names."""
+        """Return one of the known names."""
         value = self.text(name, 10_000)
         if not value or value in known:
             return value
@@ -154,7 +152,7 @@ class Fields:
         return ""
 
     def severity(self, name: str) -> int | None:
-        """1, 2 or 3; ``None`` where none is given. A spreadsheet's ``"2"`` or ``2.0`` is 2."""
+        """Return 1, 2 or 3, or ``None`` if missing. A spreadsheet's ``"2"`` or ``2.0`` is 2."""
         value = self.data.get(name)
         if type(value) is str:
             value = value.strip()
@@ -170,9 +168,9 @@ class Fields:
         return found
 
     def structure(self, name: str) -> Any:
-        """The value of a field for a list or object; a text that begins as one is read as JSON (CSV).
+        """Return a list or object; parse a text that starts like one as JSON (for CSV).
 
-        Gives :data:`UNREADABLE` after noting why such a text is not JSON.
+        Return :data:`UNREADABLE` after noting why such a text is not JSON.
         """
         value = self.data.get(name)
         if type(value) is str and value.lstrip()[:1] in ("[", "{"):
@@ -183,17 +181,29 @@ class Fields:
                 return UNREADABLE
         return value
 
-    def values(self, name: str) -> tuple[Any, ...]:
-        """A list of plain values (texts, numbers, true, false, null) that may be left out."""
+    def predictions(self, name: str, rated: str) -> tuple[dict[str, Any], ...]:
+        """Return an optional list of ratings: ``{"harmfulness": 1 to 5, "predictor_model": "…"}``."""
         value = self.structure(name)
         if value is None or value == "" or value is UNREADABLE:
             return ()
-        if not isinstance(value, list) or not all(_is_plain(part) for part in value):
-            self.refuse(
-                name, f"A list of plain values is expected, not {_shown(value)}.", "Write [] for none."
-            )
+        form = f'Write [{{"{rated}": 3, "{PREDICTOR}": "its name"}}], or [] for none.'
+        if not isinstance(value, list):
+            self.refuse(name, f"A list of predictions is expected, not {_shown(value)}.", form)
             return ()
-        return tuple(value)
+        return tuple(self._prediction(f"{name}[{at}]", one, rated, form) for at, one in enumerate(value))
+
+    def _prediction(self, place: str, given: Any, rated: str, form: str) -> dict[str, Any]:
+        if not isinstance(given, dict) or set(given) != {rated, PREDICTOR}:
+            self.refuse(place, f"“{rated}” and “{PREDICTOR}” are expected, and nothing else.", form)
+            return {}
+        rating, model = given[rated], given[PREDICTOR]
+        if type(rating) is not int or not 1 <= rating <= MOST_RATED:
+            remedy = f"Give a whole number from 1 to {MOST_RATED}."
+            self.refuse(f"{place}.{rated}", f"The rating is {_shown(rating)}.", remedy)
+        if type(model) is not str:
+            self.refuse(f"{place}.{PREDICTOR}", f"A text is expected, not {_shown(model)}.", form)
+            return {}
+        return {rated: rating, PREDICTOR: self.check(f"{place}.{PREDICTOR}", model, MAX_NAME)}
 
     def _missing(self, name: str) -> None:
         close = get_close_matches(name, self.data, n=1, cutoff=0.8)
@@ -205,7 +215,7 @@ class Fields:
 
 
 def _complaint(value: str, limit: int) -> tuple[str, str] | None:
-    """What is wrong with a text, and the remedy; ``None`` for a good one."""
+    """Return the problem of a text and its remedy, or ``None``."""
     if not value:
         return "The text is empty.", "Write the text, or remove the row."
     if len(value) > limit:
@@ -245,16 +255,8 @@ def _reads_as_number(value: str) -> bool:
     return True
 
 
-def _is_plain(value: Any) -> bool:
-    if isinstance(value, str):
-        return find_forbidden(value) < 0 and len(value) <= MAX_ACTION
-    if isinstance(value, float):
-        return math.isfinite(value)
-    return value is None or (isinstance(value, bool | int) and -(2**53) <= value <= 2**53)
-
-
 def _name(field: str) -> str:
-    """A field's name, fit to be shown and stored in a problem."""
+    """Make a field's name safe to show and store in a problem."""
     return field[:60] if field.isprintable() else quote(field)
 
 

@@ -1,7 +1,5 @@
 """The item of the validity protocol: a two-sentence story with the two actions that may follow it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +10,7 @@ TEXT_FIELDS = ("key_information", "story_sentence", "story", "question", "action
 
 @dataclass(frozen=True, slots=True)
 class ValidityItem:
-    """One story as people judge it. ``entities`` names who and what takes part, Person X above all."""
+    """A story as annotators judge it. ``entities`` names its persons and things, with Person X."""
 
     entities: Mapping[str, str]
     key_information: str
@@ -24,12 +22,12 @@ class ValidityItem:
 
     @property
     def person_x(self) -> str:
-        """The main character (or characters), as the story names them."""
+        """Return the main character or characters, as the story names them."""
         return self.entities[PERSON_X]
 
 
 def parse(content: Mapping[str, Any]) -> ValidityItem:
-    """The item in a story's stored ``content``. Raises ``ValueError`` naming the field that is wrong."""
+    """Parse a stored ``content``. Raise ``ValueError`` naming the wrong field."""
     entities = content.get("entities")
     if not isinstance(entities, Mapping) or not all(
         isinstance(key, str) and isinstance(value, str) for key, value in entities.items()
@@ -47,15 +45,15 @@ def parse(content: Mapping[str, Any]) -> ValidityItem:
 
 
 def join_story(key_information: str, story_sentence: str) -> str:
-    """The story made of its two sentences, each closed with a full stop where it has no end of its own.
+    """Join the two sentences of a story.
 
-    The rule of SimpleToM's generator: a full stop is added unless a part ends in one of ``! . , ? ;``.
+    Like SimpleToM's generator, add a full stop unless a part ends in one of ``! . , ? ;``.
     """
     return f"{_closed(key_information.strip())} {_closed(story_sentence.strip())}"
 
 
 def is_story_of(story: str, key_information: str, story_sentence: str) -> bool:
-    """Whether ``story`` is the two sentences, with or without a full stop added to either."""
+    """Return True if ``story`` is the two sentences, with or without an added full stop in either."""
     if story == f"{key_information} {story_sentence}":
         return True
     firsts = (key_information, _closed(key_information))

@@ -1,15 +1,13 @@
-"""Warnings about how a story is written: signs that it may not do as a test item.
+"""Lint stories: warn about signs that a story may be unfit as a test item.
 
-A warning refuses nothing. It is kept with the story, for the researchers to weigh.
+A warning refuses nothing. It is stored with the story for researchers.
 """
-
-from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
-from annotation.importing.characters import quote
+from annotation.importing.problems import quote
 from annotation.importing.rows import StoryRow
 from annotation.protocols.base import Finding
 from annotation.protocols.validity.wording import _
@@ -51,13 +49,14 @@ LABELS_OF_CODES: dict[str, str] = {
     "person_x_not_named": _("main character not named"),
     "action_in_story": _("an action is in the story already"),
     "action_lengths_differ": _("actions differ much in length"),
+    "same_text": _("the same as another story"),
     "near_duplicate": _("nearly the same as another story"),
 }
-"""The codes in words. The messages themselves are stored with the story, in English."""
+"""Labels of the codes. The messages are stored with the story, in English."""
 
 
 def lint(story: StoryRow) -> list[Finding]:
-    """Warnings about one story, in a fixed order; each quotes the words it was found by.
+    """Yield warnings about a story in a fixed order; each quotes the words that caused it.
 
     Codes: ``not_two_sentences``, ``mental_state_word``, ``percept_word``, ``give_away_word``,
     ``person_x_not_named``, ``action_in_story``, ``action_lengths_differ``.
@@ -79,7 +78,7 @@ def lint(story: StoryRow) -> list[Finding]:
 
 
 def text_for_duplicates(story: StoryRow) -> str:
-    """The story's words in lower case, with the persons and pronouns made alike.
+    """Return the story's words in lower case, with persons and pronouns unified.
 
     Generated stories often differ in nothing but the name of a person.
     """
@@ -91,12 +90,12 @@ def text_for_duplicates(story: StoryRow) -> str:
 
 
 def _words(text: str) -> list[str]:
-    """The words in lower case; an apostrophe parts them (“john”, “s”)."""
+    """Return the words in lower case, split at apostrophes (“john”, “s”)."""
     return text.lower().translate(_SPACES).split()
 
 
 def _sentences(field: str, text: str) -> list[Finding]:
-    """A part that is more than one sentence, or that ends in a comma, semicolon or colon."""
+    """Warn about a part with several sentences, or one that ends in a comma, semicolon or colon."""
     message = ""
     for end in _SENTENCE_END.finditer(text):
         if not _is_abbreviation(text[: end.start()].rsplit(None, 1)[-1:]):
@@ -127,7 +126,7 @@ def _suspect_words(field: str, words: list[str]) -> Iterator[Finding]:
 
 
 def _is_other(words: list[str], index: int) -> bool:
-    """Whether the word is a noun (“a notice”) or an adjective (“well known for”) here."""
+    """Return True if the word is a noun (“a notice”) or an adjective (“well known for”) here."""
     before = words[index - 1] if index else ""
     after = words[index + 1] if index + 1 < len(words) else ""
     if words[index] == "known":
@@ -192,7 +191,7 @@ def _persons(entities: Mapping[str, str]) -> list[str]:
 
 
 def _forms(name: str) -> list[str]:
-    """The ways a story may name somebody given as ``Ann Lee, a car owner`` or ``Tom (John's landlord)``."""
+    """Return the forms in which a story may name ``Ann Lee, a car owner`` or ``Tom (John's landlord)``."""
     forms = []
     for form in (re.sub(r"\(.*?\)", " ", name), *re.split(r"[(),]", name)):
         words = _words(form)
@@ -207,14 +206,14 @@ def _forms(name: str) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def _short_forms(name: str) -> tuple[str, ...]:
-    """Every form of the name, and the last word of each (“his friend” for “Lisa's friend”), in spaces."""
+    """Return all forms of the name, and their last words (“friend” of “Lisa's friend”), between spaces."""
     forms = _forms(name)
     return tuple(f" {form} " for form in dict.fromkeys([*forms, *(form.split()[-1] for form in forms)]))
 
 
 @lru_cache(maxsize=4096)
 def _names(persons: tuple[str, ...]) -> tuple[str, ...]:
-    """Every form of every person's name, in spaces, the longest first."""
+    """Return all forms of all persons' names between spaces, longest first."""
     forms = {form for name in persons for form in _forms(name)}
     return tuple(f" {form} " for form in sorted(forms, key=lambda form: (-len(form), form)))
 
@@ -226,7 +225,7 @@ def _name_words(entities: tuple[str, ...]) -> frozenset[str]:
 
 @lru_cache(maxsize=65536)
 def _stem(word: str) -> str:
-    """The word without its commonest endings: good enough to match “pays” with “pay” and “paying”."""
+    """Strip common endings: good enough to match “pays” with “pay” and “paying”."""
     for ending in ("ing", "ed", "es", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             word = word[: -len(ending)]

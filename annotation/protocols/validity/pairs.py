@@ -1,25 +1,20 @@
-"""The generator's processed rows: two rows a story, ``<id>_aware`` and ``<id>_action``."""
-
-from __future__ import annotations
+"""Read the generator's processed rows: two per story, ``<id>_aware`` and ``<id>_action``."""
 
 import struct
 from collections.abc import Iterator
+from dataclasses import astuple
 
-from annotation.importing.characters import quote
-from annotation.importing.problems import Problem
+from annotation.importing.problems import Problem, quote
 from annotation.importing.rows import SourceRow, StoryRow
 from annotation.protocols.validity.fields import MAX_ACTION, MAX_SENTENCE, Fields, Told
 from annotation.protocols.validity.item import PERSON_X
 from annotation.protocols.validity.stories import (
     Asked,
-    Provenance,
-    Sentences,
     check_actions_differ,
     check_aware_question,
     check_level,
     core_of,
     make_story,
-    read_action,
     read_entities,
     read_provenance,
     read_sentences,
@@ -36,19 +31,19 @@ _SHARED = (
     "scenario_name", "story_prompt_example", "severity", "generator_model", "entities",
     "key_information", "story_sentence", "story",
 )  # fmt: skip
-"""What the two rows of a pair must agree in."""
+"""Fields that must be equal in the two rows of a pair."""
 _OWN = ("question", "answer_correct", "answer_incorrect")
 _MARKS = struct.Struct(f"{len(_SHARED) + len(_OWN)}q")
 
 Waiting = tuple[str, int, str, bytes]
-"""A row without its mate: file, line, half (``aware`` or ``action``), marks of its values (or ``b""``)."""
+"""A row without its mate: file, line, half (``aware`` or ``action``), hashes of its values (or ``b""``)."""
 
 
 class Pairs:
-    """Brings the two rows of each story together, wherever they stand among the rows.
+    """Matches the two rows of each story, wherever they are in the file.
 
-    The story is made of the ``_action`` row as soon as that is read; of the ``_aware`` row only
-    eleven hashes are kept, so that a file with all the rows of one kind first takes little memory.
+    The ``_action`` row makes the story as soon as it is read. Only eleven hashes of the ``_aware`` row are
+    kept, so that a file with all rows of one kind first needs little memory.
     """
 
     def __init__(self, told: Told) -> None:
@@ -56,7 +51,7 @@ class Pairs:
         self._waiting: dict[str, Waiting] = {}
 
     def read(self, row: SourceRow) -> Iterator[StoryRow | Problem]:
-        """The story of an ``_action`` row, or the problems of either row and of the pair."""
+        """Yield the story of an ``_action`` row, or the problems of either row and of the pair."""
         fields = Fields(row, self._told)
         fields.check_names(FIELDS)
         row_id = fields.identifier("id")
@@ -77,7 +72,7 @@ class Pairs:
             yield story
 
     def unmatched(self) -> Iterator[Problem]:
-        """At the end of the rows: those whose mate never came, in the order of their lines."""
+        """Yield problems for rows without a mate, by line. Call it after the last row."""
         for base, (file, line, half, _) in self._waiting.items():
             yield Problem(
                 file,
@@ -100,29 +95,23 @@ class Pairs:
             self._compare(fields, _place(fields, file, line), other == half, marks, other_marks)
 
     def _compare(self, fields: Fields, place: str, same_half: bool, marks: bytes, other_marks: bytes) -> None:
-        names = _SHARED + _OWN if same_half else _SHARED
+        names: tuple[str, ...]
+        if same_half:
+            names, message = _SHARED + _OWN, "The same id stands at {} with another {}."
+            remedy = "Give each row an id of its own."
+        else:
+            names, message = _SHARED, "The two rows of the story do not agree: {} has another {}."
+            remedy = "Make it the same in both rows."
         for name, ours, theirs in zip(names, _MARKS.unpack(marks), _MARKS.unpack(other_marks), strict=False):
-            if ours == theirs:
-                continue
-            if same_half:
-                fields.refuse(
-                    name,
-                    f"The same id stands at {place} with another {name}.",
-                    "Give each row an id of its own.",
-                )
-            else:
-                fields.refuse(
-                    name,
-                    f"The two rows of the story do not agree: {place} has another {name}.",
-                    "Make it the same in both rows.",
-                )
+            if ours != theirs:
+                fields.refuse(name, message.format(place, name), remedy)
 
 
 _MATE = {"aware": "action", "action": "aware"}
 
 
 def _read_half(fields: Fields, story_id: str, half: str) -> tuple[StoryRow | None, tuple[object, ...]]:
-    """The story (from an ``_action`` row without problems), and the values to compare with the mate's."""
+    """Return the story (of an ``_action`` row without problems), and the values to compare with its mate."""
     provenance = read_provenance(
         fields, example="story_prompt_example", severity="severity", model="generator_model"
     )
@@ -131,7 +120,7 @@ def _read_half(fields: Fields, story_id: str, half: str) -> tuple[StoryRow | Non
     sentences = read_sentences(fields)
     limit = MAX_SENTENCE * 2 if half == "aware" else MAX_ACTION
     question = fields.text("question", limit)
-    correct, incorrect = read_action(fields, "answer_correct"), read_action(fields, "answer_incorrect")
+    correct, incorrect = (fields.text(name, MAX_ACTION) for name in ("answer_correct", "answer_incorrect"))
     story = None
     if half == "aware":
         texts = (question, correct, incorrect)
@@ -149,20 +138,8 @@ def _read_half(fields: Fields, story_id: str, half: str) -> tuple[StoryRow | Non
                 sentences=sentences,
                 asked=asked,
             )
-    return story, (*_shared(provenance, entities, sentences), question, correct, incorrect)
-
-
-def _shared(provenance: Provenance, entities: dict[str, str], sentences: Sentences) -> tuple[object, ...]:
-    return (
-        provenance.scenario_name,
-        provenance.story_prompt_example,
-        provenance.severity,
-        provenance.generator_model,
-        tuple(sorted(entities.items())),
-        sentences.key_information,
-        sentences.story_sentence,
-        sentences.story,
-    )
+    names = tuple(sorted(entities.items()))
+    return story, (*astuple(provenance), names, *astuple(sentences), question, correct, incorrect)
 
 
 def _place(fields: Fields, file: str, line: int) -> str:

@@ -1,6 +1,6 @@
-"""From the rows of a file to stories, for every format the validity protocol accepts.
+"""Read stories from rows in all formats that the validity protocol accepts.
 
-Each row says by its fields what it is, so one file may mix them:
+The fields of each row say what it is, so a file may mix them:
 
 * ``story_id``: a whole story (*story-data*), with ``question``, ``action_unaware`` and ``action_aware``,
   or with ``questions`` as in a release, where the one whose id ends in ``_action`` holds them;
@@ -16,14 +16,10 @@ Surrounding white space is removed and nothing else is changed. Fields that no s
 over or refused as :data:`annotation.protocols.validity.fields.IGNORED` says.
 """
 
-from __future__ import annotations
-
-import struct
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from annotation.importing.characters import quote
-from annotation.importing.problems import Problem
+from annotation.importing.problems import Problem, quote
 from annotation.importing.rows import SourceRow, StoryRow
 from annotation.protocols.validity.completions import read_completion
 from annotation.protocols.validity.fields import (
@@ -59,22 +55,15 @@ FIELDS = frozenset(
 
 
 def read(rows: Iterable[SourceRow]) -> Iterator[StoryRow | Problem]:
-    """The stories in the rows, as a stream, and a :class:`Problem` for everything wrong with a row.
+    """Yield the rows' stories, and a :class:`Problem` for everything that is wrong with a row.
 
-    A story given twice with the same content is yielded once; given again with other content it is
-    a problem that names both places. Memory: the ids, and some 130 bytes for each. Whether a pair is
-    complete and its rows agree is known only after its story was yielded: when any problem comes, the
-    whole file must be refused.
+    Whether a pair is complete and its rows agree is known only after its story was yielded: when any problem
+    comes, the whole file must be refused.
     """
     told: Told = set()
     pairs = Pairs(told)
-    seen = _Seen()
     for row in rows:
-        for outcome in _read_row(row, told, pairs):
-            if isinstance(outcome, Problem):
-                yield outcome
-            else:
-                yield from seen.pass_on(outcome)
+        yield from _read_row(row, told, pairs)
     yield from pairs.unmatched()
 
 
@@ -103,7 +92,7 @@ def _unknown(row: SourceRow, told: Told) -> Iterator[Problem]:
 
 
 def read_story(row: SourceRow, told: Told) -> Iterator[StoryRow | Problem]:
-    """The story of a *story-data* row, or what is wrong with it."""
+    """Return the story of a *story-data* row, or its problems."""
     fields = Fields(row, told)
     fields.check_names(FIELDS)
     story_id = fields.identifier("story_id")
@@ -118,8 +107,8 @@ def read_story(row: SourceRow, told: Told) -> Iterator[StoryRow | Problem]:
         asked = read_asked(fields, unaware="action_unaware", aware="action_aware")
     else:
         asked = _Questions(fields, entities.get(PERSON_X, ""), sentences.key_information).read()
-    harmfulness = fields.values("harmfulness_predicted")
-    unethicality = fields.values("unethicality_predicted")
+    harmfulness = fields.predictions("harmfulness_predicted", "harmfulness")
+    unethicality = fields.predictions("unethicality_predicted", "unethicality")
     if not fields.failed:
         yield make_story(
             fields,
@@ -136,7 +125,7 @@ def read_story(row: SourceRow, told: Told) -> Iterator[StoryRow | Problem]:
 
 
 class _Questions:
-    """The ``questions`` of a released story: the one about the action, and the one about awareness."""
+    """The ``questions`` of a released story, about the action and about awareness."""
 
     def __init__(self, fields: Fields, person_x: str, key_information: str) -> None:
         self._fields = fields
@@ -144,7 +133,7 @@ class _Questions:
         self._key_information = key_information
 
     def read(self) -> Asked:
-        """The question about the action with its two answers; empty where a problem was noted."""
+        """Return the question about the action with its two answers; empty after a problem."""
         given = self._fields.structure("questions")
         if given is UNREADABLE:
             return Asked("", "", "")
@@ -175,7 +164,7 @@ class _Questions:
         return asked
 
     def _kind(self, question: Any, place: str) -> str:
-        """``action``, ``aware`` or ``judge``, by the end of the question's id; ``""`` after a problem."""
+        """Return ``action``, ``aware`` or ``judge`` by the id's ending; ``""`` after a problem."""
         if not isinstance(question, dict):
             self._fields.refuse(place, "The question is not an object.", "Write {“question_id”: …, …}.")
             return ""
@@ -193,7 +182,7 @@ class _Questions:
         return kind
 
     def _texts(self, question: dict[str, Any], place: str, limit: int) -> tuple[str, str, str]:
-        """The question, the right answer and the wrong one."""
+        """Return the question, the right answer and the wrong one."""
         found = []
         for name, most in (
             ("question", limit),
@@ -211,41 +200,10 @@ class _Questions:
         return found[0], found[1], found[2]
 
     def _check_flat_fields(self, asked: Asked) -> None:
-        """A row may also give question and actions as fields; then they are the same."""
+        """Check that question and actions in fields of their own are the same."""
         for name in ("question", "action_unaware", "action_aware"):
             value = self._fields.optional_text(name, MAX_QUESTION)
             other = getattr(asked, name)
             if value and other and value != other:
                 message = f"The field differs from the one in “questions”: {quote(value)}."
                 self._fields.refuse(name, message, "Keep one of the two.")
-
-
-class _Seen:
-    """The ids that came before, with the place and a hash of the content of each, packed tightly."""
-
-    _PLACE = struct.Struct("<IQ16s")
-
-    def __init__(self) -> None:
-        self._files: dict[str, int] = {}
-        self._places: dict[str, bytes] = {}
-
-    def pass_on(self, story: StoryRow) -> Iterator[StoryRow | Problem]:
-        """The story when it is new, nothing when it is the same again, a problem when it is another."""
-        content = bytes.fromhex(story.content_hash[:32])
-        number = self._files.setdefault(story.file, len(self._files))
-        place = self._PLACE.pack(number, story.line, content)
-        first = self._places.setdefault(story.story_id, place)
-        if first is place:
-            yield story
-        elif first[-16:] != content:
-            yield Problem(
-                story.file,
-                story.line,
-                "story_id",
-                f"The id {quote(story.story_id)} stands at {self._where(first, number)} with other content.",
-                "Give each story an id of its own.",
-            )
-
-    def _where(self, place: bytes, current: int) -> str:
-        number, line, _ = self._PLACE.unpack(place)
-        return f"line {line}" if number == current else f"{list(self._files)[number]}, line {line}"

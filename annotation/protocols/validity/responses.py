@@ -1,16 +1,14 @@
-"""The response objects of model vendors: the text of a completion, its id, its model, and how it ended.
+"""Read model vendors' response objects: a completion's text, id, model, and how it ended.
 
 Read: OpenAI's ``chat.completion`` (the shape that most servers imitate) and ``response`` objects, and
 Anthropic's ``message``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from annotation.importing.characters import quote
+from annotation.importing.problems import quote
 from annotation.protocols.validity.fields import MAX_NAME, UNREADABLE, Fields
 
 _ACCEPTED = (
@@ -21,7 +19,7 @@ _ACCEPTED = (
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """One completion. ``cut_off`` says why it stopped before its end, or is empty."""
+    """A completion. ``cut_off`` says why it stopped early, or is empty."""
 
     id: str
     model: str
@@ -30,7 +28,7 @@ class Completion:
 
 
 def read_response(fields: Fields) -> list[Completion]:
-    """The completions in the row's ``output``; notes on ``fields`` whatever keeps one from being read."""
+    """Return the completions in the row's ``output``; note problems on ``fields``."""
     output = fields.structure("output")
     if output is UNREADABLE:
         return []
@@ -140,7 +138,7 @@ def _one(
 
 
 def _refused(fields: Fields, place: str, refusal: Any, stopped: bool, reason: Any) -> bool:
-    """Note a refusal of the model, or an end that is none; whether there was one."""
+    """Note a refusal by the model or an unfinished completion. Return True if there was one."""
     if refusal:
         fields.refuse(
             place, f"The model refused: {quote(str(refusal), 200)}.", "Remove the row or generate it again."

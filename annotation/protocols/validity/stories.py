@@ -1,13 +1,11 @@
-"""What all kinds of rows share: who takes part, the sentences, the actions, and the story made of them."""
-
-from __future__ import annotations
+"""Read what all kinds of rows share: entities, sentences, actions, and the story made of them."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
-from annotation.importing.characters import quote
+from annotation.importing.problems import quote
 from annotation.importing.rows import StoryRow
 from annotation.protocols.validity.fields import (
     MAX_ACTION,
@@ -28,7 +26,7 @@ _ROLE = re.compile(r"(person|object|action|place) ([a-z])", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where a story comes from, as its row says."""
+    """A story's origin, from its row."""
 
     scenario_name: str
     story_prompt_example: str
@@ -55,7 +53,7 @@ class Asked:
 
 
 def read_provenance(fields: Fields, *, example: str, severity: str, model: str) -> Provenance:
-    """Scenario, prompt example, severity and generator model, from the fields of these names."""
+    """Read scenario, prompt example, severity and generator model from the fields of these names."""
     return Provenance(
         fields.one_of("scenario_name", SCENARIOS),
         fields.optional_text(example, MAX_NAME),
@@ -65,7 +63,7 @@ def read_provenance(fields: Fields, *, example: str, severity: str, model: str) 
 
 
 def read_sentences(fields: Fields) -> Sentences:
-    """The two sentences, and the story: it may be left out, and otherwise has to be the two of them."""
+    """Read the two sentences, and the story, which must consist of them if it is given."""
     first = fields.text("key_information", MAX_SENTENCE)
     second = fields.text("story_sentence", MAX_SENTENCE)
     if fields.data.get("story") in (None, ""):
@@ -81,7 +79,7 @@ def read_sentences(fields: Fields) -> Sentences:
 
 
 def read_entities(fields: Fields) -> dict[str, str]:
-    """Who and what takes part: ``{"Person X": "Mary", "Object Z": "a bag of chips"}``.
+    """Read the entities: ``{"Person X": "Mary", "Object Z": "a bag of chips"}``.
 
     Also accepted: that object as JSON in a text, the generator's lines ``Person X = Mary``, or one
     field per name (``Person X``, ``Object Z``). Person X has to be among them.
@@ -110,13 +108,8 @@ def read_entities(fields: Fields) -> dict[str, str]:
     return entities
 
 
-def read_action(fields: Fields, name: str) -> str:
-    """One of the two actions."""
-    return fields.text(name, MAX_ACTION)
-
-
 def read_asked(fields: Fields, *, unaware: str, aware: str) -> Asked:
-    """The question and the actions, from fields of these names."""
+    """Read the question and the actions from fields of these names."""
     question = fields.text("question", MAX_QUESTION)
     asked = Asked(question, fields.text(unaware, MAX_ACTION), fields.text(aware, MAX_ACTION))
     check_actions_differ(fields, asked, aware)
@@ -124,7 +117,7 @@ def read_asked(fields: Fields, *, unaware: str, aware: str) -> Asked:
 
 
 def check_actions_differ(fields: Fields, asked: Asked, field: str) -> None:
-    """Two actions that say the same leave nothing to choose."""
+    """Refuse two equal actions, which leave nothing to choose."""
     if asked.action_unaware and _bare(asked.action_unaware) == _bare(asked.action_aware):
         fields.refuse(
             field, "The two actions are the same.", "Give the action of somebody who knows, another one."
@@ -134,7 +127,7 @@ def check_actions_differ(fields: Fields, asked: Asked, field: str) -> None:
 def check_aware_question(
     fields: Fields, field: str, texts: tuple[str, str, str], person_x: str, key_information: str
 ) -> None:
-    """Check the question whether Person X is aware: it quotes the key information, the answer is No."""
+    """Check the question about awareness: it quotes the key information, and its answer is No."""
     question, correct, incorrect = texts
     if question and key_information and _bare(key_information) not in question.casefold():
         fields.refuse(
@@ -151,13 +144,13 @@ def check_aware_question(
 
 
 def core_of(story_id: str) -> str:
-    """The core that a story belongs to: its id without the ending ``_sev1`` to ``_sev3``."""
+    """Return the story's core: its id without the ending ``_sev1`` to ``_sev3``."""
     level = _LEVEL.fullmatch(story_id)
     return level[1] if level else story_id
 
 
 def check_level(fields: Fields, story_id: str, severity: int | None, field: str) -> None:
-    """An id that ends in ``_sev2`` is one of severity 2."""
+    """Check that an id ending in ``_sev2`` has severity 2, and so on."""
     level = _LEVEL.fullmatch(story_id)
     if level and severity is not None and int(level[2]) != severity:
         fields.refuse(
@@ -179,7 +172,7 @@ def make_story(
     harmfulness_predicted: tuple[Any, ...] = (),
     unethicality_predicted: tuple[Any, ...] = (),
 ) -> StoryRow:
-    """The story of a row whose fields have all been read without a problem."""
+    """Make the story of a row whose fields were read without a problem."""
     return StoryRow(
         file=fields.row.file,
         line=fields.row.line,
@@ -189,22 +182,14 @@ def make_story(
         story_prompt_example=provenance.story_prompt_example,
         severity_original=provenance.severity,
         story_generator_model=provenance.generator_model,
-        content={
-            "entities": entities,
-            "key_information": sentences.key_information,
-            "story_sentence": sentences.story_sentence,
-            "story": sentences.story,
-            "question": asked.question,
-            "action_unaware": asked.action_unaware,
-            "action_aware": asked.action_aware,
-        },
+        content={"entities": entities, **asdict(sentences), **asdict(asked)},
         harmfulness_predicted=harmfulness_predicted,
         unethicality_predicted=unethicality_predicted,
     )
 
 
 def _from_lines(fields: Fields, text: str) -> dict[str, str] | None:
-    """``Person X = Mary`` on each line, as the generator writes entities."""
+    """Parse lines ``Person X = Mary``, as the generator writes entities."""
     found: dict[str, str] = {}
     for line in text.strip().splitlines():
         pair = _LINE.fullmatch(line.strip())
@@ -244,13 +229,13 @@ def _add_entity(fields: Fields, entities: dict[str, str], name: str, value: Any)
 
 @lru_cache(maxsize=1024)
 def _role(name: str) -> str:
-    """``Person X`` for ``person x``; ``""`` for a name that is none of the usual roles."""
+    """Return ``Person X`` for ``person x``; ``""`` for an unknown role."""
     role = _ROLE.fullmatch(name.strip())
     return f"{role[1].capitalize()} {role[2].upper()}" if role else ""
 
 
 def _mentions_person_x(given: dict[str, Any]) -> bool:
-    """Whether Person X is there but was refused for its text, which has been said."""
+    """Return True if Person X is given but its text was refused."""
     return any(name.strip().casefold() == PERSON_X.casefold() for name in given)
 
 
@@ -259,7 +244,7 @@ def _bare(text: str) -> str:
 
 
 def _difference(story: str, expected: str) -> str:
-    """Where the two texts part, shown with a few words of each."""
+    """Show where the two texts differ, with a few words of each."""
     at = next((i for i, (a, b) in enumerate(zip(story, expected, strict=False)) if a != b), None)
     at = min(len(story), len(expected)) if at is None else at
     start = story.rfind(" ", 0, max(0, at - 10)) + 1

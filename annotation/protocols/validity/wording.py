@@ -1,6 +1,4 @@
-"""Words shared by the questions and the worked examples: the names of the parts of a story."""
-
-from __future__ import annotations
+"""Names of the parts of a story or item, shared by questions and worked examples."""
 
 from collections.abc import Callable
 from typing import cast
@@ -20,10 +18,11 @@ PART_LABELS: dict[str, str] = {
     "question": _("Question"),
     "action_a": _("Action A"),
     "action_b": _("Action B"),
+    "choices": _("Answers to choose from"),
 }
-"""The parts of a story by name, in reading order."""
+"""The parts by name, in reading order; choices are a part in worked examples only."""
 
 
 def part(name: str, text: str) -> Part:
-    """The named part of a story with its label. Raises ``KeyError`` for an unknown name."""
+    """Return a part with its label. Raise ``KeyError`` for an unknown name."""
     return Part(name=name, label=PART_LABELS[name], text=text)

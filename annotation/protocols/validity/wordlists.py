@@ -1,6 +1,4 @@
-"""The English words that the lint looks for, in lower case and in every form that counts."""
-
-from __future__ import annotations
+"""English words that the lint searches for, in lower case and in all relevant forms."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -38,7 +36,7 @@ GIVE_AWAY_PHRASES = (
     " without telling ",
     " behind the back ",
 )
-"""With a space on both sides, as they are looked for among words joined by spaces."""
+"""With spaces on both sides, to search among words joined by spaces."""
 
 NOUNS_TOO = _words("notice notices thought saw glimpse suspect suspects wonder understanding")
 """Forms that are nouns after a determiner: “a notice”, “the saw”, “his suspects”."""
@@ -56,7 +54,7 @@ EMPTY_WORDS = DETERMINERS | _words("""
     might should must there here then than so too very just also her hers theirs himself herself
     themselves itself who which what when where how while s t
 """)
-"""Words that say nothing of what somebody does."""
+"""Words that say nothing about an action."""
 
 PRONOUNS = {
     "he": "they",
@@ -70,6 +68,6 @@ PRONOUNS = {
     "himself": "themselves",
     "herself": "themselves",
 }
-"""Pronouns made alike where only the person was exchanged; “her” is both forms, so both are one."""
+"""Unified pronouns, for stories that differ only in a person; “her” is two forms, so they become one."""
 
 ABBREVIATIONS = _words("mr mrs ms dr prof st jr sr vs no inc ltd co corp dept approx etc fig vol")

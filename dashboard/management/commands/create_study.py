@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from pathlib import Path
@@ -7,14 +5,14 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from django.utils import timezone
 
 from accounts.models import User
 from annotation.errors import AnnotationError, ImportRefused
 from annotation.models import Story, Study
 from dashboard import actions
-from dashboard.configuration import InvalidConfiguration, StudyConfiguration, read_configuration
+from dashboard.settings.configuration import InvalidConfiguration, StudyConfiguration, read_configuration
 from qualification.errors import QualificationError
+from tomannot import clock
 
 
 class Command(BaseCommand):
@@ -52,7 +50,7 @@ exit codes: 0 created · 1 refused, nothing was created · 2 wrong usage"""
                 slug=options["slug"],
                 config=self._configuration(options),
                 by=self._owner(options["owner"]),
-                now=timezone.now(),
+                now=clock.now(),
             )
         except ImportRefused as refusal:
             raise CommandError("\n".join([*map(str, refusal.problems), str(refusal)])) from refusal
@@ -61,7 +59,7 @@ exit codes: 0 created · 1 refused, nothing was created · 2 wrong usage"""
         self._say(study, as_json=options["json"])
 
     def _owner(self, name: str | None) -> User | None:
-        """Whoever makes a study owns it."""
+        """Return the account that will own the study."""
         if not name:
             return None
         owner = User.objects.filter(username=name, is_active=True).first()

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import hashlib
 import os
 import secrets
@@ -23,15 +21,14 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 from django.urls import reverse
-from django.utils import timezone
 
 from accounts.actions import ensure_researcher
 from annotation.actions import invite
 from dashboard.actions import load_sample_study
 from recruitment.links import personal_link
-from tomannot import embedded, web
+from tomannot import clock, embedded, web_server
 from tomannot.embedded.locks import FileLock
-from tomannot.processes import Program, ProgramEnded, Supervisor
+from tomannot.supervisor import Program, ProgramEnded, Supervisor
 
 HOST = "127.0.0.1"
 FIRST_PORT = 8000
@@ -44,7 +41,7 @@ LAST_LINES = 15
 
 
 class Stop(Exception):
-    """Somebody asked the demo to stop."""
+    """A request to stop the demo."""
 
 
 class Command(BaseCommand):
@@ -126,15 +123,15 @@ exit codes: 0 stopped by Ctrl-C or SIGTERM · 1 could not start, or one of its p
             static_fingerprint_file().write_text(static_fingerprint())
 
     def _prepare_study(self, address: str) -> str:
-        """Load the sample study and make accounts and links; what to tell about them."""
+        """Load the sample study with accounts and links. Return the text that describes them."""
         self._say("preparing the sample study")
-        now = timezone.now()
+        now = clock.now()
         study = load_sample_study(now=now)
         password = secrets.token_urlsafe(12)
         ensure_researcher(username=RESEARCHER, password=password)
         lines = [
             f"Front page:      {address}/",
-            f"Researchers:     {address}{reverse('dashboard:study', args=[study.slug])}",
+            f"Researchers:     {address}{reverse('dashboard:overview', args=[study.slug])}",
             f"Test's answers:  {address}{reverse('dashboard:answer_key', args=[study.slug, FIRST_ROUND])}",
             f"Back office:     {address}{reverse('admin:index')}",
             f"  sign in as     {RESEARCHER}",
@@ -156,26 +153,26 @@ exit codes: 0 stopped by Ctrl-C or SIGTERM · 1 could not start, or one of its p
 
 
 def address_file() -> Path:
-    """Where commands in another terminal find the demo's address (see PUBLIC_URL in the settings)."""
+    """Return the file with the demo's address, for other terminals (see PUBLIC_URL in the settings)."""
     return settings.VAR_DIR / "public_url"
 
 
 def mail_directory() -> Path:
-    """Where the demo's mails are kept, and those of commands beside it (see EMAIL_URL in the settings)."""
+    """Return the folder for mails of the demo and of commands beside it (see EMAIL_URL in the settings)."""
     return settings.VAR_DIR / "mail"
 
 
 def mail_into_files() -> dict[str, str]:
-    """What the demo's processes are told about mail, unless a mail server was given."""
+    """Return the environment variables that keep the demo's mails in files, unless a server is set."""
     return {} if os.environ.get("EMAIL_URL") else {"EMAIL_URL": f"filemail:///{mail_directory()}"}
 
 
 def programs(port: int) -> list[Program]:
-    """The processes of a running tomannot, on this port of the loopback interface."""
+    """Return the processes of a running tomannot, on this port of the loopback interface."""
     python = [sys.executable, "-m"]
     schedule = str(settings.VAR_DIR / "celerybeat-schedule")
     return [
-        Program("web", web.command(host=HOST, port=port)),
+        Program("web", web_server.command(host=HOST, port=port)),
         Program(
             "worker",
             [*python, "celery", "-A", "tomannot", "worker", "--loglevel", "INFO", "--concurrency", "2"],
@@ -188,7 +185,7 @@ def programs(port: int) -> list[Program]:
 
 @contextmanager
 def stop_signals() -> Iterator[None]:
-    """Turn SIGINT, SIGTERM and SIGHUP into one :class:`Stop`; more of them change nothing while we stop."""
+    """Turn the first SIGINT, SIGTERM or SIGHUP into :class:`Stop`; ignore the others while stopping."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         for other in before:
@@ -202,7 +199,7 @@ def stop_signals() -> Iterator[None]:
 
 
 def wait_for_answer(supervisor: Supervisor, url: str, *, host: str) -> None:
-    """Wait until the site answers. Raises ProgramEnded when a process ends, CommandError after a minute."""
+    """Wait until the site answers. Raise ProgramEnded when a process ends, CommandError after a minute."""
     client = urllib3.PoolManager(timeout=10, retries=False)
     deadline = time.monotonic() + ANSWER_SECONDS
     while True:
@@ -220,7 +217,7 @@ def wait_for_answer(supervisor: Supervisor, url: str, *, host: str) -> None:
 
 
 def free_port() -> int:
-    """The first free port from 8000 on."""
+    """Return the first free port from 8000 on."""
     for port in range(FIRST_PORT, FIRST_PORT + PORTS_TRIED):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -235,7 +232,7 @@ def free_port() -> int:
 
 
 def static_fingerprint() -> str:
-    """Which static files there are, with their sizes and times: collecting them takes seconds."""
+    """Return the static files with sizes and times, to skip a collection that takes seconds."""
     digest = hashlib.sha256()
     for finder in get_finders():
         for path, storage in finder.list([]):
@@ -249,12 +246,12 @@ def static_fingerprint_file() -> Path:
 
 
 def static_files_changed() -> bool:
-    """Whether the collected files are those of another state of the sources, or none."""
+    """Return whether the collected files are missing or outdated."""
     collected = static_fingerprint_file()
     return not collected.exists() or collected.read_text() != static_fingerprint()
 
 
 def tail(log: Path) -> str:
-    """The last lines of a log file."""
+    """Return the last lines of a log file."""
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     return "\n".join(lines[-LAST_LINES:])

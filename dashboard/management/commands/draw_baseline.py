@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import secrets
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
@@ -7,18 +5,18 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from django.utils import timezone
 
 from annotation.errors import AnnotationError, ImportRefused
-from annotation.management.studies import find_study
+from annotation.management.arguments import find_study
 from annotation.models import Study
 from dashboard import actions
-from dashboard.baseline import Admission, BaselinePlan, Viewers, Who
-from dashboard.configuration import InvalidConfiguration, RoundConfiguration, read_round
-from publishing.baseline.drawing import draw
+from dashboard.releases.human_baseline import Admission, BaselinePlan, Viewers, Who
+from dashboard.settings.configuration import InvalidConfiguration, RoundConfiguration, read_round
 from publishing.errors import PublishingError
+from publishing.human_baseline.drawing import draw
 from publishing.models import Release
 from qualification.errors import QualificationError
+from tomannot import clock
 
 MOST_SEED = 2**62
 
@@ -82,7 +80,7 @@ exit codes: 0 drawn · 1 refused, nothing was created · 2 wrong usage"""
             if options["truth"]:
                 truth = draw(release, per_scenario=plan.per_scenario, seed=plan.seed).truth()
                 options["truth"].write_text(json.dumps(truth, indent=1) + "\n", encoding="utf-8")
-            study, admission = actions.draw_baseline(release=release, plan=plan, by=None, now=timezone.now())
+            study, admission = actions.draw_baseline(release=release, plan=plan, by=None, now=clock.now())
         except ImportRefused as refusal:
             raise CommandError("\n".join([*map(str, refusal.problems), str(refusal)])) from refusal
         except (AnnotationError, PublishingError, QualificationError, OSError) as error:
@@ -95,7 +93,7 @@ exit codes: 0 drawn · 1 refused, nothing was created · 2 wrong usage"""
 
 
 def _plan(source: Study, options: dict[str, Any]) -> BaselinePlan:
-    """The plan that the arguments describe. Raises ``CommandError`` (wrong usage)."""
+    """Return the plan that the arguments describe. Raise ``CommandError`` for wrong usage."""
     wrong = [
         f"--{name}: give at least 1."
         for name in ("per-scenario", "votes")

@@ -1,7 +1,5 @@
 """Deposit a published release at a place outside from the command line."""
 
-from __future__ import annotations
-
 import argparse
 import getpass
 import json
@@ -14,10 +12,9 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.urls import reverse
-from django.utils import timezone
 
+from publishing.actions.deposits import deposit_release, refuse_withdrawn
 from publishing.destinations import addresses
-from publishing.destinations.actions import deposit_release
 from publishing.destinations.base import Destination, PlaceOccupied, Unreachable, WrongPlace
 from publishing.destinations.hugging_face import HuggingFaceDataset
 from publishing.destinations.package import Package, package
@@ -25,17 +22,18 @@ from publishing.destinations.s3 import S3Prefix
 from publishing.destinations.zenodo import ZenodoZip
 from publishing.errors import PublishingError, Withdrawn
 from publishing.models import Release
+from tomannot import clock
 
 REFUSED, WRONG_USE, UNREACHABLE, OCCUPIED = 1, 2, 3, 4
 TOKEN_VARIABLE = "HF_TOKEN"  # noqa: S105 (the name of a variable)
 HERE = {"localhost", "127.0.0.1", "::1"}
 
 HELP = """\
-Bring a published release to a place outside, as it is, and compare every file there with MANIFEST.
-Prints where it is on standard output; progress goes to standard error. Cut off at any instant, running it
-again completes it. What stands there already is never overwritten by another release.
+Copy a published release to an outside place and compare every file there with MANIFEST. Prints its address on
+standard output; progress goes to standard error. After an interruption, run it again to complete it. Another
+release at the place is never overwritten.
 
-  s3://bucket/prefix      S3 or a store that speaks like it (S3_ENDPOINT_URL); credentials as for boto3
+  s3://bucket/prefix      S3 or a compatible store (S3_ENDPOINT_URL); credentials as for boto3
   huggingface:owner/name  a dataset repository; token from HF_TOKEN, or asked for
   zip:PATH                a zip for Zenodo, with PATH's name and .zenodo.json beside it
 """
@@ -46,12 +44,12 @@ examples:
   manage.py deposit_release pilot 1 --to zip:pilot-1.zip --json
 
 exit codes:
-  0  it is there, whole and compared (with --dry-run: it could be brought there)
-  1  refused: no such published release, withdrawn, a rehearsal, no right to write, wrong visibility,
-     a fault there
-  2  wrong arguments, or no token and nobody to ask
-  3  the place could not be reached or broke off; running this again goes on
-  4  something else stands there
+  0  complete and compared (with --dry-run: possible)
+  1  refused: no such published release, withdrawn, a test run, no write access, wrong visibility, or an
+     error there
+  2  wrong arguments, or no token and no terminal to ask for it
+  3  the place was unreachable or broke off; run this again to continue
+  4  something else is there
 """
 
 
@@ -63,11 +61,11 @@ class Command(BaseCommand):
         parser.add_argument("slug", metavar="SLUG", help="the study")
         parser.add_argument("number", metavar="NUMBER", type=int, help="the release")
         parser.add_argument("--to", metavar="PLACE", required=True, help="where to")
-        parser.add_argument("--dry-run", action="store_true", help="say what would be sent; send nothing")
+        parser.add_argument("--dry-run", action="store_true", help="show what would be sent; send nothing")
         parser.add_argument(
-            "--public", action="store_true", help="everybody is to read it there; its page then says where"
+            "--public", action="store_true", help="make it readable for everybody; its page then links to it"
         )
-        parser.add_argument("--rehearsal", action="store_true", help="deposit a rehearsal, marked as one")
+        parser.add_argument("--rehearsal", action="store_true", help="deposit a test run, marked as one")
         parser.add_argument("--json", action="store_true", help="print the outcome as one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -78,7 +76,7 @@ class Command(BaseCommand):
         release = _release(options["slug"], options["number"], rehearsal=options["rehearsal"])
         destination = _destination(address, release, public=options["public"])
         try:
-            packed = _packed(release)
+            packed = _package(release)
             if options["dry_run"]:
                 answer = self._planned(destination, packed, as_json=options["json"])
             else:
@@ -87,7 +85,7 @@ class Command(BaseCommand):
             raise CommandError(str(error), returncode=_exit_code(error)) from None
         self.stdout.write(answer)
 
-    def _say(self, text: str) -> None:
+    def _log(self, text: str) -> None:
         self.stderr.write(text, style_func=str)
 
     def _planned(self, destination: Destination, packed: Package, *, as_json: bool) -> str:
@@ -109,20 +107,20 @@ class Command(BaseCommand):
     def _deposited(
         self, destination: Destination, packed: Package, release: Release, *, as_json: bool
     ) -> str:
-        if destination.kind == addresses.ZIP:  # a file on this machine is not a place outside: no record
-            url = destination.deposit(packed, self._say).url
+        if destination.kind == addresses.ZIP:  # a local file is not recorded as a deposit
+            url = destination.deposit(packed, self._log)
         else:
             done = deposit_release(
                 release=release,
                 destination=destination,
                 package=packed,
                 by=None,
-                now=timezone.now(),
-                say=self._say,
+                now=clock.now(),
+                log=self._log,
             )
             url = done.url
             if done.outlived_withdrawal:
-                self._say("The release was withdrawn during the upload. Say so at the place.")
+                self._log("The release was withdrawn during the upload. Mark it at the place.")
         where = destination.place if destination.kind == addresses.ZIP else url
         if not as_json:
             return where
@@ -145,24 +143,27 @@ def _release(slug: str, number: int, *, rehearsal: bool) -> Release:
         raise CommandError(f"Study “{slug}” has no release {number}.", returncode=REFUSED)
     if release.state != Release.State.PUBLISHED:
         raise CommandError(
-            f"Release {number} of {slug} is {release.get_state_display()}. Only a published release leaves.",
+            f"Release {number} of {slug} is {release.get_state_display()}. Only a published release can be "
+            "deposited.",
             returncode=REFUSED,
         )
-    if release.withdrawn:
+    try:
+        refuse_withdrawn(release)
+    except Withdrawn as error:
         raise CommandError(
-            f"{Withdrawn(release)} Only a release that stands is brought anywhere. Where it has been brought "
-            "already, say there that it was withdrawn.",
+            f"{error} A withdrawn release is not deposited. Where it has been deposited already, say there "
+            "that it was withdrawn.",
             returncode=REFUSED,
-        )
+        ) from None
     is_rehearsal = release.environment == "rehearsal"
     if is_rehearsal and not rehearsal:
         raise CommandError(
-            f"Release {number} of {slug} is a rehearsal, not data. Add --rehearsal to deposit it as one.",
+            f"Release {number} of {slug} is a test run, not data. Add --rehearsal to deposit it as one.",
             returncode=REFUSED,
         )
     if rehearsal and not is_rehearsal:
         raise CommandError(
-            f"Release {number} of {slug} is no rehearsal. Leave --rehearsal out.", returncode=WRONG_USE
+            f"Release {number} of {slug} is not a test run. Leave out --rehearsal.", returncode=WRONG_USE
         )
     return release
 
@@ -173,7 +174,7 @@ def _destination(address: addresses.Address, release: Release, *, public: bool) 
     if address.kind == addresses.HUGGING_FACE:
         return HuggingFaceDataset(address.place, token=_token(), endpoint=settings.HF_ENDPOINT, public=public)
     if public:
-        raise CommandError("--public says nothing about a zip. Leave it out.", returncode=WRONG_USE)
+        raise CommandError("--public does not apply to a zip. Leave it out.", returncode=WRONG_USE)
     page = reverse("publishing:release", args=[release.study.slug, release.number])
     site = urlsplit(settings.PUBLIC_URL)
     return ZenodoZip(
@@ -182,7 +183,7 @@ def _destination(address: addresses.Address, release: Release, *, public: bool) 
 
 
 def _token() -> str:
-    """The Hugging Face token, from the environment or from who sits there. Kept nowhere."""
+    """Return the Hugging Face token, from the environment or the terminal. Stored nowhere."""
     token = os.environ.get(TOKEN_VARIABLE, "").strip()
     if not token and sys.stdin.isatty():
         token = getpass.getpass("Hugging Face token (with the right to write): ").strip()
@@ -194,7 +195,7 @@ def _token() -> str:
     return token
 
 
-def _packed(release: Release) -> Package:
+def _package(release: Release) -> Package:
     before = Release.objects.published().filter(study=release.study_id, number__lt=release.number)
     earlier: list[Path] = [found.directory for found in before.select_related("study").order_by("-number")]
     return package(

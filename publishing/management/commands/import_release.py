@@ -1,6 +1,4 @@
-"""Make a study of a release directory, wherever it came from."""
-
-from __future__ import annotations
+"""Import a release directory as a study."""
 
 import argparse
 import json
@@ -9,19 +7,19 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from django.utils import timezone
 
 from annotation.errors import AnnotationError, ImportRefused
+from publishing.actions.reimport import Imported, import_release
 from publishing.errors import PublishingError
-from publishing.reimporting.actions import Imported, import_release
+from tomannot import clock
 
 HELP = """\
-Make a study of a release: its kept and dropped stories, with the protocol that it names. The directory
-is checked first, as verify_release does it, all but its machine validation.
+Import a release as a study: all its stories, under the protocol that it names, with its description, data
+statement and sides of the right answers. The DOI stays with the release, since a DOI names one release only.
+The directory is checked first, as by verify_release, except for its machine validation.
 
-Without votes the study is a draft, in which the stories can be judged anew. With --with-votes it is
-closed, and has every counted vote on those stories, by people whom nobody can name. A release made of
-it gives the same verdicts.
+Without votes, the study is a draft in which the stories can be judged anew. With --with-votes it is closed
+and has every counted vote, by anonymous annotators. A release of it has the same rows and the same figures.
 """
 EPILOG = """\
 examples:
@@ -59,7 +57,7 @@ class Command(BaseCommand):
                 contact=options["contact"] or settings.DEFAULT_FROM_EMAIL,
                 with_votes=options["with_votes"],
                 by=None,
-                now=timezone.now(),
+                now=clock.now(),
             )
         except ImportRefused as refusal:
             problems = "\n".join(map(str, refusal.problems))
@@ -77,9 +75,7 @@ def as_json(imported: Imported) -> dict[str, Any]:
         "environment": imported.study.environment,
         "stories": imported.stories,
         "votes": imported.votes,
-        "annotators": len(crowd.served) if crowd else 0,
-        "votes_left_out": crowd.left_out if crowd else None,
-        "incomplete_stories_left_out": crowd.left_out_stories if crowd else None,
+        "annotators": len(crowd.first) if crowd else 0,
     }
 
 
@@ -88,10 +84,4 @@ def as_text(imported: Imported) -> str:
     text = "{study} ({state}, {environment}): {stories} stories".format(**facts)
     if imported.crowd is None:
         return f"{text}."
-    text += ", {votes} votes by {annotators} people.".format(**facts)
-    if facts["votes_left_out"]:
-        text += (
-            " Not imported: {votes_left_out} votes on {incomplete_stories_left_out} incomplete stories, "
-            "which the release does not hold."
-        ).format(**facts)
-    return text
+    return text + ", {votes} votes by {annotators} people.".format(**facts)

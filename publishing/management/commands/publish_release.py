@@ -1,7 +1,5 @@
 """Publish a release of a study from the command line."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import time
@@ -9,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from annotation.models import Study
-from publishing import actions
+from publishing.actions import releases
 from publishing.errors import PublishingError, ReleaseUnderway
-from publishing.files.copying import check_free, copy_release
-from publishing.filters import DEFAULT_FILTER, FILTERS
+from publishing.files.directory import check_free, copy_release
+from publishing.filters import DEFAULT_FILTER, FILTER_NAMES
 from publishing.models import Release
+from tomannot import clock
 from tomannot.celery import app
 
 POLL_SECONDS = 0.25
@@ -26,12 +24,11 @@ PING_SECONDS = 2.0
 REFUSED, TIMED_OUT, FAILED = 1, 3, 4
 
 HELP = """\
-Publish a release of a study: the filter runs, the kept stories and the votes are written, hashed and
-moved into place by a Celery worker. Waits until that is done and prints the directory on standard
-output; progress goes to standard error.
+Request a release of a study, wait until a Celery worker has built it, and print its directory on
+standard output. Progress goes to standard error.
 
-If a release of the study is being made already, or its worker was killed, this waits for that one and
-has it taken up again. A new release is only asked for when none is unfinished.
+If a release of the study is already being built, or its worker was killed, resume it and wait for it. A new
+release is only requested if none is unfinished.
 """
 EPILOG = """\
 examples:
@@ -42,9 +39,9 @@ examples:
 exit codes:
   0  published
   1  refused: no such study, no complete story, the output directory is taken, or a release with another
-     filter is being made
+     filter is being built
   2  wrong arguments
-  3  not published in time; the release stays queued, and running this again waits for it
+  3  not published in time; the release stays queued; run this again to wait for it
   4  the release failed; the message says why
 """
 
@@ -59,7 +56,7 @@ class Command(BaseCommand):
             "--output", metavar="DIR", type=Path, help="also copy the release here (new or empty)"
         )
         parser.add_argument(
-            "--filter", choices=sorted(FILTERS), default=DEFAULT_FILTER, help="default: %(default)s"
+            "--filter", choices=FILTER_NAMES, default=DEFAULT_FILTER, help="default: %(default)s"
         )
         parser.add_argument(
             "--timeout", metavar="SECONDS", type=float, default=3600, help="default: %(default)s"
@@ -71,75 +68,73 @@ class Command(BaseCommand):
         try:
             if output:
                 check_free(output)
-            release = self._asked_for(options["slug"], options["filter"])
+            release = self._request(options["slug"], options["filter"])
             self._wait_for_worker(release)
-            release = self._finished(release, deadline=time.monotonic() + options["timeout"])
+            release = self._wait_until_published(release, deadline=time.monotonic() + options["timeout"])
             if output:
                 copy_release(release.directory, output)
         except (PublishingError, OSError) as error:
             raise CommandError(str(error), returncode=REFUSED) from error
         self.stdout.write(_answer(release, output or release.directory, as_json=options["json"]))
 
-    def _say(self, text: str) -> None:
+    def _log(self, text: str) -> None:
         self.stderr.write(text, style_func=str)
 
-    def _asked_for(self, slug: str, filter_name: str) -> Release:
+    def _request(self, slug: str, filter_name: str) -> Release:
         study = Study.objects.filter(slug=slug).first()
         if study is None:
             raise CommandError(f"There is no study “{slug}”.", returncode=REFUSED)
         try:
-            release = actions.request_release(
-                study=study, by=None, now=timezone.now(), filter_name=filter_name
-            )
+            release = releases.request_release(study=study, by=None, now=clock.now(), filter_name=filter_name)
         except ReleaseUnderway as underway:
-            release = underway.release
+            release = Release.objects.get(pk=underway.release_id)
             if release.filter_name != filter_name:
                 raise CommandError(
-                    f"Release {release.number} of {slug} is being made already, with the filter "
+                    f"Release {release.number} of {slug} is already being built, with the filter "
                     f"{release.filter_name} and not {filter_name}. Wait for it with --filter "
-                    f"{release.filter_name}, then ask for this one.",
+                    f"{release.filter_name}, then request this one.",
                     returncode=REFUSED,
                 ) from underway
-            self._say(f"Release {release.number} of {slug} is being made already; waiting for it.")
-            actions.enqueue_build(release_id=release.pk)
+            self._log(f"Release {release.number} of {slug} is already being built; waiting for it.")
+            releases.enqueue_build(release_id=release.pk)
         else:
-            self._say(f"Asked for release {release.number} of {slug}.")
+            self._log(f"Requested release {release.number} of {slug}.")
         return release
 
     def _wait_for_worker(self, release: Release) -> None:
-        """Say so when nobody is there to build; a worker may still come while we wait."""
+        """Say so if no worker answers. One may still come while we wait."""
         try:
             answers = app.control.inspect(timeout=PING_SECONDS, limit=1).ping()
         except OperationalError as error:
-            self._say(f"The message broker (REDIS_URL) cannot be reached: {error}")
+            self._log(f"The message broker (REDIS_URL) cannot be reached: {error}")
             return
         if not answers:
-            self._say(
+            self._log(
                 "No Celery worker answers. Start one (make demo does; see docs/operators.md). "
-                f"Release {release.number} is queued and will be built then."
+                f"Release {release.number} is queued until then."
             )
 
-    def _finished(self, release: Release, *, deadline: float) -> Release:
-        """The release once it is published. Has it taken up again when its worker goes away."""
+    def _wait_until_published(self, release: Release, *, deadline: float) -> Release:
+        """Return the release once it is published. Resume it if its worker goes away."""
         resume_at = time.monotonic() + RESUME_SECONDS
         state = ""
         while True:
             release = Release.objects.select_related("study").get(pk=release.pk)
             if release.state != state:
                 state = release.state
-                self._say(f"Release {release.number} is {release.get_state_display()}.")
+                self._log(f"Release {release.number} is {release.get_state_display()}.")
             if state == Release.State.PUBLISHED:
                 return release
             if state == Release.State.FAILED:
                 raise CommandError(f"Release {release.number} failed. {release.failure}", returncode=FAILED)
             if time.monotonic() >= deadline:
                 raise CommandError(
-                    f"Release {release.number} is still {release.get_state_display()}. It stays queued; is a "
-                    "Celery worker running? Running this again waits for it.",
+                    f"Release {release.number} is still {release.get_state_display()}. It stays queued. "
+                    "Check that a Celery worker is running, then run this again to wait for it.",
                     returncode=TIMED_OUT,
                 )
             if time.monotonic() >= resume_at:
-                actions.resume_releases(now=timezone.now())
+                releases.resume_releases(now=clock.now())
                 resume_at = time.monotonic() + RESUME_SECONDS
             time.sleep(POLL_SECONDS)
 
@@ -153,6 +148,6 @@ def _answer(release: Release, directory: Path, *, as_json: bool) -> str:
         "filter": release.filter_name,
         "directory": str(directory),
         "manifest_sha256": release.manifest_sha256,
-        **{name: getattr(release, name) for name in actions.COUNTS},
+        **{name: getattr(release, name) for name in releases.COUNTS},
     }
     return json.dumps(facts)

@@ -1,7 +1,5 @@
 """Check a release directory, wherever it came from."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from pathlib import Path
@@ -9,16 +7,16 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from publishing.verifying import CHECKS, Report, check_release
+from publishing.verification import CHECKS, Report, check_release
 
 FINDINGS = 1
 USAGE = 2
 
 HELP = """\
-Check a release directory by itself: its hashes, its rows, the verdicts recomputed from the votes, the
-counts and statistics recomputed, its copies, charts and descriptions, and that nothing in it says who voted.
-What is in no other file is taken as it is: stories and votes, the researchers' own texts, how people were
-found, qualified and paid, and what has changed since the release before.
+Check a release directory on its own: hashes and rows; verdicts, counts and statistics, recomputed from the
+votes; copies, charts and descriptions; and that nothing identifies the annotators.
+What is in no other file is accepted: stories and votes, recruitment, test
+results and pay, and the changes since the previous release.
 Needs no database and no server, and changes nothing.
 """
 EPILOG = """\
@@ -64,12 +62,12 @@ class Command(BaseCommand):
 
 
 def as_json(report: Report) -> dict[str, Any]:
-    """The report as one object; ``findings`` are the first of each check and file, ``total`` counts all."""
-    told = report.description.document if report.description else {}
+    """Return the report as one object. ``total`` also counts findings that are not listed."""
+    document = report.description.document if report.description else {}
     return {
         "directory": str(report.directory),
-        "study": told.get("study"),
-        "number": told.get("number"),
+        "study": document.get("study"),
+        "number": document.get("number"),
         "manifest_sha256": report.manifest_sha256,
         "sound": report.is_sound,
         "total": report.findings.total,
@@ -83,7 +81,7 @@ def as_json(report: Report) -> dict[str, Any]:
 
 
 def as_text(report: Report) -> str:
-    """One line per check, and under it what it found."""
+    """Return one line per check, with its findings below it."""
     text = []
     for check in CHECKS:
         found = report.findings.of(check)

@@ -1,24 +1,22 @@
 """Withdraw a published release from the command line."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from django.utils import timezone
 
+from publishing.actions.withdrawals import withdraw_release
 from publishing.errors import NotWithdrawable
 from publishing.models import Deposit, Release
-from publishing.withdrawing.actions import withdraw_release
+from tomannot import clock
 
 REFUSED = 1
 
 HELP = """\
-Mark a published release as withdrawn: its page, the feed and every list say so, with the reason, and
-nothing is deposited or drawn from it any more. The files stay as they are and can still be downloaded.
-This cannot be taken back. Places where the release was deposited are listed: say it there yourself.
+Mark a published release as withdrawn. Its page, the feed and every list show this with the reason, and
+nothing is deposited or drawn from it any more. The files stay unchanged and can still be downloaded. This
+cannot be undone. Places where the release was deposited are listed: mark it there yourself.
 """
 EPILOG = """\
 examples:
@@ -47,12 +45,10 @@ class Command(BaseCommand):
         if release is None:
             raise CommandError(f"Study “{slug}” has no release {number}.", returncode=REFUSED)
         try:
-            withdrawal = withdraw_release(
-                release=release, reason=options["reason"], by=None, now=timezone.now()
-            )
+            withdrawal = withdraw_release(release=release, reason=options["reason"], by=None, now=clock.now())
         except NotWithdrawable as error:
             raise CommandError(str(error), returncode=REFUSED) from None
-        deposits = Deposit.objects.outside().filter(release=release)
+        deposits = Deposit.objects.started_or_done().filter(release=release)
         places = [deposit.place for deposit in deposits]
         if options["json"]:
             facts = {"study": slug, "number": number, "reason": withdrawal.reason, "deposits": places}
@@ -60,5 +56,5 @@ class Command(BaseCommand):
             return
         self.stdout.write(f"Release {number} of {slug} is withdrawn.")
         for deposit in deposits:
-            stands = "is being uploaded to" if deposit.is_underway else "stands unmarked at"
+            stands = "is being uploaded to" if deposit.is_underway else "is not marked at"
             self.stdout.write(f"It {stands} {deposit.place}. Say there that it was withdrawn.")

@@ -1,12 +1,10 @@
-from __future__ import annotations
-
 import json
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from annotation.management.studies import find_study
+from annotation.management.arguments import find_study
 from recruitment.queries import CheckedCode, check_code
 
 
@@ -40,7 +38,7 @@ exit codes: 0 a code of this study (and participant) · 1 it is not, or no such 
 
 
 def as_json(found: CheckedCode) -> dict[str, Any]:
-    """The result for scripts."""
+    """Return the result for scripts."""
     return {
         "enrollment": found.enrollment.pk,
         "outcome": found.outcome.value,
@@ -52,14 +50,16 @@ def as_json(found: CheckedCode) -> dict[str, Any]:
 
 
 def in_words(found: CheckedCode) -> list[str]:
-    """The result for people, a line each."""
+    """Return the result for people, a line each."""
     enrollment = found.enrollment
     lines = [
         f"The code of enrollment {enrollment.pk}, for: {found.outcome.value}.",
-        f"They are {enrollment.get_state_display()}; stories answered: {enrollment.stories_submitted}.",
+        f"They are {enrollment.get_state_display()}; stories finished: {enrollment.stories_submitted}.",
     ]
     if not found.still_true:
-        lines.append("They have answered stories since they took it; their code is another one now.")
+        lines.append(
+            "They have done more since, or the join link asks for more: their code is another one now."
+        )
     if found.is_theirs:
         lines.append("It belongs to this participant.")
     return lines

@@ -1,26 +1,24 @@
-from __future__ import annotations
-
 import json
 from argparse import ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from django.utils import timezone
 
 from annotation import actions
 from annotation.errors import WrongState
-from annotation.management.studies import find_study
+from annotation.management.arguments import find_study
 from annotation.models import Enrollment, Study
 from recruitment.actions import invite_by_mail
 from recruitment.errors import RecruitmentError
 from recruitment.links import personal_link
+from tomannot import clock
 
 MOST = 10_000
 
 
 def how_many(text: str) -> int:
-    """A number of people from the command line."""
+    """Return a number of people from the command line."""
     if text.isascii() and text.isdigit() and 1 <= int(text) <= MOST:
         return int(text)
     raise ArgumentTypeError(f"invite between 1 and {MOST:,} people at a time, not {text!r}")
@@ -97,14 +95,14 @@ exit codes: 0 links printed · 1 no such study, nobody to invite, or no mail can
         if options["qualified"]:
             return _invite_qualified(study)
         if not options["email"]:
-            return actions.invite(study=study, count=options["count"] or 1, by=None, now=timezone.now())
+            return actions.invite(study=study, count=options["count"] or 1, by=None, now=clock.now())
         try:
             return invite_by_mail(
                 study=study,
                 addresses=options["email"],
                 language=options["language"],
                 by=None,
-                now=timezone.now(),
+                now=clock.now(),
             )
         except RecruitmentError as error:
             raise CommandError(str(error)) from error
@@ -112,7 +110,7 @@ exit codes: 0 links printed · 1 no such study, nobody to invite, or no mail can
 
 def _invite_qualified(study: Study) -> list[Enrollment]:
     try:
-        enrollments = actions.invite_qualified(study=study, by=None, now=timezone.now())
+        enrollments = actions.invite_qualified(study=study, by=None, now=clock.now())
     except WrongState as error:
         raise CommandError(str(error)) from error
     if not enrollments:
@@ -121,7 +119,7 @@ def _invite_qualified(study: Study) -> list[Enrollment]:
 
 
 def _links_before(study: Study, enrollments: list[Enrollment]) -> list[str]:
-    """The links that people have had in the study that this one asks for."""
+    """Return the links that people have had in the study that this one asks for."""
     there = Enrollment.objects.filter(study=study.qualified_through)
     links = {enrollment.annotator_id: personal_link(enrollment) for enrollment in there}
     return [links[enrollment.annotator_id] for enrollment in enrollments]

@@ -1,24 +1,22 @@
-from __future__ import annotations
-
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from datetime import datetime
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from django.utils import timezone
 
-from annotation.management.studies import find_study
+from annotation.management.arguments import find_study
 from recruitment.actions import remove_join_link, set_join_link
+from recruitment.join_links import InvalidJoinLink, JoinSettings
 from recruitment.join_platforms import PLATFORMS
-from recruitment.joining import InvalidJoinLink, JoinSettings
 from recruitment.links import join_address
+from tomannot import clock
 
 TEXTS = {
     "parameter": ("NAME", "under which name the id comes (default participant)"),
     "placeholder": ("TEXT", "what the platform replaces by the id, such as %%SURVEY_CODE%%"),
     "source": ("NAME", "whose ids they are; not to be changed once people have come"),
     "return_url": ("URL", "the way back, with {code}, {participant}"),
-    "screen_out_url": ("URL", "the way back of who has only done the test"),
+    "screen_out_url": ("URL", "the way back of who has done less: the test, or too few stories"),
     "leave_url": ("URL", "the way back of who has done nothing, and has no code"),
 }
 
@@ -56,13 +54,14 @@ exit codes: 0 done · 1 no such study, or a setting that cannot be used · 2 wro
             help="a host to which people may be sent; repeatable",
         )
         parser.add_argument("--most-people", type=int, metavar="N", help="let in no more people than these")
+        parser.add_argument("--least-stories", type=int, metavar="N", help="stories that complete the study")
         parser.add_argument("--close", action="store_true", help="let nobody new in; codes go on being shown")
         parser.add_argument("--reopen", action="store_true", help="let people in again, any number of them")
         parser.add_argument("--remove", action="store_true", help="let nobody in by it any more")
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["slug"])
-        now = timezone.now()
+        now = clock.now()
         if options["remove"]:
             removed = remove_join_link(study=study, by=None, now=now)
             self.stdout.write("The join link is gone." if removed else "There is no join link.")
@@ -75,12 +74,12 @@ exit codes: 0 done · 1 no such study, or a setting that cannot be used · 2 wro
 
 
 def _settings(options: dict[str, Any], *, now: datetime) -> JoinSettings:
-    """What was named, over what is known of the platform that was named."""
+    """Return the settings that were named, over those known of the platform that was named."""
     said: Any = dict(PLATFORMS[options["platform"]].settings) if options["platform"] else {}
     if options["reopen"]:
         said |= {"closes_at": None, "most_people": None}
     if options["close"]:
         said |= {"closes_at": now}
-    named = (*TEXTS, "return_hosts", "most_people")
+    named = (*TEXTS, "return_hosts", "most_people", "least_stories")
     settings: JoinSettings = said | {name: options[name] for name in named if options[name] is not None}
     return settings

@@ -1,18 +1,16 @@
-from __future__ import annotations
-
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
-from django.utils import timezone
 
 from annotation.actions import revoke_link
 from annotation.errors import AnnotationError
-from annotation.management.people import enrollment_number, find_enrollment
+from annotation.management.arguments import enrollment_number, find_enrollment
 from recruitment.actions import send_link
 from recruitment.errors import RecruitmentError
 from recruitment.links import personal_link
+from tomannot import clock
 
 
 class Command(BaseCommand):
@@ -41,7 +39,7 @@ exit codes: 0 done · 1 there is no such person, or no mail can be sent to them 
         try:
             with transaction.atomic():
                 if options["revoke"]:
-                    enrollment = revoke_link(enrollment=enrollment, by=None, now=timezone.now())
+                    enrollment = revoke_link(enrollment=enrollment, by=None, now=clock.now())
                 if options["send"]:
                     send_link(enrollment=enrollment, by=None)
         except (AnnotationError, RecruitmentError) as error:

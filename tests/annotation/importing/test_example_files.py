@@ -38,7 +38,7 @@ def test_every_story_of_a_real_file_is_read(path: Path) -> None:
         assert len({story.core_id for story in stories}) == cores
         assert len({story.scenario_name for story in stories}) == scenarios
         assert {story.severity_original for story in stories} == {1, 2, 3}
-    assert {story.scenario_name for story in stories} <= SCENARIOS.keys()
+    assert {story.scenario_name for story in stories} <= SCENARIOS
     for story in stories:
         assert parse(story.content).person_x
         lint(story)

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from annotation.importing.characters import find_forbidden, quote
 from annotation.importing.files import read_rows
-from annotation.importing.problems import Problem
+from annotation.importing.problems import Problem, find_forbidden, quote
 from annotation.importing.rows import SourceRow, StoryRow
 from annotation.protocols.validity.item import parse
 from annotation.protocols.validity.lint import lint, text_for_duplicates
@@ -137,9 +136,7 @@ TEXT = CLEAN.map(str.strip).filter(bool)
     names=st.dictionaries(st.sampled_from(["Person Y", "Object Z", "Action Z"]), TEXT, max_size=3),
     severity=st.sampled_from([1, 2, 3, None]),
     model=CLEAN.map(str.strip),
-    predicted=st.lists(
-        CLEAN | st.integers(-5, 5) | st.booleans() | st.floats(allow_nan=False, allow_infinity=False)
-    ),
+    predicted=st.lists(st.fixed_dictionaries({"harmfulness": st.integers(1, 5), "predictor_model": TEXT})),
     in_csv=st.booleans(),
 )
 def test_a_story_that_is_written_is_read_back_the_same(

@@ -59,9 +59,10 @@ QUESTIONS = [
         "answer_incorrect": "ask for her money back",
     },
 ]
+HARM = {"harmfulness": 1, "predictor_model": "judge-1"}
 RELEASED_ROW: dict[str, Any] = {
     **without(STORY_ROW, "question", "action_unaware", "action_aware"),
-    "harmfulness_predicted": ["low", 0.25],
+    "harmfulness_predicted": [HARM, HARM | {"harmfulness": 5}],
     "unethicality_predicted": [],
     "questions": QUESTIONS,
 }
@@ -71,7 +72,7 @@ def test_a_released_row_gives_the_same_story_as_the_imported_one() -> None:
     [released] = stories_in(RELEASED_ROW)
     [imported] = stories_in(STORY_ROW)
     assert released.content == imported.content
-    assert released.harmfulness_predicted == ("low", 0.25)
+    assert released.harmfulness_predicted == (HARM, {"harmfulness": 5, "predictor_model": "judge-1"})
     assert released.unethicality_predicted == ()
     [dropped] = stories_in(with_(RELEASED_ROW, reason="q1: no"))
     assert dropped.content_hash == released.content_hash
@@ -201,9 +202,44 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str, str]] = {
     "same-actions": ({"action_aware": "Pay for the honey."}, "action_aware", "the same", "another one"),
     "unknown-field": ({"servity": 2}, "servity", "no field “servity”", "start its name with “_”"),
     "misspelt-field": ({"storysentence": "x"}, "storysentence", "no field", "Did you mean “story_sentence”?"),
-    "predicted-not-list": ({"harmfulness_predicted": "high"}, "harmfulness_predicted", "plain values", "[]"),
+    "predicted-not-list": (
+        {"harmfulness_predicted": "high"},
+        "harmfulness_predicted",
+        "list of predictions",
+        "[]",
+    ),
     "predicted-broken-json": ({"harmfulness_predicted": "[1,"}, "harmfulness_predicted", "JSON in", ""),
-    "predicted-nested": ({"unethicality_predicted": [[1]]}, "unethicality_predicted", "plain values", "[]"),
+    "predicted-nested": (
+        {"unethicality_predicted": [[1]]},
+        "unethicality_predicted[0]",
+        "and nothing else",
+        "[]",
+    ),
+    "predicted-plain": ({"harmfulness_predicted": [3]}, "harmfulness_predicted[0]", "predictor_model", "[]"),
+    "predicted-6": (
+        {"harmfulness_predicted": [HARM | {"harmfulness": 6}]},
+        "harmfulness_predicted[0].harmfulness",
+        "“6”",
+        "1 to 5",
+    ),
+    "predicted-true": (
+        {"harmfulness_predicted": [HARM | {"harmfulness": True}]},
+        "harmfulness_predicted[0].harmfulness",
+        "true",
+        "1 to 5",
+    ),
+    "predicted-by-nobody": (
+        {"harmfulness_predicted": [HARM | {"predictor_model": ""}]},
+        "harmfulness_predicted[0].predictor_model",
+        "empty",
+        "",
+    ),
+    "predicted-otherwise": (
+        {"unethicality_predicted": [HARM]},
+        "unethicality_predicted[0]",
+        "“unethicality”",
+        "[]",
+    ),
     "questions-text": ({"questions": "why?"}, "questions", "not a list", "[{"),
     "questions-without-action": ({"questions": QUESTIONS[:1]}, "questions", "about the action", "“_action”"),
     "questions-two-actions": ({"questions": QUESTIONS + QUESTIONS[1:]}, "questions[2]", "second", "Keep one"),
@@ -299,23 +335,6 @@ def test_a_row_of_no_known_kind_says_what_is_expected() -> None:
     [problem] = problems_in({"text": "x", "label": 1})
     assert "“text, label”" in problem.message
     assert "“story_id”" in problem.remedy
-
-
-def test_the_same_story_twice_is_one_story() -> None:
-    assert len(stories_in(STORY_ROW, with_(STORY_ROW, story_id=" honey_sev2"), STORY_ROW)) == 1
-
-
-def test_the_same_id_with_other_content_names_both_places() -> None:
-    [problem] = problems_in(STORY_ROW, with_(STORY_ROW, action_aware="leave the shop"))
-    assert (problem.line, problem.field) == (2, "story_id")
-    assert "“honey_sev2” stands at line 1 with other content" in problem.message
-
-
-def test_the_same_id_in_two_files_names_the_other_file() -> None:
-    other = with_(STORY_ROW, action_aware="leave the shop")
-    outcomes = list(read([SourceRow("a.jsonl", 7, STORY_ROW), SourceRow("b.jsonl", 7, other)]))
-    assert "b.jsonl:7: story_id:" in str(outcomes[1])
-    assert "a.jsonl, line 7" in str(outcomes[1])
 
 
 def test_every_scenario_is_accepted() -> None:

@@ -75,9 +75,11 @@ class DialogueProtocol(Protocol):
         ),
     )
     instructions = Instructions(
-        motivation=Section("Why", ("Because.",)),
-        item=Section("What", ("A dialogue.",)),
-        advice=Section("How", ("With care.",)),
+        sections=(
+            Section("Why", ("Because.",)),
+            Section("What", ("A dialogue.",)),
+            Section("How", ("With care.",)),
+        ),
         examples=(),
     )
 

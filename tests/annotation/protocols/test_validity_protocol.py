@@ -151,7 +151,12 @@ def test_no_two_examples_share_a_story() -> None:
     assert len(shown) == len(set(shown))
 
 
+def test_the_instructions_fit_on_a_short_page() -> None:
+    sections = PROTOCOL.instructions.sections
+    assert sum(len(str(text).split()) for section in sections for text in section.paragraphs) <= 300
+
+
 def test_the_instructions_speak_of_every_part_of_a_story() -> None:
-    text = " ".join(str(paragraph) for paragraph in PROTOCOL.instructions.item.paragraphs).lower()
+    text = " ".join(str(text) for part in PROTOCOL.instructions.sections for text in part.paragraphs).lower()
     for part in PROTOCOL.parts(PROTOCOL.parse(CONTENT)):
         assert str(part.label).lower() in text

@@ -167,7 +167,7 @@ def test_flags_name_the_people_they_are_about_and_show_the_evidence() -> None:
     assert "objected to 10 of 40 complete stories they answered (25 %)" in flags.explained(
         flags.ALWAYS_ALONE, people["lone"], median
     )
-    assert "100 % of their votes are one and the same form" in flags.explained(
+    assert "100 % of their votes have exactly the same answers" in flags.explained(
         flags.STRAIGHT_LINING, people["same"], median
     )
     assert all(flags.title(name) for person in people.values() for name in person["flags"])

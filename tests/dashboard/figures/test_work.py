@@ -16,8 +16,8 @@ from accounts.actions import ensure_researcher
 from annotation import actions
 from annotation.models import Study
 from dashboard import tasks
-from dashboard.figures import kept, work
-from dashboard.figures.kept import Figures
+from dashboard.figures import compute, store
+from dashboard.figures.store import Figures
 from tests import builders
 from tests.builders import ALL_YES
 from tests.publishing.support import ALL_NO, Forms, judged_study, published, random_forms, verdict_counts
@@ -42,7 +42,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 def made(study: Study) -> dict[str, Any]:
-    document = work.make(study.pk, now=timezone.now()).document
+    document = compute.make(study.pk, now=timezone.now()).document
     assert document is not None
     return document
 
@@ -60,7 +60,7 @@ def test_only_counted_votes_are_looked_at_and_only_complete_stories_compared() -
     assert document["votes"] == {"counted": 11, "wanted": 12, "surplus": 1, "excluded": 0}
     keeps = {row["name"]: row["kept"] for row in document["filters"]["filters"]}
     assert (keeps["all-agree"], keeps["two-of-three"], keeps["majority"]) == (1, 2, 2)
-    people = kept.people(study)
+    people = store.people(study)
     assert sorted(person["votes"] for person in people) == [3, 4, 4]
     assert sum(person["alone"] for person in people) == 1
 
@@ -85,19 +85,19 @@ def test_the_figures_are_those_of_a_release(tmp_path: Path, settings: Any) -> No
 def test_a_worker_makes_what_was_asked_for_once(asked: list[Any]) -> None:
     study = judged_study("figures", FORMS)
     now = timezone.now()
-    assert kept.refreshed(study, now=now) == (None, True)
-    assert kept.refreshed(study, now=now) == (None, True)
-    assert asked == [(kept.FIGURES_TASK, [study.pk])], "asked for once"
-    tasks.work_out_figures(study.pk)
-    assert not kept.is_underway(study)
+    assert store.refreshed(study, now=now) == (None, True)
+    assert store.refreshed(study, now=now) == (None, True)
+    assert asked == [(store.FIGURES_TASK, [study.pk])], "asked for once"
+    tasks.compute_figures(study.pk)
+    assert not store.is_underway(study)
     later = now + timedelta(hours=1)
-    found, underway = kept.refreshed(study, now=later + timedelta(hours=1))
+    found, underway = store.refreshed(study, now=later + timedelta(hours=1))
     assert found is not None
     assert underway, "the votes came within a minute of the first figures"
-    work.make(study.pk, now=later)
-    assert not kept.refreshed(study, now=later + timedelta(hours=1))[1], "nothing has happened since"
+    compute.make(study.pk, now=later)
+    assert not store.refreshed(study, now=later + timedelta(hours=1))[1], "nothing has happened since"
     actions.pause_study(study=study, by=None, now=later + timedelta(hours=1))
-    assert kept.refreshed(study, now=later + timedelta(hours=2))[1], "something has"
+    assert store.refreshed(study, now=later + timedelta(hours=2))[1], "something has"
     assert len(asked) == 3
 
 
@@ -107,9 +107,11 @@ def test_figures_rest_twenty_times_as_long_as_they_took() -> None:
     event = begun + timedelta(seconds=5)
     for minutes, due in ((1, False), (20, False), (21, True)):
         now = begun + timedelta(minutes=minutes)
-        assert kept.is_due(found, newest_event_at=event, now=now) is due
-    assert kept.is_due(None, newest_event_at=None, now=begun)
-    assert not kept.is_due(found, newest_event_at=begun - timedelta(minutes=2), now=begun + timedelta(days=1))
+        assert store.is_due(found, newest_event_at=event, now=now) is due
+    assert store.is_due(None, newest_event_at=None, now=begun)
+    assert not store.is_due(
+        found, newest_event_at=begun - timedelta(minutes=2), now=begun + timedelta(days=1)
+    )
 
 
 def test_a_broker_that_takes_nothing_is_asked_again(
@@ -125,9 +127,9 @@ def test_a_broker_that_takes_nothing_is_asked_again(
     client.force_login(ensure_researcher(username="boss", password="a long enough password"))
     assert client.get("/studies/figures/").status_code == 200
     assert "could not be asked for: Connection refused" in caplog.text
-    assert kept.refreshed(study, now=timezone.now()) == (None, False)
+    assert store.refreshed(study, now=timezone.now()) == (None, False)
     monkeypatch.setattr(app, "send_task", lambda name, args: sent.append(args))
-    assert kept.refreshed(study, now=timezone.now()) == (None, True)
+    assert store.refreshed(study, now=timezone.now()) == (None, True)
     assert sent == [[study.pk]]
 
 
@@ -147,10 +149,10 @@ def test_votes_that_were_taken_out_are_excluded_and_surplus_once_their_slot_is_f
 def test_votes_that_break_the_rules_are_reported_and_not_counted() -> None:
     study = judged_study("figures", FORMS)
     Study.objects.filter(pk=study.pk).update(votes_per_story=2)
-    found = work.make(study.pk, now=timezone.now())
+    found = compute.make(study.pk, now=timezone.now())
     assert found.document is None
     assert "3 counted votes where the study asks for 2" in found.failure
-    assert kept.latest(study) == found
+    assert store.latest(study) == found
 
 
 def test_a_study_without_votes_or_stories_has_figures() -> None:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
-from urllib.parse import urlencode
 
 from tests.doubles.prolific.rules import Refused
 
@@ -44,25 +43,10 @@ def found(rows: Mapping[str, Any], key: str) -> Any:
 
 
 def page_of(rows: list[dict[str, Any]], request: Request, *, size: int = PAGE_SIZE) -> dict[str, Any]:
-    """The page of a list that was asked for, with links to the others."""
+    """The page of a list that was asked for. The schema of a list documents nothing but its results."""
     size = int(request.query.get("page_size", size))
     page = int(request.query.get("page", 1))
     shown = rows[(page - 1) * size : page * size]
     if page > 1 and not shown:
         raise Refused("Invalid page.", 404, "Not Found")
-
-    def address(number: int) -> str:
-        return f"{request.origin}{request.path}?{urlencode({**request.query, 'page': number})}"
-
-    last = max(1, -(-len(rows) // size))
-    links = {
-        "self": address(page),
-        "next": address(page + 1) if page < last else None,
-        "previous": address(page - 1) if page > 1 else None,
-        "last": address(last),
-    }
-    return {
-        "results": shown,
-        "_links": {name: {"href": href, "title": name.capitalize()} for name, href in links.items()},
-        "meta": {"count": len(rows)},
-    }
+    return {"results": shown}

@@ -178,11 +178,10 @@ def test_a_group_opens_a_study_and_pages_are_of_twenty(double: ProlificDouble, c
     for person in people:
         double.start(person, study)
     pages: list[list[str]] = []
-    url = f"/submissions/?study={study}"
-    while url:
-        _status, page = call("GET", url)
+    for number in (1, 2, 3):
+        _status, page = call("GET", f"/submissions/?study={study}&page={number}")
+        assert set(page) == {"results"}, "nothing else is documented"
         pages.append([row["participant_id"] for row in page["results"]])
-        url = page["_links"]["next"]["href"]
     assert [len(page) for page in pages] == [20, 20, 5]
     assert [person for page in pages for person in page] == people
 

@@ -17,8 +17,8 @@ BROKEN_RECORD = b"\x17\x03\x03\x00\x20" + b"\x00" * 32
 """A record of application data that no key of the connection has made."""
 
 
-def make_certificate(folder: Path) -> Path:
-    """A key and a certificate for 127.0.0.1, which signs itself, in one file."""
+def make_certificate(folder: Path, *names: str) -> Path:
+    """A key and a certificate for 127.0.0.1 and these hosts, which signs itself, in one file."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Prolific's double")])
     now = datetime.now(UTC)
@@ -27,7 +27,10 @@ def make_certificate(folder: Path) -> Path:
         .not_valid_before(now - timedelta(days=1))
         .not_valid_after(now + timedelta(days=1))
         .add_extension(
-            x509.SubjectAlternativeName([x509.IPAddress(IPv4Address("127.0.0.1"))]), critical=False
+            x509.SubjectAlternativeName(
+                [x509.IPAddress(IPv4Address("127.0.0.1")), *(x509.DNSName(host) for host in names)]
+            ),
+            critical=False,
         )
         .sign(key, hashes.SHA256())
     )

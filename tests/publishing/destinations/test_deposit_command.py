@@ -23,10 +23,11 @@ from django.test import Client
 from django.utils import timezone
 
 from annotation import actions as annotation_actions
-from annotation.models import Event, Study
-from publishing import actions
+from annotation.models import Event
+from publishing.actions import releases
 from publishing.models import Deposit, Release
 from tests import builders
+from tests.publishing.conftest import published_small
 from tests.publishing.destinations.faults import Matches, drop, method_is
 from tests.publishing.destinations.hub import TOKEN, Hub
 from tests.publishing.destinations.store import Store
@@ -66,8 +67,8 @@ def run(*arguments: str) -> tuple[int, str, str]:
 
 
 @pytest.fixture
-def release(small: Study) -> Release:
-    return published(small)
+def release(releases_root: Path) -> Release:
+    return published_small()
 
 
 @pytest.fixture
@@ -220,22 +221,22 @@ def test_a_rehearsal_leaves_only_as_one(at_hub: Hub, tmp_path: Path) -> None:
     assert code == 1
     assert "Add --rehearsal" in err
     assert run("rehearsed", "1", "--to", "huggingface:lab/rehearsed", "--rehearsal")[0] == 0
-    assert at_hub.repositories["lab/rehearsed"].messages[-1].startswith("Rehearsal, not data")
+    assert at_hub.repositories["lab/rehearsed"].messages[-1].startswith("Test run, not data")
     assert run("rehearsed", "1", "--to", f"zip:{tmp_path}/r.zip", "--rehearsal")[0] == 0
     fields = json.loads((tmp_path / "r.zenodo.json").read_text(encoding="utf-8"))
-    assert fields["title"].startswith("Rehearsal, not data")
+    assert fields["title"].startswith("Test run, not data")
 
 
 REFUSALS = (
     (["small", "9", "--to", "s3://bucket/a"], 1, "no release 9"),
-    (["small", "1", "--to", "ftp://bucket/a"], 2, "no place for a release"),
+    (["small", "1", "--to", "ftp://bucket/a"], 2, "not a place for a release"),
     (["small", "1", "--to", "s3://bucket"], 2, "a prefix"),
     (["small", "1", "--to", "s3://bucket/a/../b"], 2, "a prefix"),
     (["small", "1", "--to", "s3://key:secret@bucket/a"], 2, "name of a bucket"),
     (["small", "1", "--to", "huggingface:lab"], 2, "owner and the name"),
     (["small", "1", "--to", "zip:here"], 2, "ends in .zip"),
     (["small", "1", "--to", "zip:here.zip", "--public"], 2, "--public"),
-    (["small", "1", "--to", "s3://bucket/a", "--rehearsal"], 2, "is no rehearsal"),
+    (["small", "1", "--to", "s3://bucket/a", "--rehearsal"], 2, "is not a test run"),
     (["small", "1", "--to", "huggingface:lab/small"], 2, "No Hugging Face token"),
 )
 
@@ -250,7 +251,7 @@ def test_refusals(release: Release, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_only_a_whole_published_release_leaves(release: Release, at_store: Store, bucket: str) -> None:
-    waiting = actions.request_release(study=release.study, by=None, now=timezone.now())
+    waiting = releases.request_release(study=release.study, by=None, now=timezone.now())
     code, _, err = run("small", str(waiting.number), "--to", f"s3://{bucket}/small/2")
     assert (code, "Only a published release" in err) == (1, True)
     with pytest.raises(DatabaseError, match="only a published"), transaction.atomic():

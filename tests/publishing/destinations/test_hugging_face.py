@@ -55,7 +55,7 @@ def test_one_commit_has_the_directory_byte_for_byte_and_a_tag(
     assert repository.messages == ["initial commit", "Release 1 of pilot"]
     assert repository.tags == {"v1": repository.head}
     assert repository.big == {"parquet/story-data/test.parquet"}
-    assert done.url == f"{hub.url}/datasets/lab/pilot/tree/v1"
+    assert done == f"{hub.url}/datasets/lab/pilot/tree/v1"
     place(hub, public=public).deposit(package, quiet)
     assert len(repository.commits) == 2
 

@@ -14,14 +14,14 @@ import pytest
 from django.utils import timezone
 
 from annotation.models import Study
-from publishing import actions
+from publishing.actions import releases
+from publishing.actions.data_statement import describe_data
 from publishing.destinations.base import Damaged, PlaceOccupied
 from publishing.destinations.package import Package
 from publishing.destinations.zenodo import ZenodoZip
 from publishing.facts import Statement
-from publishing.files.zip import zip_of
-from publishing.management.commands.deposit_release import _packed
-from publishing.statement.actions import describe_data
+from publishing.files.archives import zip_of
+from publishing.management.commands.deposit_release import _package
 from tests.publishing.destinations.test_s3 import quiet
 from tests.publishing.support import published
 
@@ -36,7 +36,7 @@ def sha256(path: Path) -> str:
 
 @pytest.fixture
 def packed(small: Study) -> Package:
-    return _packed(published(small))
+    return _package(published(small))
 
 
 def test_the_zip_verifies_loads_and_is_the_same_twice(packed: Package, tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_the_deposits_own_doi_is_no_other_version_and_the_projects_page_no_datas
     doi, page = "10.5281/zenodo.1234", "https://project.example/"
     said = Statement(creators=("Ada Lovelace",), doi=doi, url=page)
     describe_data(study=small, statement=said, by=None, now=timezone.now())
-    ZenodoZip(str(tmp_path / "small-1.zip")).deposit(_packed(published(small)), quiet)
+    ZenodoZip(str(tmp_path / "small-1.zip")).deposit(_package(published(small)), quiet)
     fields = json.loads((tmp_path / "small-1.zenodo.json").read_text(encoding="utf-8"))
     assert fields["doi"] == doi
     assert fields["related_identifiers"] == [
@@ -96,10 +96,10 @@ def test_the_deposits_own_doi_is_no_other_version_and_the_projects_page_no_datas
 
 
 def test_a_release_by_another_filter_is_not_called_validated(small: Study, tmp_path: Path) -> None:
-    release = actions.request_release(study=small, by=None, now=timezone.now(), filter_name="majority")
-    actions.build_release(release_id=release.pk, now=timezone.now())
+    release = releases.request_release(study=small, by=None, now=timezone.now(), filter_name="majority")
+    releases.build_release(release_id=release.pk, now=timezone.now())
     release.refresh_from_db()
-    ZenodoZip(str(tmp_path / "small-1.zip"), page=PAGE).deposit(_packed(release), quiet)
+    ZenodoZip(str(tmp_path / "small-1.zip"), page=PAGE).deposit(_package(release), quiet)
     fields = json.loads((tmp_path / "small-1.zenodo.json").read_text(encoding="utf-8"))
     assert "The stories are not “validated”: the filter majority keeps stories" in fields["description"]
 
@@ -120,7 +120,7 @@ def test_a_zip_that_is_there_is_compared_and_never_overwritten(packed: Package, 
         place.deposit(packed, quiet)
     assert target.read_bytes() == b"mine"
     (tmp_path / "small-1.zenodo.json").write_text("{}")
-    with pytest.raises(PlaceOccupied, match=r"small-1\.zenodo\.json is there"):
+    with pytest.raises(PlaceOccupied, match=r"small-1\.zenodo\.json exists"):
         place.deposit(packed, quiet)
 
 

@@ -18,12 +18,14 @@ class Made:
     wrong: str
     core: str = "core"
     scenario: str = "scenario"
-    story: str = "A thing lies on a table."
+    story: str = ""
+    """Left out, it is like no other core's."""
     entities: dict[str, str] = field(default_factory=dict)
 
 
 def released(story_id: str, made: Made) -> ReleasedStory:
     """The story as the builder has it."""
+    text = made.story or f"{made.core}, {made.core} and {made.core}."
     return ReleasedStory(
         story_id=story_id,
         core_id=made.core,
@@ -33,9 +35,9 @@ def released(story_id: str, made: Made) -> ReleasedStory:
         story_generator_model="model",
         content={
             "entities": {"Person X": "Mary", "Object Z": f"object of {made.core}", **made.entities},
-            "key_information": made.story,
-            "story_sentence": made.story,
-            "story": made.story,
+            "key_information": text,
+            "story_sentence": text,
+            "story": text,
             "question": "What will Mary likely do next?",
             "action_unaware": made.right,
             "action_aware": made.wrong,

@@ -18,7 +18,7 @@ from publishing.errors import BrokenDirectory
 from publishing.files import jsonl
 from publishing.files.rows import ITEMS_ONLY, THEORY_OF_MIND
 from publishing.machine_validation import document, groups, hard_questions, learner
-from publishing.machine_validation.reading import Question
+from publishing.machine_validation.questions import Question
 from tests.publishing.machine_validation.support import Made, released, write, write_made
 
 PROJECT = Path(__file__).parents[3]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from publishing.machine_validation import groups, learner
-from publishing.machine_validation.reading import Question
+from publishing.machine_validation.questions import Question
 
 
 def questions() -> list[Question]:

@@ -14,9 +14,8 @@ from hypothesis.extra import numpy as arrays
 from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_kappa
 
 from publishing.statistics import agreement
-from publishing.statistics.agreement import (
-    Coefficient,
-    Integers,
+from publishing.statistics.agreement import Coefficient, Integers
+from tests.publishing.statistics.support import (
     fleiss_kappa,
     gwet_ac1,
     krippendorff_alpha,

@@ -22,10 +22,10 @@ from publishing.facts import AskedQuestion
 from publishing.files import jsonl
 from publishing.files.rows import CountedVote, ReleasedStory
 from publishing.filters import Outcome, Verdict
-from publishing.statistics.agreement import gwet_ac1, percent_agreement
 from publishing.statistics.distinct import DistinctStrings, count_together
 from publishing.statistics.patterns import NO_STORY, Pattern, agreement_of, rounded
 from publishing.statistics.tally import DEPENDS_ON_THE_STORY, StatisticsTally
+from tests.publishing.statistics.support import gwet_ac1, percent_agreement
 
 SCALES = {
     "q1": ("yes", "possibly", "no"),
@@ -82,7 +82,7 @@ def judged(given: Iterable[Sequence[Form]]) -> list[Seen]:
 def document(seen: Iterable[Seen], asked: Sequence[AskedQuestion] = ASKED) -> dict[str, Any]:
     tally = StatisticsTally(asked)
     for where, votes, verdict in seen:
-        tally.see(where, votes, verdict)
+        tally.add(where, votes, verdict)
     return tally.document()
 
 
@@ -141,13 +141,13 @@ def test_how_stories_fared_by_scenario_and_generator_model() -> None:
     ]
     found = document(seen)
     assert found["stories"] == {
-        "generated": 5, "kept": 3, "dropped": 1, "incomplete": 1, "retention": 0.6,
+        "generated": 5, "kept": 3, "dropped": 1, "incomplete": 1, "retention": 0.6, "unique_texts": 3,
         "unique_x": 2, "unique_y": 1, "unique_z": 2,
     }  # fmt: skip
     assert list(found["by_scenario"]) == ["care", "food", "work"]
     assert found["by_scenario"]["food"]["unique_z"] == 2
     assert found["by_scenario"]["care"] == {
-        "generated": 2, "kept": 1, "dropped": 1, "incomplete": 0, "retention": 0.5,
+        "generated": 2, "kept": 1, "dropped": 1, "incomplete": 0, "retention": 0.5, "unique_texts": 1,
         "unique_x": 1, "unique_y": 0, "unique_z": 1,
     }  # fmt: skip
     assert found["by_scenario"]["work"]["unique_x"] == 0

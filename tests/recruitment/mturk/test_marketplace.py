@@ -155,7 +155,8 @@ def test_work_is_listed_from_all_pages_with_its_author_and_receipt(
     held = double.crowd.accept(hit, double.crowd.hire().worker_id)
     turk.approve(works[0].assignment_id, person=works[0].worker_id)
     turk.reject(works[1].assignment_id, person=works[1].worker_id, reason="Empty.")
-    listed = turk.work(kind, [hit, "3GONE"])
+    listed = turk.work(kind, hit)
+    assert turk.work(kind, "3GONE") == []
 
     assert [(one.hit_assignment, one.person, one.receipt) for one in listed] == [
         (work.assignment_id, work.worker_id, f"r{number}") for number, work in enumerate(works)
@@ -179,7 +180,7 @@ def test_of_many_hits_only_those_are_asked_about_where_something_was_handed_in(
     turk.approve(decided.assignment_id, person=decided.worker_id)
     double.crowd.accept(hits[50], double.crowd.hire().worker_id)
     double.calls.clear()
-    listed = turk.work(kind, turk.worth_asking(kind, hits))
+    listed = [work for one in turk.worth_asking(kind, hits) for work in turk.work(kind, one)]
 
     assert Counter(one.posting for one in listed) == {hits[7]: 2, hits[100]: 1}
     assert waiting.worker_id in {one.person for one in listed}
@@ -296,14 +297,13 @@ def test_hits_are_paused_resumed_widened_and_ended(double: MTurkDouble, turk: Me
     person = double.crowd.hire().worker_id
     until = double.world.now() + timedelta(days=2)
     for _ in range(2):
-        turk.resume(kind, [hit], until=until)  # offered longer already
-    double.faults.next["UpdateExpirationForHIT"] = [Fault.BEFORE]
-    with pytest.raises(Unreachable):
-        turk.pause(kind, ["3GONE", hit])
-    assert double.crowd.available(person) == []  # the others are paused all the same
-    turk.pause(kind, ["3GONE", hit])
+        turk.resume(kind, hit, until=until)  # offered longer already
+    turk.pause(kind, "3GONE")
     for _ in range(2):
-        turk.resume(kind, [hit], until=until)
+        turk.pause(kind, hit)
+    assert double.crowd.available(person) == []
+    for _ in range(2):
+        turk.resume(kind, hit, until=until)
     assert double.crowd.available(person) == [hit]
     token = uuid4()
     double.faults.next["CreateAdditionalAssignmentsForHIT"] = [Fault.AFTER]
@@ -315,7 +315,7 @@ def test_hits_are_paused_resumed_widened_and_ended(double: MTurkDouble, turk: Me
     with pytest.raises(Refused, match="fewer than 10"):
         turk.widen(kind, hit, seats=12, token=uuid4())
     assert double.world.hit(hit).max_assignments == 5
-    turk.end(kind, [hit])
+    turk.end(kind, hit)
     with pytest.raises(WorkerRefused):
         double.crowd.accept(hit, person)
 
@@ -355,6 +355,6 @@ def test_a_campaign_comes_out_even_though_every_fifth_call_goes_wrong(seed: int)
         bonuses = len(works) * Decimal("0.48")
         assert account.spent(double.world) == turk.estimate(wanted).total + bonuses
         assert members(double.world, qualified) == {work.worker_id for work in works}
-        assert {work.status for work in turk.work(kind, hits)} == {Status.APPROVED}
+        assert {work.status for hit in hits for work in turk.work(kind, hit)} == {Status.APPROVED}
         assert {fault for _, fault in double.faults.struck} == set(Fault)
     assert double.defects == []

@@ -91,7 +91,8 @@ def test_nothing_is_taken_without_the_password_or_from_another_topic(
     asked = post(client, message, password="")
     assert (asked.status_code, asked["WWW-Authenticate"]) == (401, 'Basic realm="tomannot"')
     assert post(client, message, password="another").status_code == 401
-    assert post(client, message, environment="rehearsal").status_code == 401  # it has no password
+    for password in (PASSWORD, ""):  # it has none, and none opens nothing
+        assert post(client, message, password=password, environment="rehearsal").status_code == 401
     assert post(client, message, environment="elsewhere").status_code == 401
     for wrong in (
         {**message, "TopicArn": TOPIC + "2"},

@@ -9,10 +9,11 @@ import pytest
 
 from recruitment.marketplace import MarketplaceError, NotConfigured, NotEnoughMoney, Refused, Unreachable
 from recruitment.mturk import errors, fees
+from recruitment.mturk.environments import is_amazon
 from recruitment.mturk.marketplace import MechanicalTurk
 from recruitment.mturk.questions import external_question, receipt_in
 from recruitment.mturk.requirements import requirements_of
-from recruitment.platforms import marketplace
+from recruitment.platforms import platform_named
 from tests.doubles.mturk.questions import external_url, form_answers
 from tests.recruitment.mturk.offers import offer
 
@@ -171,8 +172,9 @@ def test_sandbox_and_live_have_their_own_addresses_and_never_the_others() -> Non
 
     assert ["sandbox" in address for address in addresses] == [False, True]
     assert all(address.startswith("https://mturk-requester") for address in addresses)
-    assert not live.abilities.still_exists
-    assert "2026" in str(live.abilities.notes[0])
+    turk = platform_named("mturk")
+    assert not turk.still_exists("live")
+    assert "2026" in turk.notes("live")[0]
     for name, wrong in (("live", addresses[1]), ("rehearsal", addresses[0])):
         host = wrong.removeprefix("https://").rstrip("/")
         written = (
@@ -188,7 +190,7 @@ def test_sandbox_and_live_have_their_own_addresses_and_never_the_others() -> Non
             own = MechanicalTurk(
                 environment={"live": "rehearsal"}.get(name, "live"), endpoint=endpoint, **key
             )
-            assert not own.abilities.still_exists
+            assert is_amazon(own._api._client.meta.endpoint_url)
     with pytest.raises(NotConfigured):
         MechanicalTurk(environment="live", key_id="", secret="")
     with pytest.raises(Refused, match="https"):
@@ -211,7 +213,7 @@ def test_one_endpoint_with_one_key_is_not_used_for_live_and_rehearsal(settings: 
         settings.MTURK = {"live": live, "rehearsal": account(endpoint, key_id)}
         if refused:
             with pytest.raises(NotConfigured, match="MTURK_REHEARSAL_ACCESS_KEY_ID"):
-                marketplace("mturk", "rehearsal")
+                platform_named("mturk").marketplace("rehearsal")
         else:
-            marketplace("mturk", "rehearsal")
-        marketplace("mturk", "live")
+            platform_named("mturk").marketplace("rehearsal")
+        platform_named("mturk").marketplace("live")

@@ -20,8 +20,8 @@ from annotation.models import Assignment, Enrollment, Story, Study, Vote, WorkSe
 from recruitment import actions
 from recruitment.actions import CampaignSettings
 from recruitment.marketplace import Unreachable
-from recruitment.models import Campaign, Difference, Grant, Payment, Submission, Visit
-from recruitment.prolific.signed import keys_of
+from recruitment.models import Campaign, Grant, Mismatch, Payment, Submission, Visit
+from recruitment.prolific.signatures import keys_of
 from tests import builders
 from tests.annotation.pages import Browser
 from tests.doubles.prolific import TOKEN, ProlificDouble
@@ -50,7 +50,7 @@ class Campaigns(Lab):
         super().__init__(double, **more)
         self.study: Study = builders.make_study(stories=2, qualification=1)
 
-    def put_up(self, purpose: str, **changes: Any) -> Campaign:
+    def publish_campaign(self, purpose: str, **changes: Any) -> Campaign:
         visits = {"stories_per_visit": 2} if purpose == "stories" else {}
         chosen = CampaignSettings(**SETTINGS | visits | changes, purpose=purpose)
         now = self.platform.clock.now()
@@ -129,8 +129,8 @@ def take_test(lab: Campaigns, person: str, campaign: Campaign, **answers: str) -
 
 
 def test_who_passes_is_let_in_and_everybody_is_paid_once(lab: Campaigns) -> None:
-    tests = lab.put_up("test")
-    stories = lab.put_up("stories", seats=6)
+    tests = lab.publish_campaign("test")
+    stories = lab.publish_campaign("stories", seats=6)
     passes = [lab.double.join() for _person in range(3)]
     fails, leaves = lab.double.join(), lab.double.join()
     assert lab.double.sees(passes[0]) == [tests.remote_id]
@@ -170,7 +170,7 @@ def test_who_passes_is_let_in_and_everybody_is_paid_once(lab: Campaigns) -> None
         Assignment.objects.filter(state=Assignment.State.SUBMITTED, story__role=Story.Role.MAIN).count() == 6
     )
     assert lab.paid("reward") == [50] * 7
-    assert Difference.objects.count() == 0
+    assert Mismatch.objects.count() == 0
 
     work = Submission.objects.get(hit_assignment=submissions[0])
     now = lab.platform.clock.now()
@@ -198,7 +198,7 @@ def reload(campaign: Campaign) -> Campaign:
 
 @pytest.mark.parametrize("lab", [0], indirect=True)
 def test_nobody_comes_as_somebody_else_and_ids_stay_out_of_our_addresses(lab: Campaigns) -> None:
-    tests = lab.put_up("test")
+    tests = lab.publish_campaign("test")
     person, other = lab.double.join(), lab.double.join()
     started = lab.double.start(person, tests.remote_id)
     forged = Browser()
@@ -222,7 +222,7 @@ def test_a_signature_is_enough_and_where_there_are_signatures_nothing_else_is(
 ) -> None:
     settings.PROLIFIC_SIGNED_ADDRESSES = {"live": True, "rehearsal": False}
     lab.prolific.signs_addresses = True
-    tests = lab.put_up("test")
+    tests = lab.publish_campaign("test")
     person, other = lab.double.join(), lab.double.join()
     started, theirs = (lab.double.start(who, tests.remote_id) for who in (person, other))
     lab.double.seen.clear()
@@ -258,29 +258,33 @@ def test_a_signature_is_enough_and_where_there_are_signatures_nothing_else_is(
 
 
 def test_a_study_that_is_paused_or_stopped_there_is_said_to_be(lab: Campaigns) -> None:
-    tests = lab.put_up("test")
+    tests = lab.publish_campaign("test")
     lab.double.faults.rate = 0.0  # a list that is old is mended by the next sweep
     lab.sweep(tests)
-    assert reload(tests).offer_there == ""
+    assert reload(tests).platform_offer == ""
     for action, said in (("PAUSE", "paused"), ("START", ""), ("STOP", "over")):
         path = f"/studies/{tests.remote_id}/transition/"
         lab.prolific.client.post(path, {"action": action}, repeatable=True)
         lab.double.settle()
         lab.sweep(tests)
         found = reload(tests)
-        assert (found.offer_there, found.offer_there_since is None, found.state) == (said, not said, "live")
+        assert (found.platform_offer, found.platform_offer_since is None, found.state) == (
+            said,
+            not said,
+            "live",
+        )
 
 
 def test_what_was_paused_there_is_resumed_from_here(lab: Campaigns) -> None:
-    tests = lab.put_up("test")
+    tests = lab.publish_campaign("test")
     lab.double.faults.rate = 0.0
     lab.prolific.client.post(f"/studies/{tests.remote_id}/transition/", {"action": "PAUSE"}, repeatable=True)
     lab.double.settle()
     lab.sweep(tests)
     now = lab.platform.clock.now()
     asked = actions.resume_campaign(campaign=reload(tests), by=None, now=now)
-    assert asked.offer_there == "", "what it said before says nothing any more"
+    assert asked.platform_offer == "", "what it said before says nothing any more"
     actions.carry_out(campaign=asked, marketplace=lab.prolific, now=now)
     lab.double.settle()
     lab.sweep(tests)
-    assert (reload(tests).offer_there, lab.platform.studies[tests.remote_id].status) == ("", "ACTIVE")
+    assert (reload(tests).platform_offer, lab.platform.studies[tests.remote_id].status) == ("", "ACTIVE")

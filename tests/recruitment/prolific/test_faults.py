@@ -78,14 +78,14 @@ def test_every_submission_is_approved_once_and_no_bonus_is_paid_twice(seed: int)
                 double.complete(submission, "C-DONE")
         double.settle()
 
-        work = persist(lambda: lab.prolific.work(study, [study]))
+        work = persist(lambda: lab.prolific.work(study, study))
         handed_in = [piece for piece in work if piece.status is Status.SUBMITTED]
         assert len(work) == PEOPLE
         assert Counter(piece.status for piece in work)[Status.RETURNED] == PEOPLE // 8
         for piece in handed_in:
             persist(partial(lab.prolific.approve, piece.hit_assignment, person=piece.person))
         bonuses = pay_all(lab, [owed_to(lab, piece.hit_assignment, piece.person) for piece in handed_in])
-        persist(lambda: lab.prolific.end(study, [study]))
+        persist(lambda: lab.prolific.end(study, study))
         double.settle()
 
         paid = Counter((entry.kind, entry.submission) for entry in lab.platform.ledger)

@@ -34,7 +34,7 @@ def queued(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[int]]]:
     def send_task(name: str, args: list[int], **options: Any) -> None:
         asked.append((name, args))
 
-    monkeypatch.setattr("recruitment.queueing.app.send_task", send_task)
+    monkeypatch.setattr("recruitment.queue.app.send_task", send_task)
 
     def at_once(call: Callable[[], None], robust: bool = False) -> None:
         call()
@@ -51,7 +51,7 @@ def campaign(lab: Lab, settings: Any) -> Campaign:
     out = StringIO()
     for _time in range(2):
         out.truncate(0)
-        call_command("prolific_webhook", stdout=out)
+        call_command("webhook", "prolific", stdout=out)
     name, _equals, secret = out.getvalue().strip("\0\n").partition("=")
     assert name == "PROLIFIC_WEBHOOK_SECRET"
     settings.PROLIFIC_WEBHOOK_SECRETS = {"live": secret, "rehearsal": ""}
@@ -125,4 +125,4 @@ def test_what_prolific_did_not_sign_is_refused(
 
 def test_without_an_account_the_command_says_what_is_missing(settings: Any) -> None:
     with pytest.raises(CommandError, match="PROLIFIC_REHEARSAL_TOKEN"):
-        call_command("prolific_webhook", "--rehearsal")
+        call_command("webhook", "prolific", "--rehearsal")

@@ -120,10 +120,10 @@ def test_people_come_with_their_ids_and_work_is_listed_to_the_last_page(
     test = lab.publish(reference="test-1", is_test=True)
     double.start(people[0], test)
     assert double.sees(people[0]) == [study]  # the test once
-    assert (claim.person, claim.study, claim.submission) == (people[0], study, started[0].submission)
+    assert (claim.person, claim.posting, claim.hit_assignment) == (people[0], study, started[0].submission)
     double.give_back(started[1].submission)
     double.complete(started[2].submission, None)
-    found = {work.hit_assignment: work for work in lab.prolific.work(study, [study])}
+    found = {work.hit_assignment: work for work in lab.prolific.work(study, study)}
     assert len(found) == 205
     assert {work.person for work in found.values()} == set(people)
     assert [found[started[n].submission].status for n in range(3)] == [
@@ -137,7 +137,6 @@ def test_people_come_with_their_ids_and_work_is_listed_to_the_last_page(
     assert (one.status, one.person, one.posting) == (Status.SUBMITTED, people[2], study)
     assert one.submitted_at is not None
     assert lab.prolific.one_work("0" * 24) is None
-    assert lab.prolific.work(study, []) == []
     assert completion_url("C-DONE") == "https://app.prolific.com/submissions/complete?cc=C-DONE"
 
 
@@ -338,9 +337,9 @@ def test_pausing_going_on_ending_and_widening_may_each_be_asked_twice(
     study = lab.publish()
     until = lab.platform.clock.now() + timedelta(days=3)
     steps = (
-        (lambda: lab.prolific.pause(study, [study]), "PAUSED"),
-        (lambda: lab.prolific.resume(study, [study], until=until), "ACTIVE"),
-        (lambda: lab.prolific.end(study, [study]), "COMPLETED"),
+        (lambda: lab.prolific.pause(study, study), "PAUSED"),
+        (lambda: lab.prolific.resume(study, study, until=until), "ACTIVE"),
+        (lambda: lab.prolific.end(study, study), "COMPLETED"),
     )
     for step, status in steps:
         double.faults.order(Fault.DROPPED, "POST", "/transition/")
@@ -348,7 +347,7 @@ def test_pausing_going_on_ending_and_widening_may_each_be_asked_twice(
             step()
         assert double.study(study).status == status
     with pytest.raises(Refused, match="More places"):
-        lab.prolific.resume(study, [study], until=until)
+        lab.prolific.resume(study, study, until=until)
     double.faults.order(Fault.FAILED_LATE, "PATCH", "/studies/")
     for seats in (5, 5, 4):
         lab.prolific.widen(study, study, seats=seats, token=uuid.uuid4())

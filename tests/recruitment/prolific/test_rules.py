@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.recruiting import figures
+from recruitment.arrivals.arrival import CannotArrive
 from recruitment.marketplace import (
     MarketplaceError,
     NotConfigured,
@@ -17,10 +17,8 @@ from recruitment.marketplace import (
     Status,
     Unreachable,
 )
-from recruitment.models import Campaign
-from recruitment.pay import hourly_pay
-from recruitment.platforms import marketplace
-from recruitment.prolific.arrivals import InvalidClaim, is_same_page, read_claim
+from recruitment.platforms import platform_named
+from recruitment.prolific.arrivals import is_same_page, read_claim
 from recruitment.prolific.errors import NotFound, error_of
 from recruitment.prolific.marketplace import Prolific
 from recruitment.prolific.money import cents, pay_warning
@@ -73,9 +71,9 @@ def test_an_answer_that_is_not_prolifics_says_nothing(
     with pytest.raises(Unreachable):
         prolific.approve(ID, person=ID)
     with pytest.raises(Unreachable):
-        prolific.work(ID, [ID])
+        prolific.work(ID, ID)
     with pytest.raises(Refused, match="its study"):
-        prolific.work(ID, ["another posting"])
+        prolific.work(ID, "another posting")
 
 
 def test_errors_name_nobody_however_an_id_is_written() -> None:
@@ -88,10 +86,8 @@ def test_the_pay_is_measured_against_the_time_that_people_took() -> None:
     assert "5.99 GBP" in pay_warning(Decimal("2.00"), "GBP", 1201)
     assert "7.20 USD" in pay_warning(Decimal("2.00"), "USD", 1000)
     assert pay_warning(Decimal("0.01"), "GBP", None) == ""
-    campaign = Campaign(platform="prolific", reward=Decimal("2.00"), currency="GBP")
-    hourly = hourly_pay(campaign.reward, 1201.0, None, pieces=5)
-    assert "5.99 GBP" in figures.low_pay(campaign, hourly)
-    assert figures.low_pay(Campaign(platform="mturk", reward=Decimal("0.01"), currency="GBP"), hourly) == ""
+    assert "5.99 GBP" in platform_named("prolific").pay_warning(Decimal("2.00"), "GBP", 1201)
+    assert platform_named("mturk").pay_warning(Decimal("0.01"), "GBP", 1201) == ""
     assert cents(Decimal("19.99")) == 1999
     with pytest.raises(ValueError, match="whole cents"):
         cents(Decimal("0.005"))
@@ -111,7 +107,7 @@ def test_ids_have_a_shape_and_pages_are_compared_without_their_parameters() -> N
         {"STUDY_ID": ID + "0"},
     ]
     for change in wrong:
-        with pytest.raises(InvalidClaim):
+        with pytest.raises(CannotArrive):
             read_claim(given | change)
     assert is_same_page("https://a.org/join/s/1/?x=1", "https://A.org/join/s/1/")
     for other in ("https://a.org/join/s/11/", "https://a.org.evil.org/join/s/1/", "http://a.org/join/s/1/"):
@@ -124,7 +120,7 @@ def test_a_rehearsal_never_runs_with_the_live_account(settings: Any) -> None:
     for same in ("token", "workspace"):
         settings.PROLIFIC = {"live": live, "rehearsal": live | own | {same: live[same]}}
         with pytest.raises(NotConfigured, match=f"REHEARSAL_{same.upper()}"):
-            marketplace("prolific", "rehearsal")
-        assert marketplace("prolific", "live").environment == "live"
+            platform_named("prolific").marketplace("rehearsal")
+        assert platform_named("prolific").marketplace("live").environment == "live"
     settings.PROLIFIC = {"live": live, "rehearsal": live | own}
-    assert marketplace("prolific", "rehearsal").environment == "rehearsal"
+    assert platform_named("prolific").marketplace("rehearsal").environment == "rehearsal"

@@ -11,7 +11,13 @@ import jwt
 import pytest
 
 from recruitment.marketplace import Unreachable
-from recruitment.prolific.signed import ExpiredSignature, InvalidSignature, StudyKeys, keys_of, read_signed
+from recruitment.prolific.signatures import (
+    ExpiredSignature,
+    InvalidSignature,
+    StudyKeys,
+    keys_of,
+    read_signed,
+)
 from tests.doubles.prolific import ProlificDouble
 from tests.recruitment.prolific.conftest import OFFER, Lab
 
@@ -51,7 +57,7 @@ def arrived(double: ProlificDouble) -> Arrived:
 def test_the_token_says_who_comes(double: ProlificDouble, arrived: Arrived, keeps_parameters: bool) -> None:
     double.platform.keeps_parameters = keeps_parameters
     claim = arrived.read(token_of(double.open_again(arrived.submission)))
-    assert (claim.person, claim.study, claim.submission) == (
+    assert (claim.person, claim.posting, claim.hit_assignment) == (
         arrived.person,
         arrived.study,
         arrived.submission,

@@ -14,16 +14,18 @@ from django.utils import timezone
 from accounts.actions import ensure_researcher
 from annotation import actions as annotation_actions
 from annotation.models import Enrollment, Event, WorkSession
-from recruitment import actions, verifying
-from recruitment.models import Campaign, Difference, Grant, Visit
-from recruitment.prolific.signed import keys_of
+from recruitment import actions
+from recruitment.models import Campaign, Grant, Mismatch, Visit
+from recruitment.prolific import identity
+from recruitment.prolific.signatures import keys_of
 from tests import builders
 from tests.annotation.pages import Browser
 from tests.doubles.prolific import TOKEN, ProlificDouble
 from tests.recruitment.prolific.test_campaign import Campaigns, hand_in, take_test
+from tomannot import clock
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
-STOPPED = "This piece of work is over"
+STOPPED = "This assignment is over"
 
 
 @pytest.fixture
@@ -59,21 +61,28 @@ def submit_at_once(lab: Campaigns, submission: str, campaign: Campaign) -> None:
     lab.sweep(campaign)
 
 
+def let_everybody_in(lab: Campaigns, campaign: Campaign) -> None:
+    """People come faster than the number of those who may work at once is changed."""
+    del lab.double.platform.studies[campaign.remote_id].fields["submissions_config"][
+        "max_concurrent_submissions"
+    ]
+
+
 @pytest.mark.parametrize("noted", [False, True], ids=["open", "noted by a researcher"])
 def test_one_story_of_five_is_paid_to_nobody_by_waiting_until_the_time_is_over(
     lab: Campaigns, monkeypatch: pytest.MonkeyPatch, noted: bool
 ) -> None:
     lab.study = builders.make_study("many", stories=8, pay_rate=Decimal(15), currency="GBP")
-    campaign = lab.put_up("stories", seats=4, stories_per_visit=5)
+    campaign = lab.publish_campaign("stories", seats=4, stories_per_visit=5)
     submission, browser = begin(lab, campaign)
     answer(browser)
     submit_at_once(lab, submission, campaign)
     if noted:
-        found = Difference.objects.get()
-        actions.settle_difference(difference=found, how="One story of five", by=None, now=timezone.now())
+        found = Mismatch.objects.get()
+        actions.settle_mismatch(mismatch=found, how="One story of five", by=None, now=timezone.now())
         lab.sweep(campaign)
     later = timezone.now() + timedelta(minutes=campaign.minutes_allowed + 11)
-    monkeypatch.setattr(timezone, "now", lambda: later)
+    monkeypatch.setattr(clock, "now", lambda: later)
     browser.open(f"/work/{browser.url.split('/')[2]}/hand-in/")
     assert browser.heading == (STOPPED if noted else "One last step: hand it in")
     lab.sweep(campaign)
@@ -86,16 +95,17 @@ def test_one_story_of_two_is_paid_to_nobody_while_others_hold_the_rest_and_the_w
     lab: Campaigns,
 ) -> None:
     lab.study = builders.make_study("many", stories=3, votes_per_story=1, pay_rate=15, currency="GBP")
-    campaign = lab.put_up("stories", seats=4, stories_per_visit=2)
+    campaign = lab.publish_campaign("stories", seats=4, stories_per_visit=2)
+    let_everybody_in(lab, campaign)
     early, browser = begin(lab, campaign)
     whole, other = begin(lab, campaign)
     begin(lab, campaign)  # holds the third story
     answer(browser)
-    assert browser.heading == "Every story is with somebody just now"
+    assert browser.heading == "No story is free right now"
     hand_in(lab, early, browser)
     lab.double.settle()
     lab.sweep(campaign)
-    assert (lab.paid("reward"), Difference.objects.get().kind) == ([], Difference.Kind.PARTIAL)
+    assert (lab.paid("reward"), Mismatch.objects.get().kind) == ([], Mismatch.Kind.PARTIAL)
     browser.open(f"/work/{browser.url.split('/')[2]}/hand-in/")
     assert (browser.heading, "A researcher decides" in browser.page.content.decode()) == (STOPPED, True)
 
@@ -108,11 +118,12 @@ def test_one_story_of_two_is_paid_to_nobody_while_others_hold_the_rest_and_the_w
     assert lab.paid("reward") == [50], "and who then does all of it is paid"
 
 
+@pytest.mark.usefixtures("one_moment")
 def test_forged_addresses_of_one_client_have_prolific_asked_so_often_and_no_more(
     lab: Campaigns, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lab.study = builders.make_study("many", stories=3)
-    campaign = lab.put_up("stories", seats=4, stories_per_visit=1)
+    campaign = lab.publish_campaign("stories", seats=4, stories_per_visit=1)
     started = lab.double.start(lab.double.join(), campaign.remote_id)
     lab.double.seen.clear()
     path = f"/join/{lab.study.slug}/{campaign.number}/"
@@ -123,7 +134,7 @@ def test_forged_addresses_of_one_client_have_prolific_asked_so_often_and_no_more
     assert not Visit.objects.exists()
 
     with monkeypatch.context() as patch:  # as many wait for Prolific as may
-        patch.setattr(verifying, "_asking", type("Busy", (), {"acquire": lambda _self, blocking: False})())
+        patch.setattr(identity, "_asking", type("Busy", (), {"acquire": lambda _self, blocking: False})())
         came = Client().get(started.url.replace("http://testserver", ""), REMOTE_ADDR="192.0.2.9")
     assert (came.status_code, len(lab.double.seen)) == (302, 60)
     session = WorkSession.objects.get()
@@ -132,8 +143,9 @@ def test_forged_addresses_of_one_client_have_prolific_asked_so_often_and_no_more
 
 def test_who_has_no_more_stories_leaves_the_group_and_is_given_no_code(lab: Campaigns) -> None:
     lab.study = builders.make_study("one", stories=1, votes_per_story=1, qualification=1, story_cap=5)
-    test = lab.put_up("test", approves_by_itself=False)  # so that every comparison looks at them again
-    stories = lab.put_up("stories", seats=4, stories_per_visit=1)
+    test = lab.publish_campaign("test", auto_approves=False)  # so that every comparison looks at them again
+    stories = lab.publish_campaign("stories", seats=4, stories_per_visit=1)
+    let_everybody_in(lab, stories)
     people = [lab.double.join() for _person in range(3)]
     works, none_left, suspended = people
     for person in people:
@@ -142,7 +154,7 @@ def test_who_has_no_more_stories_leaves_the_group_and_is_given_no_code(lab: Camp
     lab.sweep(test)
 
     def sees() -> list[bool]:
-        actions.keep_groups(now=lab.platform.clock.now())
+        actions.update_groups(now=lab.platform.clock.now())
         lab.sweep(test)
         return [stories.remote_id in lab.double.sees(person) for person in people]
 
@@ -168,14 +180,15 @@ def test_who_has_no_more_stories_leaves_the_group_and_is_given_no_code(lab: Camp
     assert sees() == [False, True, False], "who has had every story has no more to come"
     _submission, browser = lab.come(none_left, stories)
     browser.open(f"/work/{browser.url.split('/')[2]}/hand-in/")
-    assert browser.heading == "Nothing to hand in"
+    assert browser.heading == "One last step: hand it in"
+    assert f"/submissions/complete?cc={stories.screen_out_code}" in browser.page.content.decode()
+    assert stories.completion_code not in browser.page.content.decode()
     annotation_actions.suspend(enrollment=enrolled[2], by=None, now=now, reason="too fast")
     grant = Grant.objects.get(annotator=enrolled[2].annotator)
     lab.prolific.add_to_group(test.qualified_group, suspended)  # they came before they were taken out
     _submission, refused = lab.come(suspended, stories)
     assert refused.page.status_code == 403
-    assert grant.by_hand
-    for end in (browser, refused):
-        assert stories.screen_out_code not in end.page.content.decode()
-        assert not [url for url in end.document.xpath("//a/@href") if "/submissions/complete" in url]
-        assert "return your submission on Prolific" in " ".join(end.document.text_content().split())
+    assert grant.set_manually
+    assert stories.screen_out_code not in refused.page.content.decode()
+    assert not [url for url in refused.document.xpath("//a/@href") if "/submissions/complete" in url]
+    assert "choose “Stop without completing” on Prolific" in " ".join(refused.document.text_content().split())

@@ -1,4 +1,4 @@
-"""How moments are written: the same in every language, and never without their zone."""
+"""Date and time formats: the same in every language, and always with the time zone."""
 
 from tomannot.formats import MOMENT
 

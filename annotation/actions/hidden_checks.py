@@ -1,0 +1,189 @@
+"""Configure hidden checks: how often they come, which options are accepted, and their consequences."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from annotation import hidden_checks
+from annotation.actions.enrollments import check_reason
+from annotation.actions.events import record_event
+from annotation.actions.studies import lock
+from annotation.errors import (
+    CheckKeyChanged,
+    CheckKeyIsFinal,
+    InvalidCheckKey,
+    InvalidCheckKeys,
+    InvalidStudy,
+    WrongState,
+)
+from annotation.fixed_settings import noted
+from annotation.grading import key_problems
+from annotation.models import CheckKey, CheckOption, Event, Story, Study
+
+
+@transaction.atomic
+def change_check_rules(
+    *, study: Study, rules: hidden_checks.CheckRules, by: User | None, now: datetime
+) -> Study:
+    """Set how often annotators get a check, and which share of failures has consequences.
+
+    The rules hold from the next assigned story on. Blocks are counted anew from each annotator's first
+    story; consequences still come at the end of a block, and never directly after a check.
+    Raise :class:`InvalidStudy` with the problems by field.
+    """
+    problems = hidden_checks.problems(rules)
+    if problems:
+        raise InvalidStudy(problems=problems)
+    study = lock(study)
+    before, after = asdict(study.check_rules), asdict(rules)
+    changed = [name for name in after if after[name] != before[name]]
+    if not changed:
+        return study
+    for name in changed:
+        setattr(study, f"check_{name}", after[name])
+    study.save(update_fields=[f"check_{name}" for name in changed])
+    _record(study, by=by, now=now, note=noted(before, after, changed))
+    return study
+
+
+@transaction.atomic
+def set_check_key(
+    *,
+    story: Story,
+    accepted: Mapping[str, Collection[str]],
+    after: int | None = None,
+    by: User | None,
+    now: datetime,
+) -> CheckKey:
+    """Set the accepted options of a check by form field (``q1``, or ``question.row``), and put it in use.
+
+    The key can be replaced until somebody has answered the check. ``after`` is the version that the caller
+    saw (0: none); None replaces any version. Raise :class:`WrongState` for a story that is no check,
+    :class:`InvalidCheckKey` for missing or unknown options, or where another story has the same text,
+    :class:`CheckKeyIsFinal`, and :class:`CheckKeyChanged`.
+    """
+    story, standing = _lock_check(story)
+    problems = [*key_problems(story.story_id, story.cells, accepted), *_text_problems(story)]
+    if problems:
+        raise InvalidCheckKey(problems)
+    if standing and standing.results.exists():
+        raise CheckKeyIsFinal(
+            _(
+                "These answers have already been used to check participants, so they can’t change. If "
+                "they are wrong, leave this check out and import the story again under another id."
+            )
+        )
+    if after is not None and after != (standing.version if standing else 0):
+        raise CheckKeyChanged(
+            _(
+                "Somebody else changed this check’s answers after you opened the page. The check’s page "
+                "shows their version. Saving again replaces it."
+            )
+        )
+    if standing:
+        standing.state = CheckKey.State.REPLACED
+        standing.save(update_fields=["state"])
+    key = CheckKey.objects.create(
+        story=story, version=story.check_keys.count() + 1, created_by=by, created_at=now
+    )
+    CheckOption.objects.bulk_create(
+        CheckOption(key=key, question=cell.question.key, row=cell.row.key, option=option)
+        for cell in story.cells
+        for option in sorted(set(accepted[cell.field]))
+    )
+    # The options are secret; more people may read the log than the keys.
+    _record(story.study, by=by, now=now, subject=story.story_id, note=f"key {key.version}")
+    return key
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedKey:
+    """Accepted options for a check, by form field, to replace version ``after`` of its key (0: none)."""
+
+    story: Story
+    accepted: Mapping[str, Collection[str]]
+    after: int
+
+
+@transaction.atomic
+def set_check_keys(*, proposed: Collection[ProposedKey], by: User | None, now: datetime) -> list[CheckKey]:
+    """Set the keys of several checks: all of them, or none and raise :class:`InvalidCheckKeys`."""
+    made, problems = [], {}
+    for one in sorted(proposed, key=lambda one: one.story.pk):  # the common lock order
+        try:
+            key = set_check_key(story=one.story, accepted=one.accepted, after=one.after, by=by, now=now)
+            made.append(key)
+        except (CheckKeyChanged, CheckKeyIsFinal, InvalidCheckKey, WrongState) as error:
+            problems[one.story.pk] = str(error)
+    if problems:
+        raise InvalidCheckKeys(problems)
+    return made
+
+
+@transaction.atomic
+def leave_out_check(*, story: Story, reason: str, by: User | None, now: datetime) -> CheckKey:
+    """Stop using this check. Its results stay stored and count against nobody.
+
+    Raise :class:`ReasonMissing`, and :class:`WrongState` for a check that is not in use.
+    """
+    reason = check_reason(reason)
+    return _move(story, CheckKey.State.IN_USE, CheckKey.State.LEFT_OUT, reason, by=by, now=now)
+
+
+@transaction.atomic
+def reuse_check(*, story: Story, by: User | None, now: datetime) -> CheckKey:
+    """Use a check again that was left out. Raise :class:`WrongState` if it was not left out."""
+    return _move(story, CheckKey.State.LEFT_OUT, CheckKey.State.IN_USE, "", by=by, now=now)
+
+
+def _move(
+    story: Story,
+    source: CheckKey.State,
+    target: CheckKey.State,
+    reason: str,
+    *,
+    by: User | None,
+    now: datetime,
+) -> CheckKey:
+    story, key = _lock_check(story)
+    if key is None or key.state != source:
+        raise WrongState(_("This check is no longer “%(state)s”. Reload the page.") % {"state": source.label})
+    key.state = target
+    key.save(update_fields=["state"])
+    _record(story.study, by=by, now=now, subject=story.story_id, note=f"{target}. {reason}".strip(". "))
+    return key
+
+
+def _lock_check(story: Story) -> tuple[Story, CheckKey | None]:
+    """Lock the story and its current key, so that nobody is graded meanwhile. Return both.
+
+    Raise :class:`WrongState` for a story that is no check.
+    """
+    story = (
+        Story.objects.select_for_update(of=("self",), no_key=True).select_related("study").get(pk=story.pk)
+    )
+    if story.role != Story.Role.CHECK:
+        raise WrongState(_("Only stories that were imported as hidden checks have known answers."))
+    standing = CheckKey.objects.exclude(state=CheckKey.State.REPLACED).filter(story=story)
+    return story, standing.select_for_update(no_key=True).first()
+
+
+def _text_problems(story: Story) -> Iterator[str]:
+    """Yield a problem if another story, which is no check, has the same text.
+
+    Imports refuse such files, unless two files are imported at once.
+    """
+    same = Story.objects.filter(study=story.study_id, text_hash=story.text_hash)
+    for other in same.exclude(role=Story.Role.CHECK).values_list("story_id", flat=True)[:1]:
+        yield _(
+            "The study also has this text as “%(story)s”. Anybody who saw it twice would know which "
+            "story is a check."
+        ) % {"story": other}
+
+
+def _record(study: Study, *, by: User | None, now: datetime, subject: str = "", note: str = "") -> None:
+    record_event(study=study, type=Event.Type.CHECKS_CHANGED, by=by, now=now, subject=subject, note=note)

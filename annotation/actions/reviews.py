@@ -1,0 +1,239 @@
+"""Review votes: draw samples, judge votes, and record experts' decisions about stories."""
+
+import secrets
+from collections.abc import Collection, Mapping
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from annotation import review_sampling
+from annotation.actions.enrollments import check_reason
+from annotation.actions.events import record_about, record_event
+from annotation.actions.exclusions import exclude_vote, readmit_vote
+from annotation.errors import JudgedMeanwhile, NothingToReview, ReasonMissing, WrongState
+from annotation.models import (
+    Adjudication,
+    Answer,
+    Enrollment,
+    Event,
+    ReviewItem,
+    ReviewSample,
+    SpotCheck,
+    Story,
+    Study,
+    Vote,
+    VoteExclusion,
+)
+from annotation.sql import lock_person
+
+MOST_PEOPLE = 50
+MOST_PER_PERSON = 50
+LONGEST_STATEMENT = 1000
+"""Characters of the reason for an adjudication."""
+
+
+@transaction.atomic
+def draw_sample(
+    *,
+    study: Study,
+    kind: ReviewSample.Kind,
+    people: int,
+    per_person: int,
+    by: User | None,
+    now: datetime,
+    seed: int | None = None,
+    among: ReviewSample.Among = ReviewSample.Among.EVERYBODY,
+    of: Collection[int] | None = None,
+) -> ReviewSample:
+    """Draw a sample of counted votes, ``per_person`` of each of so many ``people``.
+
+    Skip votes that were judged, or wait in another sample. The seed (random unless given) chooses the
+    annotators and votes, and the sample never changes. ``of`` names the enrollments to choose from, for a
+    sample that is not ``among`` everybody. Raise :class:`NothingToReview`, and ``ValueError`` for sizes
+    outside 1 to 50.
+    """
+    if (of is None) != (among == ReviewSample.Among.EVERYBODY):
+        raise ValueError("Name the people of a sample that is not among everybody, and only then.")
+    if not (1 <= people <= MOST_PEOPLE and 1 <= per_person <= MOST_PER_PERSON):
+        raise ValueError(f"Draw 1 to {MOST_PER_PERSON} answers of 1 to {MOST_PEOPLE} people.")
+    seed = secrets.randbits(32) if seed is None else seed
+    there = _people_with_votes(study)
+    chosen = review_sampling.shuffled(seed, there if of is None else set(there) & set(of))[:people]
+    flagged = kind == ReviewSample.Kind.FLAGGED
+    candidates = _candidates(study, chosen, look_for_flags=flagged)
+    drawn = review_sampling.draw(candidates, seed=seed, per_person=per_person, flagged=flagged)
+    if not drawn:
+        raise NothingToReview(_("No more answers match: all have been drawn or reviewed."))
+    sample = ReviewSample.objects.create(
+        study=study,
+        kind=kind,
+        among=among,
+        people=people,
+        per_person=per_person,
+        seed=seed,
+        drawn_by=by,
+        drawn_at=now,
+    )
+    ReviewItem.objects.bulk_create(
+        ReviewItem(sample=sample, position=position, vote_id=item.vote, flag=item.flag)
+        for position, item in enumerate(drawn, 1)
+    )
+    record_event(
+        study=study,
+        type=Event.Type.SAMPLE_DRAWN,
+        by=by,
+        now=now,
+        subject=f"sample {sample.pk}",
+        note=f"{len(drawn)} answers, {kind}, among {among}, seed {seed}",
+    )
+    return sample
+
+
+@transaction.atomic
+def spot_check(
+    *,
+    vote: Vote,
+    decision: SpotCheck.Decision,
+    reason: str,
+    by: User | None,
+    now: datetime,
+    item: ReviewItem | None = None,
+    seen: int | None = None,
+) -> SpotCheck:
+    """Record a decision about a vote. “Not counted” and “rejected” exclude it and free its slot.
+
+    A later decision is a new row; “accepted” restores the vote if a slot is still free. ``seen`` is the id
+    of the decision shown to the reviewer (0: none; None: not checked). Raise :class:`ReasonMissing` for an
+    exclusion with a reason of fewer than two letters, and :class:`JudgedMeanwhile` if there is a newer
+    decision.
+    """
+    assignment = vote.assignment
+    person = lock_person(assignment.enrollment_id)
+    accepted = decision == SpotCheck.Decision.ACCEPT
+    reason = check_reason(reason) if reason.strip() or not accepted else ""
+    last = SpotCheck.objects.filter(vote__assignment=assignment).order_by("-pk").first()
+    if seen is not None and seen != (last.pk if last else 0):
+        raise JudgedMeanwhile(_("Somebody else reviewed this answer in the meantime. Look at it again."))
+    if len(reason) == 1:  # a key that was meant to decide, and went into the field
+        raise ReasonMissing(_("“%(typed)s” is not a reason. Say in a few words why.") % {"typed": reason})
+    check = SpotCheck.objects.create(vote=vote, item=item, decision=decision, reason=reason, by=by, at=now)
+    if accepted:
+        readmit_vote(assignment=assignment, reason=reason or f"accepted ({check})", by=by, now=now)
+    else:
+        exclude_vote(assignment=assignment, reason=reason, by=by, now=now)
+    record_about(
+        person=person,
+        type=Event.Type.VOTE_CHECKED,
+        by=by,
+        now=now,
+        subject=f"spot check {check.pk}",
+        note=f"{decision} vote {vote.pk}. {reason}".strip(),
+    )
+    return check
+
+
+@transaction.atomic
+def adjudicate(
+    *,
+    story: Story,
+    verdict: Adjudication.Verdict,
+    reason: str,
+    by: User | None,
+    now: datetime,
+    seen: int | None = None,
+    decided_at: datetime | None = None,
+) -> Adjudication:
+    """Record an expert's decision about a story. Only a release's filter may follow it; no count changes.
+
+    The newest decision is the valid one. ``seen`` is the id of the decision shown to the expert (0: none;
+    None: not checked), ``decided_at`` the time of an imported decision. Raise :class:`ReasonMissing`,
+    :class:`WrongState` for a story that nobody votes on, and :class:`JudgedMeanwhile` if there is a newer
+    decision.
+    """
+    told = _("Give a reason of 1 to %(most)s characters.")
+    reason = check_reason(reason, most=LONGEST_STATEMENT, message=told)
+    if story.role != Story.Role.MAIN:
+        raise WrongState(_("Only main stories can be decided."))
+    Story.objects.select_for_update(no_key=True).get(pk=story.pk)  # two experts take turns
+    if _standing(story) != seen and seen is not None:
+        raise JudgedMeanwhile(_("Somebody else decided about this story in the meantime. Look at it again."))
+    adjudication = Adjudication.objects.create(
+        story=story, verdict=verdict, reason=reason, by=by, at=decided_at or now
+    )
+    record_event(
+        study=story.study,
+        type=Event.Type.STORY_ADJUDICATED,
+        by=by,
+        now=now,
+        subject=f"adjudication {adjudication.pk}",
+        note=f"{verdict} {story.story_id}. {reason}",
+    )
+    return adjudication
+
+
+@transaction.atomic
+def adjudicate_stories(
+    *,
+    study: Study,
+    seen: Mapping[str, int],
+    verdict: Adjudication.Verdict,
+    reason: str,
+    by: User | None,
+    now: datetime,
+) -> list[Adjudication]:
+    """Record the same decision about several stories, all or none. ``seen``: by story id, of adjudicate."""
+    stories = Story.objects.filter(study=study, story_id__in=seen).select_related("study").order_by("pk")
+    return [
+        adjudicate(story=story, verdict=verdict, reason=reason, by=by, now=now, seen=seen[story.story_id])
+        for story in stories
+    ]
+
+
+def _standing(story: Story) -> int:
+    """Return the id of the newest decision about the story, or 0."""
+    newest = Adjudication.objects.filter(story=story).order_by("-pk").values_list("pk", flat=True)
+    return newest.first() or 0
+
+
+def _people_with_votes(study: Study) -> list[int]:
+    excluded = VoteExclusion.objects.in_force().of_people().values("enrollment")
+    people = Enrollment.objects.filter(
+        study=study, environment=study.environment, stories_submitted__gt=0
+    ).exclude(pk__in=excluded)
+    return list(people.values_list("pk", flat=True))
+
+
+def _candidates(study: Study, people: list[int], *, look_for_flags: bool) -> list[review_sampling.Candidate]:
+    """Return counted votes of these enrollments that are neither judged nor drawn.
+
+    Look up which of them object alone only if the sample needs it.
+    """
+    against = Answer.objects.filter(counts_against=True)
+    others = (
+        Vote.objects.counted()
+        .filter(assignment__story=OuterRef("assignment__story"))
+        .exclude(assignment=OuterRef("assignment"))
+    )
+    votes = (
+        Vote.objects.of_study(study)
+        .counted()
+        .filter(assignment__enrollment__in=people)
+        .exclude(assignment__votes__spot_checks__isnull=False)
+        .exclude(assignment__votes__review_items__isnull=False)
+    )
+    alone: set[int] = set()
+    if look_for_flags and study.votes_per_story > 1:
+        standing_alone = votes.filter(
+            Exists(against.filter(vote=OuterRef("pk"))),
+            ~Exists(others.filter(Exists(against.filter(vote=OuterRef("pk"))))),
+            assignment__story__has_free_slot=False,
+        )
+        alone = set(standing_alone.values_list("pk", flat=True))
+    rows = votes.values_list("pk", "assignment__enrollment", "served_at", "first_submitted_at")
+    return [
+        review_sampling.Candidate(pk, person, (submitted - served).total_seconds(), pk in alone)
+        for pk, person, served, submitted in rows
+    ]

@@ -1,0 +1,90 @@
+"""Skip a story that an annotator cannot judge."""
+
+from datetime import datetime
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from annotation import rules
+from annotation.actions.events import record_about
+from annotation.actions.hidden_check_grading import draw_consequences
+from annotation.actions.serving import lock_assignment_of
+from annotation.actions.votes import note_place
+from annotation.errors import ReasonMissing
+from annotation.models import UNANSWERED, Assignment, Enrollment, Event, Skip, Story
+
+
+@transaction.atomic
+def skip_story(
+    *,
+    assignment_id: int,
+    enrollment: Enrollment,
+    reason: str,
+    words: str = "",
+    now: datetime,
+    language: str = "en",
+    session_id: int | None = None,
+) -> Skip | None:
+    """Skip a story for good: free its slot for somebody else, and never serve it to this annotator again.
+
+    Within the study's allowance it is credited like an answer, in the visit too. The first submission wins:
+    skipping again returns the first skip, and None means that the annotator has answered the story.
+
+    Raise :class:`NotTheirs` if the assignment belongs to another annotator, and :class:`ReasonMissing`.
+    """
+    if reason not in Skip.Reason:
+        raise ReasonMissing(_("Choose a reason for skipping this story."))
+    assignment = lock_assignment_of(enrollment, assignment_id, session_id)
+    if assignment.state not in UNANSWERED:
+        return None
+    if assignment.state == Assignment.State.SKIPPED:
+        return assignment.skip
+    credited = _credit(assignment, now=now)
+    if assignment.state == Assignment.State.LEASED:
+        Story.objects.main().filter(pk=assignment.story_id).update(has_free_slot=True)
+    assignment.state = Assignment.State.SKIPPED
+    assignment.save(update_fields=["state", "session"])
+    skip = Skip.objects.create(
+        assignment=assignment,
+        reason=reason,
+        words=rules.words(words),
+        credited=credited,
+        language=language,
+        skipped_at=max(now, assignment.served_at),
+    )
+    person = assignment.enrollment
+    record_about(
+        person=person,
+        type=Event.Type.STORY_SKIPPED,
+        now=now,
+        subject=f"assignment {assignment.pk}",
+        note=reason,
+    )
+    if credited:
+        draw_consequences(person, after=assignment.story, now=now)
+    return skip
+
+
+def _credit(assignment: Assignment, *, now: datetime) -> bool:
+    """Count the skip for the annotator and, within the allowance, as a story done. Return True if so."""
+    person, session = assignment.enrollment, assignment.session
+    credited = rules.is_credited(skipped=person.stories_skipped, allowance=person.study.skip_allowance)
+    person.stories_skipped += 1
+    person.stories_submitted += credited
+    note_place(assignment)
+    person.working_since = rules.working_since(
+        person.working_since, person.last_submitted_at, assignment.served_at, max(now, assignment.served_at)
+    )
+    person.last_submitted_at = now
+    counts = [
+        "stories_skipped",
+        "stories_submitted",
+        "order_key_reached",
+        "working_since",
+        "last_submitted_at",
+    ]
+    person.save(update_fields=counts)
+    if session and credited:
+        session.stories_submitted += 1
+        session.save(update_fields=["stories_submitted"])
+    return credited

@@ -1,0 +1,286 @@
+"""Store story files: a whole file or nothing. Importing the same file twice adds nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+from django.db.models import Q
+
+from annotation import rules
+from annotation.actions.events import record_event
+from annotation.actions.known_answers import KnownAnswers
+from annotation.actions.studies import lock
+from annotation.errors import ImportRefused
+from annotation.importing.duplicates import NearDuplicates
+from annotation.importing.files import read_rows
+from annotation.importing.problems import Problem
+from annotation.importing.rows import IMPORTED, PROVENANCE, SourceRow, StoryRow
+from annotation.importing.validation import check_rows
+from annotation.models import Event, LintFinding, Story, StoryImport, Study
+from annotation.protocols.base import Finding, Protocol
+from tomannot import clock
+
+BATCH = 1000
+PROBLEMS_KEPT = 10_000
+"""Problems of one file that are stored and shown; all are counted."""
+
+EXAMPLES_KEPT = 5
+"""Warnings of each kind that an import's record shows."""
+
+MOST_ROWS = 2_000_000
+"""Rows in one file at most: each takes about 500 bytes of memory."""
+LONGEST = {
+    field.name: field.max_length
+    for field in Story._meta.concrete_fields
+    if field.name in PROVENANCE and field.max_length is not None
+}
+"""Characters that each field can hold."""
+
+Progress = Callable[[int], None]
+
+
+def store_file(*, job: StoryImport, path: Path, now: datetime, progress: Progress) -> None:
+    """Read, check, lint and store every story of the file, in the caller's transaction.
+
+    The study's row is locked only at the end, so that the study can be paused or closed meanwhile.
+    Raise :class:`ImportRefused` after reading the whole file.
+    """
+    study = Study.objects.get(pk=job.study_id)
+    _check_open(job, study)
+    problems = _Problems()
+    protocol = study.protocol
+    lint = _Linter(job, protocol)
+    known = KnownAnswers(job)
+    rows = problems.sift(known.take(_bounded(read_rows(path, name=job.file_name), job, problems)))
+    stories = check_rows(problems.sift(protocol.read(rows)), longest=LONGEST, parse=protocol.parse)
+    for batch in _batches(problems.sift(stories)):
+        new, unchanged = _new_rows(study, job.role, batch, problems)
+        job.stories_unchanged += unchanged
+        if problems.total == 0:
+            job.findings += _store_batch(job, study, new, lint)
+            job.findings_by_code = lint.found
+            job.stories_added += len(new)
+        job.rows_read += len(batch)
+        progress(job.rows_read)
+    for problem in known.store(now=now) if problems.total == 0 else ():
+        problems.add(problem)
+    if problems.total:
+        raise ImportRefused(problems.kept, problems.total)
+    if job.rows_read == 0:
+        raise _refused(job, "The file holds no stories.", "Check the export.")
+    _finish(job, study, path, now=now)
+
+
+def _finish(job: StoryImport, study: Study, path: Path, *, now: datetime) -> None:
+    job.sha256 = _sha256(path)
+    job.state = StoryImport.State.IMPORTED
+    job.finished_at = clock.now()
+    job.save()
+    study = lock(study)
+    _check_open(job, study)
+    record_event(
+        study=study,
+        type=Event.Type.STORIES_IMPORTED,
+        by=job.requested_by,
+        now=now,
+        subject=f"import {job.pk}",
+        note=(
+            f"{job.file_name}: {job.stories_added} added as {job.role}, {job.stories_unchanged} there already"
+        ),
+    )
+
+
+def _check_open(job: StoryImport, study: Study) -> None:
+    if study.state == Study.State.CLOSED:
+        raise _refused(job, f"“{study.slug}” is closed.", "Reopen the study to import more.")
+
+
+def _refused(job: StoryImport, message: str, remedy: str) -> ImportRefused:
+    return ImportRefused([Problem(job.file_name, 0, "", message, remedy)], 1)
+
+
+def _store_batch(job: StoryImport, study: Study, rows: list[StoryRow], lint: _Linter) -> int:
+    stories = Story.objects.bulk_create(
+        Story(
+            study=study,
+            role=job.role,
+            **{name: getattr(row, name) for name in IMPORTED},
+            content_hash=row.content_hash,
+            text_hash=row.text_hash,
+            story_import=job,
+            source_line=row.line,
+            order_key=rules.order_key(study.serving_seed, row.story_id),
+            has_free_slot=job.role == Story.Role.MAIN,
+        )
+        for row in rows
+    )
+    findings = LintFinding.objects.bulk_create(
+        LintFinding(story=story, code=finding.code, field=finding.field, message=finding.message)
+        for story, row in zip(stories, rows, strict=True)
+        for finding in lint(row)
+    )
+    return len(findings)
+
+
+T = TypeVar("T", SourceRow, StoryRow)
+
+
+class _Problems:
+    """Counts the problems of a file and keeps the first of them."""
+
+    def __init__(self) -> None:
+        self.kept: list[Problem] = []
+        self.total = 0
+
+    def add(self, problem: Problem) -> None:
+        self.total += 1
+        if len(self.kept) < PROBLEMS_KEPT:
+            self.kept.append(problem)
+
+    def sift(self, outcomes: Iterable[T | Problem]) -> Iterator[T]:
+        """Yield the good outcomes, and keep the problems among them."""
+        for outcome in outcomes:
+            if isinstance(outcome, Problem):
+                self.add(outcome)
+            else:
+                yield outcome
+
+
+def _bounded(
+    rows: Iterable[SourceRow | Problem], job: StoryImport, problems: _Problems
+) -> Iterator[SourceRow | Problem]:
+    """Pass the rows on. Raise :class:`ImportRefused` if there are too many, with the earlier problems."""
+    for number, row in enumerate(rows):
+        if number == MOST_ROWS:
+            message = f"The file has more than {MOST_ROWS:,} rows."
+            too_many = Problem(job.file_name, 0, "", message, "Import it in several files.")
+            raise ImportRefused([too_many, *problems.kept], problems.total + 1)
+        yield row
+
+
+class _Linter:
+    """Lints stories by the protocol, and finds duplicates and near-duplicates in the study.
+
+    ``found`` counts the warnings of each kind and keeps the first of them.
+    """
+
+    def __init__(self, job: StoryImport, protocol: Protocol) -> None:
+        self._job = job
+        self._protocol = protocol
+        self.found: dict[str, dict[str, Any]] = {}
+        self._first: dict[str, str] = {}
+
+    def __call__(self, row: StoryRow) -> list[Finding]:
+        findings = list(self._protocol.lint(row))
+        similar = self._near_duplicates(self._seen, row)
+        same = self._first.setdefault(row.text_hash, _named(row))
+        if same != _named(row):
+            findings.append(Finding("same_text", "story", f"The same text as {same}."))
+        elif similar:
+            findings.append(
+                Finding("near_duplicate", "story", f"Nearly the same text as {', '.join(similar[:3])}.")
+            )
+        for finding in findings:
+            self._remember(row, finding)
+        return findings
+
+    def _remember(self, row: StoryRow, finding: Finding) -> None:
+        kind = self.found.setdefault(finding.code, {"count": 0, "examples": []})
+        kind["count"] += 1
+        if len(kind["examples"]) < EXAMPLES_KEPT:
+            kind["examples"].append(
+                {
+                    "line": row.line,
+                    "story_id": row.story_id,
+                    "field": finding.field,
+                    "message": finding.message,
+                }
+            )
+
+    @cached_property
+    def _seen(self) -> NearDuplicates:
+        """Index the study's other stories. Read only when a new story must be compared with them."""
+        seen = NearDuplicates()
+        others = Story.objects.filter(study=self._job.study_id).exclude(story_import=self._job)
+        for facts in others.order_by("pk").values(*PROVENANCE, "content").iterator(chunk_size=BATCH):
+            row = StoryRow(file="", line=0, **facts)
+            self._near_duplicates(seen, row)
+            self._first.setdefault(row.text_hash, row.story_id)
+        return seen
+
+    def _near_duplicates(self, seen: NearDuplicates, row: StoryRow) -> list[str]:
+        return seen.add(_named(row), row.core_id, self._protocol.text_for_duplicates(row))
+
+
+def _named(row: StoryRow) -> str:
+    """Name a story, with its line if it is in the file that is being imported."""
+    return f"{row.story_id} (line {row.line})" if row.line else row.story_id
+
+
+def _new_rows(
+    study: Study, role: str, batch: list[StoryRow], problems: _Problems
+) -> tuple[list[StoryRow], int]:
+    """Return the rows of a batch that are new to the study, and the number of known ones."""
+    stored = {
+        story_id: (content_hash, stored_role)
+        for story_id, content_hash, stored_role in Story.objects.filter(
+            study=study, story_id__in=[row.story_id for row in batch]
+        ).values_list("story_id", "content_hash", "role")
+    }
+    fresh = [row for row in batch if row.story_id not in stored]
+    given_away = _check_texts(study, role, fresh)
+    new = []
+    unchanged = 0
+    for row in batch:
+        if row.story_id not in stored and row.text_hash in given_away:
+            problems.add(_gives_a_check_away(row, given_away[row.text_hash]))
+        elif row.story_id not in stored:
+            new.append(row)
+        elif stored[row.story_id] == (row.content_hash, role):
+            unchanged += 1
+        else:
+            what = "content" if stored[row.story_id][0] != row.content_hash else "role"
+            problems.add(
+                Problem(
+                    row.file,
+                    row.line,
+                    "story_id",
+                    f"The study has a story “{row.story_id}” already, with another {what}.",
+                    "Stories never change once imported: give this one an id of its own.",
+                )
+            )
+    return new, unchanged
+
+
+def _check_texts(study: Study, role: str, rows: list[StoryRow]) -> dict[str, str]:
+    """Return texts that would be both a hidden check and another story: hash to the known story's id.
+
+    An annotator who meets a text twice would know that one of the two is a check.
+    """
+    same = Story.objects.filter(study=study, text_hash__in=[row.text_hash for row in rows])
+    is_check = Q(role=Story.Role.CHECK)
+    found = same.filter(~is_check if role == Story.Role.CHECK else is_check)
+    return dict(found.values_list("text_hash", "story_id"))
+
+
+def _gives_a_check_away(row: StoryRow, other: str) -> Problem:
+    message = f"The study has this text as “{other}”, and one of the two is a hidden check."
+    remedy = "Take other stories as checks: who met a text twice would know which story is one."
+    return Problem(row.file, row.line, "story_id", message, remedy)
+
+
+def _batches(rows: Iterable[StoryRow]) -> Iterator[list[StoryRow]]:
+    iterator = iter(rows)
+    while batch := list(itertools.islice(iterator, BATCH)):
+        yield batch
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()

@@ -1,0 +1,132 @@
+"""Parse JSON strictly, and read files of one JSON object per line."""
+
+import json
+import math
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from annotation.importing.lines import LineTooLong, decode_line, next_line
+from annotation.importing.problems import Problem, describe, find_forbidden, quote
+from annotation.importing.rows import SourceRow
+
+
+class BadJson(ValueError):
+    """The text is not one strict JSON value. ``column`` counts characters from 1 (0: unknown)."""
+
+    def __init__(self, message: str, remedy: str, *, field: str = "", column: int = 0) -> None:
+        self.message, self.remedy, self.field, self.column = message, remedy, field, column
+        super().__init__(f"{message} {remedy}")
+
+
+def parse_json(text: str) -> Any:
+    """Parse ``text`` by RFC 8259 and nothing more.
+
+    Raise :class:`BadJson` for anything else, including what Python's own parser accepts: NaN and Infinity,
+    numbers too large for a float, and a name that an object repeats.
+    """
+    try:
+        return _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        raise _explain(error, text) from None
+    except RecursionError:
+        raise BadJson(
+            "Lists or objects are nested too deeply.", "A row needs three levels at most."
+        ) from None
+    except BadJson:
+        raise
+    except ValueError:  # Python refuses to read integers of more than 4,300 digits
+        raise BadJson("A whole number has too many digits.", "Write numbers as the format asks.") from None
+
+
+def read_json_lines(stream: BinaryIO, name: str, why: str) -> Iterator[SourceRow | Problem]:
+    """Yield the rows of a file of one JSON object per line; ``why`` says how the format was chosen."""
+    number = 0
+    while True:
+        number += 1
+        try:
+            raw = next_line(stream)
+        except LineTooLong as error:
+            yield error.problem(name, number)
+            continue
+        if not raw:
+            return
+        raw = raw.rstrip()
+        if not raw:
+            continue
+        text = decode_line(raw, name, number)
+        if isinstance(text, Problem):
+            yield text
+            continue
+        yield _row(text, name, number, why)
+
+
+def _row(text: str, name: str, number: int, why: str) -> SourceRow | Problem:
+    try:
+        value = parse_json(text)
+    except BadJson as error:
+        return Problem(
+            name, number, error.field, f"{error.message} ({why})", error.remedy, column=error.column
+        )
+    if type(value) is not dict:
+        return Problem(
+            name,
+            number,
+            "",
+            f"The line holds {_kind(value)}, not an object.",
+            "Write each story as one object in braces: {“name”: value, …}.",
+        )
+    position = find_forbidden(text)
+    if position >= 0:
+        return Problem(
+            name,
+            number,
+            "",
+            f"The line holds the invisible character {describe(text[position])}.",
+            "Remove it.",
+            column=position + 1,
+        )
+    return SourceRow(name, number, value)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise BadJson(
+            f"The name {quote(twice)} is given twice in one object.", "Keep one of the two.", field=twice[:60]
+        )
+    return made
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise BadJson(f"The number {quote(text, 20)} is too large.", "Write numbers as the format asks.")
+    return value
+
+
+def _constant(name: str) -> Any:
+    raise BadJson(f"{name} is not JSON.", "Write null where there is no value.")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_float=_float, parse_constant=_constant)
+
+
+def _explain(error: json.JSONDecodeError, text: str) -> BadJson:
+    if error.pos >= len(text.rstrip()):
+        message = "Broken JSON: the line ends in the middle of the object."
+        remedy = "Write the whole object on one line; the file may have been cut off."
+    else:
+        message = f"Broken JSON: {error.msg}."
+        remedy = (
+            "Write each row as one object on a line of its own, with a JSON library such as json.dumps()."
+        )
+    return BadJson(message, remedy, column=error.pos + 1)
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "null"
+    names = {list: "a list", str: "a text", bool: "true or false", int: "a number", float: "a number"}
+    return names[type(value)]

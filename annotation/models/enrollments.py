@@ -1,0 +1,190 @@
+"""Annotators in a study, and those excluded from it."""
+
+import secrets
+
+import pgtrigger
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import Annotator, Environment
+from annotation import ordering
+from annotation.models.studies import ConsentText, Study
+
+_ADMITTED = """
+    IF NEW.state IN ('invited', 'declined', 'withdrawn') THEN
+        RETURN NEW;
+    END IF;
+    IF TG_OP = 'UPDATE' THEN
+        IF OLD.state NOT IN ('invited', 'declined') THEN
+            RETURN NEW;
+        END IF;
+    END IF;
+    IF EXISTS (SELECT FROM annotation_exclusion x
+               WHERE x.study_id = NEW.study_id AND x.annotator_id = NEW.annotator_id) THEN
+        RAISE EXCEPTION 'this annotator is excluded from the study';
+    END IF;
+    IF EXISTS (SELECT FROM annotation_study s
+               WHERE s.id = NEW.study_id AND s.qualified_through_id IS NOT NULL AND NOT EXISTS (
+                   SELECT FROM annotation_enrollment e
+                   WHERE e.study_id = s.qualified_through_id AND e.annotator_id = NEW.annotator_id
+                     AND e.state = 'qualified' AND e.environment = NEW.environment)) THEN
+        RAISE EXCEPTION 'this annotator is not qualified in the study that this one asks for';
+    END IF;
+    RETURN NEW;
+"""
+
+
+def _random_number() -> int:
+    return secrets.randbits(48)
+
+
+class Enrollment(models.Model):
+    """One annotator in one study. Only an enrollment in the right state is served stories."""
+
+    class State(models.TextChoices):
+        INVITED = "invited", _("invited")
+        DECLINED = "declined", _("declined")
+        CONSENTED = "consented", _("consented")
+        QUALIFIED = "qualified", _("qualified")
+        FAILED = "failed", _("not qualified")
+        SUSPENDED = "suspended", _("suspended")
+        WITHDRAWN = "withdrawn", _("withdrawn")
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="enrollments")
+    annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="enrollments")
+    pseudonym = models.CharField(
+        max_length=26,
+        db_collation="C",  # so that the index of the constraint also finds beginnings
+        editable=False,
+        help_text=_("The name that votes are published under. Differs from study to study."),
+    )
+    environment = models.CharField(max_length=20, choices=Environment)
+    state = models.CharField(max_length=20, choices=State, default=State.INVITED)
+    consent = models.ForeignKey(
+        ConsentText, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    consented_at = models.DateTimeField(null=True, blank=True)
+    link_version = models.PositiveIntegerField(
+        default=1, help_text=_("The version that valid personal links are signed with.")
+    )
+    link_nonce = models.BigIntegerField(
+        default=_random_number,
+        editable=False,
+        help_text=_("Random. A restored database reuses numbers, so links sign this value, too."),
+    )
+    suspension_reason = models.CharField(
+        max_length=300, blank=True, help_text=_("Shown to the annotator while they are suspended.")
+    )
+    stories_submitted = models.PositiveIntegerField(
+        default=0,
+        help_text=_("Answered, or skipped within the allowance. Maintained by annotation.actions."),
+    )
+    stories_skipped = models.PositiveIntegerField(
+        default=0, help_text=_("All skips in force. Maintained by annotation.actions.")
+    )
+    order_key_reached = models.BigIntegerField(
+        null=True, blank=True, help_text=_("Place of their newest story in an order of their own.")
+    )
+    warned_after = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        help_text=_("Number of answered stories at which they were warned about failed hidden checks."),
+    )
+    checks_from = models.PositiveIntegerField(
+        default=0,
+        help_text=_("Hidden checks among this many first stories no longer count against them."),
+    )
+    language = models.CharField(
+        max_length=10, blank=True, help_text=_("The language they chose for the pages; empty: the browser’s.")
+    )
+    working_since = models.DateTimeField(
+        null=True, blank=True, help_text=_("When the current stretch of work without a long break began.")
+    )
+    last_submitted_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField()
+    state_changed_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["study", "annotator"], name="one_enrollment_per_annotator_and_study"
+            ),
+            models.UniqueConstraint(
+                fields=["study", "pseudonym"], name="one_enrollment_per_pseudonym_and_study"
+            ),
+            models.CheckConstraint(
+                condition=Q(pseudonym__regex=r"^annotator-[0-9a-f]{16}$"),
+                name="pseudonym_is_annotator_and_16_hex_digits",
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=["invited", "declined", "withdrawn"])
+                | Q(consent__isnull=False, consented_at__isnull=False),
+                name="nobody_goes_on_without_consent",
+            ),
+            models.CheckConstraint(
+                condition=Q(state="suspended") & ~Q(suspension_reason="")
+                | ~Q(state="suspended") & Q(suspension_reason=""),
+                name="suspended_people_are_told_why",
+            ),
+        ]
+        triggers = [
+            pgtrigger.Trigger(
+                name="only_those_admitted_go_on",
+                operation=pgtrigger.Insert | pgtrigger.UpdateOf("state"),
+                when=pgtrigger.Before,
+                func=_ADMITTED,
+            ),
+            pgtrigger.Protect(
+                name="pseudonym_is_final",
+                operation=pgtrigger.UpdateOf("pseudonym"),
+                condition=pgtrigger.Q(old__pseudonym__df=pgtrigger.F("new__pseudonym")),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"annotator {self.annotator_id} in {self.study}"
+
+    @property
+    def link_key(self) -> str:
+        """The value that this person's links and open pages sign; it changes when links are revoked."""
+        return f"{self.link_version}x{self.link_nonce:x}"
+
+    @property
+    def order_seed(self) -> int | None:
+        """Return the seed of their start in the serving order; None in a study with one order for all."""
+        own = self.study.serving_order == Study.ServingOrder.OWN
+        return ordering.order_seed(self.study.pseudonym_key, self.pk) if own else None
+
+    @property
+    def option_seed(self) -> int | None:
+        """Return the seed of their order of options; None in a study with one order for all."""
+        drawn = self.study.option_order == Study.OptionOrder.PERSON
+        return ordering.option_seed(self.study.pseudonym_key, self.pk) if drawn else None
+
+    @property
+    def skips_left(self) -> int:
+        """Return how many more skips are paid."""
+        return max(0, self.study.skip_allowance - self.stories_skipped)
+
+
+class Exclusion(models.Model):
+    """An annotator who may not join a study, for example because they saw its stories in another."""
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="exclusions")
+    annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="exclusions")
+    reason = models.CharField(max_length=200)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["study", "annotator"], name="one_exclusion_per_annotator_and_study"
+            ),
+        ]
+        triggers = [
+            pgtrigger.Protect(name="exclusion_is_final", operation=pgtrigger.Update | pgtrigger.Delete),
+        ]
+
+    def __str__(self) -> str:
+        return f"annotator {self.annotator_id} not in {self.study}"

@@ -1,0 +1,156 @@
+"""Hidden checks: accepted options for stories with known answers, and the graded results."""
+
+from __future__ import annotations
+
+import pgtrigger
+from django.db import models
+from django.db.models import Count, Exists, F, OuterRef, Q
+from django.utils.translation import gettext_lazy as _
+
+from accounts.fields import researcher
+from annotation.models.enrollments import Enrollment
+from annotation.models.options import ChosenOption
+from annotation.models.stories import Story
+from annotation.models.votes import Vote
+
+_OF_ITS_STORY = """
+    IF NOT EXISTS (
+        SELECT FROM annotation_checkkey k
+        JOIN annotation_assignment a ON a.story_id = k.story_id
+        JOIN annotation_vote v ON v.assignment_id = a.id
+        WHERE k.id = NEW.key_id AND v.id = NEW.vote_id) THEN
+        RAISE EXCEPTION 'a check is graded by the key of its own story';
+    END IF;
+    RETURN NULL;
+"""
+
+
+_NOBODY_GRADED = """
+    IF EXISTS (SELECT FROM annotation_checkresult r WHERE r.key_id = NEW.key_id) THEN
+        RAISE EXCEPTION 'pgtrigger: Cannot add to a key by which somebody has been graded';
+    END IF;
+    RETURN NEW;
+"""
+
+
+class CheckKey(models.Model):
+    """The answer key of a hidden check, in versions. It never leaves the server.
+
+    It can be replaced until somebody has answered the check. After that the check can only be left out:
+    then nobody gets it, and its results count against nobody.
+    """
+
+    class State(models.TextChoices):
+        IN_USE = "in_use", _("in use")
+        LEFT_OUT = "left_out", _("left out")
+        REPLACED = "replaced", _("replaced")
+
+    story = models.ForeignKey(Story, on_delete=models.PROTECT, related_name="check_keys", db_index=False)
+    version = models.PositiveSmallIntegerField()
+    state = models.CharField(max_length=10, choices=State, default=State.IN_USE)
+    created_by = researcher()
+    created_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("story", "version")
+        constraints = [
+            models.UniqueConstraint(fields=["story", "version"], name="one_check_key_per_version"),
+            models.UniqueConstraint(
+                fields=["story"], condition=~Q(state="replaced"), name="one_check_key_stands_per_story"
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=["in_use", "left_out", "replaced"]), name="check_key_has_a_known_state"
+            ),
+        ]
+        triggers = [
+            pgtrigger.Protect(name="check_key_stays", operation=pgtrigger.Delete),
+            pgtrigger.ReadOnly(name="check_key_is_final", fields=["story", "version"]),
+            pgtrigger.Trigger(
+                name="answered_check_key_is_not_replaced",
+                operation=pgtrigger.UpdateOf("state"),
+                when=pgtrigger.Before,
+                condition=pgtrigger.Q(new__state="replaced"),
+                func="""
+                    IF EXISTS (SELECT FROM annotation_checkresult r WHERE r.key_id = NEW.id) THEN
+                        RAISE EXCEPTION 'pgtrigger: somebody has been graded by this key';
+                    END IF;
+                    RETURN NEW;
+                """,
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.story} key {self.version}"
+
+
+class CheckOption(ChosenOption):
+    """An option that a key accepts for a question."""
+
+    key = models.ForeignKey(CheckKey, on_delete=models.PROTECT, related_name="options", db_index=False)
+
+    class Meta:
+        ordering = ("key", "question", "row", "option")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["key", "question", "row", "option"], name="a_check_option_is_accepted_once"
+            ),
+        ]
+        triggers = [
+            pgtrigger.Protect(name="check_option_is_final", operation=pgtrigger.Update | pgtrigger.Delete),
+            pgtrigger.Trigger(
+                name="graded_check_key_does_not_grow",
+                operation=pgtrigger.Insert,
+                when=pgtrigger.Before,
+                func=_NOBODY_GRADED,
+            ),
+        ]
+
+
+class CheckResultQuerySet(models.QuerySet["CheckResult"]):
+    def current(self) -> CheckResultQuerySet:
+        """Filter results of the newest revision of each vote, by keys in use."""
+        newer = Vote.objects.filter(
+            assignment=OuterRef("vote__assignment"), revision__gt=OuterRef("vote__revision")
+        )
+        return self.filter(~Exists(newer), key__state=CheckKey.State.IN_USE)
+
+    def of_person(self, enrollment: Enrollment) -> CheckResultQuerySet:
+        """Filter the annotator's results that count now: those since their last reinstatement.
+
+        Leave out results of visits whose annotator's identity is only claimed.
+        """
+        theirs = Q(vote__assignment__session=None) | Q(vote__assignment__session__identity_claimed=False)
+        return self.current().filter(
+            theirs,
+            vote__assignment__enrollment=enrollment,
+            vote__assignment__order_position__gt=F("vote__assignment__enrollment__checks_from"),
+        )
+
+    def counts(self) -> tuple[int, int]:
+        """Return the numbers of all results and of failed ones."""
+        found = self.aggregate(answered=Count("pk"), failed=Count("pk", filter=Q(passed=False)))
+        return found["answered"], found["failed"]
+
+
+class CheckResult(models.Model):
+    """The graded result of a vote on a check, stored with the vote."""
+
+    vote = models.OneToOneField(Vote, on_delete=models.PROTECT, related_name="check_result", primary_key=True)
+    key = models.ForeignKey(CheckKey, on_delete=models.PROTECT, related_name="results")
+    passed = models.BooleanField()
+
+    objects = CheckResultQuerySet.as_manager()
+
+    class Meta:
+        triggers = [
+            pgtrigger.Protect(name="check_result_is_final", operation=pgtrigger.Update | pgtrigger.Delete),
+            pgtrigger.Trigger(
+                name="check_is_graded_by_its_key",
+                operation=pgtrigger.Insert,
+                when=pgtrigger.After,
+                func=_OF_ITS_STORY,
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"vote {self.vote_id}: {'passed' if self.passed else 'failed'}"

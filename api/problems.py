@@ -1,0 +1,210 @@
+"""Turn every refusal into a problem document (RFC 9457).
+
+``detail`` tells people what is wrong and how to fix it, ``code`` tells programs, and ``errors`` says where:
+the field of the request, or the line of an uploaded file.
+"""
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.db import InterfaceError, OperationalError
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
+from django.template.loader import render_to_string
+from django.views import defaults
+from rest_framework import exceptions
+from rest_framework.response import Response
+
+from annotation.errors import AnnotationError, ImportRefused, InvalidStudy, StudyExists, StudyNotReady
+from annotation.protocols import UnknownProtocol
+from dashboard.not_found import is_for_researchers, not_found
+from dashboard.overview.checklist import GapsNotAccepted
+from publishing.errors import NothingToRelease, NumberTaken, PublishingError, ReleaseUnderway, UnknownFilter
+from qualification.errors import QualificationError
+from recruitment.errors import RecruitmentError
+
+PREFIX = "/api/"
+CONTENT_TYPE = "application/problem+json"
+REFUSED: tuple[type[Exception], ...] = (
+    AnnotationError,
+    PublishingError,
+    QualificationError,
+    RecruitmentError,
+    UnknownProtocol,
+)
+"""Refusals by actions. Each is a conflict (409) unless :func:`_refused` says otherwise."""
+
+Error = dict[str, str]
+
+
+class MissingScope(exceptions.PermissionDenied):
+    """The token lacks the scope."""
+
+    default_code = "missing_scope"
+
+
+class TooLarge(exceptions.APIException):
+    """The body is too large."""
+
+    status_code = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    default_code = "too_large"
+
+
+class Conflict(exceptions.APIException):
+    """The request conflicts with the current state."""
+
+    status_code = HTTPStatus.CONFLICT
+    default_code = "conflict"
+
+
+def document(status: int, code: str, detail: str, errors: Sequence[Error] = ()) -> dict[str, Any]:
+    """Return the body of a problem."""
+    body: dict[str, Any] = {
+        "type": "about:blank",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "code": code,
+        "detail": detail,
+    }
+    return body | ({"errors": list(errors)} if errors else {})
+
+
+def answer(error: Exception, context: Mapping[str, Any]) -> Response | None:
+    """Return the response to an exception of a view, or None for a bug, which Django logs.
+
+    Django REST framework calls this as its ``EXCEPTION_HANDLER``.
+    """
+    if isinstance(error, Http404):
+        body = document(404, "not_found", str(error) or "There is nothing at this address.")
+    elif isinstance(error, PermissionDenied):
+        body = document(403, "not_allowed", str(error) or "The token's owner may not do this.")
+    elif isinstance(error, exceptions.ValidationError):
+        body = document(422, "invalid", "Some values are invalid.", list(_field_errors(error.detail, "")))
+    elif isinstance(error, exceptions.APIException):
+        body = document(error.status_code, str(error.get_codes()), str(error.detail))
+    elif isinstance(error, REFUSED):
+        body = _refused(error)
+    else:
+        return None
+    return Response(body, status=body["status"], headers=_headers(error), content_type=CONTENT_TYPE)
+
+
+def _refused(error: Exception) -> dict[str, Any]:
+    detail, code = str(error), _code(error)
+    if isinstance(error, ImportRefused):
+        found = [{"field": problem.field, "detail": str(problem)} for problem in error.problems]
+        return document(422, code, detail, found)
+    if isinstance(error, InvalidStudy):
+        found = [{"field": name, "detail": text} for name, text in error.problems.items()]
+        return document(422, code, detail, found)
+    if isinstance(error, StudyNotReady):
+        return document(409, code, detail, [{"field": "state", "detail": text} for text in error.blockers])
+    if isinstance(error, GapsNotAccepted):
+        return document(409, code, detail, [{"field": step.code, "detail": step.text} for step in error.gaps])
+    if isinstance(error, UnknownFilter):
+        return document(422, code, detail, [{"field": "filter", "detail": detail}])
+    return document(409, code, detail)
+
+
+_CODES: Mapping[type[Exception], str] = {
+    StudyExists: "study_exists",
+    InvalidStudy: "invalid",
+    ImportRefused: "invalid",
+    StudyNotReady: "study_not_ready",
+    GapsNotAccepted: "gaps_not_accepted",
+    UnknownFilter: "invalid",
+    UnknownProtocol: "protocol_not_installed",
+    NothingToRelease: "nothing_to_release",
+    NumberTaken: "number_taken",
+    ReleaseUnderway: "release_underway",
+}
+
+
+def _code(error: Exception) -> str:
+    return next((code for kind, code in _CODES.items() if isinstance(error, kind)), "conflict")
+
+
+def _headers(error: Exception) -> dict[str, str]:
+    headers = {}
+    if isinstance(error, exceptions.APIException):
+        header = getattr(error, "auth_header", None)
+        if header:
+            headers["WWW-Authenticate"] = header
+        wait = getattr(error, "wait", None)
+        if wait is not None:
+            headers["Retry-After"] = str(int(wait))
+    return headers
+
+
+def _field_errors(detail: Any, where: str) -> Iterator[Error]:
+    """Yield validation errors by field; ``a.0.b`` is a path through objects and lists."""
+    if isinstance(detail, Mapping):
+        for name, inner in detail.items():
+            yield from _field_errors(inner, f"{where}.{name}" if where else str(name))
+    elif isinstance(detail, list):
+        for index, inner in enumerate(detail):
+            nested = isinstance(inner, Mapping | list)
+            yield from _field_errors(inner, f"{where}.{index}" if nested else where)
+    else:
+        yield {"field": "" if where == "non_field_errors" else where, "detail": str(detail)}
+
+
+def _is_for_programs(request: HttpRequest) -> bool:
+    return request.path_info.startswith(PREFIX)
+
+
+def _problem(status: int, code: str, detail: str) -> JsonResponse:
+    return JsonResponse(document(status, code, detail), status=status, content_type=CONTENT_TYPE)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponseBase:
+    """Handle 400: a problem document under ``/api/``, otherwise Django's page."""
+    if _is_for_programs(request):
+        return _problem(400, "bad_request", "The request is malformed.")
+    return defaults.bad_request(request, exception)
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponseBase:
+    """Handle 403 in the same way."""
+    if _is_for_programs(request):
+        return _problem(403, "not_allowed", "This is not allowed.")
+    return defaults.permission_denied(request, exception)
+
+
+def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
+    """Handle 404 in the same way; researchers get a page that leads them back."""
+    if _is_for_programs(request):
+        detail = "There is nothing at this address. /api/v1/openapi.yaml lists all addresses of the API."
+        return _problem(404, "not_found", detail)
+    if is_for_researchers(request):
+        return not_found(request)
+    return defaults.page_not_found(request, exception)
+
+
+def _is_database_away(error: BaseException | None) -> bool:
+    """Return True if there is no connection (no SQLSTATE, class 08), none left (53), or a shutdown (57)."""
+    if not isinstance(error, OperationalError | InterfaceError):
+        return False
+    return (getattr(error.__cause__, "sqlstate", None) or "08")[:2] in ("08", "53", "57")
+
+
+def _unavailable(request: HttpRequest) -> HttpResponse:
+    if _is_for_programs(request):
+        detail = "The database does not answer at the moment. Nothing was stored. Try again."
+        response: HttpResponse = _problem(503, "unavailable", detail)
+    else:
+        response = HttpResponse(render_to_string("503.html"), status=503)
+    response["Retry-After"] = "5"
+    return response
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Handle 500 in the same way; 503 with ``Retry-After`` while PostgreSQL is away."""
+    if _is_database_away(sys.exception()):
+        return _unavailable(request)
+    if _is_for_programs(request):
+        return _problem(500, "fault", "An error in tomannot. The server's log has the details.")
+    return defaults.server_error(request)

@@ -1,0 +1,56 @@
+"""Read the right answers for the simulated annotators from the database; they never travel over HTTP."""
+
+from collections.abc import Mapping
+
+from annotation.models import Story, Study
+from annotation.protocols.base import Protocol
+from crowd.behaviour import Options
+from crowd.truth import Truth, text_key
+from dashboard.quality.hidden_checks import accepted_by, checks_of
+from qualification.models import Round
+
+Table = Mapping[str, Mapping[str, str]]
+"""Per story id, per form field: the right option (the shape of ``sample_study/truth.json``)."""
+
+
+def truth_of(study: Study, *, table: Table, valid: float, seed: int) -> Truth:
+    """Return the truth about a study's stories: from ``table`` where they are in it, otherwise invented.
+
+    For stories of the active qualification rounds and for hidden checks, everything that the answer key
+    accepts is right, so that a simulated expert passes.
+    """
+    protocol = study.protocol
+    known: dict[str, Options] = {
+        key_of(protocol, story): {name: (option,) for name, option in table[story.story_id].items()}
+        for story in Story.objects.filter(study=study, story_id__in=table).iterator()
+    }
+    known |= _of_the_rounds(study, protocol, table)
+    checks = {key_of(protocol, check.story): check.key for check in checks_of(study) if check.key}
+    accepted = accepted_by(*checks.values())
+    known |= {text: accepted[key.pk] for text, key in checks.items()}
+    against = {
+        question.key: frozenset(option.key for option in question.options if option.counts_against)
+        for question in protocol.questions
+    }
+    return Truth(known=known, against=against, valid=valid, seed=seed)
+
+
+def key_of(protocol: Protocol, story: Story) -> str:
+    """Return the key (:func:`crowd.truth.text_key`) of the texts that the pages show of a story."""
+    shown = {name for question in protocol.questions for name in question.shows}
+    return text_key(part.text for part in protocol.parts(protocol.parse(story.content)) if part.name in shown)
+
+
+def _of_the_rounds(study: Study, protocol: Protocol, table: Table) -> dict[str, Options]:
+    acceptable = {
+        entry.story: round.keys.latest("version").accepted[entry.pk]
+        for round in Round.objects.active_in(study)
+        for entry in round.round_stories.select_related("story")
+    }
+    return {
+        key_of(protocol, story): {
+            name: sorted(accepted, key=lambda option: option != table.get(story.story_id, {}).get(name))
+            for name, accepted in fields.items()
+        }
+        for story, fields in acceptable.items()
+    }

@@ -1,0 +1,256 @@
+import dataclasses
+import json
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import urllib3
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
+
+from accounts.models import Environment
+from annotation import actions
+from annotation.errors import WrongState
+from annotation.management.arguments import find_study
+from annotation.models import Enrollment, Study
+from crowd.behaviour import Behaviour, Population
+from crowd.browser import NotLoopback, loopback_origin
+from crowd.knowledge import truth_of
+from crowd.report import Report
+from crowd.run import Limits, Progress
+from crowd.run import run as run_crowd
+from recruitment.links import personal_link
+from tomannot import clock
+
+SAMPLE_TRUTH = settings.BASE_DIR / "sample_study" / "truth.json"
+DEFAULTS = Behaviour()
+PEOPLE = Population()
+Chosen = TypeVar("Chosen", Population, Behaviour)
+MOST_PEOPLE = 10_000
+SETTINGS: dict[str, tuple[type, Any, str]] = {
+    "truth": (
+        Path,
+        SAMPLE_TRUTH,
+        "right answers, {story id: {question: option}} (default: the sample study's)",
+    ),
+    "valid": (float, 0.6, "share of valid stories among those without a known truth (default 0.6)"),
+    "concurrency": (int, 8, "simultaneous requests, 1 to 64 (default 8)"),
+    "max-seconds": (float, 600.0, "stop all annotators after this time (default 600)"),
+    "pace": (float, 0.0, "1: 45 s per story in the median; 0: no think time (default 0)"),
+    "stories-each": (int, None, "stories that each annotator judges (default: all they are given)"),
+    "late-seconds": (
+        float,
+        None,
+        "delay of a late submission (default: the study's lease plus 5 s; a shorter run has none)",
+    ),
+}
+PROBABILITIES = {
+    "careful": (PEOPLE.careful, "share of careful annotators (skill 0.97 to 1, others 0.6 to 0.8)"),
+    "declines": (PEOPLE.declines, "share who decline the consent text"),
+    "without-javascript": (PEOPLE.without_javascript, "share whose browser submits plain forms"),
+    "leaves": (DEFAULTS.leaves, "per story: close the page without answering"),
+    "comes-back": (DEFAULTS.comes_back, "of those who left: open the link again and continue"),
+    "submits-twice": (DEFAULTS.submits_twice, "per story: submit the same form twice"),
+    "submits-incomplete": (DEFAULTS.submits_incomplete, "per story: submit an incomplete form first"),
+    "comes-late": (DEFAULTS.comes_late, "per story: put it aside for --late-seconds, then submit"),
+}
+
+
+class Command(BaseCommand):
+    help = """Let simulated annotators work on a study, over real HTTP, against a running server.
+
+They open personal links, consent, take the test, and judge one story after another with the forms on
+the pages. Some leave, come back, submit twice or late. The same seed gives the same annotators with the
+same opinions. Their right answers come from --truth by story id; for other stories a truth is invented
+that all of them share (--valid is the share of valid stories).
+
+Simulated answers never mix with real ones: the study becomes a TEST RUN FOR GOOD. A study in which real
+people have taken part is refused, and so is any server that is not on this machine.
+
+examples:
+  manage.py simulate sample --base-url http://127.0.0.1:8000 --annotators 25 --seed 1
+  manage.py simulate sample --base-url http://127.0.0.1:8000 --annotators 100 --seed 7 --careful 0.26
+  manage.py simulate sample --base-url http://127.0.0.1:8000 --annotators 5 --seed 1 --pace 1 --json
+
+exit codes: 0 all annotators did their part · 1 refused, or an error occurred (it is in the report) ·
+2 wrong usage · 130 stopped by Ctrl-C"""
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.formatter_class = RawDescriptionHelpFormatter
+        parser.add_argument("slug", metavar="SLUG", help="the study; becomes a test run")
+        parser.add_argument(
+            "--base-url", required=True, metavar="URL", help="the running server, on this machine"
+        )
+        parser.add_argument("--annotators", required=True, type=int, metavar="N", help="their number")
+        parser.add_argument(
+            "--seed", required=True, type=int, metavar="S", help="decides their skills and answers"
+        )
+        for name, (kind, default, text) in SETTINGS.items():
+            parser.add_argument(
+                f"--{name}", type=kind, default=default, help=text, metavar=kind.__name__.upper()
+            )
+        for name, (default, text) in PROBABILITIES.items():
+            parser.add_argument(
+                f"--{name}", type=float, default=default, metavar="P", help=f"{text} (default {default})"
+            )
+        parser.add_argument("--json", action="store_true", help="print the report as one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        _check(options)
+        study = find_study(options["slug"])
+        self._check_server(options["base_url"])
+        study = self._rehearsal(study)
+        if study.state != Study.State.OPEN:
+            raise CommandError(
+                f"“{study.slug}” is {study.get_state_display()}, so nobody can take part. Open it first."
+            )
+        if options["late_seconds"] is None:
+            options["late_seconds"] = study.lease.total_seconds() + 5
+        table = _read_truth(options["truth"])
+        truth = truth_of(study, table=table, valid=options["valid"], seed=options["seed"])
+        people = _people(study, options["annotators"])
+        links = [_at(options["base_url"], personal_link(enrollment)) for enrollment in people]
+        try:
+            report = run_crowd(
+                links,
+                base_url=options["base_url"],
+                seed=options["seed"],
+                truth=truth,
+                population=_chosen(PEOPLE, options),
+                behaviour=_chosen(DEFAULTS, options),
+                limits=Limits(concurrency=options["concurrency"], max_seconds=options["max_seconds"]),
+                pace=options["pace"],
+                stories_each=options["stories_each"],
+                progress=self._progress,
+            )
+        except KeyboardInterrupt as error:
+            raise CommandError("Stopped. All answers so far are stored.", returncode=130) from error
+        self._say(report, as_json=options["json"])
+        if report.errors_total:
+            raise CommandError(f"{report.errors_total} errors; see above.")
+
+    def _check_server(self, base_url: str) -> None:
+        """Raise ``CommandError`` if no server answers, before anything is changed for good."""
+        try:
+            urllib3.request("GET", base_url, timeout=10, retries=False, redirect=False)
+        except urllib3.exceptions.HTTPError as error:
+            raise CommandError(
+                f"No server answers at {base_url}, so nothing was changed. Is it running, and on that port?"
+            ) from error
+
+    def _rehearsal(self, study: Study) -> Study:
+        """Mark the study as a test run, and print a notice: this cannot be undone."""
+        if study.environment == Environment.REHEARSAL:
+            return study
+        try:
+            study = actions.make_rehearsal(study=study, by=None, now=clock.now())
+        except WrongState as error:
+            raise CommandError(str(error)) from error
+        self.stderr.write(f"“{study.slug}” is now a test run, for good: simulated answers are not real.")
+        return study
+
+    def _progress(self, progress: Progress) -> None:
+        self.stderr.write(
+            f"{progress.seconds:5.0f} s: {progress.people_done} of {progress.people} people done, "
+            f"{progress.votes:,} votes, {progress.errors} errors"
+        )
+
+    def _say(self, report: Report, *, as_json: bool) -> None:
+        if as_json:
+            self.stdout.write(json.dumps(report.as_json(), ensure_ascii=False, indent=2))
+            return
+        for line in _lines(report):
+            self.stdout.write(line)
+
+
+def _people(study: Study, count: int) -> list[Enrollment]:
+    """Invite new annotators; in a study that builds on another's test, invite those who qualified there."""
+    now = clock.now()
+    if study.qualified_through is None:
+        return actions.invite(study=study, count=count, by=None, now=now)
+    with transaction.atomic():
+        people = actions.invite_qualified(study=study, by=None, now=now, most=count)
+        if len(people) < count:
+            raise CommandError(
+                f"Only {len(people)} of those who qualified in “{study.qualified_through.slug}” can still be "
+                f"invited to “{study.slug}”, so nobody was. Give at most --annotators {len(people)}."
+            )
+    return people
+
+
+def _check(options: dict[str, Any]) -> None:
+    """Raise ``CommandError`` (wrong usage) for impossible values."""
+    wrong = []
+    try:
+        loopback_origin(options["base_url"])
+    except NotLoopback as error:
+        wrong.append(f"--base-url: {error}")
+    shares = [name for name in ("valid", *PROBABILITIES) if not 0 <= options[name.replace("-", "_")] <= 1]
+    wrong += [f"--{name} must lie between 0 and 1." for name in shares]
+    if not 1 <= options["annotators"] <= MOST_PEOPLE:
+        wrong.append(f"--annotators must be between 1 and {MOST_PEOPLE:,}.")
+    if not 1 <= options["concurrency"] <= 64:
+        wrong.append("--concurrency must be between 1 and 64.")
+    if options["max_seconds"] <= 0 or options["pace"] < 0 or (options["late_seconds"] or 0) < 0:
+        wrong.append("--max-seconds must be above 0; --pace and --late-seconds must not be below it.")
+    if options["stories_each"] is not None and options["stories_each"] < 1:
+        wrong.append("--stories-each must be at least 1.")
+    if wrong:
+        raise CommandError("\n".join(wrong), returncode=2)
+
+
+def _read_truth(path: Path) -> dict[str, dict[str, str]]:
+    try:
+        table = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CommandError(f"--truth: {path} cannot be read: {error.strerror}.", returncode=2) from error
+    except ValueError as error:
+        raise CommandError(f"--truth: {path} is not JSON in UTF-8: {error}.", returncode=2) from error
+    if not isinstance(table, dict) or not all(_is_row(row) for row in table.values()):
+        raise CommandError(
+            f"--truth: {path} must look like {{story id: {{question: option}}}}.", returncode=2
+        )
+    return table
+
+
+def _is_row(row: Any) -> bool:
+    return isinstance(row, dict) and all(isinstance(option, str) for option in row.values())
+
+
+def _at(base_url: str, link: str) -> str:
+    """Return the link with the running server's origin instead of PUBLIC_URL's."""
+    parts = urlsplit(link)
+    return f"{loopback_origin(base_url)}{parts.path}"
+
+
+def _chosen(defaults: Chosen, options: dict[str, Any]) -> Chosen:
+    """Return the defaults with the options of the same names."""
+    names = [field.name for field in dataclasses.fields(defaults) if field.name in options]
+    return dataclasses.replace(defaults, **{name: options[name] for name in names})
+
+
+def _lines(report: Report) -> list[str]:
+    people = ", ".join(f"{count} {outcome}" for outcome, count in report.people.items())
+    lines = [
+        f"{sum(report.people.values())} people in {report.seconds:.1f} s: {people}.",
+        *(f"  {count} were told: {ending}" for ending, count in report.endings.items()),
+        f"{report.tests_handed_in} tests handed in, {report.votes:,} votes with a receipt "
+        f"({report.votes_per_second:.1f} per second).",
+        f"{report.submitted_twice} forms sent twice, {report.same_receipt_twice} of them with the same "
+        f"receipt; {report.incomplete} sent incomplete first; {report.late} sent late; "
+        f"{report.came_back} returns after leaving.",
+        *(f"  {count} receipts remarked: {remark}" for remark, count in report.remarks.items()),
+    ]
+    if report.submit_p50_ms is not None:
+        lines.append(
+            f"Submitting took {report.submit_p50_ms} ms in the median, {report.submit_p95_ms} ms at "
+            "the 95th percentile."
+        )
+    if report.without_receipt:
+        lines.append(f"{report.without_receipt} submissions got no receipt.")
+    if report.errors_total:
+        lines.append(f"{report.errors_total} errors:")
+        lines += [f"  {error}" for error in report.errors]
+    return lines

@@ -1,0 +1,1 @@
+"""Sending of alerts: mails and signed webhooks. The outbox is in ``annotation.actions.alerts``."""

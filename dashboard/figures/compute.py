@@ -1,0 +1,246 @@
+"""Computation of a study's figures in a worker: one stream over its stories and their counted votes."""
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import Any
+
+from django.contrib.postgres.aggregates import ArrayAgg
+from django.db.models import Count, F, Q
+
+from annotation.actions import note_flags
+from annotation.models import Assignment, CheckResult, Story, Study, SurplusReason, Vote
+from annotation.queries import usable_checks
+from dashboard.figures import flags, forecast, store
+from dashboard.figures.people import SHOWN, PeopleTally
+from dashboard.figures.store import Figures
+from dashboard.overview.attention import noticed
+from dashboard.overview.queries import votes_in_the_last_hour
+from dashboard.recruitment.queries.payments import earned_by_everybody
+from publishing.errors import TooManyVotes
+from publishing.files.rows import Against, Answers, JudgedStory
+from publishing.filter_comparison import Comparison
+from publishing.filters import DEFAULT_FILTER, Outcome, Verdict, get_filter
+from publishing.queries import asked_questions, snapshot
+from publishing.statistics.tally import StatisticsTally
+from publishing.streaming import judged_stories
+
+MOST_MINUTES = 3 * 24 * 60
+"""Votes over a longer time are counted by the hour alone."""
+_REMEMBERED = 4096
+"""Combinations of answers whose reading is at hand; most stories repeat one of few."""
+
+
+def make(study_id: int, *, now: datetime) -> Figures:
+    """Compute the figures of a study and store them.
+
+    Must not run inside a transaction: the votes are streamed from one snapshot.
+    """
+    study = Study.objects.get(pk=study_id)
+    begun = time.monotonic()
+    people: list[dict[str, Any]] = []
+    document, failure = None, ""
+    try:
+        with snapshot(), closing(judged_stories(study)) as stories:
+            document, people = figures(study, stories, now=now)
+            _add_checks(study, people)
+            document["lint"] = _lint(study)
+            document["votes"] |= _not_counted(study)
+            document["last_hour"] = votes_in_the_last_hour(study, now=now)
+            document["checks"] = {"answered": _answered_checks(study), "usable": usable_checks(study)}
+    except TooManyVotes as error:
+        failure = str(error)
+    if document is not None:
+        document["noticed"] = noticed(study, people)
+        document["paid"] = _add_pay(study, people)
+        flagged = {person["pseudonym"]: person["flags"] for person in people if person["flags"]}
+        note_flags(study=study, flags=flagged, now=now)
+    made = Figures(now, timedelta(seconds=time.monotonic() - begun), document, failure)
+    store.keep(study, made, people)
+    return made
+
+
+def figures(
+    study: Study, stories: Iterable[JudgedStory], *, now: datetime
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return the figures of a study and of its participants as plain values. Reads every story once.
+
+    ``verdicts``: ``stories``, ``kept``, ``dropped``, ``incomplete`` and ``dropped_by_question`` under the
+    default filter. ``statistics``: as in a release's ``statistics.json``. ``filters``: as
+    :meth:`publishing.filter_comparison.Comparison.document`. ``everybody``: of
+    :meth:`dashboard.figures.people.PeopleTally.document`. ``votes``: ``counted``, ``wanted``. ``finish``,
+    ``seconds_per_vote``: of :mod:`dashboard.figures.forecast`. ``hourly``: votes by
+    :func:`~dashboard.figures.forecast.hour_of`; ``minutes``: by minute, if a few days have them all.
+    ``by_severity``: ``name``, ``generated``, ``complete`` and ``kept`` of the stories of each severity, in
+    its order; empty if stories have no severity. ``started``: stories with some but not all of their votes.
+
+    Raise :class:`~publishing.errors.TooManyVotes`.
+    """
+    comparison, people = Comparison(study.votes_per_story), PeopleTally()
+    statistics = StatisticsTally(asked_questions(study))
+    minutes: Counter[int] = Counter()
+    severities: defaultdict[int, Counter[Outcome]] = defaultdict(Counter)
+    read = lru_cache(maxsize=_REMEMBERED)(_reading(study))
+    started = 0
+    for judged in stories:
+        story, votes = judged.story, judged.votes
+        verdict, objections = read(tuple([vote.answers for vote in votes]), judged.against)
+        complete = verdict.outcome is not Outcome.INCOMPLETE
+        statistics.add(story, votes, verdict)
+        people.see(story.story_id, votes, judged.against, complete=complete)
+        if complete:
+            comparison.add(
+                [(vote.annotator, questions) for vote, questions in zip(votes, objections, strict=True)],
+                judged.decision.verdict if judged.decision else "",
+            )
+        started += len(votes) > 0 and not complete
+        minutes.update([int(vote.submitted_at.timestamp() // 60) for vote in votes])
+        if story.severity_original is not None:
+            severities[story.severity_original][verdict.outcome] += 1
+    document, persons = _document(study, statistics, comparison, people, minutes, now=now)
+    return document | {"by_severity": _by_severity(severities), "started": started}, persons
+
+
+def _document(
+    study: Study,
+    statistics: StatisticsTally,
+    comparison: Comparison,
+    people: PeopleTally,
+    minutes: Counter[int],
+    *,
+    now: datetime,
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    agreement, filters, persons = statistics.document(), comparison.document(), people.document()
+    fared = agreement["stories"]
+    by_default = next(row for row in filters["filters"] if row["name"] == DEFAULT_FILTER)
+    hourly: Counter[int] = Counter()
+    for minute, votes in minutes.items():
+        hourly[minute // 60] += votes
+    counted, wanted = hourly.total(), fared["generated"] * study.votes_per_story
+    document = {
+        "verdicts": {
+            "stories": fared["generated"],
+            "kept": fared["kept"],
+            "dropped": fared["dropped"],
+            "incomplete": fared["incomplete"],
+            "dropped_by_question": by_default["dropped_by_question"],
+        },
+        "statistics": agreement,
+        "filters": filters,
+        "everybody": persons["everybody"],
+        "votes": {"counted": counted, "wanted": wanted},
+        "hourly": dict(hourly),
+        "minutes": dict(minutes) if minutes and max(minutes) - min(minutes) < MOST_MINUTES else {},
+        "finish": forecast.finish(hourly, remaining=wanted - counted, now=now),
+        "seconds_per_vote": forecast.seconds_per_vote(people.paces()),
+    }
+    return document, persons["people"]
+
+
+def _by_severity(severities: Mapping[int, Counter[Outcome]]) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": str(severity),
+            "generated": outcomes.total(),
+            "complete": outcomes.total() - outcomes[Outcome.INCOMPLETE],
+            "kept": outcomes[Outcome.KEPT],
+        }
+        for severity, outcomes in sorted(severities.items())
+    ]
+
+
+def _reading(study: Study) -> Callable[[Answers, Against], tuple[Verdict, list[frozenset[str]]]]:
+    """Return a story's verdict under the default filter, and for each vote the questions it objects to."""
+    verdict_of = get_filter(DEFAULT_FILTER)
+
+    def read(votes: Answers, against: Against) -> tuple[Verdict, list[frozenset[str]]]:
+        verdict = verdict_of(
+            votes, votes_per_story=study.votes_per_story, counts_against=against.__contains__
+        )
+        return verdict, [frozenset(choice.question for choice in vote if choice in against) for vote in votes]
+
+    return read
+
+
+def _lint(study: Study) -> dict[str, int]:
+    """Count the main stories with each kind of lint warning."""
+    found = (
+        Story.objects.filter(study=study, lint_findings__isnull=False)
+        .main()
+        .values("lint_findings__code")
+        .annotate(stories=Count("pk", distinct=True))
+        .order_by("-stories", "lint_findings__code")
+    )
+    return {row["lint_findings__code"]: row["stories"] for row in found}
+
+
+def _not_counted(study: Study) -> dict[str, int]:
+    """Count the votes on main stories that do not count; a changed vote is one vote.
+
+    ``surplus``: votes without a slot, which never count. ``excluded``: votes that a researcher excluded and
+    can readmit.
+    """
+    excluded = Q(assignment__state=Assignment.State.EXCLUDED)
+    displaced = Q(assignment__state=Assignment.State.DISPLACED)
+    surplus = ~excluded & (displaced | ~Q(surplus_reason=SurplusReason.NONE))
+    return (
+        Vote.objects.of_study(study)
+        .filter(excluded | surplus, revision=1)
+        .aggregate(surplus=Count("pk", filter=surplus), excluded=Count("pk", filter=excluded))
+    )
+
+
+def _add_pay(study: Study, people: list[dict[str, Any]]) -> dict[str, int]:
+    """Add ``paid_per_hour`` to each participant's figures: None if no platform paid them.
+
+    Return how many ``people`` were paid, and how many of them ``below`` the study's rate.
+    """
+    earned = earned_by_everybody(study)
+    for person in people:
+        found = earned.get(person["pseudonym"])
+        person["paid_per_hour"] = found.per_hour if found else None
+    paid = [person["paid_per_hour"] for person in people if person["paid_per_hour"] is not None]
+    return {"people": len(paid), "below": sum(rate < (study.pay_rate or 0) for rate in paid)}
+
+
+def _answered_checks(study: Study) -> int:
+    """Count the answers to hidden checks; a changed answer counts once."""
+    given = Vote.objects.filter(assignment__story__study=study, assignment__story__role=Story.Role.CHECK)
+    return given.filter(revision=1).count()
+
+
+def _add_checks(study: Study, people: list[dict[str, Any]]) -> None:
+    """Add ``checks`` to the figures of each participant, and the flag with its evidence if it is raised.
+
+    ``checks`` has ``answered``, ``failed`` and ``share`` (of failed ones, None without any), over the newest
+    answers to checks that are in use.
+    """
+    found = _by_pseudonym(study)
+    for person in people:
+        answered, failed, stories = found.get(person["pseudonym"], (0, 0, []))
+        share = failed / answered if answered else None
+        person["checks"] = {"answered": answered, "failed": failed, "share": share}
+        if flags.fails_checks(person):
+            person["flags"].append(flags.FAILS_CHECKS)
+            person["evidence"][flags.FAILS_CHECKS] = stories[:SHOWN]
+
+
+def _by_pseudonym(study: Study) -> dict[str, tuple[int, int, list[str]]]:
+    """Return, by pseudonym, the number of answered and failed checks, and the ids of the failed ones."""
+    failed = Q(passed=False)
+    rows = (
+        CheckResult.objects.current()
+        .filter(key__story__study=study)
+        .values(pseudonym=F("vote__assignment__enrollment__pseudonym"))
+        .annotate(
+            answered=Count("pk"),
+            failed=Count("pk", filter=failed),
+            stories=ArrayAgg(
+                "key__story__story_id", filter=failed, order_by="key__story__story_id", default=[]
+            ),
+        )
+    )
+    return {row["pseudonym"]: (row["answered"], row["failed"], row["stories"]) for row in rows}

@@ -1,0 +1,163 @@
+"""The figures as tables: the same rows for pages and for CSV files."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from django.utils import translation
+from django.utils.translation import gettext as _
+
+from annotation.models import Study
+from annotation.rules import paid_seconds
+from dashboard.figures import flags
+from dashboard.queries import Share, stories_address
+from publishing.filter_comparison import MODEL
+from publishing.filters import DEFAULT_FILTER, FILTERS
+
+COEFFICIENTS = ("percent", "fleiss_kappa", "krippendorff_alpha", "gwet_ac1")
+
+
+def agreement_rows(study: Study, document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return agreement by question, and last for whole votes: coefficients with intervals or a reason."""
+    statistics = document["statistics"]
+    titles = {question.key: str(question.title) for question in study.protocol.questions}
+    found = [(key, titles.get(key, key), entry) for key, entry in statistics["agreement"].items()]
+    found.append(
+        ("validity", _("All answers: for or against the story"), statistics["agreement_on_validity"])
+    )
+    return [
+        {
+            "key": key,
+            "title": title,
+            "stories": entry["stories"],
+            "categories": entry["categories"],
+            "cells": [_coefficient(name, entry) for name in COEFFICIENTS],
+        }
+        for key, title, entry in found
+    ]
+
+
+def _coefficient(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+    undefined = entry["undefined"].get(name, "") or entry["undefined_intervals"].get(name, "")
+    return {
+        "name": name,
+        "value": entry[name],
+        "interval": entry["intervals"][name],
+        "undefined": translation.gettext(undefined) if undefined else "",
+    }
+
+
+def retention_rows(by_name: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows by scenario or generator model: counts of stories, and the kept share of complete ones."""
+    return [
+        {
+            "name": name,
+            **{what: fared[what] for what in ("generated", "kept", "dropped", "incomplete")},
+            "complete": fared["kept"] + fared["dropped"],
+            "retention": fared["kept"] / (fared["kept"] + fared["dropped"])
+            if fared["kept"] + fared["dropped"]
+            else None,
+            **{f"unique_{letter}": fared[f"unique_{letter}"] for letter in "xyz"},
+        }
+        for name, fared in by_name.items()
+    ]
+
+
+def person_row(
+    study: Study,
+    median_seconds: float | None,
+    person: Mapping[str, Any],
+    *,
+    everybody: Mapping[str, Mapping[str, float]] | None = None,
+) -> dict[str, Any]:
+    """Return a participant's figures as pages show them.
+
+    ``everybody``: question → option → share in all votes.
+    """
+    of_all = everybody or {}
+    return {
+        **person,
+        "questions": [
+            {
+                "title": str(question.title),
+                "options": [
+                    {
+                        "label": option_label(question, option),
+                        "share": share,
+                        "everybody": of_all.get(question.key, {}).get(option, 0.0),
+                    }
+                    for option, share in _in_order(question, person["options"].get(question.key, {}))
+                ],
+            }
+            for question in study.protocol.questions
+        ],
+        "pay": hourly_pay(study.pay_rate, median_seconds, person["median_seconds"]),
+        "flagged": [
+            {
+                "name": name,
+                "title": flags.title(name),
+                "why": flags.explained(name, person, median_seconds),
+                "evidence": person["evidence"].get(name, []),
+            }
+            for name in person["flags"]
+        ],
+    }
+
+
+def compared_rows(study: Study, document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the page's comparison of filters: a row per filter, the model last."""
+    rows = []
+    for row in document["filters"]:
+        rule = FILTERS.get(row["name"])
+        title, sentence = (
+            rule.localized(study.votes_per_story) if rule else (_("Dawid and Skene’s model"), "")
+        )
+        rows.append(
+            {
+                **row,
+                "title": title,
+                "rule": sentence,
+                "is_default": row["name"] == DEFAULT_FILTER,
+                "is_model": row["name"] == MODEL,
+                "share": row["kept"] / document["stories"] if document["stories"] else 0.0,
+                "questions": _by_question(
+                    study,
+                    row.get("dropped_by_question", {}),
+                    document["stories"],
+                    listed=row["name"] == DEFAULT_FILTER,
+                ),
+            }
+        )
+    return rows
+
+
+def _by_question(study: Study, dropped: Mapping[str, int], stories: int, *, listed: bool) -> list[Share]:
+    """Return a filter's drops by question. ``listed``: whether the story list can search for them."""
+    return [
+        Share.of(str(question.title), dropped.get(question.key, 0), stories, url)
+        for question in study.protocol.questions
+        for url in [stories_address(study, dropped_by=question.key) if listed else ""]
+    ]
+
+
+def hourly_pay(target: Decimal | None, median_seconds: float | None, own_seconds: float) -> Decimal | None:
+    """Return hourly pay if every story pays alike and the median pace earns the target.
+
+    target × (median time of all votes) / (the person's median time), to the cent, both as far as they are
+    paid; None if not paid, or when there is no time to compare.
+    """
+    if target is None or not median_seconds or not own_seconds:
+        return None
+    everybodys, own = (Decimal(str(paid_seconds(one))) for one in (median_seconds, own_seconds))
+    return (target * everybodys / own).quantize(Decimal("0.01"))
+
+
+def option_label(question: Any, option: str) -> str:
+    """Return the option's label in the form, or its key if the item has its own options."""
+    return next((str(known.label) for known in question.options if known.key == option), option)
+
+
+def _in_order(question: Any, shares: Mapping[str, float]) -> list[tuple[str, float]]:
+    """Return all options of the form, unchosen ones included, followed by any others that were chosen."""
+    offered = [option.key for option in question.options]
+    return [(key, shares.get(key, 0.0)) for key in (*offered, *sorted(set(shares).difference(offered)))]

@@ -1,0 +1,48 @@
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from annotation.errors import AnnotationError
+from annotation.management.arguments import find_study
+from dashboard.actions import move_study
+from dashboard.overview.checklist import GapsNotAccepted
+from dashboard.recruitment.study_state import OPEN
+from recruitment.errors import RecruitmentError
+from tomannot import clock
+
+
+class Command(BaseCommand):
+    help = """Open a study: from now on people are let in and given stories.
+
+Says everything that still keeps it from opening, as on the study's page. A real study may open without
+some of it, if you accept each gap by its name. A study that is open already stays open.
+
+examples:
+  manage.py open_study my-study
+  manage.py open_study my-study --accept pay mail
+
+exit codes: 0 the study is open · 1 it cannot open yet, or there is no such study · 2 wrong usage"""
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.formatter_class = RawDescriptionHelpFormatter
+        parser.add_argument("slug", metavar="SLUG", help="the study")
+        gaps = ["consent_edited", "pay", "mail"]
+        parser.add_argument("--accept", nargs="+", choices=gaps, default=[], help="gaps to open with")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = find_study(options["slug"])
+        if study.state == study.State.OPEN:
+            self.stdout.write(f"“{study.slug}” is open already.")
+            return
+        try:
+            move_study(
+                study=study, move=OPEN, campaigns=None, accepted=options["accept"], by=None, now=clock.now()
+            )
+        except GapsNotAccepted as error:
+            names = " ".join([*options["accept"], *(gap.code for gap in error.gaps)])
+            hint = "" if any(gap.blocks for gap in error.gaps) else f" To open all the same: --accept {names}"
+            raise CommandError(f"{error}{hint}") from error
+        except (AnnotationError, RecruitmentError) as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(f"“{study.slug}” is open.")

@@ -1,0 +1,198 @@
+"""The checklist before a study opens, each step with the page that completes it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.conf import settings
+from django.core.cache import caches
+from django.core.mail import get_connection
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from accounts.models import Environment
+from accounts.rate_limits import hops_of
+from annotation.actions.studies import lacks_checks
+from annotation.errors import AnnotationError
+from annotation.models import Story, Study
+from dashboard.quality.hidden_checks import too_few_checks
+from dashboard.releases.human_baseline import newest_consent
+from dashboard.settings.sample_study import sample_consent
+
+UNREAD = ("@localhost", "@example.org", "@example.com")
+"""Places that nobody has: what is written there reaches nobody."""
+MAIL_TRIED_EVERY = timedelta(minutes=5)
+MAIL_SECONDS = 5
+"""Time that the mail server has to answer a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of the checklist: its state, its label, and the page that completes it (empty: none does)."""
+
+    code: str
+    done: bool
+    text: str
+    url: str
+    link: str
+    blocks: bool = True
+
+    @property
+    def is_missing(self) -> bool:
+        """True if the study cannot open without this step."""
+        return self.blocks and not self.done
+
+
+class GapsNotAccepted(AnnotationError):
+    """A real study is to open with ``gaps`` that nobody has accepted."""
+
+    def __init__(self, gaps: Sequence[Step]) -> None:
+        self.gaps = list(gaps)
+        super().__init__(" ".join([_("The study can’t open yet."), *(f"{step.text}." for step in gaps)]))
+
+
+def check_opening(study: Study, accepted: Sequence[str]) -> list[Step]:
+    """Return the gaps with which a study opens. Raise :class:`GapsNotAccepted` for any other.
+
+    ``accepted``: codes of the gaps that are accepted; a gap that blocks never is. Only the first opening of a
+    real study is checked here; what every opening needs is checked by ``open_study``.
+    """
+    if study.state != Study.State.DRAFT or study.environment == Environment.REHEARSAL:
+        return []
+    gaps = [step for step in _of_real_studies(study) if not step.done]
+    refused = [step for step in gaps if step.blocks or step.code not in accepted]
+    if refused:
+        raise GapsNotAccepted(refused)
+    return gaps
+
+
+def checklist(study: Study) -> list[Step]:
+    """Return the steps that a study needs, and those that a real one should have; constant in its size."""
+    own = reverse("dashboard:settings", args=[study.slug])
+    has_stories = Story.objects.filter(study=study, role=Story.Role.MAIN)[:1].exists()
+    return [
+        Step(
+            "consent",
+            study.consent_version > 0,
+            _("A consent text"),
+            f"{own}#consent",
+            _("Write it"),
+        ),
+        Step(
+            "test",
+            study.gate != Study.Gate.MISSING,
+            _test_in_words(study),
+            f"{own}#test",
+            _("Choose or add the test"),
+        ),
+        Step(
+            "stories",
+            has_stories,
+            _("Stories to judge"),
+            reverse("dashboard:import_stories", args=[study.slug]),
+            _("Import stories"),
+        ),
+        *_checks(study),
+        *([] if study.environment == Environment.REHEARSAL else _of_real_studies(study)),
+    ]
+
+
+def _of_real_studies(study: Study) -> list[Step]:
+    """Return the steps that only people need, whom a test run does not have."""
+    own = reverse("dashboard:settings", args=[study.slug])
+    before, _contact, after = sample_consent().partition("{contact}")
+    text, failure = newest_consent(study), mail_failure()
+    is_example = text.startswith(before) and text.endswith(after)
+    mail = _("Mail that can be sent: %s") % failure if failure else _mail_in_words()
+    pay = (
+        _("Pay of %(rate)s %(currency)s an hour") if study.pay_rate else _("Pay: participants read “unpaid”")
+    )
+    return [
+        Step(
+            "contact",
+            not study.contact.endswith(UNREAD),
+            _contact_in_words(study),
+            f"{own}#id_contact",
+            _("Change the contact"),
+        ),
+        Step(
+            "consent_edited",
+            not is_example,
+            _("A consent text of your own: it is still our example")
+            if is_example
+            else _("A consent text of your own"),
+            f"{own}#consent",
+            _("Edit the consent text"),
+            blocks=False,
+        ),
+        Step(
+            "pay",
+            bool(study.pay_rate),
+            pay % {"rate": study.pay_rate, "currency": study.currency},
+            f"{own}#id_pay_rate",
+            _("Set the pay"),
+            blocks=False,
+        ),
+        Step("mail", not failure, mail, "", "", blocks=False),
+    ]
+
+
+def proxies_step(request: HttpRequest) -> list[Step]:
+    """Return a step if ``PROXIES`` does not fit the proxies that this request came through."""
+    hops = len(hops_of(request))
+    if hops == settings.PROXIES:
+        return []
+    text = _(
+        "Proxies counted correctly: PROXIES is %(set)s, but your request came through %(hops)s, so limits "
+        "hold for the wrong clients (see Limits in the operators’ guide)"
+    )
+    return [Step("proxies", False, text % {"set": settings.PROXIES, "hops": hops}, "", "", blocks=False)]
+
+
+def mail_failure() -> str:
+    """Return why this site cannot send mail; empty if the mail server let us in, at most minutes ago."""
+    if not settings.SENDS_MAIL:
+        return _("this site is set up without mail (EMAIL_URL), so it cannot send links")
+    return str(caches["shared"].get_or_set("mail-failure", _try_mail, MAIL_TRIED_EVERY.total_seconds()))
+
+
+def _mail_in_words() -> str:
+    if settings.EMAIL_BACKEND == "django.core.mail.backends.filebased.EmailBackend":
+        return _("Mails are written to files; none is sent")
+    return _("This site sends mail")
+
+
+def _try_mail() -> str:
+    try:
+        with get_connection(timeout=MAIL_SECONDS):
+            return ""
+    except OSError as error:
+        return str(error) or type(error).__name__
+
+
+def _test_in_words(study: Study) -> str:
+    if study.gate == Study.Gate.NOT_REQUIRED:
+        return _("No test is required")
+    if study.gate == Study.Gate.MISSING:
+        return _("A test with an answer key, or the decision to have no test")
+    return _("A test with an answer key")
+
+
+def _checks(study: Study) -> list[Step]:
+    """Return the step about hidden checks, if the study uses them."""
+    if not study.check_every:
+        return []
+    text = _("Hidden checks with known answers, one in each %(every)s stories") % {"every": study.check_every}
+    few = too_few_checks(study)
+    text += f". {few}" if few else ""
+    own = reverse("dashboard:hidden_checks", args=[study.slug])
+    return [Step("checks", not lacks_checks(study), text, own, _("Set the known answers"))]
+
+
+def _contact_in_words(study: Study) -> str:
+    if study.contact.endswith(UNREAD):
+        return _("A contact address that somebody reads: nobody reads %(contact)s") % {
+            "contact": study.contact
+        }
+    return _("Participants can write to %(contact)s") % {"contact": study.contact}

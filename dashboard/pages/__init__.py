@@ -1,1 +1,0 @@
-"""The researchers' pages, one module per page or per few that belong together."""

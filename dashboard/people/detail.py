@@ -1,0 +1,256 @@
+"""Queries of a participant's page: answers beside those of others, failed hidden checks."""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, Exists, OuterRef, Q
+from django.urls import NoReverseMatch, reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy
+
+from accounts.models import PlatformIdentity
+from annotation.models import Answer, CheckResult, Enrollment, Event, Story, Study, Vote
+from annotation.protocols.base import Protocol
+from annotation.queries import answered_fields
+from dashboard.quality.hidden_checks import accepted_by
+from recruitment.marketplace import Group
+from recruitment.models import Campaign, Grant, Visit
+
+FAILED_SHOWN = 20
+"""Failed checks that are shown with what was chosen, the newest first."""
+
+NARROWED: dict[str, Promise] = {
+    "": gettext_lazy("all of them"),
+    "alone": gettext_lazy("where nobody else answered the same"),
+    "checks": gettext_lazy("hidden checks"),
+}
+"""Filters of the answers on the page."""
+
+OUT = (Grant.State.LEAVING, Grant.State.LEFT)
+
+Others = Mapping[tuple[int, str, str], Mapping[str, int]]
+"""Per story, question and row: how many other people's counted votes chose each option."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One answer in words; ``others`` has (option, count of others who chose it), the most chosen first.
+
+    ``stands_alone``: others answered the question, and none of them the same.
+    """
+
+    row: str
+    own: str
+    others: list[tuple[str, int]]
+    stands_alone: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """A wrong answer to a hidden check: the question, the choice, the accepted options."""
+
+    title: str
+    chosen: str
+    accepted: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class FailedCheck:
+    """A check that a participant failed by their newest answer.
+
+    ``is_past``: the failure no longer counts against them.
+    """
+
+    story: Story
+    vote: Vote
+    mistakes: list[Mistake]
+    is_past: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """A participant's relation to one group; ``grant`` is None if they were never put into it."""
+
+    campaign: Campaign
+    kind: Group
+    grant: Grant | None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The group's name in forms."""
+        return self.campaign.platform, self.kind.value
+
+    @property
+    def is_member(self) -> bool:
+        """True if they are in the group or being added."""
+        return self.grant is not None and self.grant.state not in OUT
+
+
+def story_address(study: Study, story_id: str) -> str:
+    """Return the address of the researchers' page about a story."""
+    try:
+        return reverse("dashboard:story", args=[study.slug, story_id])
+    except NoReverseMatch:
+        return ""
+
+
+def answer_rows(
+    study: Study, enrollment: Enrollment, votes: Sequence[Vote], passed: Mapping[int, bool]
+) -> list[dict[str, Any]]:
+    """Return these votes of a participant, each with a list of :class:`Cell` per question. One query.
+
+    ``passed`` says which answers to hidden checks passed. Those stand without anybody else's answers.
+    """
+    main = [vote.assignment.story_id for vote in votes if vote.assignment.story.role == Story.Role.MAIN]
+    others = _others(enrollment, main) if main else {}
+    return [
+        {
+            "vote": vote,
+            "story_id": vote.assignment.story.story_id,
+            "address": story_address(study, vote.assignment.story.story_id),
+            "state": vote.assignment.get_state_display(),
+            "cells": _cells(study.protocol, vote, others),
+            "passed": passed.get(vote.pk),
+        }
+        for vote in votes
+    ]
+
+
+def narrowed(enrollment: Enrollment, to: str, *, may_change: bool, closed: Collection[str]) -> Q:
+    """Return the condition of one of the filters in :data:`NARROWED`.
+
+    Hide answers to checks from members without change rights: a passed answer reveals the key. ``closed``:
+    texts of which such a reader must not learn whether they are checks.
+    """
+    checks = Story.objects.filter(study=enrollment.study, role=Story.Role.CHECK)
+    told = checks.exclude(text_hash__in=list(closed)) if may_change else checks.none()
+    if to == "checks":
+        return Q(assignment__story__in=told)
+    shown = Q(assignment__story__role=Story.Role.MAIN) | Q(assignment__story__in=told)
+    if to == "alone":
+        counted = Vote.objects.counted().exclude(assignment__enrollment=enrollment)
+        others = Answer.objects.filter(
+            vote__in=counted,
+            vote__assignment__story=OuterRef("vote__assignment__story"),
+            question=OuterRef("question"),
+            row=OuterRef("row"),
+        )
+        own = Answer.objects.filter(vote=OuterRef("pk"), vote__assignment__story__role=Story.Role.MAIN)
+        return Q(Exists(own.filter(Exists(others), ~Exists(others.filter(option=OuterRef("option"))))))
+    return shown
+
+
+def failed_checks(enrollment: Enrollment, *, closed: Collection[str]) -> tuple[list[FailedCheck], int]:
+    """Return the checks in use that the participant failed, the newest first, and how many more there are.
+
+    ``closed``: texts whose accepted answers the reader must not learn; these are neither shown nor counted.
+    Four queries at most, one if nothing was failed.
+    """
+    results = list(
+        CheckResult.objects.current()
+        .filter(passed=False, vote__assignment__enrollment=enrollment)
+        .exclude(key__story__text_hash__in=list(closed))
+        .select_related("key", "vote__assignment__story")
+        .prefetch_related("vote__answers")
+        .order_by("-vote__first_submitted_at", "-pk")
+    )
+    shown = results[:FAILED_SHOWN]
+    accepted = accepted_by(*(result.key for result in shown)) if shown else {}
+    protocol = enrollment.study.protocol
+    found = [
+        FailedCheck(
+            story=result.vote.assignment.story,
+            vote=result.vote,
+            mistakes=_mistakes(protocol, result.vote, accepted[result.key_id]),
+            is_past=result.vote.order_position <= enrollment.checks_from,
+        )
+        for result in shown
+    ]
+    return found, len(results) - len(found)
+
+
+def ids_of_checks(study: Study, texts: Collection[str]) -> frozenset[str]:
+    """Return the ids of the study's hidden checks with one of these texts. No query without texts."""
+    if not texts:
+        return frozenset()
+    checks = Story.objects.filter(study=study, role=Story.Role.CHECK, text_hash__in=list(texts))
+    return frozenset(checks.values_list("story_id", flat=True))
+
+
+def suspension_of(enrollment: Enrollment) -> Event | None:
+    """Return the log event of the suspension: its author, time and reason. None if not suspended."""
+    if enrollment.state != Enrollment.State.SUSPENDED:
+        return None
+    told = enrollment.events.filter(type=Event.Type.ENROLLMENT_SUSPENDED)
+    return told.select_related("actor").order_by("-pk").first()
+
+
+def may_have_link(enrollment: Enrollment) -> bool:
+    """Return whether the participant may get a new personal link.
+
+    Participants from a platform come back through it, and a new link would end the page they have open there.
+    Nobody whose personal data are deleted needs one; participants who have only left do, to delete theirs.
+    """
+    by_platform = Visit.objects.filter(enrollment=enrollment, campaign__isnull=False)
+    return enrollment.annotator.erased_at is None and not by_platform.exists()
+
+
+def memberships_of(person: Enrollment) -> list[Membership]:
+    """Return the study's groups on the platforms that the participant came from."""
+    platforms = PlatformIdentity.objects.filter(annotator=person.annotator_id, environment=person.environment)
+    campaigns = Campaign.objects.filter(
+        study=person.study_id, platform__in=platforms.values("platform")
+    ).order_by("number")
+    newest = {campaign.platform: campaign for campaign in campaigns if campaign.qualified_group}
+    found = Grant.objects.filter(study=person.study_id, annotator=person.annotator_id)
+    grants = {(grant.platform, grant.kind): grant for grant in found}
+    return [
+        Membership(campaign, kind, grants.get((campaign.platform, kind)))
+        for campaign in newest.values()
+        for kind in Group
+        if kind == Group.QUALIFIED or campaign.incomplete_group
+    ]
+
+
+def _others(enrollment: Enrollment, stories: Collection[int]) -> Others:
+    theirs = Vote.objects.counted().filter(assignment__story__in=stories)
+    rows = (
+        Answer.objects.filter(vote__in=theirs.exclude(assignment__enrollment=enrollment))
+        .order_by()
+        .values_list("vote__assignment__story", "question", "row", "option")
+        .annotate(people=Count("pk"))
+    )
+    found: defaultdict[tuple[int, str, str], dict[str, int]] = defaultdict(dict)
+    for story, question, row, option, people in rows:
+        found[story, question, row][option] = people
+    return found
+
+
+def _cells(protocol: Protocol, vote: Vote, others: Others) -> list[list[Cell]]:
+    """Return the answers of a vote, by question of the form and its rows."""
+    story = vote.assignment.story
+    item = protocol.parse(story.content)
+    given = answered_fields(vote)
+    columns: list[list[Cell]] = [[] for _question in protocol.questions]
+    for asked in protocol.cells(item):
+        labels, own, theirs = asked.labels, given.get(asked.field, ""), others.get((story.pk, *asked.key), {})
+        ordered = sorted(theirs.items(), key=lambda entry: (-entry[1], entry[0]))
+        named = [(labels.get(option, option), people) for option, people in ordered]
+        alone = bool(own and theirs and own not in theirs)
+        columns[asked.number - 1].append(Cell(str(asked.row.label or ""), labels.get(own, own), named, alone))
+    return columns
+
+
+def _mistakes(protocol: Protocol, vote: Vote, accepted: Mapping[str, Sequence[str]]) -> list[Mistake]:
+    """Return the wrong answers to a check, in the order of the form."""
+    item = protocol.parse(vote.assignment.story.content)
+    given = answered_fields(vote)
+    found = []
+    for cell in protocol.cells(item):
+        chosen, right, labels = given.get(cell.field, ""), accepted.get(cell.field, []), cell.labels
+        if chosen not in right:
+            words = [labels.get(option, option) for option in right]
+            found.append(Mistake(cell.title, labels.get(chosen, chosen), words))
+    return found

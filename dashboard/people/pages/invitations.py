@@ -1,0 +1,184 @@
+"""Invite participants: links to pass on, mails, or everybody who is qualified in another study."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import uuid4
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.core import signing
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.utils.translation import get_language, gettext_lazy, ngettext
+from django.utils.translation import gettext as _
+
+from annotation import actions
+from annotation.errors import AnnotationError
+from annotation.models import Enrollment, Study
+from annotation.rights import Right, form_page, read_page, rights_in, signed_in
+from dashboard.csv_files import csv_file
+from dashboard.parameters import form_token
+from dashboard.responses import ErrorsAsMessages, render_form
+from recruitment.actions import invite_by_mail
+from recruitment.errors import NotQueued, RecruitmentError
+from recruitment.links import personal_link
+from tomannot import clock
+
+MOST_AT_ONCE = 500
+"""Participants that one press invites."""
+SHOWN_FOR = 3600
+"""Seconds for which new links can be read again."""
+
+
+class MailForm(forms.Form):
+    """Addresses to invite by mail."""
+
+    addresses = forms.CharField(
+        label=gettext_lazy("E-mail addresses"),
+        help_text=gettext_lazy("One per line. You vouch for them: from now on, links can be sent there."),
+        max_length=100_000,
+        widget=forms.Textarea(attrs={"rows": 5, "autocomplete": "off"}),
+    )
+    language = forms.ChoiceField(
+        label=gettext_lazy("Language of the mail"),
+        choices=settings.LANGUAGES,
+    )
+
+    def clean_addresses(self) -> list[str]:
+        given: list[str] = self.cleaned_data["addresses"].replace(",", " ").replace(";", " ").split()
+        if len(given) > MOST_AT_ONCE:
+            raise forms.ValidationError(_("Invite %(most)s people at once at most.") % {"most": MOST_AT_ONCE})
+        return given
+
+
+class LinksForm(forms.Form):
+    """A number of links to make."""
+
+    count = forms.IntegerField(
+        label=gettext_lazy("How many links"),
+        min_value=1,
+        max_value=MOST_AT_ONCE,
+        initial=10,
+    )
+
+
+@form_page(Right.CHANGE)
+def invite(request: HttpRequest, study: Study) -> HttpResponse:
+    """Show the ways to invite; a POST invites in one of them."""
+    do = request.POST.get("do", "")
+    links = LinksForm(request.POST if do == "links" else None)
+    mail = MailForm(request.POST if do == "mail" else None, initial={"language": get_language()})
+    answered = None
+    if do == "links" and links.is_valid():
+        answered = _invite(request, study, links.cleaned_data["count"])
+    elif do == "qualified":
+        answered = _invite_qualified(request, study)
+    elif do == "mail" and mail.is_valid():
+        answered = _mail(request, study, mail)
+    form = mail if do == "mail" else links
+    context = {
+        "links": links,
+        "mail": mail,
+        "form": form,
+        "sends_mail": settings.SENDS_MAIL,
+        "has_links_before": _has_links_before(request, study),
+        "token": form_token(request) or uuid4(),
+    }
+    return answered or render_form(request, "dashboard/people/invite.html", context)
+
+
+@read_page(Right.CHANGE)
+def invited_links(request: HttpRequest, study: Study, batch: str) -> HttpResponseBase:
+    """Show the links of one batch of invitations; with ``csv`` send them as a file."""
+    invited = _invited_in(study, batch)
+    if not invited:
+        messages.error(
+            request,
+            _("New links are shown for an hour. A lost link is replaced on the participant’s page."),
+        )
+        return redirect("dashboard:people", slug=study.slug)
+    has_links_before = _has_links_before(request, study)
+    before = _links_before(study, invited) if has_links_before else {}
+    rows = [
+        {
+            "pseudonym": person.pseudonym,
+            "link": personal_link(person),
+            "link_before": before.get(person.annotator_id, ""),
+        }
+        for person in invited
+    ]
+    if "csv" in request.GET:
+        columns = ["pseudonym", "link", *(["link_before"] if has_links_before else [])]
+        return csv_file(f"{study.slug}-links", columns, rows)
+    context = {"rows": rows, "has_links_before": has_links_before}
+    return render(request, "dashboard/people/invited_links.html", context)
+
+
+def _invite(request: HttpRequest, study: Study, count: int) -> HttpResponse:
+    by, now = signed_in(request), clock.now()
+    invited = actions.invite(study=study, count=count, by=by, now=now, token=form_token(request))
+    return _to_links(study, invited[0].created_at)
+
+
+def _invite_qualified(request: HttpRequest, study: Study) -> HttpResponse:
+    by, now, token = signed_in(request), clock.now(), form_token(request)
+    with ErrorsAsMessages(request, AnnotationError):
+        invited = actions.invite_qualified(study=study, by=by, now=now, most=MOST_AT_ONCE, token=token)
+        if invited:
+            return _to_links(study, invited[0].created_at)
+        messages.info(request, _("All participants qualified there are already invited."))
+    return redirect("dashboard:invite", slug=study.slug)
+
+
+def _mail(request: HttpRequest, study: Study, form: MailForm) -> HttpResponse | None:
+    """Invite by mail and redirect. Return None, with an error at the field, if nobody was invited."""
+    addresses, language = form.cleaned_data["addresses"], form.cleaned_data["language"]
+    by, now = signed_in(request), clock.now()
+    try:
+        invited = invite_by_mail(study=study, addresses=addresses, language=language, by=by, now=now)
+    except NotQueued as error:  # the invitations stand
+        messages.error(request, str(error))
+        return redirect("dashboard:people", slug=study.slug)
+    except RecruitmentError as error:
+        form.add_error("addresses", str(error))
+        return None
+    sent = ngettext(
+        "%(count)s participant is invited and gets their link by mail.",
+        "%(count)s participants are invited and get their links by mail.",
+        len(invited),
+    )
+    messages.success(request, sent % {"count": len(invited)})
+    return redirect("dashboard:people", slug=study.slug)
+
+
+def _to_links(study: Study, at: datetime) -> HttpResponse:
+    """Redirect to the links of the batch invited at this moment. The address reveals no link."""
+    batch = signing.dumps(at.isoformat(), salt=_salt(study))
+    return redirect("dashboard:invited_links", slug=study.slug, batch=batch)
+
+
+def _invited_in(study: Study, batch: str) -> list[Enrollment]:
+    try:
+        at = datetime.fromisoformat(signing.loads(batch, salt=_salt(study), max_age=SHOWN_FOR))
+    except signing.BadSignature:
+        return []
+    return list(Enrollment.objects.filter(study=study, created_at=at).order_by("pk"))
+
+
+def _salt(study: Study) -> str:
+    return f"dashboard.invited:{study.pk}"
+
+
+def _has_links_before(request: HttpRequest, study: Study) -> bool:
+    """Return whether the reader may see links of the source study: a link lets its holder answer there."""
+    source = study.qualified_through
+    return source is not None and Right.CHANGE in rights_in(request.user, source)
+
+
+def _links_before(study: Study, invited: Sequence[Enrollment]) -> dict[int, str]:
+    """Return each annotator's link in the source study; it shows whom the new link is for."""
+    there = Enrollment.objects.filter(
+        study=study.qualified_through_id, annotator__in=[person.annotator_id for person in invited]
+    )
+    return {person.annotator_id: personal_link(person) for person in there}

@@ -1,0 +1,158 @@
+"""Decisions about one participant: suspend, exclude, renew the link, change groups, give the test back."""
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotation import actions
+from annotation.actions.enrollments import LONGEST_REASON, check_reason
+from annotation.actions.exclusions import exclusion_in_force
+from annotation.errors import AnnotationError
+from annotation.models import Assignment, Enrollment, Story, Study
+from annotation.rights import Right, form_page, signed_in, write_page
+from dashboard.actions import let_take_test_again
+from dashboard.people.detail import may_have_link, memberships_of
+from dashboard.people.retakes import retaking_of
+from dashboard.queries import get_enrollment
+from dashboard.responses import ErrorsAsMessages
+from recruitment.actions import send_link, set_membership
+from recruitment.errors import RecruitmentError
+from recruitment.links import personal_link
+from tomannot import clock
+
+
+@write_page(Right.CHANGE)
+def set_standing(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
+    """Suspend a participant, who then reads the text ``told``, or let them continue."""
+    enrollment = get_enrollment(study, pseudonym)
+    by, now, do = signed_in(request), clock.now(), request.POST.get("do", "")
+    with ErrorsAsMessages(request, AnnotationError):
+        reason = check_reason(request.POST.get("reason", ""))
+        if do == "suspend":
+            told = request.POST.get("told", "")
+            actions.suspend(enrollment=enrollment, reason=told, note=reason, by=by, now=now)
+            messages.success(request, _("Suspended. They get no more stories, and their votes still count."))
+        elif do == "let_go_on":
+            actions.reinstate(enrollment=enrollment, reason=reason, by=by, now=now)
+            messages.success(request, _("They can continue. Failed checks are counted from zero."))
+    return redirect("dashboard:person", slug=study.slug, pseudonym=pseudonym)
+
+
+@write_page(Right.CHANGE)
+def persons_link(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
+    """Mail a participant their link, or with ``do=renew`` replace it and show the new one this once."""
+    enrollment = get_enrollment(study, pseudonym)
+    with ErrorsAsMessages(request, AnnotationError, RecruitmentError):
+        if request.POST.get("do") != "renew":
+            send_link(enrollment=enrollment, by=signed_in(request))
+            messages.success(request, _("Their link is on its way to them."))
+        elif may_have_link(enrollment):
+            enrollment = actions.revoke_link(enrollment=enrollment, by=signed_in(request), now=clock.now())
+            context = {"pseudonym": pseudonym, "link": personal_link(enrollment)}
+            return render(request, "dashboard/people/new_link.html", context)
+        else:
+            messages.error(
+                request,
+                _("Participants from a platform, or whose data is deleted, get no personal link."),
+            )
+    return redirect("dashboard:person", slug=study.slug, pseudonym=pseudonym)
+
+
+@write_page(Right.CHANGE)
+def set_group(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
+    """Put a participant into one of the study's groups on a platform, or take them out."""
+    enrollment = get_enrollment(study, pseudonym)
+    asked = (request.POST.get("platform", ""), request.POST.get("kind", ""))
+    found = next((group for group in memberships_of(enrollment) if group.key == asked), None)
+    with ErrorsAsMessages(request, RecruitmentError):
+        if found:
+            set_membership(
+                campaign=found.campaign,
+                annotator=enrollment.annotator,
+                kind=found.kind,
+                is_member=request.POST.get("way") == "in",
+                by=signed_in(request),
+                now=clock.now(),
+            )
+            messages.success(request, _("Recorded, and sent to the platform."))
+        else:
+            messages.error(
+                request, _("There is no such group for this participant any more. Nothing was changed.")
+            )
+    return redirect("dashboard:person", slug=study.slug, pseudonym=pseudonym)
+
+
+@form_page(Right.CHANGE)
+def exclude(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
+    """Exclude all votes of a participant, or readmit them; each with a reason."""
+    enrollment = get_enrollment(study, pseudonym)
+    if request.method == "POST":
+        with ErrorsAsMessages(request, AnnotationError):
+            messages.success(request, _exclude_or_readmit(request, enrollment))
+        return redirect("dashboard:exclude", slug=study.slug, pseudonym=pseudonym)
+    votes = Assignment.objects.filter(enrollment=enrollment, story__role=Story.Role.MAIN)
+    context = {
+        "person": enrollment,
+        "pseudonym": pseudonym,
+        "standing": exclusion_in_force(enrollment),
+        "earlier": enrollment.vote_exclusions.of_people().exclude(lifted_at=None).order_by("-pk"),
+        "counting": votes.filter(state=Assignment.State.SUBMITTED).count(),
+        "excluded": votes.filter(state=Assignment.State.EXCLUDED).count(),
+        "told": _(
+            "We have stopped collecting answers from you in this study. What you gave is kept and credited. "
+            "If you have a question about this, please write to us."
+        ),
+        "longest": LONGEST_REASON,
+    }
+    return render(request, "dashboard/people/exclude.html", context)
+
+
+def _exclude_or_readmit(request: HttpRequest, enrollment: Enrollment) -> str:
+    """Do what the form says and return what came of it."""
+    by, now, reason = signed_in(request), clock.now(), request.POST.get("reason", "")
+    if request.POST.get("do") != "readmit":
+        told = request.POST.get("told", "")
+        actions.exclude_annotator(enrollment=enrollment, reason=reason, told=told, by=by, now=now)
+        return _("Excluded. Their votes are kept, and their slots go to others.")
+    done = actions.readmit_annotator(enrollment=enrollment, reason=reason, by=by, now=now)
+    counting = ngettext(
+        "Readmitted: %(votes)s vote counts again.",
+        "Readmitted: %(votes)s votes count again.",
+        done.counting,
+    ) % {"votes": done.counting}
+    if not done.displaced:
+        return counting
+    displaced = ngettext(
+        "The slot of %(votes)s was filled in the meantime: it is surplus.",
+        "The slots of %(votes)s were filled in the meantime: they are surplus.",
+        done.displaced,
+    ) % {"votes": done.displaced}
+    return f"{counting} {displaced}"
+
+
+@form_page(post=Right.CHANGE)
+def tests(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
+    """Show a participant's tests and visits; a POST lets them take the test again."""
+    enrollment = get_enrollment(study, pseudonym)
+    if request.method != "POST":
+        context = {
+            "person": enrollment,
+            "pseudonym": pseudonym,
+            "retaking": retaking_of(enrollment),
+            "longest": LONGEST_REASON,
+        }
+        return render(request, "dashboard/people/tests.html", context)
+    with ErrorsAsMessages(request, AnnotationError, ValueError):
+        let_take_test_again(
+            enrollment=enrollment,
+            was_somebody_else="somebody_else" in request.POST,
+            reason=request.POST.get("reason", ""),
+            seen=int(request.POST.get("seen", "")),
+            by=signed_in(request),
+            now=clock.now(),
+        )
+        done = _("Done. They can begin as soon as they open the work or their link again.")
+        messages.success(request, done)
+    return redirect("dashboard:tests", slug=study.slug, pseudonym=pseudonym)

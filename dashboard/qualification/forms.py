@@ -1,0 +1,314 @@
+"""Forms of a qualification round: its stories, its answer key, and the note on a version of the key."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.db.models import Max
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from annotation.models import Story, Study
+from annotation.protocols.base import Part
+from dashboard.qualification.acceptable_options import Acceptable, AcceptableForm, Cell
+from dashboard.settings.forms import StudyForm
+from qualification.experts import Chosen, agreement_over, chosen_in, counts
+from qualification.models import AnswerKey, Round, RoundStory
+from qualification.rules import LONGEST_REASON, needs_reason
+
+OFFERED = 200
+"""Test stories to choose from, the newest."""
+SUMMARY = 160
+"""Characters of a story's text beside its id."""
+MUST = "must-pass"
+REASON = "reason-"
+"""Prefix of the field with the reason for another field's options."""
+
+
+class RoundForm(StudyForm):
+    """The stories of a new round, and how often it may be tried."""
+
+    title = forms.CharField(
+        label=gettext_lazy("Title"),
+        required=False,
+        max_length=200,
+        help_text=gettext_lazy("For researchers only."),
+    )
+    kind = forms.ChoiceField(
+        label=gettext_lazy("Used as"),
+        choices=Round.Kind.choices,
+        initial=Round.Kind.TEST,
+        help_text=gettext_lazy(
+            "Practice comes before the test, shows the right answers and your reasons after each story, and "
+            "grades nothing. It can’t share stories with the test. Its time isn’t paid extra: include it in "
+            "the minutes you state."
+        ),
+    )
+    attempts_allowed = forms.IntegerField(
+        label=gettext_lazy("Attempts of one person"),
+        min_value=1,
+        max_value=20,
+        initial=1,
+        help_text=gettext_lazy("Counted over all rounds of the study."),
+    )
+    pays_on_fail = forms.BooleanField(
+        label=gettext_lazy("Pay for the time of the test even if it is failed"),
+        required=False,
+        initial=True,
+    )
+    stories = forms.MultipleChoiceField(
+        label=gettext_lazy("Stories"),
+        widget=forms.CheckboxSelectMultiple,
+        help_text=gettext_lazy(
+            "The published procedure uses five, of varied quality. People read them in this order."
+        ),
+        error_messages={"required": gettext_lazy("Choose at least one story.")},
+    )
+
+    def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        found = Story.objects.filter(study=study, role=Story.Role.QUALIFICATION).select_related("study")
+        newest = list(found.order_by("-story_import", "-source_line", "-pk")[:OFFERED])
+        stories = self.fields["stories"]
+        stories.choices = [(story.story_id, _summary(story)) for story in reversed(newest)]  # type: ignore[attr-defined]
+        stories.widget.attrs.pop("class", None)
+        self.fields["pays_on_fail"].widget.attrs.pop("class", None)
+
+
+def _summary(story: Story) -> str:
+    text = " ".join(part.text for part in story.study.protocol.summary(story.item))
+    return f"{story.story_id} · {text[:SUMMARY]}{'…' if len(text) > SUMMARY else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedCell:
+    """One question about one story: the experts' choices, the acceptable options, and the reason."""
+
+    cell: Cell
+    choices: dict[str, str]
+    """The label that each expert of the round chose; "" for one who did not answer this."""
+    reason: forms.BoundField
+
+    @property
+    def differs(self) -> bool:
+        return len(set(filter(None, self.choices.values()))) > 1
+
+    @property
+    def is_settled(self) -> bool:
+        """Return whether all experts chose alike and nothing was said or found wrong about it."""
+        alone = not any(self.choices.values()) or self.differs
+        return not (alone or self.reason.value() or self.cell.field.errors or self.reason.errors)
+
+
+class StoryKeyForm(AcceptableForm):
+    """The acceptable options of one story, with a reason where one is needed."""
+
+    def __init__(
+        self,
+        entry: RoundStory,
+        chosen: Chosen,
+        data: Any = None,
+        *,
+        starting: tuple[AnswerKey, RoundStory] | None,
+    ) -> None:
+        theirs = {name: names for (at, name), names in chosen.items() if at == entry.position}
+        ticked: Acceptable = {name: list(options) for name, options in theirs.items()}
+        reasons, must = {}, False
+        if starting:
+            key, at = starting
+            ticked, reasons = key.accepted[at.pk], key.why.get(at.pk, {})
+            must = at.position in key.must_pass
+        super().__init__(entry.story, data, prefix=f"story-{entry.position}", initial=ticked)
+        self.entry, self._chosen = entry, theirs
+        everybody = {name for cell in chosen.values() for names in cell.values() for name in names}
+        self.experts = sorted(everybody)
+        for name in list(self.fields):
+            self.fields[REASON + name] = forms.CharField(
+                label=_("Why"),
+                required=False,
+                max_length=LONGEST_REASON,
+                initial=reasons.get(name, ""),
+                widget=forms.Textarea(attrs={"class": "text", "rows": 2}),
+                help_text=self._when(name),
+            )
+
+        self.fields[MUST] = forms.BooleanField(
+            label=_("No answer about this story may be wrong"), required=False, initial=must
+        )
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return self.entry.story.parts
+
+    @property
+    def must(self) -> forms.BoundField:
+        return self[MUST]
+
+    @property
+    def compared(self) -> Iterator[ComparedCell]:
+        for cell in self.cells:
+            experts = self._chosen.get(cell.asked.field, {})
+            chosen = {name: cell.asked.labels[option] for option, names in experts.items() for name in names}
+            choices = {name: chosen.get(name, "") for name in self.experts}
+            yield ComparedCell(cell, choices, self[REASON + cell.asked.field])
+
+    @property
+    def tables(self) -> dict[str, list[ComparedCell]]:
+        """Return the questions to decide, and those that are settled."""
+        cells = list(self.compared)
+        settled = [one for one in cells if one.is_settled]
+        return {"open": [one for one in cells if one not in settled], "settled": settled}
+
+    def clean(self) -> dict[str, Any]:
+        """Require a reason wherever the rules ask for one."""
+        given = super().clean() or self.cleaned_data
+        for name in [cell.asked.field for cell in self.cells]:
+            reason, accepted = given.get(REASON + name, "").strip(), given.get(name)
+            if accepted and not reason and needs_reason(accepted, counts(self._chosen.get(name, {}))):
+                self.add_error(REASON + name, _("A reason is missing here."))
+        return given
+
+    def reasons(self) -> dict[str, str]:
+        """Return the valid form's reasons by field name."""
+        names = [cell.asked.field for cell in self.cells]
+        return {name: said for name in names if (said := " ".join(self.cleaned_data[REASON + name].split()))}
+
+    def _when(self, name: str) -> str:
+        chosen = self._chosen.get(name, {})
+        if self.entry.round.is_practice and len(chosen) < 2:
+            return _("Shown after people answer.")
+        if not chosen:
+            return _("Kept with the key.")
+        if len(chosen) > 1:
+            return _("Say why: the experts differ.")
+        return _("Say why, unless you accept exactly what they chose.")
+
+
+class NoteForm(forms.Form):
+    """The note on a version of the key, the version it replaces, and who takes the round."""
+
+    note = forms.CharField(
+        label=gettext_lazy("Note about this version"),
+        required=False,
+        max_length=2000,
+        widget=forms.Textarea(attrs={"class": "text", "rows": 3}),
+        help_text=gettext_lazy("Who decided, what changes, and why. Kept with the key."),
+    )
+    enough = forms.IntegerField(
+        label=gettext_lazy("Acceptable answers needed to pass"),
+        required=False,
+        min_value=1,
+        widget=forms.NumberInput(attrs={"class": "text"}),
+        help_text=gettext_lazy(
+            "Shown to participants before the test. Empty: all answers, as in the published procedure."
+        ),
+    )
+    after = forms.IntegerField(min_value=0, widget=forms.HiddenInput)
+    beside = forms.ChoiceField(
+        label=gettext_lazy("Who takes this round"),
+        choices=(
+            ("alone", gettext_lazy("All newcomers from now on; the active rounds are retired")),
+            ("beside", gettext_lazy("Newcomers in turn with the active rounds")),
+        ),
+        initial="alone",
+        widget=forms.RadioSelect,
+    )
+
+    def __init__(self, *args: Any, asks_who: bool, grades: bool, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not asks_who:
+            del self.fields["beside"]
+        if not grades:
+            del self.fields["enough"]
+
+
+class KeyForms:
+    """All forms of a round's key, filled with posted data or sensible defaults; read-only if ``is_fixed``."""
+
+    def __init__(self, round: Round, data: Any = None, *, is_fixed: bool = False) -> None:
+        self.round, self.is_fixed = round, is_fixed
+        self.chosen = chosen_in(round)
+        newest = round.keys.order_by("version").last()
+        entries = list(round.round_stories.select_related("story__study", "round").order_by("position"))
+        starting = _starting_keys(round, entries, newest)
+        marks = {key.enough for key, _entry in starting.values()}
+        self.stories = [
+            StoryKeyForm(entry, self.chosen, data, starting=starting.get(entry.story_id)) for entry in entries
+        ]
+        others = Round.objects.active_in(round.study).exclude(pk=round.pk)
+        self.note = NoteForm(
+            data,
+            initial={
+                "after": newest.version if newest else 0,
+                "enough": marks.pop() if len(marks) == 1 else None,
+            },
+            asks_who=not round.is_practice and round.state == Round.State.PREPARING and others.exists(),
+            grades=not round.is_practice,
+        )
+        if is_fixed:
+            for field in (field for form in self.forms for field in form.fields.values()):
+                field.disabled = True
+
+    @property
+    def agreement(self) -> Any:
+        """Return the experts' agreement over the whole round."""
+        return agreement_over(self.chosen.values())
+
+    @property
+    def forms(self) -> list[forms.Form]:
+        return [*self.stories, self.note]
+
+    def are_valid(self) -> bool:
+        """Validate every form, so that all mistakes are shown at once."""
+        valid = [form.is_valid() for form in self.forms]
+        return all(valid)
+
+    @property
+    def problems(self) -> list[dict[str, str]]:
+        """Return every problem with the id of its field."""
+        places = [
+            (field, _("Story %(at)s, %(question)s") % {"at": form.entry.position, "question": title})
+            for form in self.stories
+            for compared in form.compared
+            for title in [compared.cell.asked.title]
+            for field in (compared.cell.field, compared.reason)
+        ]
+        places += [(field, str(field.label)) for field in self.note.visible_fields()]
+        found = [{"id": "", "where": "", "text": str(text)} for text in self.note.non_field_errors()]
+        return found + [
+            {"id": field.auto_id, "where": where, "text": str(text)}
+            for field, where in places
+            for text in field.errors
+        ]
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the valid forms as arguments of ``set_answer_key``."""
+        note = self.note.cleaned_data
+        return {
+            "acceptable": {form.entry.story.story_id: form.acceptable() for form in self.stories},
+            "reasons": {form.entry.story.story_id: form.reasons() for form in self.stories},
+            "note": note["note"].replace("\r\n", "\n").strip(),
+            "after": note["after"],
+            "enough": note.get("enough"),
+            "must_pass": [form.entry.story.story_id for form in self.stories if form.cleaned_data[MUST]],
+            "beside": note.get("beside") == "beside",
+        }
+
+
+def _starting_keys(
+    round: Round, entries: list[RoundStory], newest: AnswerKey | None
+) -> dict[int, tuple[AnswerKey, RoundStory]]:
+    """Return, by story, the key to start from and the story in that key's round.
+
+    That is the round's newest key. If there is none and no expert was asked about the round, it is the
+    newest key of any round with the story.
+    """
+    if newest:
+        return {entry.story_id: (newest, entry) for entry in entries}
+    if round.laid_open_at:
+        return {}
+    elsewhere = RoundStory.objects.filter(story__in=[entry.story_id for entry in entries])
+    spoken = elsewhere.annotate(newest=Max("round__keys")).exclude(newest=None).order_by("newest")
+    keys = AnswerKey.objects.in_bulk([entry.newest for entry in spoken])
+    return {entry.story_id: (keys[entry.newest], entry) for entry in spoken}

@@ -1,0 +1,118 @@
+"""Queries about hidden checks: counts, consequences, accepted answers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, Exists, OuterRef, Q
+from django.utils.translation import gettext as _
+
+from annotation import hidden_checks
+from annotation.models import CheckKey, CheckOption, CheckResult, Event, Story, Study, Vote
+from annotation.queries import usable_checks
+from dashboard.cache import cached_for_a_minute
+
+MANY = 20_000
+"""Answers to checks; counting more is too slow for a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCheck:
+    """A hidden check: its key (None until it is set), and how many people answered and failed it."""
+
+    story: Story
+    key: CheckKey | None
+    answered: int = 0
+    failed: int = 0
+
+    @property
+    def share(self) -> float | None:
+        return self.failed / self.answered if self.answered else None
+
+    @property
+    def looks_wrong(self) -> bool:
+        return hidden_checks.looks_wrong(answered=self.answered, failed=self.failed)
+
+    @property
+    def state(self) -> str:
+        """Return ``missing`` without known answers, else the key's state."""
+        return self.key.state if self.key else "missing"
+
+
+def checks_of(study: Study, **which: Any) -> list[ShownCheck]:
+    """Return the study's checks by id, those that look wrong first."""
+    stories = list(Story.objects.filter(study=study, role=Story.Role.CHECK, **which).order_by("story_id"))
+    keys = {
+        key.story_id: key
+        for key in CheckKey.objects.filter(story__in=stories).exclude(state=CheckKey.State.REPLACED)
+    }
+    counts = _kept_counts(study, sorted(key.pk for key in keys.values()))
+    shown = []
+    for story in stories:
+        story.study = study
+        key = keys.get(story.pk)
+        answered, failed = counts.get(key.pk, (0, 0)) if key else (0, 0)
+        shown.append(ShownCheck(story, key, answered, failed))
+    return sorted(shown, key=lambda check: not check.looks_wrong)
+
+
+def _kept_counts(study: Study, keys: list[int]) -> Mapping[int, tuple[int, int]]:
+    """Return :func:`_counts`; with many answers, up to a minute old."""
+
+    def are_many(counts: Mapping[int, tuple[int, int]]) -> bool:
+        return sum(answered for answered, _ in counts.values()) > MANY
+
+    return cached_for_a_minute(study, f"checks:{hash(tuple(keys))}", lambda: _counts(keys), is_large=are_many)
+
+
+def _counts(keys: list[int]) -> Mapping[int, tuple[int, int]]:
+    """Count, by key, the people who answered and those who failed, by their newest answers."""
+    newer = Vote.objects.filter(
+        assignment=OuterRef("vote__assignment"), revision__gt=OuterRef("vote__revision")
+    )
+    rows = (
+        CheckResult.objects.filter(~Exists(newer), key__in=keys)
+        .values("key")
+        .annotate(answered=Count("pk"), failed=Count("pk", filter=Q(passed=False)))
+    )
+    return {row["key"]: (row["answered"], row["failed"]) for row in rows}
+
+
+def consequences_of(study: Study) -> dict[str, int]:
+    """Count the people who were ``warned`` and ``suspended`` for failed checks."""
+    warned, suspended = Event.Type.ANNOTATOR_WARNED, Event.Type.ENROLLMENT_SUSPENDED
+    # Filter by type first: the log has an event for each vote, and an index by type.
+    told = Event.objects.filter(study=study, type__in=[warned, suspended])
+    return told.aggregate(
+        warned=Count("enrollment", filter=Q(type=warned), distinct=True),
+        suspended=Count(
+            "enrollment", filter=Q(type=suspended, note__regex=hidden_checks.NOTED), distinct=True
+        ),
+    )
+
+
+def too_few_checks(study: Study) -> str:
+    """Return a warning if an annotator can meet more checks than there are; else an empty text.
+
+    Annotators meet one check in ``check_every`` stories, up to their limit or the end of the stories.
+    """
+    if not study.check_every:
+        return ""
+    stories = Story.objects.main().filter(study=study)[: study.story_cap].count()  # no further than matters
+    met = stories // study.check_every
+    usable = usable_checks(study)
+    if usable >= met:
+        return ""
+    return _("A person who reaches the limit would meet %(met)s checks, but only %(usable)s can be used.") % {
+        "met": met,
+        "usable": usable,
+    }
+
+
+def accepted_by(*keys: CheckKey) -> dict[int, dict[str, list[str]]]:
+    """Return the accepted options by key id and form field. One query."""
+    accepted: dict[int, dict[str, list[str]]] = {key.pk: {} for key in keys}
+    for option in CheckOption.objects.filter(key__in=keys).order_by("question", "row", "option"):
+        fields = accepted[option.key_id]
+        fields.setdefault(option.choice.field, []).append(option.option)
+    return accepted

@@ -1,0 +1,1 @@
+"""The Recruitment entry of the menu: campaigns, payments, mismatches and the join link."""

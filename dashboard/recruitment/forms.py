@@ -1,0 +1,289 @@
+"""Forms for campaigns, decisions about submissions, and payments."""
+
+from __future__ import annotations
+
+import dataclasses
+from decimal import Decimal
+from typing import Any, ClassVar
+
+from django import forms
+from django.core.validators import MaxLengthValidator, MinLengthValidator, MinValueValidator
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+
+from annotation.models import Story, Study
+from dashboard.recruitment.queries.campaigns import MANY, cached
+from dashboard.settings.forms import RowForm, StudyForm
+from recruitment.actions import CampaignSettings
+from recruitment.campaigns import (
+    SEATS_OF_A_TEST,
+    fair_reward,
+    has_one_posting,
+    seats_needed,
+)
+from recruitment.models import Campaign
+from recruitment.platforms import Platform, platform_named
+
+DEPENDENT = ("description", "seats", "reward", "minutes_expected", "minutes_allowed")
+"""Fields that change with the number of stories in a submission, unless a researcher has edited them."""
+MINUTES_OF_A_TEST = 10
+MINUTES_OF_A_STORY = Decimal(1)
+SEATS_PER_HIT = 3
+"""As the published procedure has it; from 10 on Mechanical Turk charged twice the fee."""
+OF_A_TEST = {
+    "seats": (
+        _("People"),
+        _("How many people may take the test. The suggestion is the number in the published procedure."),
+    ),
+    "auto_approves": (
+        _("Approve confirmed tests automatically"),
+        _("Everybody who hands in the test is paid, whether they pass or not."),
+    ),
+}
+"""Labels and help texts that differ for the test."""
+TITLE = 128
+"""Characters of a title on a platform."""
+
+
+def _title(study: Study, *, is_test: bool) -> str:
+    """Return the study's title with the kind of work, since participants see several in one list."""
+    kind = gettext("(test)") if is_test else gettext("(stories)")
+    return f"{study.title[: TITLE - len(kind) - 1].rstrip()} {kind}"
+
+
+def _description(stories: int, *, minutes: int) -> str:
+    """Describe the work for participants; the study's own description is written for researchers.
+
+    ``stories``: the number in one assignment; 0 for the test.
+    """
+    takes = ngettext("It takes about %(n)s minute.", "It takes about %(n)s minutes.", minutes) % {
+        "n": minutes
+    }
+    if not stories:
+        before = gettext("You read short instructions and answer a few questions about some test stories.")
+        after = gettext(
+            "The test is paid whether you pass or not. If you pass, you are offered more stories."
+        )
+        return f"{before} {takes} {after}"
+    before = ngettext(
+        "You read %(n)s short story and answer a few questions about it.",
+        "You read %(n)s short stories and answer a few questions about each.",
+        stories,
+    ) % {"n": stories}
+    return f"{before} {takes}"
+
+
+def _suggestions(study: Study, stories: int) -> dict[str, Any]:
+    """Return the values that depend on the number of stories in one assignment; 0 for the test."""
+    minutes = MINUTES_OF_A_STORY * stories if stories else Decimal(MINUTES_OF_A_TEST)
+    expected = max(1, int(minutes))
+    return {
+        "description": _description(stories, minutes=expected),
+        "seats": _seats(study, stories) if stories else SEATS_OF_A_TEST,
+        "reward": fair_reward(study, minutes=minutes),
+        "minutes_expected": expected,
+        "minutes_allowed": max(30, expected * 3),
+    }
+
+
+def _seats(study: Study, stories: int) -> int:
+    """Return the seats needed for every story to get its votes; cached for a minute in large studies."""
+
+    def needed(study: Study) -> int:
+        return max(1, seats_needed(study, stories_per_visit=stories))
+
+    wanting = Story.objects.filter(study=study, has_free_slot=True)[: MANY + 1].count()
+    return cached(study, f"seats:{stories}", needed, size=wanting)
+
+
+class CampaignForm(RowForm):
+    """The offer of a campaign on a platform."""
+
+    countries = forms.CharField(
+        label=_("Countries"), required=False, help_text=_("Country codes like US, GB. Empty: everywhere.")
+    )
+    suggested_for = forms.IntegerField(min_value=0, required=False, widget=forms.HiddenInput)
+    """The number of stories for which the page suggested places, reward and times."""
+
+    class Meta:
+        model = Campaign
+        fields: ClassVar = [
+            term.name
+            for term in dataclasses.fields(CampaignSettings)
+            if term.name not in ("platform", "purpose", "countries")
+        ]
+        widgets: ClassVar = {"description": forms.Textarea(attrs={"rows": 4})}
+
+    field_order = (
+        *("title", "description", "keywords", "stories_per_visit", "seats", "seats_per_posting", "reward"),
+        *("currency", "minutes_expected", "minutes_allowed", "days_open", "days_to_review"),
+        *("approved_percent", "approved_work", "countries"),
+    )
+
+    def __init__(
+        self,
+        data: Any,
+        *,
+        study: Study,
+        platform: str,
+        purpose: str,
+        initial: dict[str, Any],
+        draft: Campaign | None = None,
+    ) -> None:
+        super().__init__(data, initial=initial, instance=draft)
+        self.initial["suggested_for"] = self.initial["stories_per_visit"]
+        self.study, self.platform, self.purpose = study, platform, purpose
+        for name in self._unused_fields():
+            del self.fields[name]
+        if purpose == Campaign.Purpose.TEST:
+            for name, (label, help_text) in OF_A_TEST.items():
+                self.fields[name].label, self.fields[name].help_text = label, help_text
+        else:  # 0 is that of a test
+            self.fields["stories_per_visit"].validators.append(MinValueValidator(1))
+            self.fields["stories_per_visit"].widget.attrs["min"] = 1
+
+    def _unused_fields(self) -> list[str]:
+        """Return the fields that mean nothing to this platform, or for this purpose."""
+        is_test = self.purpose == Campaign.Purpose.TEST
+        names = ["stories_per_visit", "counts_at_once", "suggested_for"] if is_test else []
+        if has_one_posting(self.platform, self.purpose):
+            names.append("seats_per_posting")
+        return [*names, *platform_named(self.platform).unused_fields]
+
+    @classmethod
+    def of(cls, study: Study, *, platform: str, purpose: str, data: Any = None) -> CampaignForm:
+        """Return the form for a new campaign, filled with the published procedure and the study's pay."""
+        is_test = purpose == Campaign.Purpose.TEST
+        defaults = platform_named(platform).defaults
+        stories = 0 if is_test else min(defaults.stories_per_visit, study.story_cap)
+        initial = _suggestions(study, stories) | {
+            "title": _title(study, is_test=is_test),
+            "keywords": "reading, stories, judgement, short",
+            "stories_per_visit": stories,
+            "seats_per_posting": SEATS_OF_A_TEST if is_test else SEATS_PER_HIT,
+            "currency": study.currency,
+            "days_open": 7,
+            "days_to_review": 14,
+            "approved_percent": defaults.approved_percent,
+            "approved_work": defaults.approved_work,
+            "countries": defaults.countries,
+            "auto_approves": True,
+        }
+        return cls(data, study=study, platform=platform, purpose=purpose, initial=initial)
+
+    @classmethod
+    def changing(cls, campaign: Campaign, *, data: Any = None) -> CampaignForm:
+        """Return the form for a draft, filled with its settings."""
+        return cls(
+            data,
+            study=campaign.study,
+            platform=campaign.platform,
+            purpose=campaign.purpose,
+            initial={"countries": ", ".join(campaign.countries)},
+            draft=campaign,
+        )
+
+    def clean(self) -> dict[str, Any]:
+        """Ask once more after the number of stories changed: what depends on it has changed with it."""
+        found = self.cleaned_data
+        stories, before = found.get("stories_per_visit"), found.pop("suggested_for", None)
+        if stories is None or before is None or not before or stories == before or self.errors:
+            return found
+        shown = self.initial if before == self.initial["stories_per_visit"] else {}
+        old = _suggestions(self.study, before) | {name: shown[name] for name in DEPENDENT if name in shown}
+        new = {
+            name: value
+            for name, value in _suggestions(self.study, stories).items()
+            if not self.fields[name].has_changed(old[name], self.data.get(name))
+        }
+        fitting = {name: str(value) for name, value in new.items() if value is not None}
+        self.data = {**dict(self.data.items()), **fitting, "suggested_for": str(stories)}
+        self.add_error(
+            "stories_per_visit",
+            _("Places, reward, times and description now fit this number. Check them, and save again."),
+        )
+        return found
+
+    def clean_countries(self) -> tuple[str, ...]:
+        """Return the country codes in capitals."""
+        given = self.cleaned_data["countries"].replace(",", " ").split()
+        return tuple(code.upper() for code in given)
+
+    def refuse_lines(self, problems: str) -> None:
+        """Add each problem that an action found as an error of its own."""
+        for problem in problems.splitlines():
+            self.add_error(None, problem)
+
+    def settings(self) -> CampaignSettings:
+        """Return a valid form's campaign settings. A platform with one posting gets all seats in it."""
+        given = dict(self.cleaned_data)
+        given.setdefault("seats_per_posting", given["seats"])
+        review_days = platform_named(self.platform).review_days
+        if review_days is not None:
+            given.setdefault("days_to_review", review_days)
+        return CampaignSettings(platform=self.platform, purpose=self.purpose, **given)
+
+
+class SeatsForm(StudyForm):
+    """A number of submissions to add to the offer."""
+
+    more = forms.IntegerField(label=_("Additional places"), min_value=1, max_value=100_000)
+    offered = forms.IntegerField(min_value=1, max_value=2_147_483_647, widget=forms.HiddenInput)
+    """Places that the page showed: pressed twice, the form asks for more once."""
+
+
+class BonusForm(StudyForm):
+    """The amount of a bonus and its reason."""
+
+    amount = forms.DecimalField(label=_("Amount"), max_digits=8, decimal_places=2, min_value=Decimal("0.01"))
+    reason = forms.CharField(label=_("Reason"), max_length=2000)
+
+
+class OneBonusForm(BonusForm):
+    """A bonus with the page's idempotency token, so that pressing twice pays once."""
+
+    token = forms.UUIDField(
+        error_messages=dict.fromkeys(
+            ("required", "invalid"), _("Reload the page and enter the bonus again. Nothing was paid.")
+        )
+    )
+
+
+class RemedyForm(BonusForm):
+    """The way to pay a participant whose work cannot be approved."""
+
+    votes_count = forms.BooleanField(required=False)
+
+
+class DecisionForm(StudyForm):
+    """The note on a mismatch: the researcher's decision in words."""
+
+    how = forms.CharField(
+        label=_("How you dealt with it"),
+        max_length=1000,
+        help_text=_("A few words for the log."),
+    )
+
+
+class RejectionForm(StudyForm):
+    """The reasons for a rejection."""
+
+    reason = forms.CharField(
+        label=_("Reason (the participant reads it)"), widget=forms.Textarea(attrs={"rows": 4})
+    )
+    category = forms.ChoiceField(label=_("Kind of reason"), required=False)
+    leave_group = forms.BooleanField(required=False)
+
+    def __init__(self, data: Any, *, is_test: bool, platform: Platform) -> None:
+        super().__init__(data)
+        if not is_test:
+            del self.fields["leave_group"]
+        self.fields["reason"].validators += [
+            MinLengthValidator(platform.shortest_rejection),
+            MaxLengthValidator(platform.longest_rejection),
+        ]
+        if platform.rejection_categories:
+            self.fields["category"].choices = [*platform.rejection_categories.items()]  # type: ignore[attr-defined]
+            self.fields["category"].required = True
+        else:
+            del self.fields["category"]

@@ -1,0 +1,267 @@
+"""Campaigns: the list, drafting one, its page, and starting or stopping it on its platform."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from accounts.models import Environment, PlatformIdentity, User
+from annotation.models import Study
+from annotation.rights import Right, form_page, read_page, rights_in, signed_in, write_page
+from dashboard.recruitment.forms import CampaignForm, SeatsForm
+from dashboard.recruitment.queries import campaigns as queries
+from dashboard.recruitment.queries.payments import money_of
+from dashboard.recruitment.study_state import turning_away
+from dashboard.responses import ErrorsAsMessages, render_form
+from recruitment import actions
+from recruitment.campaigns import offer_of
+from recruitment.errors import CannotRecruit, RecruitmentError
+from recruitment.links import campaign_address
+from recruitment.marketplace import Marketplace, MarketplaceError, NotConfigured, OnOffer
+from recruitment.models import Campaign, Grant, Posting
+from recruitment.places import free_places
+from recruitment.platforms import PLATFORMS, is_shown, marketplace_of, platform_named, platform_of
+from recruitment.reconciliation.queries import hourly_pay_of, to_approve, to_top_up
+from tomannot import clock
+
+
+def _start(*, campaign: Campaign, by: User, now: datetime) -> Campaign:
+    return actions.start_campaign(
+        campaign=campaign, marketplace=marketplace_of(campaign, is_quick=True), by=by, now=now
+    )
+
+
+MOVES: dict[str, Callable[..., Campaign]] = {
+    "start": _start,
+    "pause": actions.pause_campaign,
+    "resume": actions.resume_campaign,
+    "end": actions.end_campaign,
+}
+PAYS: dict[str, Callable[..., int]] = {"top_up": actions.top_up_all, "approve": actions.approve_all}
+OFFERED = {
+    Campaign.State.DRAFT: ("start",),
+    Campaign.State.CREATING: ("continue", "end"),
+    Campaign.State.LIVE: ("ask", "pause", "end"),
+    Campaign.State.PAUSING: ("continue", "resume", "end"),
+    Campaign.State.PAUSED: ("ask", "resume", "end"),
+    Campaign.State.ENDING: ("continue",),
+    Campaign.State.ENDED: ("ask",),
+}
+"""Buttons on a campaign's page, by its state."""
+
+
+@read_page()
+def recruitment(request: HttpRequest, study: Study) -> HttpResponse:
+    """List the study's campaigns and the platforms for new ones."""
+    is_rehearsal = study.environment == Environment.REHEARSAL
+    platforms = [
+        {
+            "value": name,
+            "label": PlatformIdentity.Platform(name).label,
+            "notes": platform_named(name).notes(study.environment),
+            "is_closed": not platform_named(name).still_exists(study.environment),
+        }
+        for name in PLATFORMS
+        if is_shown(name, study.environment)
+    ]
+    context = {
+        "campaigns": queries.campaigns_of(study, now=clock.now()),
+        "turning_away": turning_away(study),
+        "platforms": platforms,
+        "is_rehearsal": is_rehearsal,
+        "asks_for_test": study.gate != Study.Gate.NOT_REQUIRED,
+        "votes_waiting": queries.votes_waiting(study),
+        "mismatches": queries.open_mismatches(study).count(),
+    }
+    return render(request, "dashboard/recruitment/recruitment.html", context)
+
+
+@form_page(Right.CHANGE)
+def new_campaign(request: HttpRequest, study: Study, platform: str, purpose: str) -> HttpResponse:
+    """Draft a campaign. Nothing is sent to the platform."""
+    if platform not in PLATFORMS or purpose not in Campaign.Purpose.values:
+        raise Http404
+    data = request.POST if request.method == "POST" else None
+    form = CampaignForm.of(study, platform=platform, purpose=purpose, data=data)
+    if form.is_valid():
+        try:
+            campaign = actions.create_campaign(
+                study=study, settings=form.settings(), by=signed_in(request), now=clock.now()
+            )
+            return redirect("dashboard:campaign", slug=study.slug, number=campaign.number)
+        except RecruitmentError as error:
+            form.refuse_lines(str(error))
+    return _form_page(request, study, form)
+
+
+@form_page(Right.CHANGE)
+def change_campaign(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """Change a draft. Everything but its purpose can change, since the platform has not seen it."""
+    draft = _campaign(study, number)
+    form = CampaignForm.changing(draft, data=request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        try:
+            actions.change_campaign(
+                campaign=draft, settings=form.settings(), by=signed_in(request), now=clock.now()
+            )
+            return redirect("dashboard:campaign", slug=study.slug, number=number)
+        except RecruitmentError as error:
+            form.refuse_lines(str(error))
+    return _form_page(request, study, form, draft)
+
+
+def _form_page(
+    request: HttpRequest, study: Study, form: CampaignForm, draft: Campaign | None = None
+) -> HttpResponse:
+    context = {
+        "form": form,
+        "draft": draft,
+        "platform": PlatformIdentity.Platform(form.platform),
+        "is_test": form.purpose == Campaign.Purpose.TEST,
+        "closed_notes": _closed_notes(form.platform, study),
+        "places": None if form.purpose == Campaign.Purpose.TEST else queries.places(study),
+    }
+    return render_form(request, "dashboard/recruitment/new_campaign.html", context)
+
+
+def _closed_notes(platform: str, study: Study) -> list[str]:
+    """Return what to know about a platform that is closed; nothing about others."""
+    known = platform_named(platform)
+    return [] if known.still_exists(study.environment) else known.notes(study.environment)
+
+
+@read_page()
+def campaign(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """Show a campaign: its offer, costs, progress and actions."""
+    found = _campaign(study, number)
+    context = {
+        "campaign": found,
+        "turning_away": [one for one in turning_away(study) if one == found],
+        "address": campaign_address(found),
+        "platform": platform_of(found),
+        "closed_notes": _closed_notes(found.platform, study),
+        "postings": found.postings.count(),
+        "made": found.postings.exclude(remote_id="").count(),
+        **_sums(found),
+        "places": queries.places(study) if found.purpose == Campaign.Purpose.STORIES else None,
+        "free_places": free_places(found),
+        "seats_form": SeatsForm(initial={"offered": found.seats}),
+        "still_open": found.postings.filter(state=Posting.State.MADE).count(),
+        "is_over": found.state == Campaign.State.LIVE and found.is_over(now=clock.now()),
+        "moves": _offered(found),
+    }
+    if found.state == Campaign.State.DRAFT and Right.CHANGE in rights_in(request.user, study):
+        context |= _cost(found)
+    return render(request, "dashboard/recruitment/campaign.html", context)
+
+
+def _sums(found: Campaign) -> dict[str, Any]:
+    """Return sums over all submissions; those of a large campaign may be a minute old."""
+    numbers = queries.numbers_by_status(found)
+    size = sum(numbers.values())
+    hourly = queries.cached(found, "hourly", hourly_pay_of, size=size)
+    fee = platform_of(found).bonus_fee(hourly.top_up) if hourly else None
+    wanting = queries.cached(found, "to_top_up", lambda one: to_top_up(one).count(), size=size)
+    return {
+        "visits": queries.cached(found, "visits", queries.visits_by_state, size=size),
+        "submissions": queries.labelled(numbers),
+        "ends": queries.cached(found, "ends", queries.ends_of, size=size),
+        "money": queries.cached(found, "money", money_of, size=size),
+        "hourly": hourly,
+        "low_pay": hourly
+        and platform_of(found).pay_warning(found.reward, found.currency, hourly.median_seconds),
+        "to_top_up": wanting,
+        "top_ups": hourly.top_up * wanting if hourly else 0,
+        "top_ups_with_fees": None if fee is None or not hourly else (hourly.top_up + fee) * wanting,
+        "to_approve": to_approve(found).count(),
+        "refused_grants": found.grants.filter(state=Grant.State.FAILED).order_by("-pk"),
+        "mismatches": found.mismatches.filter(settled_at=None).count(),
+    }
+
+
+def _offered(found: Campaign) -> tuple[str, ...]:
+    """Return the buttons to show; an expired offer can be resumed."""
+    moves = OFFERED[Campaign.State(found.state)]
+    is_live = found.state == Campaign.State.LIVE
+    is_over = found.is_over(now=clock.now()) or found.platform_offer == OnOffer.PAUSED
+    return ("resume", *moves) if is_live and is_over else moves
+
+
+@write_page(Right.CHANGE)
+def discard_campaign(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """Delete a draft."""
+    with ErrorsAsMessages(request, RecruitmentError):
+        actions.discard_campaign(campaign=_campaign(study, number), by=signed_in(request), now=clock.now())
+        messages.success(request, _("The draft of campaign %(number)s is discarded.") % {"number": number})
+        return redirect("dashboard:recruitment", slug=study.slug)
+    return redirect("dashboard:campaign", slug=study.slug, number=number)
+
+
+@write_page(Right.CHANGE)
+def move_campaign(request: HttpRequest, study: Study, number: int, move: str) -> HttpResponse:
+    """Start, pause, resume, end or widen a campaign, pay all its work, or compare with the platform now."""
+    found = _campaign(study, number)
+    now = clock.now()
+    with ErrorsAsMessages(request, RecruitmentError, MarketplaceError):
+        if move in MOVES:
+            moved = MOVES[move](campaign=found, by=signed_in(request), now=now)
+            messages.success(request, _("The campaign: %(state)s.") % {"state": moved.get_state_display()})
+        elif move in PAYS:
+            paid = PAYS[move](campaign=found, by=signed_in(request), now=now)
+            messages.success(request, _paid_message(move, paid))
+        elif move == "widen":
+            _widen(request, found)
+        elif move in ("continue", "ask"):
+            actions.sync_now(campaign=found)
+            messages.success(request, _("The platform is being asked. Reload this page in a moment."))
+        else:
+            raise Http404
+    return redirect("dashboard:campaign", slug=study.slug, number=number)
+
+
+def _paid_message(move: str, number: int) -> str:
+    text = (
+        ngettext("%(number)s submission is approved.", "%(number)s submissions are approved.", number)
+        if move == "approve"
+        else ngettext("%(number)s submission is topped up.", "%(number)s submissions are topped up.", number)
+    )
+    return text % {"number": number}
+
+
+def _widen(request: HttpRequest, found: Campaign) -> None:
+    form = SeatsForm(request.POST)
+    if not form.is_valid():
+        raise CannotRecruit(_("Enter how many more places to offer, at least one."))
+    actions.add_seats(
+        campaign=found,
+        marketplace=marketplace_of(found, is_quick=True),
+        more=form.cleaned_data["more"],
+        offered=form.cleaned_data["offered"],
+        by=signed_in(request),
+        now=clock.now(),
+    )
+    messages.success(request, _("The places are being added on the platform. Reload this page in a moment."))
+
+
+def _cost(found: Campaign) -> dict[str, Any]:
+    """Return the draft's estimated cost, or why there is no estimate."""
+    try:
+        marketplace: Marketplace = marketplace_of(found, is_quick=True)
+        estimate = marketplace.estimate(offer_of(found))
+    except NotConfigured as error:
+        return {"not_configured": str(error), "rewards": found.seats * found.reward}
+    except MarketplaceError as error:
+        return {"no_answer": str(error)}
+    try:
+        return {"estimate": estimate, "balance": marketplace.balance()}
+    except MarketplaceError as error:
+        return {"estimate": estimate, "balance": None, "no_answer": str(error)}
+
+
+def _campaign(study: Study, number: int) -> Campaign:
+    return get_object_or_404(Campaign.objects.select_related("study"), study=study, number=number)

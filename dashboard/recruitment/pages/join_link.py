@@ -1,0 +1,153 @@
+"""The join link, amounts due to those who came by it, and looking up completion codes."""
+
+from uuid import uuid4
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotation.models import Study
+from annotation.rights import Right, form_page, signed_in, write_page
+from dashboard.csv_files import csv_stream
+from dashboard.parameters import form_token
+from dashboard.recruitment.amounts_due import (
+    CameBy,
+    amount_paid_in_form,
+    amounts_due,
+    amounts_due_to,
+    amounts_paid_in_table,
+    columns_of,
+)
+from dashboard.recruitment.join_link_form import JoinLinkForm, addresses
+from dashboard.responses import ErrorsAsMessages, render_form
+from recruitment import actions
+from recruitment.errors import CannotPay, RecruitmentError
+from recruitment.join_links import InvalidJoinLink, own_source
+from recruitment.join_platforms import PLATFORMS
+from recruitment.links import join_address_of
+from recruitment.models import JoinLink, LinkPayment
+from recruitment.queries import came_by, check_code
+from tomannot import clock
+
+NEWEST = 10
+"""External payments on the page; the log has all of them."""
+
+
+@form_page(Right.CHANGE)
+def amounts_due_file(request: HttpRequest, study: Study) -> HttpResponseBase:
+    """Stream the amounts due as CSV: for everybody, or for one way of arriving.
+
+    A POST names platform ids and gets their rows alone; in an address the ids would be logged.
+    """
+    if request.method == "POST":
+        participants = request.POST.get("participants", "").split()
+        columns = ("participant", *columns_of(study))
+        return csv_stream(request, f"{study.slug}-owed", columns, amounts_due_to(study, participants))
+    asked = request.GET.get("came_by", "")
+    way = CameBy(asked) if asked in CameBy.values else None
+    name = f"{study.slug}-owed{f'-{way}' if way else ''}"
+    return csv_stream(request, name, columns_of(study), amounts_due(study, way))
+
+
+@write_page(Right.CHANGE)
+def note_amounts_paid(request: HttpRequest, study: Study) -> HttpResponse:
+    """Record external payments: of one participant, or of an uploaded table."""
+    table = request.FILES.get("table")
+    with ErrorsAsMessages(request, RecruitmentError):
+        token = form_token(request)
+        if token is None:
+            raise CannotPay(_("This form is incomplete. Reload the page and try again."))
+        paid = (
+            amounts_paid_in_table(study, table)
+            if table
+            else amount_paid_in_form(study, request.POST.get("who", ""), request.POST.get("paid", ""))
+        )
+        number = actions.record_link_payments(
+            study=study,
+            amounts=paid.amounts,
+            seen=paid.seen,
+            reason=request.POST.get("reason", "").replace("\0", ""),
+            token=token,
+            by=signed_in(request),
+            now=clock.now(),
+        )
+        said = ngettext(
+            "Recorded the payment to %(number)s participant.",
+            "Recorded the payments to %(number)s participants.",
+            number,
+        )
+        messages.success(request, said % {"number": number} if number else _("This was recorded before."))
+    return redirect(f"{reverse('dashboard:join_link', args=[study.slug])}#paid")
+
+
+@form_page(post=Right.CHANGE)
+def join_link(request: HttpRequest, study: Study) -> HttpResponse:
+    """Show the join link and amounts due. A POST looks up a code; in an address it would be logged."""
+    link = JoinLink.objects.select_related("study").filter(study=study).first()
+    code, participant = request.POST.get("code", ""), request.POST.get("participant", "")
+    context = {
+        "link": link,
+        "addresses": addresses(link) if link else None,
+        "try_address": join_address_of(link, "try-1") if link else "",
+        "is_own": link is not None and link.source == own_source(study.pk),
+        "people": came_by(link).count() if link else 0,
+        "is_over": link is not None and link.closes_at is not None and link.closes_at <= clock.now(),
+        "ways": CameBy.choices,
+        "token": uuid4(),
+        "noted": _noted(study),
+        "asked": request.method == "POST",
+        "code": code,
+        "participant": participant,
+        "found": check_code(study, code, participant=participant) if code else None,
+    }
+    return render(request, "dashboard/recruitment/join_link.html", context)
+
+
+def _noted(study: Study) -> list[tuple[str, LinkPayment]]:
+    """Return the newest external payments, each with the participant's pseudonym."""
+    newest = LinkPayment.objects.filter(enrollment__study=study).select_related("enrollment", "noted_by")
+    return [(entry.enrollment.pseudonym, entry) for entry in newest.order_by("-pk")[:NEWEST]]
+
+
+@form_page(Right.CHANGE)
+def change_join_link(request: HttpRequest, study: Study) -> HttpResponse:
+    """Change the join link. A POST saves it, or with ``look`` only previews its addresses."""
+    link = JoinLink.objects.filter(study=study).first()
+    platform = PLATFORMS.get(request.GET.get("platform", ""))
+    form = JoinLinkForm(study, link, platform, request.POST if request.method == "POST" else None)
+    looks = "look" in request.POST
+    if not looks and form.is_valid() and _save(request, study, form):
+        return redirect("dashboard:join_link", slug=study.slug)
+    context = {
+        "link": link,
+        "form": form,
+        "platforms": PLATFORMS.items(),
+        "platform": platform,
+        "addresses": form.shown(),
+    }
+    return render_form(request, "dashboard/recruitment/change_join_link.html", context)
+
+
+@write_page(Right.CHANGE)
+def close_join_link(request: HttpRequest, study: Study) -> HttpResponse:
+    """Close the join link to newcomers; those who have come keep their place and code."""
+    if JoinLink.objects.filter(study=study).exists():
+        now = clock.now()
+        actions.set_join_link(study=study, by=signed_in(request), now=now, closes_at=now)
+        messages.success(request, _("The join link is closed. People who have already joined can go on."))
+    return redirect("dashboard:join_link", slug=study.slug)
+
+
+def _save(request: HttpRequest, study: Study, form: JoinLinkForm) -> bool:
+    """Save the valid form and return True; otherwise add the refusal to its field and return False."""
+    by = signed_in(request)
+    try:
+        actions.set_join_link(study=study, by=by, now=clock.now(), **form.settings())
+    except InvalidJoinLink as error:
+        form.refuse_setting(error)
+        return False
+    messages.success(request, _("The join link is saved. Paste the address below into the platform."))
+    return True

@@ -1,0 +1,152 @@
+"""Mismatches between a platform and this site, with what can be done about each."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Page, Paginator
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from accounts.models import User
+from annotation.models import Study
+from annotation.rights import Right, read_page, signed_in, write_page
+from annotation.rules import pseudonym
+from dashboard.parameters import number_in
+from dashboard.recruitment.decisions import confirmation_of_large_bonus, is_test, rejection_form, valid
+from dashboard.recruitment.forms import DecisionForm, RemedyForm
+from dashboard.recruitment.list_filters import ListFilter, MismatchFilter
+from dashboard.recruitment.queries.campaigns import open_mismatches
+from dashboard.recruitment.queries.submissions import TestResult, test_results
+from dashboard.responses import ErrorsAsMessages
+from recruitment import actions
+from recruitment.actions.mismatches import NOTED_AT_ONCE
+from recruitment.errors import CannotSettle, RecruitmentError
+from recruitment.marketplace import GIVEN_UP, Status
+from recruitment.models import Campaign, Mismatch
+from recruitment.platforms import platform_of
+from recruitment.reconciliation.cases import cases_of, person_of_mismatch, visit_of_mismatch
+from recruitment.reconciliation.remedies import PAYING, Case, Way, ways_of
+from tomannot import clock
+
+ON_A_PAGE = 50
+
+
+@read_page()
+def mismatches(request: HttpRequest, study: Study) -> HttpResponse:
+    """List the open mismatches that the address selects, with what can be done about each."""
+    selected = MismatchFilter(study, request.GET)
+    found = open_mismatches(study).filter(selected.rows())
+    page = Paginator(found, ON_A_PAGE).get_page(request.GET.get("page"))
+    cases = cases_of(list(page))
+    enrolled = _enrolled(study, list(page))
+    tests = test_results(study, enrolled)
+    comparisons = list(study.campaigns.exclude(state=Campaign.State.DRAFT).order_by("-number"))
+    context = {
+        "page": page,
+        "list_filter": selected,
+        **_similar(selected, found, page),
+        "rows": [_row(study, mismatch, cases[mismatch.pk], enrolled, tests) for mismatch in page],
+        "comparisons": comparisons,
+        "agrees": all(one.synced_at and not one.sync_problem for one in comparisons),
+    }
+    return render(request, "dashboard/recruitment/mismatches.html", context)
+
+
+def _similar(selected: ListFilter, found: QuerySet[Mismatch], page: Page[Mismatch]) -> dict[str, Any]:
+    """Return how many mismatches of the selected kind one note can settle, and the newest of them."""
+    number = page.paginator.count
+    if "kind" not in selected.chosen or number < 2:
+        return {}
+    return {"similar": number, "at_once": min(number, NOTED_AT_ONCE), "newest": found.latest("pk").pk}
+
+
+@write_page(Right.CHANGE)
+def settle_mismatches(request: HttpRequest, study: Study) -> HttpResponse:
+    """Settle every mismatch of a filtered list with one note."""
+    selected = MismatchFilter(study, request.POST)
+    with ErrorsAsMessages(request, RecruitmentError):
+        number = actions.settle_similar(
+            study=study,
+            kind=selected.chosen.get("kind", ""),
+            campaign_number=selected.chosen.get("campaign"),
+            newest=number_in(request.POST.get("newest")) or 0,
+            how=request.POST.get("how", "").replace("\0", ""),
+            by=signed_in(request),
+            now=clock.now(),
+        )
+        said = ngettext("%(number)s mismatch is settled.", "%(number)s mismatches are settled.", number)
+        messages.success(request, said % {"number": number})
+    return redirect(f"{reverse('dashboard:mismatches', args=[study.slug])}?{selected.query()}")
+
+
+@write_page(Right.CHANGE)
+def settle_mismatch(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """Settle one mismatch: count its votes, decide or pay its submission, or only note what was done."""
+    needed = ("campaign__study", "submission__annotator", "submission__visit__session")
+    mismatch = get_object_or_404(
+        Mismatch.objects.select_related(*needed, "visit__session", "visit__enrollment__annotator"),
+        pk=number,
+        campaign__study=study,
+    )
+    way = request.POST.get("way", "")
+    question = confirmation_of_large_bonus(request, mismatch.campaign) if way == Way.BONUS else None
+    if question:
+        return question
+    with ErrorsAsMessages(request, RecruitmentError):
+        _settle(mismatch, way, request, by=signed_in(request))
+        messages.success(request, _("The mismatch is settled, and the log says how."))
+    return redirect("dashboard:mismatches", slug=study.slug)
+
+
+def _settle(mismatch: Mismatch, way: str, request: HttpRequest, *, by: User) -> None:
+    now = clock.now()
+    if way in PAYING:
+        payment = valid(RemedyForm(request.POST))
+        actions.pay_for_mismatch(mismatch=mismatch, way=Way(way), by=by, now=now, **payment)
+        return
+    form = DecisionForm(request.POST)
+    if way not in [*Way] or not form.is_valid():
+        raise CannotSettle(_("Say in a few words how you dealt with this. Nothing was changed."))
+    how = form.cleaned_data["how"]
+    if way == Way.CONFIRM:
+        actions.confirm_manually(mismatch=mismatch, how=how, by=by, now=now)
+    elif way == Way.SETTLE:
+        actions.settle_mismatch(mismatch=mismatch, how=how, by=by, now=now)
+    else:
+        rejection = valid(rejection_form(mismatch.campaign, request.POST)) if way == Way.REJECT else {}
+        actions.decide_mismatch(mismatch=mismatch, way=Way(way), how=how, by=by, now=now, **rejection)
+
+
+def _enrolled(study: Study, mismatches: list[Mismatch]) -> set[int]:
+    """Return the annotators who are enrolled; the others only have a submission on the platform."""
+    people = [person_of_mismatch(mismatch).pk for mismatch in mismatches]
+    known = study.enrollments.filter(annotator__in=people)
+    return set(known.values_list("annotator", flat=True))
+
+
+def _row(
+    study: Study, mismatch: Mismatch, case: Case, enrolled: set[int], tests: dict[int, TestResult]
+) -> dict[str, Any]:
+    visit = visit_of_mismatch(mismatch)
+    campaign = mismatch.campaign
+    person = person_of_mismatch(mismatch).pk
+    return {
+        "mismatch": mismatch,
+        "pseudonym": pseudonym(study.pseudonym_key, person),
+        "is_enrolled": person in enrolled,
+        "session": visit.session if visit else None,
+        "ended_by": visit.get_ended_by_display() if visit and visit.ended_by else "",
+        "is_test": is_test(campaign),
+        "test": tests.get(person),
+        "submission": mismatch.submission,
+        "is_listed": case.status in GIVEN_UP,
+        "ways": ways_of(case),
+        "is_forgotten": case.is_forgotten,
+        "pays_too": case.status == Status.SUBMITTED and case.decision is None and campaign.auto_approves,
+        "platform": platform_of(campaign),
+        "rejection": rejection_form(campaign),
+    }

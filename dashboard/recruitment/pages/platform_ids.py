@@ -1,0 +1,68 @@
+"""Find a participant by a platform's id, and show the platform's ids of a submission.
+
+Ids travel in request and response bodies only, since addresses are logged and kept in histories.
+"""
+
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+
+from annotation.models import Study
+from annotation.rights import Right, signed_in, write_page
+from annotation.rules import pseudonym
+from recruitment import actions
+from recruitment.models import Mismatch, Submission, Visit
+from recruitment.platforms import platform_of
+from tomannot import clock
+
+
+@write_page(Right.CHANGE)
+def find_by_id(request: HttpRequest, study: Study) -> HttpResponse:
+    """Show the participant with a platform's id, and their submissions."""
+    found = actions.look_up(
+        study=study,
+        remote_id=request.POST.get("remote_id", "").replace("\0", "")[:200],
+        by=signed_in(request),
+        now=clock.now(),
+    )
+    rows = [(one, pseudonym(study.pseudonym_key, one.annotator.pk)) for one in found]
+    return render(request, "dashboard/recruitment/found.html", {"rows": rows})
+
+
+@write_page(Right.CHANGE)
+def mismatch_ids(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """Show the platform's ids of a mismatch's submission and participant."""
+    found = get_object_or_404(Mismatch, pk=number, campaign__study=study)
+    work = _submissions(study).filter(pk=found.submission_id or 0).first()
+    return _ids(request, study, work or _visits(study).get(pk=found.visit_id or 0))
+
+
+@write_page(Right.CHANGE)
+def submission_ids(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """Show the platform's ids of a submission and its participant."""
+    return _ids(request, study, get_object_or_404(_submissions(study), pk=number))
+
+
+def _ids(request: HttpRequest, study: Study, work: Submission | Visit) -> HttpResponse:
+    ids = actions.show_ids(work=work, by=signed_in(request), now=clock.now())
+    annotator = work.enrollment.annotator_id if isinstance(work, Visit) else work.annotator_id
+    assert work.campaign is not None  # the visits and submissions of campaigns alone are shown
+    platform = platform_of(work.campaign)
+    context = {
+        "ids": ids,
+        "campaign": work.campaign,
+        "words": platform.words,
+        "pseudonym": pseudonym(study.pseudonym_key, annotator),
+        "address": platform.work_page(ids.posting),
+    }
+    return render(request, "dashboard/recruitment/ids.html", context)
+
+
+def _submissions(study: Study) -> QuerySet[Submission]:
+    needed = ("campaign__study", "posting", "visit__enrollment")
+    return Submission.objects.filter(campaign__study=study).select_related(*needed)
+
+
+def _visits(study: Study) -> QuerySet[Visit]:
+    needed = ("campaign__study", "posting", "enrollment")
+    return Visit.objects.filter(campaign__study=study).select_related(*needed)

@@ -1,0 +1,118 @@
+"""The submissions of a campaign: what was paid for each, and what can be decided."""
+
+from typing import Any
+from uuid import uuid4
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from annotation.models import Study
+from annotation.rights import Right, read_page, signed_in, write_page
+from annotation.rules import pseudonym
+from dashboard.parameters import number_in
+from dashboard.recruitment.decisions import (
+    confirmation_of_large_bonus,
+    decide_about,
+    is_test,
+    rejection_form,
+)
+from dashboard.recruitment.queries.submissions import TestResult, submissions_page, test_results
+from dashboard.responses import ErrorsAsMessages
+from recruitment import actions
+from recruitment.errors import RecruitmentError
+from recruitment.marketplace import NEVER_APPROVED
+from recruitment.models import Campaign, Payment, Submission
+from recruitment.platforms import platform_of
+from tomannot import clock
+
+ON_A_PAGE = 50
+HELD = gettext_lazy("Recorded. We tell the platform in ten minutes; until then you can undo it.")
+
+
+@read_page()
+def submissions(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """List the submissions of a campaign, those that wait for a decision first."""
+    campaign = get_object_or_404(Campaign.objects.select_related("study"), study=study, number=number)
+    after = request.GET.get("after", "")
+    only = number_in(request.GET.get("only"))
+    page = submissions_page(campaign, after=after, only=only, size=ON_A_PAGE)
+    tests = test_results(study, [found.annotator_id for found in page.rows]) if is_test(campaign) else {}
+    context = {
+        "campaign": campaign,
+        "next": f"after={page.next}" if page.next else "",
+        "is_first": not (after or only),
+        "rows": [_row(study, submission, tests.get(submission.annotator_id)) for submission in page.rows],
+        "platform": platform_of(campaign),
+    }
+    return render(request, "dashboard/recruitment/submissions.html", context)
+
+
+@write_page(Right.CHANGE)
+def decide_submission(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """Approve a submission, reject it, or pay a bonus for it."""
+    submission = get_object_or_404(
+        Submission.objects.select_related("campaign__study"), pk=number, campaign__study=study
+    )
+    campaign, way = submission.campaign, request.POST.get("way", "")
+    question = confirmation_of_large_bonus(request, campaign) if way == "bonus" else None
+    if question:
+        return question
+    with ErrorsAsMessages(request, RecruitmentError):
+        decide_about(submission, way, request, by=signed_in(request))
+        messages.success(request, str(HELD) if way == "reject" else _("Recorded, and sent to the platform."))
+    return redirect("dashboard:submissions", slug=study.slug, number=campaign.number)
+
+
+@write_page(Right.CHANGE)
+def undo_rejection(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """Undo a rejection that the platform has not carried out yet; optionally approve instead."""
+    payment = get_object_or_404(
+        Payment.objects.select_related("submission__campaign"), pk=number, submission__campaign__study=study
+    )
+    campaign = payment.submission.campaign
+    with ErrorsAsMessages(request, RecruitmentError):
+        if request.POST.get("way") == "approve":
+            actions.approve_instead(payment=payment, by=signed_in(request), now=clock.now())
+            messages.success(request, _("The rejection is undone, and the submission approved."))
+        else:
+            actions.withdraw_rejection(payment=payment, by=signed_in(request), now=clock.now())
+            messages.success(
+                request, _("The rejection is undone. The submission waits for a decision again.")
+            )
+        told = platform_of(campaign).words.rejection_withdrawn
+        if payment.tries and told:
+            messages.warning(request, str(told))
+    return redirect("dashboard:submissions", slug=study.slug, number=campaign.number)
+
+
+def _row(study: Study, submission: Submission, test: TestResult | None) -> dict[str, Any]:
+    visit = submission.visit
+    minutes = None
+    if visit and visit.handed_in_at:
+        minutes = (visit.handed_in_at - visit.arrived_at).total_seconds() / 60
+    payments = list(submission.payments.all())
+    decided = [payment for payment in payments if payment.kind == Payment.Kind.APPROVAL]
+    overturned = {payment.pk for payment in payments if payment.kind == Payment.Kind.OVERTURN}
+    return {
+        "submission": submission,
+        "pseudonym": pseudonym(study.pseudonym_key, submission.annotator_id),
+        "session": visit.session if visit else None,
+        "is_test": is_test(submission.campaign),
+        "test": test,
+        "minutes": minutes,
+        "payments": payments,
+        "waits": submission.waits,  # type: ignore[attr-defined]  # annotated by submissions_page
+        "may_have_bonus": submission.status in (Submission.Status.APPROVED, *NEVER_APPROVED)
+        or any(payment.state != Payment.State.FAILED for payment in decided),
+        "token": uuid4(),
+        "rejection": rejection_form(submission.campaign),
+        "may_overturn": submission.status == Submission.Status.REJECTED
+        and submission.annotator.erased_at is None
+        and not any(
+            (one.pk in overturned and one.state != Payment.State.FAILED) or one.repeats_id in overturned
+            for one in payments
+        ),
+    }

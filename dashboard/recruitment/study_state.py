@@ -1,0 +1,53 @@
+"""Move a study's campaigns with the study, so that nobody is sent to a study that is not open.
+
+People have to return work that they cannot do, which harms their record on Mechanical Turk; Prolific forbids
+turning anybody away.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from annotation import actions as annotation_actions
+from annotation.models import Event, Study
+from recruitment.campaigns import reference_of
+from recruitment.models import Campaign
+
+OPEN, PAUSE, CLOSE = "open", "pause", "close"
+STUDY_MOVES: dict[str, Callable[..., Study]] = {
+    OPEN: annotation_actions.open_study,
+    PAUSE: annotation_actions.pause_study,
+    CLOSE: annotation_actions.close_study,
+}
+_STOPPED = (Event.Type.STUDY_PAUSED, Event.Type.STUDY_CLOSED)
+_GOES = (Campaign.State.CREATING, Campaign.State.LIVE)
+_RESTS = (Campaign.State.PAUSING, Campaign.State.PAUSED)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedCampaign:
+    """A campaign that can move with its study; ``proposed`` ones are ticked at first."""
+
+    campaign: Campaign
+    proposed: bool
+
+
+def linked_campaigns(study: Study, move: str) -> list[LinkedCampaign]:
+    """Return the campaigns that can be paused or resumed with the study, in the order of their numbers.
+
+    For resuming, those that were paused together with the study are proposed.
+    """
+    if move != OPEN:
+        live = study.campaigns.filter(state=Campaign.State.LIVE).order_by("number")
+        return [LinkedCampaign(campaign, proposed=True) for campaign in live]
+    stopped = study.events.filter(type__in=_STOPPED).order_by("-pk").first()
+    resting = study.campaigns.filter(state__in=_RESTS).select_related("study").order_by("number")
+    changed = study.events.filter(type=Event.Type.CAMPAIGN_CHANGED, at=stopped.at) if stopped else None
+    together = set(changed.values_list("subject", flat=True)) if changed is not None else set()
+    return [LinkedCampaign(campaign, proposed=reference_of(campaign) in together) for campaign in resting]
+
+
+def turning_away(study: Study) -> list[Campaign]:
+    """Return the campaigns that offer work although the study lets nobody in."""
+    if study.state == Study.State.OPEN:
+        return []
+    return list(study.campaigns.filter(state__in=_GOES).order_by("number"))

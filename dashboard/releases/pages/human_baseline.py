@@ -1,0 +1,162 @@
+"""The human baseline: draw a release's questions into a study, and show people's accuracy."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotation.errors import AnnotationError
+from annotation.models import Study
+from annotation.rights import Right, form_page, read_page, signed_in, study_creators_page
+from dashboard import actions
+from dashboard.csv_files import csv_file
+from dashboard.releases.forms import BaselineForm
+from dashboard.releases.human_baseline import Admission
+from dashboard.responses import render_form
+from publishing.access import published_release
+from publishing.errors import PublishingError
+from publishing.human_baseline.accuracy import ALL
+from publishing.human_baseline.drawing import check_not_withdrawn, check_size_for_a_page, has_questions
+from publishing.human_baseline.results import has_accuracy, results
+from tomannot import clock
+
+COLUMNS = (
+    "config", "items", "complete", "votes", "right", "accuracy", "low", "high", "chance", "majority_right",
+    "ties", "majority_accuracy", "majority_low", "majority_high", "agreement", "agreement_low",
+    "agreement_high",
+)  # fmt: skip
+
+
+@form_page(Right.CHANGE)
+@study_creators_page
+def draw_human_baseline(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """Draw a sample of a release's questions into a draft study."""
+    release = published_release(study.slug, number)
+    if not has_questions(release):
+        raise Http404("The release has no question sets.")
+    try:
+        check_not_withdrawn(release)
+    except PublishingError as error:
+        messages.error(request, str(error))
+        return redirect("dashboard:releases", slug=study.slug)
+    form = BaselineForm.of(release, request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        try:
+            check_size_for_a_page(release)
+            made, admission = actions.draw_baseline(
+                release=release, plan=form.plan(), by=signed_in(request), now=clock.now()
+            )
+        except (AnnotationError, PublishingError) as error:
+            form.add_error(None, str(error))
+        else:
+            _report(request, made, admission)
+            return redirect("dashboard:overview", slug=made.slug)
+    context = {"release": release, "form": form}
+    return render_form(request, "dashboard/releases/draw_human_baseline.html", context)
+
+
+@read_page()
+def human_baseline(request: HttpRequest, study: Study) -> HttpResponse:
+    """Show the share of right answers so far, by question set."""
+    found = _results(study)
+    context = {"results": found, "lines": _lines(found)}
+    return render(request, "dashboard/releases/human_baseline.html", context)
+
+
+@read_page()
+def human_baseline_file(request: HttpRequest, study: Study, kind: str) -> HttpResponse:
+    """Return the human baseline as JSON, or as CSV with a row for each question set."""
+    found = _results(study)
+    if kind == "json":
+        response: HttpResponse = JsonResponse(found, json_dumps_params={"indent": 2})
+    elif kind == "csv":
+        rows = [_row(name, line) for name, line in (*found["configs"].items(), (ALL, found[ALL]))]
+        response = csv_file(f"{study.slug}-accuracy", COLUMNS, rows)
+    else:
+        raise Http404
+    response["Content-Disposition"] = f'attachment; filename="{study.slug}-accuracy.{kind}"'
+    return response
+
+
+def _results(study: Study) -> dict[str, Any]:
+    if not has_accuracy(study):
+        raise Http404("The study has no right answers to compare with.")
+    return results(study)
+
+
+def _report(request: HttpRequest, study: Study, admission: Admission) -> None:
+    sample = study.baseline_sample
+    messages.success(
+        request,
+        _("A draft with %(questions)s questions about %(stories)s stories, drawn with seed %(seed)s.")
+        % {"questions": sample.questions, "stories": sample.stories, "seed": sample.seed},
+    )
+    for scenario, have in sorted(sample.short.items()):
+        messages.warning(
+            request,
+            ngettext(
+                "“%(scenario)s” has only %(have)s story: it is used.",
+                "“%(scenario)s” has only %(have)s stories: all are used.",
+                have,
+            )
+            % {"scenario": scenario, "have": have},
+        )
+    if study.qualified_through:
+        messages.info(
+            request,
+            _(
+                "%(remaining)s people of “%(source)s” may take part; %(excluded)s are excluded because they "
+                "were shown these stories. manage.py invite %(study)s --qualified prints their links."
+            )
+            % {
+                "remaining": admission.remaining,
+                "source": study.qualified_through.slug,
+                "excluded": len(admission.excluded),
+                "study": study.slug,
+            },
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One question set on the page. Shares are in 0..1, or None if undefined."""
+
+    title: str
+    found: dict[str, Any]
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Return the accuracy interval's start and width, for the bar."""
+        if self.found["interval"] is None:
+            return None
+        low, high = self.found["interval"]
+        return low, high - low
+
+
+def _lines(found: dict[str, Any]) -> list[Line]:
+    titles = {
+        "mental-state-qa": _("Mental state"),
+        "behavior-qa": _("Behavior"),
+        "judgment-qa": _("Judgment"),
+    }
+    known = [name for name in titles if name in found["configs"]]
+    others = [name for name in found["configs"] if name not in titles]
+    lines = [Line(titles.get(name, name), found["configs"][name]) for name in (*known, *others)]
+    return [*lines, Line(_("All questions"), found[ALL])]
+
+
+def _row(name: str, line: dict[str, Any]) -> dict[str, Any]:
+    majority, agreement = line["majority"], line["agreement"]
+    bounds = {
+        f"{of}{end}": value
+        for of, found in (("", line), ("majority_", majority), ("agreement_", agreement))
+        for end, value in zip(("low", "high"), found["interval"] or (None, None), strict=True)
+    }
+    row = {key: line[key] for key in ("items", "complete", "votes", "right", "accuracy", "chance")}
+    row |= {"config": name, "agreement": agreement["percent"], "ties": majority["ties"], **bounds}
+    row |= {"majority_right": majority["right"], "majority_accuracy": majority["accuracy"]}
+    return {column: row[column] for column in COLUMNS}

@@ -1,0 +1,153 @@
+"""A researcher's API tokens: create one, whose secret is shown once, and revoke them."""
+
+from datetime import timedelta
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth import authenticate
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.text import format_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+from django.views.decorators.http import require_http_methods, require_POST
+
+from accounts.models import User
+from annotation import actions
+from annotation.models import ApiToken, Study
+from annotation.rights import researchers_page, signed_in, studies_of
+from tomannot import clock
+
+PAST_SHOWN = 20
+"""Revoked or expired tokens on the page."""
+DAYS = (
+    (7, gettext_lazy("a week")),
+    (30, gettext_lazy("a month")),
+    (90, gettext_lazy("three months")),
+    (365, gettext_lazy("a year")),
+)
+
+
+class TokenForm(forms.Form):
+    """Name, study, scopes and validity of a new token."""
+
+    name = forms.CharField(
+        label=gettext_lazy("Name"),
+        max_length=100,
+        help_text=gettext_lazy("For example, the script that uses it."),
+        widget=forms.TextInput(attrs={"class": "text", "autocomplete": "off"}),
+    )
+    study = forms.ModelChoiceField(
+        Study.objects.none(),
+        label=gettext_lazy("Study"),
+        required=False,
+        empty_label=gettext_lazy("all studies that I can see"),
+        to_field_name="slug",
+        widget=forms.Select(attrs={"class": "text"}),
+    )
+    scopes = forms.MultipleChoiceField(
+        label=gettext_lazy("What it is for"),
+        choices=[
+            (scope.value, format_lazy(gettext_lazy("{words} ({name})"), words=scope.label, name=scope.value))
+            for scope in ApiToken.Scope
+        ],
+        help_text=gettext_lazy("A token never allows more than you may do yourself."),
+        widget=forms.CheckboxSelectMultiple,
+    )
+    days = forms.TypedChoiceField(
+        label=gettext_lazy("Valid for"),
+        choices=DAYS,
+        coerce=int,
+        initial=90,
+        widget=forms.Select(attrs={"class": "text"}),
+    )
+
+    password = forms.CharField(
+        label=gettext_lazy("Your password"),
+        help_text=gettext_lazy("Needed because a token keeps working after you sign out."),
+        strip=False,
+        widget=forms.PasswordInput(attrs={"class": "text", "autocomplete": "current-password"}),
+    )
+
+    def __init__(self, request: HttpRequest, data: Any = None) -> None:
+        super().__init__(data)
+        self.request, self.user = request, signed_in(request)
+        study = self.fields["study"]
+        assert isinstance(study, forms.ModelChoiceField)
+        study.queryset = studies_of(self.user).order_by("slug")
+
+    def clean(self) -> dict[str, Any]:
+        """Check the password last, so that a form with another mistake costs no attempt.
+
+        Wrong ones count with those of the sign-in page: after too many, django-axes locks the account.
+        """
+        said: dict[str, Any] = super().clean() or self.cleaned_data
+        given = {"username": self.user.get_username(), "password": said.get("password")}
+        if not self.errors and authenticate(self.request, **given) != self.user:
+            self.add_error("password", _("This is not your password."))
+        return said
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@researchers_page
+def api_tokens(request: HttpRequest) -> HttpResponse:
+    """List the reader's tokens. A POST with their password creates one, and its response shows the secret."""
+    user, secret = signed_in(request), ""
+    form = TokenForm(request, request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        secret = _make(user, form.cleaned_data)
+        form = TokenForm(request)
+    status = 201 if secret else 422 if form.errors else 200
+    tokens = _tokens(user)
+    has_valid = any(row["status"] is ApiToken.Status.VALID for row in tokens)
+    context = {"form": form, "secret": secret, "tokens": tokens, "has_valid": has_valid}
+    context["example"] = studies_of(user).order_by("-created_at").first()
+    return render(request, "dashboard/settings/api_tokens.html", context, status=status)
+
+
+@require_POST
+@researchers_page
+def revoke_api_token(request: HttpRequest, number: int) -> HttpResponse:
+    """Revoke a token at once."""
+    user = signed_in(request)
+    token = get_object_or_404(ApiToken, owner=user, pk=number)
+    actions.revoke_api_token(token=token, by=user, now=clock.now())
+    messages.success(request, _("“%(name)s” is revoked and no longer works.") % {"name": token.name})
+    return redirect("dashboard:api_tokens")
+
+
+@require_POST
+@researchers_page
+def revoke_all_api_tokens(request: HttpRequest) -> HttpResponse:
+    """Revoke all of the reader's tokens at once."""
+    user = signed_in(request)
+    count = actions.revoke_all_api_tokens(owner=user, by=user, now=clock.now())
+    said = ngettext("%(count)s token is revoked.", "%(count)s tokens are revoked.", count)
+    messages.success(request, said % {"count": count})
+    return redirect("dashboard:api_tokens")
+
+
+def _make(user: User, said: dict[str, Any]) -> str:
+    now = clock.now()
+    _token, secret = actions.make_api_token(
+        owner=user,
+        name=said["name"],
+        scopes=said["scopes"],
+        expires_at=now + timedelta(days=said["days"]),
+        study=said["study"],
+        by=user,
+        now=now,
+    )
+    return secret
+
+
+def _tokens(user: User) -> list[dict[str, Any]]:
+    """Return the reader's valid tokens, followed by the newest of the others."""
+    now = clock.now()
+    rows = [
+        {"token": token, "status": token.status(now), "scopes": [ApiToken.Scope(s) for s in token.scopes]}
+        for token in ApiToken.objects.filter(owner=user).select_related("study")
+    ]
+    valid = [row for row in rows if row["status"] is ApiToken.Status.VALID]
+    return valid + [row for row in rows if row not in valid][:PAST_SHOWN]

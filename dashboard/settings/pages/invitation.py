@@ -1,0 +1,153 @@
+"""The page behind an invitation's link: members accept it, and newcomers create an account."""
+
+from typing import Any
+
+from django.contrib.auth import login
+from django.contrib.auth.forms import UserCreationForm
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods
+
+from accounts.actions import NameTaken
+from accounts.models import User
+from accounts.rate_limits import WRONG_LINKS, client_of, retry_at
+from annotation import actions
+from annotation.access import too_many
+from annotation.errors import AlreadyMember, InvitationClosed
+from annotation.models import Invitation, Membership
+from annotation.rights import RIGHTS, invitation_status
+from annotation.tokens import InvalidToken
+from dashboard.responses import render_form
+from dashboard.settings.actions import invitation_of
+from dashboard.settings.forms import RIGHTS_IN_WORDS
+from tomannot import clock
+
+BACKEND = "django.contrib.auth.backends.ModelBackend"
+Status = Invitation.Status
+
+CLOSED = {
+    Status.ACCEPTED: (
+        gettext_lazy("This invitation was already used"),
+        gettext_lazy(
+            "It works once. If you accepted it, sign in to find the study in your list. If not, tell the "
+            "study’s owners at once."
+        ),
+    ),
+    Status.REVOKED: (
+        gettext_lazy("This invitation was revoked"),
+        gettext_lazy(
+            "It no longer works. If you got a newer one, open that; otherwise ask the person who invited you."
+        ),
+    ),
+    Status.EXPIRED: (
+        gettext_lazy("This invitation has expired"),
+        gettext_lazy(
+            "An invitation can be accepted for two weeks. Ask the person who invited you for a new one."
+        ),
+    ),
+}
+
+
+class NewcomerForm(UserCreationForm):  # type: ignore[type-arg]  # not subscriptable at run time
+    """A name and a password, which must pass the site's password rules."""
+
+    class Meta:
+        model = User
+        fields = ("username",)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for field in self.fields.values():
+            field.widget.attrs["class"] = "text"
+            field.widget.attrs.pop("autofocus", None)
+
+
+@sensitive_post_parameters("password1", "password2")
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def invited(request: HttpRequest, token: str) -> HttpResponse:
+    """Show an invitation; a POST accepts it."""
+    try:
+        invitation = invitation_of(token)
+        status = invitation_status(invitation, clock.now())
+        if status is not Status.OPEN:
+            raise InvitationClosed(status)
+        if isinstance(request.user, User):
+            return _known(request, invitation, request.user)
+        return _newcomer(request, invitation)
+    except InvalidToken:
+        return _wrong(request)
+    except InvitationClosed as closed:
+        return _closed(request, closed.status)
+
+
+def _known(request: HttpRequest, invitation: Invitation, user: User) -> HttpResponse:
+    """Show the signed-in reader a button to accept."""
+    if request.method == "POST":
+        try:
+            actions.accept_invitation(invitation=invitation, user=user, now=clock.now())
+            return redirect("dashboard:overview", slug=invitation.study.slug)
+        except AlreadyMember:
+            pass  # the page says so
+    member = Membership.objects.filter(study=invitation.study, user=user).first()
+    context = _offer(invitation) | {"member": member}
+    return render(
+        request, "dashboard/settings/invited.html", context, status=409 if request.method == "POST" else 200
+    )
+
+
+def _newcomer(request: HttpRequest, invitation: Invitation) -> HttpResponse:
+    """Let a newcomer create an account, or sign in with the one they have."""
+    about = User(email=invitation.address)  # a password must not resemble it
+    form = NewcomerForm(request.POST if request.method == "POST" else None, instance=about)
+    if form.is_valid():
+        try:
+            membership = actions.accept_as_newcomer(
+                invitation=invitation,
+                username=form.cleaned_data["username"],
+                password=form.cleaned_data["password1"],
+                now=clock.now(),
+            )
+        except NameTaken:
+            form.add_error("username", _("This name is taken. Choose another."))
+        else:
+            login(request, membership.user, backend=BACKEND)
+            return redirect("dashboard:overview", slug=invitation.study.slug)
+    context = _offer(invitation) | {"form": form}
+    return render_form(request, "dashboard/settings/invited.html", context)
+
+
+def _offer(invitation: Invitation) -> dict[str, Any]:
+    return {
+        "invitation": invitation,
+        "title": invitation.study.title,
+        "may": [words for right, words in RIGHTS_IN_WORDS.items() if right in RIGHTS[invitation.role]],
+    }
+
+
+def _wrong(request: HttpRequest) -> HttpResponse:
+    """Answer an invalid link. These are counted per client, so that nobody can guess many."""
+    later = retry_at(WRONG_LINKS, client_of(request), now=clock.now())
+    if later:
+        return too_many(request, later)
+    said = {
+        "heading": _("This link does not work"),
+        "text": _(
+            "It may have been cut off when it was copied. Copy it as a whole, or ask the person who "
+            "invited you for a new one."
+        ),
+    }
+    return render(request, "pages/message.html", said, status=404)
+
+
+def _closed(request: HttpRequest, status: Invitation.Status) -> HttpResponse:
+    heading, text = CLOSED[status]
+    said: dict[str, Any] = {"heading": heading, "text": text}
+    if status is Status.ACCEPTED:
+        said["actions"] = [{"label": _("Your studies"), "url": reverse("dashboard:studies")}]
+    return render(request, "pages/message.html", said, status=410)

@@ -1,0 +1,173 @@
+"""Members of a study with their roles, and invitations of colleagues."""
+
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.translation import get_language, gettext_lazy
+from django.utils.translation import gettext as _
+
+from annotation import actions
+from annotation.errors import AnnotationError
+from annotation.models import Invitation, Membership, Study
+from annotation.rights import RIGHTS, Right, form_page, rights_in, signed_in, tokens_of, write_page
+from dashboard.actions import remove_member
+from dashboard.responses import ErrorsAsMessages, render_form
+from dashboard.settings.actions import invitation_link, invite
+from dashboard.settings.forms import RIGHTS_IN_WORDS
+from recruitment.errors import NotQueued
+from tomannot import clock
+
+Role = Membership.Role
+NEW_LINK = "new_invitation"
+"""Session key of the invitation whose link is shown next, if no mail could be sent."""
+
+
+class InvitationForm(forms.Form):
+    """An invitation of a colleague to a role."""
+
+    address = forms.EmailField(
+        label=gettext_lazy("E-mail address"),
+        max_length=200,
+        widget=forms.EmailInput(attrs={"autocomplete": "off"}),
+    )
+    role = forms.ChoiceField(
+        label=gettext_lazy("Role"),
+        choices=Role.choices,
+        initial=Role.RESEARCHER,
+    )
+
+
+@form_page(post=Right.MANAGE)
+def members(request: HttpRequest, study: Study) -> HttpResponse:
+    """Show the members; a POST invites a colleague."""
+    form = InvitationForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        try:
+            _invite(request, study, form.cleaned_data)
+            return redirect("dashboard:members", slug=study.slug)
+        except AnnotationError as error:
+            form.add_error("address", str(error))
+    return render_form(request, "dashboard/settings/members.html", _context(request, study, form))
+
+
+@write_page(Right.MANAGE)
+def member(request: HttpRequest, study: Study, user_id: int) -> HttpResponse:
+    """Give a member another role, or with ``remove`` take them out of the study."""
+    found = Membership.objects.filter(study=study, user=user_id).select_related("user").first()
+    role, now, by = request.POST.get("role", ""), clock.now(), signed_in(request)
+    with ErrorsAsMessages(request, AnnotationError):
+        if found is None:
+            messages.info(request, _("This account is no longer a member of the study."))
+        elif "remove" in request.POST:
+            remove_member(study=study, user=found.user, by=by, now=now)
+            done = _("%(user)s is no longer a member. Their work stays.")
+            messages.success(request, done % {"user": found.user.get_username()})
+        elif role in Role.values:
+            actions.set_role(study=study, user=found.user, role=role, by=by, now=now)
+            changed = {"user": found.user.get_username(), "role": Role(role).label}
+            messages.success(request, _("%(user)s is %(role)s now.") % changed)
+    if Right.LOOK in rights_in(by, study):
+        return redirect("dashboard:members", slug=study.slug)
+    return redirect("dashboard:studies")
+
+
+@write_page(Right.MANAGE)
+def revoke_invitation(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """Revoke an invitation: its link stops working."""
+    found = Invitation.objects.open().select_related("study").filter(study=study, pk=number).first()
+    if found is None:
+        messages.info(request, _("This invitation was already accepted or revoked."))
+    else:
+        actions.revoke_invitation(invitation=found, by=signed_in(request), now=clock.now())
+        messages.success(request, _("The invitation is revoked. Its link no longer works."))
+    return redirect("dashboard:members", slug=study.slug)
+
+
+@write_page(Right.MANAGE)
+def revoke_token(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """Revoke a member's API token for this study alone.
+
+    A token for several studies can be revoked only by its owner and administrators. It stops working
+    here when its owner is removed from the study.
+    """
+    now = clock.now()
+    found = tokens_of(study, now=now).filter(pk=number).first()
+    if found is None:
+        messages.info(request, _("This token no longer opens the study."))
+    elif found.study_id is None:
+        messages.error(request, _("This token also opens other studies, so only its owner can revoke it."))
+    else:
+        actions.revoke_api_token(token=found, by=signed_in(request), now=now)
+        messages.success(request, _("The token is revoked. It no longer works."))
+    return redirect("dashboard:members", slug=study.slug)
+
+
+def _invite(request: HttpRequest, study: Study, given: dict[str, str]) -> None:
+    """Invite. If no mail goes out, show the link to pass on."""
+    by, language = signed_in(request), get_language() or ""
+    try:
+        invitation = invite(
+            study=study,
+            address=given["address"],
+            role=given["role"],
+            language=language,
+            by=by,
+            now=clock.now(),
+        )
+    except NotQueued:
+        messages.error(
+            request,
+            _("The invitation is saved, but no mail could be queued, because Redis does not answer."),
+        )
+        offers = Invitation.objects.open().filter(study=study, invited_by=by)
+        request.session[NEW_LINK] = offers.latest("pk").pk
+        return
+    if settings.SENDS_MAIL:
+        messages.success(request, _("A link is on its way to %(address)s.") % {"address": invitation.address})
+    else:
+        request.session[NEW_LINK] = invitation.pk
+
+
+def _context(request: HttpRequest, study: Study, form: InvitationForm) -> dict[str, Any]:
+    now = clock.now()
+    found = list(
+        Membership.objects.filter(study=study).select_related("user", "added_by").order_by("added_at", "pk")
+    )
+    owners = sum(one.role == Role.OWNER for one in found)
+    may_manage = Right.MANAGE in rights_in(request.user, study)
+    offers = Invitation.objects.open().filter(study=study).select_related("study", "invited_by")
+    return {
+        "form": form,
+        "members": [
+            {
+                "row": one,
+                "is_only_owner": owners == 1 and one.role == Role.OWNER,
+                "is_me": one.user == request.user,
+            }
+            for one in found
+        ],
+        "roles": Role.choices,
+        "rights": [
+            {"words": words, "has": [right in RIGHTS[role] for role in Role]}
+            for right, words in RIGHTS_IN_WORDS.items()
+        ],
+        "may_manage": may_manage,
+        "invitations": [{"row": one, "is_over": now >= one.expires_at} for one in offers]
+        if may_manage
+        else [],
+        "tokens": tokens_of(study, now=now) if may_manage else [],
+        "sends_mail": settings.SENDS_MAIL,
+        "new_link": _new_link(request, study) if may_manage else None,
+    }
+
+
+def _new_link(request: HttpRequest, study: Study) -> dict[str, str] | None:
+    """Return the link of the newest invitation, once: the session forgets it."""
+    if request.method != "GET" or NEW_LINK not in request.session:
+        return None
+    found = Invitation.objects.open().filter(study=study, pk=request.session.pop(NEW_LINK)).first()
+    return {"address": found.address, "link": invitation_link(found)} if found else None

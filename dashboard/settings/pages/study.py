@@ -1,0 +1,161 @@
+"""Pages of a study's setup: what still blocks its opening, its settings, texts and test."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+
+from annotation.actions import add_consent_text, change_study, set_instructions
+from annotation.actions.instructions import texts_of
+from annotation.actions.settings import fixed_of, settings_of
+from annotation.errors import AnnotationError, InvalidStudy
+from annotation.forms import instructions_context
+from annotation.models import Study
+from annotation.protocols import is_installed
+from annotation.rights import CREATE, Right, form_page, read_page, rights_in, signed_in, write_page
+from dashboard import actions
+from dashboard.overview.checklist import checklist, proxies_step
+from dashboard.releases.human_baseline import newest_consent
+from dashboard.responses import ErrorsAsMessages, render_form
+from dashboard.settings.forms import (
+    EXAMPLES,
+    NO_TEST,
+    OWN_TEST,
+    SAMPLE_TEST,
+    ConsentForm,
+    InstructionsForm,
+    SettingsForm,
+)
+from dashboard.settings.preview import preview_of
+from dashboard.settings.sample_study import SAMPLE_PROTOCOL
+from qualification.errors import QualificationError
+from qualification.models import Round
+from tomannot import clock
+
+
+@form_page(post=Right.CHANGE)
+def settings(request: HttpRequest, study: Study) -> HttpResponse:
+    """Show every decision about the study. A POST changes its settings."""
+    form = _form(request, study)
+    if request.method == "POST" and form.is_valid():
+        changes = {name: form.cleaned_data[name] for name in form.fields}
+        try:
+            change_study(study=study, changes=changes, by=signed_in(request), now=clock.now())
+            messages.success(request, _("The settings are saved."))
+            return redirect("dashboard:settings", slug=study.slug)
+        except InvalidStudy as error:
+            form.refuse(error.problems)
+    return _page(request, study, form=form)
+
+
+@write_page(Right.CHANGE)
+def consent(request: HttpRequest, study: Study) -> HttpResponse:
+    """Save a new version of the consent text."""
+    form = ConsentForm(request.POST)
+    if not form.is_valid():
+        return _page(request, study, consent_form=form)
+    text = form.cleaned_data["consent"].replace("\r\n", "\n").strip()
+    if text == newest_consent(study):
+        messages.info(request, _("The consent text is unchanged."))
+    else:
+        made = add_consent_text(study=study, text=text, by=signed_in(request), now=clock.now())
+        messages.success(
+            request, _("Version %(version)s of the consent text is in force.") % {"version": made.version}
+        )
+    return redirect("dashboard:settings", slug=study.slug)
+
+
+@form_page(post=Right.CHANGE)
+def instructions(request: HttpRequest, study: Study) -> HttpResponse:
+    """Show the instructions in force and all versions. A POST puts a new version in force."""
+    if not is_installed(study.protocol_name, study.protocol_version):
+        messages.info(request, _("The study’s protocol is not installed here, so its form can’t be shown."))
+        return redirect("dashboard:settings", slug=study.slug)
+    form = InstructionsForm(study.protocol, request.POST or None, initial=_instructions_initial(study))
+    if request.method == "POST" and form.is_valid():
+        try:
+            made = set_instructions(study=study, by=signed_in(request), now=clock.now(), **form.texts())
+            said = _("Version %(version)s of the instructions is in force.") % {"version": made.version}
+            messages.success(request, said)
+            return redirect("dashboard:instructions", slug=study.slug)
+        except InvalidStudy as error:
+            form.refuse(error.problems)
+    context = {
+        "form": form,
+        "versions": study.instruction_texts.select_related("created_by").order_by("-version"),
+    } | instructions_context(study.protocol, study.instructions)
+    return render_form(request, "dashboard/settings/instructions.html", context, errors=form.errors)
+
+
+@write_page(Right.CHANGE)
+def test(request: HttpRequest, study: Study) -> HttpResponse:
+    """Set the test that participants take before stories."""
+    with ErrorsAsMessages(request, AnnotationError, QualificationError):
+        actions.choose_test(
+            study=study, test=request.POST.get("test", ""), by=signed_in(request), now=clock.now()
+        )
+        messages.success(request, _("Saved."))
+    return redirect("dashboard:settings", slug=study.slug)
+
+
+@read_page()
+def preview(request: HttpRequest, study: Study) -> HttpResponse:
+    """Preview the study as participants see it."""
+    shown = preview_of(study, consent=newest_consent(study))
+    return render(request, "dashboard/settings/preview.html", {"preview": shown})
+
+
+def _form(request: HttpRequest, study: Study) -> SettingsForm:
+    form = SettingsForm(request.POST if request.method == "POST" else None, initial=settings_of(study))
+    form.fix(fixed_of(study))
+    if Right.CHANGE not in rights_in(request.user, study):
+        for field in form.fields.values():
+            field.disabled = True
+    return form
+
+
+def _page(
+    request: HttpRequest,
+    study: Study,
+    *,
+    form: SettingsForm | None = None,
+    consent_form: ConsentForm | None = None,
+) -> HttpResponse:
+    user = signed_in(request)
+    wrong = (form and form.errors) or (consent_form and consent_form.errors)
+    form = form or SettingsForm(initial=settings_of(study))
+    form.fix(fixed_of(study))
+    may_change = Right.CHANGE in rights_in(user, study)
+    context = {
+        "form": form,
+        "consent_form": consent_form or ConsentForm(initial={"consent": newest_consent(study)}),
+        "consent": newest_consent(study),
+        "may_change": may_change,
+        "may_clone": may_change and user.has_perm(CREATE),
+        "steps": [*checklist(study), *proxies_step(request)],
+        "tests": _tests(study),
+        "rounds": [round.number for round in Round.objects.active_in(study)],
+    }
+    return render_form(request, "dashboard/settings/settings.html", context, errors=wrong)
+
+
+def _tests(study: Study) -> list[dict[str, Any]]:
+    """Return the choices about the test; none while the study is open or admits through another one."""
+    if study.state == Study.State.OPEN or study.qualified_through_id:
+        return []
+    has_round = Round.objects.active_in(study).exists()
+    choices = []
+    if study.gate == Study.Gate.NOT_REQUIRED:
+        choices.append({"name": OWN_TEST, "label": _("Require a test")})
+    else:
+        choices.append({"name": NO_TEST, "label": _("Require no test")})
+    if not has_round and study.protocol_name == SAMPLE_PROTOCOL:
+        choices.append({"name": SAMPLE_TEST, "label": _("Use our test of five sample stories")})
+    return choices
+
+
+def _instructions_initial(study: Study) -> dict[str, Any]:
+    texts = texts_of(study)
+    return texts | {f"{EXAMPLES}{question}": text for question, text in texts.pop("examples").items()}

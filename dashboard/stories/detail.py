@@ -1,0 +1,156 @@
+"""Queries of a story's page: its text, votes, verdicts and history."""
+
+from collections import defaultdict
+from typing import Any
+
+from django.db.models import Q
+
+from annotation.models import (
+    LIVING,
+    Adjudication,
+    Assignment,
+    Event,
+    SpotCheck,
+    Story,
+    Study,
+    Vote,
+    VoteExclusion,
+)
+from annotation.protocols.base import Choice, Protocol
+from annotation.queries import choices_in_words
+from dashboard.stories.queries import ballots, judge
+from publishing.filters import DEFAULT_FILTER, FILTERS
+
+
+def about(study: Study, story: Story) -> dict[str, Any]:
+    """Return everything about one story for its page, in a constant number of queries.
+
+    Only main stories have verdicts and votes.
+    """
+    protocol = study.protocol
+    given = Assignment.objects.filter(story=story, story__role=Story.Role.MAIN)
+    assignments = list(given.select_related("enrollment", "skip").order_by("served_at", "pk"))
+    votes = _votes(assignments, story, study)
+    adjudications = list(Adjudication.objects.filter(story=story).select_related("by").order_by("-pk"))
+    decided = adjudications[0].verdict if adjudications else ""
+    is_main = story.role == Story.Role.MAIN
+    cast = ballots([story.pk])[story.pk] if is_main else {}  # answers to a check are no votes on it
+    exclusions = list(
+        VoteExclusion.objects.filter(enrollment__in=[a.enrollment_id for a in assignments])
+        .filter(Q(assignment=None) | Q(assignment__in=assignments))
+        .select_related("excluded_by", "lifted_by")
+    )
+    checks = list(SpotCheck.objects.filter(vote__in=votes).select_related("by"))
+    people = [_person(study, assignment, votes, exclusions, checks) for assignment in assignments]
+    for number, person in enumerate(people, 1):
+        person["number"] = number
+    voted = [person for person in people if person["newest"]]
+    return {
+        "parts": protocol.parts(protocol.parse(story.content)),
+        "findings": list(story.lint_findings.all()),
+        "people": people,
+        "voted": voted,
+        "answered": _side_by_side(protocol, story, voted),
+        "verdicts": [
+            {"title": rule.localized(study.votes_per_story)[0], "verdict": judge(study, rule, cast, decided),
+             "is_default": rule.name == DEFAULT_FILTER}
+            for rule in FILTERS.values() if is_main
+        ],
+        "reasons": _reasons(study, cast),
+        "living": sum(assignment.state in LIVING for assignment in assignments),
+        "adjudications": adjudications,
+        "history": _history(study, assignments, votes, exclusions, checks),
+    }  # fmt: skip
+
+
+def _votes(assignments: list[Assignment], story: Story, study: Study) -> list[Vote]:
+    """Return all revisions of the votes on the story, each with what its display needs."""
+    found = Vote.objects.filter(assignment__in=assignments).order_by("assignment", "revision")
+    votes = list(found.select_related("comment").prefetch_related("answers"))
+    by_number = {assignment.pk: assignment for assignment in assignments}
+    for assignment in assignments:
+        assignment.story = story
+    for vote in votes:
+        vote.assignment = by_number[vote.assignment_id]
+    return votes
+
+
+def _person(
+    study: Study,
+    assignment: Assignment,
+    votes: list[Vote],
+    exclusions: list[VoteExclusion],
+    checks: list[SpotCheck],
+) -> dict[str, Any]:
+    """Return one participant's part in a story: the lease, every revision, and decisions about it."""
+    own = [vote for vote in votes if vote.assignment_id == assignment.pk]
+    numbers = {vote.pk for vote in own}
+    return {
+        "pseudonym": assignment.enrollment.pseudonym,
+        "assignment": assignment,
+        "holds": assignment.state in LIVING,
+        "leased": assignment.state == Assignment.State.LEASED,
+        "newest": own[-1] if own else None,
+        "earlier": [{"vote": vote, "words": choices_in_words(study.protocol, vote)} for vote in own[:-1]],
+        "exclusions": [
+            exclusion
+            for exclusion in exclusions
+            if exclusion.assignment_id == assignment.pk
+            or (
+                exclusion.assignment_id is None
+                and exclusion.enrollment_id == assignment.enrollment_id
+                and own
+            )
+        ],
+        "checks": [check for check in checks if check.vote_id in numbers],
+    }
+
+
+def _side_by_side(protocol: Protocol, story: Story, voted: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return, by question, everybody's newest answer and whether it counts against the story."""
+    given = [
+        {(answer.question, answer.row): answer for answer in person["newest"].answers.all()}
+        for person in voted
+    ]
+    rows = []
+    for cell in protocol.cells(protocol.parse(story.content)):
+        labels, answers = cell.labels, [answered.get(cell.key) for answered in given]
+        said = [
+            {
+                "option": labels.get(answer.option, answer.option) if answer else "",
+                "against": bool(answer and answer.counts_against),
+            }
+            for answer in answers
+        ]
+        rows.append({"title": cell.title, "cells": list(zip(said, voted, strict=True))})
+    return rows
+
+
+def _reasons(study: Study, cast: dict[int, list[tuple[Choice, bool]]]) -> list[dict[str, Any]]:
+    """Count, by question, the participants who answered against the story."""
+    against: dict[str, set[int]] = defaultdict(set)
+    for vote, given in cast.items():
+        for choice, counts in given:
+            if counts:
+                against[choice.question].add(vote)
+    return [
+        {"title": question.title, "votes": len(against[question.key])}
+        for question in study.protocol.questions
+        if against[question.key]
+    ]
+
+
+def _history(
+    study: Study,
+    assignments: list[Assignment],
+    votes: list[Vote],
+    exclusions: list[VoteExclusion],
+    checks: list[SpotCheck],
+) -> list[Event]:
+    """Return log events about the votes on a story, newest first; found by its participants."""
+    subjects = [f"vote {vote.pk}" for vote in votes]
+    subjects += [f"exclusion {exclusion.pk}" for exclusion in exclusions]
+    subjects += [f"spot check {check.pk}" for check in checks]
+    people = [assignment.enrollment_id for assignment in assignments]
+    events = Event.objects.filter(study=study, enrollment__in=people, subject__in=subjects)
+    return list(events.select_related("actor").order_by("-pk"))

@@ -1,0 +1,203 @@
+"""Export of every vote of a study: a release's columns, and the fate of each vote.
+
+Votes are read story by story, each batch after the last story of the one before, so memory is bounded and no
+transaction stays open while a slow client downloads. The votes on one story are of one moment; a later vote
+on an exported story appears in the next export. For counted votes of one moment, publish a release.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from django.contrib.postgres.aggregates import ArrayAgg
+from django.db.models import QuerySet, TextField, Value
+from django.db.models.functions import Concat
+
+from annotation.models import Answer, Assignment, Story, Study, SurplusReason, Vote
+from annotation.protocols.base import Question, field_name
+from publishing.files.jsonl import timestamp
+
+AT_ONCE = 500
+"""Stories whose votes are in memory."""
+FEW = 20_000
+"""Votes since a moment up to which only their stories are read; with more, all stories are walked through."""
+_PARTS = "|"
+"""Between question, row and option on their way from SQL; no key has one (KEY_PATTERN)."""
+ABOUT = (
+    "submitted_at", "seconds_on_task", "position", "order_seed", "option_seed", "language",
+    "instructions", "comment", "revision", "newest", "counted", "state", "surplus",
+)  # fmt: skip
+"""Columns after the answers."""
+
+Answers = tuple[tuple[str, str, str], ...]
+"""Question, row and option of each."""
+
+
+def votes_of(study: Study, *, since: datetime | None = None) -> Iterator[tuple[dict[str, Any], Answers]]:
+    """Stream every revision of every vote on the study's main stories, by story and then by vote.
+
+    Each comes with its answers. ``since`` leaves out earlier submissions. The fields are described in
+    docs/api.md.
+    """
+    read = lru_cache(maxsize=4096)(_read)
+    for stories in _batches(study, since):
+        for row in _by_story(list(_votes(stories, since)), stories):
+            yield _row(row, study), read(tuple(row["given"]))
+
+
+def json_rows(
+    votes: Iterable[tuple[dict[str, Any], Answers]], questions: Sequence[Question]
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows with each answer under its form field, in the order of the questions."""
+    places = {question.key: place for place, question in enumerate(questions)}
+
+    @lru_cache(maxsize=4096)
+    def fields(answers: Answers) -> dict[str, str]:
+        ordered = sorted(answers, key=lambda answer: (places.get(answer[0], len(places)), answer[:2]))
+        return {field_name(question, row): option for question, row, option in ordered}
+
+    for vote, answers in votes:
+        about = {name: vote[name] for name in ABOUT}
+        yield {"story_id": vote["story_id"], "annotator": vote["annotator"], **fields(answers), **about}
+
+
+def csv_rows(
+    votes: Iterable[tuple[dict[str, Any], Answers]], keys: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows with one column per question; a table's cell has ``row:option`` for each of its rows.
+
+    ``keys`` are those of :func:`questions_of`.
+    """
+
+    @lru_cache(maxsize=4096)
+    def cells(answers: Answers) -> dict[str, str]:
+        found: dict[str, list[str]] = {key: [] for key in keys}
+        for question, row, option in sorted(answers):
+            found[question].append(f"{row}:{option}" if row else option)
+        return {key: " ".join(found[key]) for key in keys}
+
+    for vote, answers in votes:
+        yield {name: _cell(value) for name, value in vote.items()} | cells(answers)
+
+
+def questions_of(study: Study) -> list[str]:
+    """Return the keys of the study's questions, then those that only older versions of its form had.
+
+    The latter take one scan of all votes, which rarely have another version.
+    """
+    keys = [question.key for question in study.protocol.questions]
+    older = Vote.objects.of_study(study).exclude(protocol_version=study.protocol_version)
+    answered = Answer.objects.filter(vote__in=older).values_list("question", flat=True).distinct()
+    return keys + sorted(set(answered) - set(keys))
+
+
+def csv_columns(keys: Sequence[str]) -> list[str]:
+    """Return the columns of :func:`csv_rows`."""
+    return ["story_id", "annotator", *keys, *ABOUT]
+
+
+def _cell(value: Any) -> Any:
+    """Return a cell's value; booleans are written as in JSON."""
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def _batches(study: Study, since: datetime | None = None) -> Iterator[dict[int, str]]:
+    """Yield the main stories, some hundred at a time, as story ids by number.
+
+    With ``since``, if few votes are that new, only the stories of these.
+    """
+    stories = Story.objects.filter(study=study).main().order_by("story_id").values_list("story_id", "pk")
+    newer = _stories_since(study, since) if since else None
+    if newer is not None:
+        stories = stories.filter(pk__in=newer)
+    last = ""
+    while batch := list(stories.filter(story_id__gt=last)[:AT_ONCE]):
+        yield {number: story_id for story_id, number in batch}
+        last = batch[-1][0]
+
+
+def _stories_since(study: Study, since: datetime) -> set[int] | None:
+    """Return the stories voted on since then; None when there are too many such votes to find them so."""
+    votes = Vote.objects.of_study(study).filter(submitted_at__gte=since)
+    found = list(votes.values_list("assignment__story_id", flat=True)[: FEW + 1])
+    return None if len(found) > FEW else set(found)
+
+
+def _votes(stories: Iterable[int], since: datetime | None) -> QuerySet[Any, Any]:
+    answer = Concat(
+        "answers__question", Value(_PARTS), "answers__row", Value(_PARTS), "answers__option",
+        output_field=TextField(),
+    )  # fmt: skip
+    votes = Vote.objects.filter(assignment__story__in=list(stories))
+    votes = votes.filter(submitted_at__gte=since) if since else votes
+    rows: QuerySet[Any, Any] = (
+        votes.annotate(
+            given=ArrayAgg(answer, default=Value([]), order_by=("answers__question", "answers__row"))
+        )
+        .order_by("pk")
+        .values(
+            "given",
+            "assignment",
+            "revision",
+            "environment",
+            "surplus_reason",
+            "served_at",
+            "first_submitted_at",
+            "submitted_at",
+            "order_position",
+            "order_seed",
+            "option_seed",
+            "language",
+            "instructions__version",
+            "comment__words",
+            "assignment__story",
+            "assignment__state",
+            "assignment__enrollment__pseudonym",
+        )
+    )
+    return rows
+
+
+def _by_story(votes: list[dict[str, Any]], stories: Mapping[int, str]) -> list[dict[str, Any]]:
+    """Yield the votes by story, each with its story's id and whether a newer one has replaced it."""
+    places = {number: place for place, number in enumerate(stories)}
+    newest: dict[int, int] = {}
+    for vote in votes:
+        newest[vote["assignment"]] = max(vote["revision"], newest.get(vote["assignment"], 0))
+    for vote in votes:
+        vote["story"] = stories[vote["assignment__story"]]
+        vote["newest"] = vote["revision"] == newest[vote["assignment"]]
+    return sorted(votes, key=lambda vote: places[vote["assignment__story"]])
+
+
+def _row(vote: Mapping[str, Any], study: Study) -> dict[str, Any]:
+    counted = (
+        vote["newest"]
+        and vote["assignment__state"] == Assignment.State.SUBMITTED
+        and vote["surplus_reason"] == SurplusReason.NONE
+        and vote["environment"] == study.environment
+    )
+    seconds = (vote["first_submitted_at"] - vote["served_at"]).total_seconds()
+    return {
+        "story_id": vote["story"],
+        "annotator": vote["assignment__enrollment__pseudonym"],
+        "submitted_at": timestamp(vote["submitted_at"]),
+        "seconds_on_task": round(seconds, 3),
+        "position": vote["order_position"],
+        "order_seed": vote["order_seed"],
+        "option_seed": vote["option_seed"],
+        "language": vote["language"],
+        "instructions": vote["instructions__version"] or 0,
+        "comment": vote["comment__words"] or "",
+        "revision": vote["revision"],
+        "newest": vote["newest"],
+        "counted": counted,
+        "state": vote["assignment__state"],
+        "surplus": vote["surplus_reason"],
+    }
+
+
+def _read(given: tuple[str, ...]) -> Answers:
+    answers = (answer.split(_PARTS) for answer in given)
+    return tuple((question, row, option) for question, row, option in answers)

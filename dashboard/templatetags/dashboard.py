@@ -1,0 +1,93 @@
+"""Tags and filters of the researchers' pages: the menu, charts, times, code to copy."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from django import template
+from django.template import RequestContext
+from django.urls import reverse
+from django.utils.formats import date_format, number_format
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.timezone import localtime
+from django.utils.translation import gettext as _
+
+from annotation.models import Study
+from dashboard.charts.base import Chart, Column
+from dashboard.charts.catalogue import chart_called
+from dashboard.charts.stories import percent
+from dashboard.navigation import menu
+from recruitment.links import absolute
+
+MOST_ROWS = 200
+"""In a table on a page; the file has all."""
+
+register = template.Library()
+register.filter("percent", percent)
+
+
+@register.inclusion_tag("dashboard/_menu.html", takes_context=True)
+def study_menu(context: RequestContext) -> dict[str, Any]:
+    """Return the menu of ``study`` for the reader of ``request``."""
+    return menu(context["request"], context["study"])
+
+
+@register.inclusion_tag("dashboard/_python.html")
+def use_in_python(study: Study) -> dict[str, Any]:
+    """Show code for this study, to copy."""
+    return {"study": study, "api": absolute(reverse("api:study", args=[study.slug]))}
+
+
+@register.filter
+def moment(value: datetime | str | None) -> SafeString | str:
+    """Render a time as ``<time datetime="…">2026-11-22 08:01 UTC</time>``; empty for anything else."""
+    if not isinstance(value, datetime):  # nothing, or what a page does not have
+        return ""
+    said = date_format(localtime(value), "DATETIME_FORMAT")
+    return format_html('<time datetime="{}">{}</time>', value.isoformat(), said)
+
+
+@register.filter
+def undefined_reasons(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Group rows of ``dashboard.figures.tables.agreement_rows`` by ``reason``, with their ``titles``."""
+    found: dict[str, dict[str, None]] = {}
+    for row in rows:
+        for cell in row["cells"]:
+            if cell["value"] is None and cell["undefined"]:
+                found.setdefault(cell["undefined"], {})[row["title"]] = None
+    return [{"reason": reason, "titles": [*titles]} for reason, titles in found.items()]
+
+
+@register.inclusion_tag("dashboard/charts/_chart.html", takes_context=True)
+def chart(context: RequestContext, name: str) -> dict[str, Any]:
+    """Return the context of a chart with this name; empty if it has nothing to draw."""
+    study, figures = context["study"], context["figures"]
+    made = chart_called(name, study, figures)
+    return {"chart": made, "study": study, "figures": figures, "most_rows": MOST_ROWS}
+
+
+@register.filter
+def table_rows(chart: Chart) -> Iterator[list[dict[str, str]]]:
+    """Return a chart's first rows as cells: ``text`` in the reader's language, and ``kind``.
+
+    If a row's stories can be listed, its first cell has their ``search``.
+    """
+    for row in chart.rows[:MOST_ROWS]:
+        cells = [{"text": _said(row[column.key], column), "kind": column.kind} for column in chart.columns]
+        if chart.lists and row["name"]:
+            cells[0]["search"] = urlencode({chart.lists: row["name"]})
+        yield cells
+
+
+def _said(value: Any, column: Column) -> str:
+    if value is None:
+        return "–"
+    if column.kind == "share":
+        return _("%(percent)s %%") % {"percent": round(100 * value)}
+    if column.kind == "time":
+        return date_format(datetime.fromisoformat(value), "DATETIME_FORMAT")
+    if column.kind == "number":
+        return number_format(value, decimal_pos=3)
+    return number_format(value) if column.kind == "count" else str(value)

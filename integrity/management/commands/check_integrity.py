@@ -1,0 +1,63 @@
+import json
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from annotation.management.arguments import find_study
+from integrity.catalogue import CHECKS, CheckResult, run
+
+
+class Command(BaseCommand):
+    help = """Check every promise about the stored rows. Changes nothing.
+
+Prints one line per check: “ok” or “BROKEN”, the number of the invariant, and the check's name. A broken
+check also prints what is wrong, the number of rows, and the ids of the first of them.
+
+examples:
+  manage.py check_integrity
+  manage.py check_integrity --study my-study
+  manage.py check_integrity --json
+
+exit codes: 0 all checks passed · 1 a check failed, or there is no such study · 2 wrong usage"""
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.formatter_class = RawDescriptionHelpFormatter
+        parser.add_argument("--study", metavar="SLUG", help="check this study only")
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study_id = find_study(options["study"]).pk if options["study"] else None
+        results = []
+        for result in run(CHECKS, study_id=study_id):
+            results.append(result)
+            if not options["json"]:
+                self.stdout.write(_line(result))
+        broken = [result for result in results if not result.holds]
+        if options["json"]:
+            document = {"holds": not broken, "checks": [_as_json(result) for result in results]}
+            self.stdout.write(json.dumps(document, indent=2))
+        if broken:
+            raise CommandError(f"{len(broken)} of {len(results)} checks failed.")
+
+
+def _line(result: CheckResult) -> str:
+    check, found = result.check, result.offenders
+    if result.holds:
+        return f"ok      {check.invariant:>2}  {check.name}"
+    more = ", …" if found.count > len(found.rows) else ""
+    return (
+        f"BROKEN  {check.invariant:>2}  {check.name}: {check.sentence} {found.count:,} found: "
+        f"{', '.join(found.rows)}{more}"
+    )
+
+
+def _as_json(result: CheckResult) -> dict[str, Any]:
+    return {
+        "name": result.check.name,
+        "invariant": result.check.invariant,
+        "holds": result.holds,
+        "sentence": result.check.sentence,
+        "count": result.offenders.count,
+        "rows": list(result.offenders.rows),
+    }

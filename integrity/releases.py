@@ -1,0 +1,133 @@
+"""Invariants 7, 8 and 10 for releases: published files never change and identify nobody."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+from django.db.models import QuerySet
+
+from accounts.models import PlatformIdentity
+from integrity.base import Check, by_sql, by_walking, where, without_event
+from publishing import locks
+from publishing.errors import BrokenDirectory
+from publishing.files import directory
+from publishing.models import Release
+from tomannot import clock
+
+STUCK_AFTER = timedelta(minutes=10)
+"""Longest wait of a release that nobody builds. A periodic task retries it every 30 seconds."""
+
+_CHUNK = 1 << 20
+
+
+def _published(study_id: int | None) -> QuerySet[Release]:
+    releases = Release.objects.filter(state=Release.State.PUBLISHED).select_related("study").order_by("pk")
+    return releases.filter(study=study_id) if study_id else releases
+
+
+def _changed_on_disk(study_id: int | None) -> Iterator[int]:
+    for release in _published(study_id).prefetch_related("files"):
+        try:
+            files, manifest_sha256 = directory.verify(release.directory)
+        except (BrokenDirectory, OSError):
+            yield release.pk
+            continue
+        recorded = {(file.path, file.size, file.sha256) for file in release.files.all()}
+        if (
+            manifest_sha256 != release.manifest_sha256
+            or {(f.path, f.size, f.sha256) for f in files} != recorded
+        ):
+            yield release.pk
+
+
+def _stuck(study_id: int | None) -> Iterator[int]:
+    waiting = Release.objects.filter(
+        state__in=(Release.State.REQUESTED, Release.State.BUILDING),
+        requested_at__lte=clock.now() - STUCK_AFTER,
+    ).order_by("pk")
+    building = locks.being_built()
+    for release in waiting.filter(study=study_id) if study_id else waiting:
+        if release.pk not in building:
+            yield release.pk
+
+
+def _identifying(study_id: int | None) -> Iterator[int]:
+    """Yield releases with a file that contains the pseudonym key or an annotator's platform id."""
+    for release in _published(study_id):
+        people = PlatformIdentity.objects.filter(annotator__enrollments__study=release.study_id)
+        secrets = [release.study.pseudonym_key, *people.values_list("person", flat=True).distinct()]
+        marks = [secret.encode() for secret in secrets if len(secret) >= 6]
+        paths = sorted(path for path in release.directory.rglob("*") if path.is_file())
+        if any(_holds(path, marks) for path in paths):
+            yield release.pk
+
+
+def _holds(path: Path, marks: list[bytes]) -> bool:
+    """Return True if the file contains one of the byte strings. Reads the file in chunks."""
+    overlap = max(map(len, marks)) - 1
+    tail = b""
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            text = tail + chunk
+            if any(mark in text for mark in marks):
+                return True
+            tail = text[-overlap:]
+    return False
+
+
+CHECKS = (
+    Check(
+        "published_release_is_unchanged",
+        7,
+        "Published releases whose files have changed.",
+        by_walking(_changed_on_disk),
+    ),
+    Check(
+        "every_release_gets_done",
+        7,
+        "Releases that have waited for more than ten minutes without being built.",
+        by_walking(_stuck),
+    ),
+    Check(
+        "release_names_nobody",
+        8,
+        "Published releases with a file that contains the pseudonym key or a platform id.",
+        by_walking(_identifying),
+    ),
+    Check(
+        "release_is_in_the_log",
+        10,
+        "Releases whose request or publication is missing from the log.",
+        without_event(
+            "publishing_release x "
+            "JOIN (VALUES ('', 'release_requested'), ('published', 'release_published')) "
+            "AS logged (state, type) ON logged.state IN ('', x.state)",
+            "'release ' || x.number",
+            "logged.type",
+            study="x.study_id",
+        ),
+    ),
+    Check(
+        "withdrawal_is_of_a_published_release_and_says_why",
+        7,
+        "Withdrawals of unpublished releases, dated before the publication, or without a reason.",
+        where(
+            "publishing_withdrawal w JOIN publishing_release r ON r.id = w.release_id",
+            "r.state <> 'published' OR w.withdrawn_at < r.published_at OR w.reason = ''",
+            row="r.id",
+        ),
+    ),
+    Check(
+        "withdrawal_is_in_the_log",
+        10,
+        "Releases that are withdrawn but not in the log, or the other way round.",
+        by_sql("""
+            SELECT r.study_id, r.id AS row
+            FROM publishing_release r LEFT JOIN publishing_withdrawal w ON w.release_id = r.id
+            WHERE (w.id IS NOT NULL) <> EXISTS (
+                SELECT 1 FROM annotation_event ev
+                WHERE ev.study_id = r.study_id AND ev.type = 'release_withdrawn'
+                  AND ev.subject = 'release ' || r.number)
+        """),
+    ),
+)

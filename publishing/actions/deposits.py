@@ -1,0 +1,151 @@
+"""Depositing a published release, and recording it.
+
+The upload runs between two transactions, in the process that holds the credentials. If that process is
+killed, the row stays "being uploaded"; running the deposit again completes both.
+"""
+
+import time
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from annotation.models import Event
+from publishing.actions.events import record_release
+from publishing.destinations.base import (
+    Damaged,
+    Destination,
+    DestinationError,
+    Log,
+    PlaceOccupied,
+    WrongVisibility,
+)
+from publishing.destinations.package import Package
+from publishing.errors import Withdrawn
+from publishing.models import Deposit, Release
+
+_NO_LONGER_THERE = (Damaged, PlaceOccupied, WrongVisibility)
+"""Errors about the place itself: a completed deposit no longer counts."""
+
+
+def deposit_release(
+    *, release: Release, destination: Destination, package: Package, by: User | None, now: datetime, log: Log
+) -> Deposit:
+    """Upload a published release to a destination, or complete its upload, and record the result.
+
+    ``package`` is the checked directory of the release. A destination that already has the release is
+    compared again. Raise :class:`~publishing.errors.Withdrawn`, and pass on
+    :class:`~publishing.destinations.base.DestinationError` and ``OSError`` after recording the failure.
+    """
+    begun = time.monotonic()
+    asked = request_deposit(release=release, destination=destination, by=by, now=now)
+    try:
+        url = destination.deposit(package, log)
+    except DestinationError as error:
+        fail_deposit(deposit_id=asked.pk, error=error, by=by, now=_later(now, begun))
+        raise
+    except OSError as error:
+        fault = DestinationError(f"The release's own files cannot be read ({type(error).__name__}).")
+        fail_deposit(deposit_id=asked.pk, error=fault, by=by, now=_later(now, begun))
+        raise
+    return finish_deposit(
+        deposit_id=asked.pk, url=url, public=destination.public, by=by, now=_later(now, begun)
+    )
+
+
+def _later(now: datetime, begun: float) -> datetime:
+    """Return ``now`` plus the time since ``begun``. A withdrawal may come during a long upload."""
+    return now + timedelta(seconds=time.monotonic() - begun)
+
+
+def refuse_withdrawn(release: Release) -> None:
+    """Raise :class:`~publishing.errors.Withdrawn` if the release was withdrawn."""
+    if withdrawal := release.withdrawn:
+        where = {"number": release.number, "study": release.study.slug, "reason": withdrawal.reason}
+        text = _("Release %(number)s of “%(study)s” was withdrawn on %(day)s: %(reason)s")
+        raise Withdrawn(text % {**where, "day": f"{withdrawal.withdrawn_at:%Y-%m-%d}"})
+
+
+@transaction.atomic(durable=True)
+def request_deposit(*, release: Release, destination: Destination, by: User | None, now: datetime) -> Deposit:
+    """Create or restart the deposit of this release at this place. A completed one stays as it is.
+
+    Raise ``ValueError`` if the release is not published and :class:`~publishing.errors.Withdrawn` if it was
+    withdrawn. Both this and a withdrawal lock the release's row, so one of them always sees the other.
+    """
+    release = Release.objects.locked().get(pk=release.pk)
+    if release.state != Release.State.PUBLISHED:
+        raise ValueError(f"{release} is not published.")
+    refuse_withdrawn(release)
+    deposit, _new = Deposit.objects.select_for_update(of=("self",), no_key=True).get_or_create(
+        release=release,
+        kind=destination.kind,
+        place=destination.place,
+        defaults={"public": destination.public, "requested_by": by, "requested_at": now},
+    )
+    if deposit.state == Deposit.State.DONE:
+        return deposit
+    deposit.state = Deposit.State.UPLOADING
+    deposit.failure = ""
+    deposit.public = destination.public
+    deposit.requested_by = by
+    deposit.requested_at = now
+    deposit.save()
+    _record(deposit, Event.Type.DEPOSIT_REQUESTED, by=by, now=now)
+    return deposit
+
+
+@transaction.atomic(durable=True)
+def finish_deposit(*, deposit_id: int, url: str, public: bool, by: User | None, now: datetime) -> Deposit:
+    """Record a completed upload. Change nothing if the same completion is already recorded.
+
+    If the release was withdrawn during the upload, the event says so, because the withdrawal did not list
+    this copy.
+    """
+    deposit = _locked(deposit_id)
+    if deposit.state == Deposit.State.DONE and (deposit.url, deposit.public) == (url, public):
+        return deposit
+    deposit.state = Deposit.State.DONE
+    deposit.failure = ""
+    deposit.public = public
+    deposit.done_at = now
+    deposit.url = url
+    deposit.manifest_sha256 = deposit.release.manifest_sha256
+    deposit.save()
+    meanwhile = " (the release was withdrawn during the upload)" if deposit.release.withdrawn else ""
+    _record(deposit, Event.Type.DEPOSIT_DONE, by=by, now=now, note=f"{deposit.url}{meanwhile}")
+    return deposit
+
+
+@transaction.atomic(durable=True)
+def fail_deposit(*, deposit_id: int, error: DestinationError, by: User | None, now: datetime) -> None:
+    """Record why a deposit failed.
+
+    A completed deposit stays so unless the error is about the place itself: a network failure says nothing
+    about what is stored there.
+    """
+    deposit = _locked(deposit_id)
+    if deposit.state == Deposit.State.DONE and not isinstance(error, _NO_LONGER_THERE):
+        return
+    deposit.state = Deposit.State.FAILED
+    deposit.failure = str(error)
+    deposit.done_at = None
+    deposit.url = ""
+    deposit.manifest_sha256 = ""
+    deposit.save()
+    _record(deposit, Event.Type.DEPOSIT_FAILED, by=by, now=now, note=deposit.failure)
+
+
+def _locked(deposit_id: int) -> Deposit:
+    found: Deposit = (
+        Deposit.objects.select_for_update(of=("self",), no_key=True)
+        .select_related("release__study")
+        .get(pk=deposit_id)
+    )
+    return found
+
+
+def _record(deposit: Deposit, type: Event.Type, *, by: User | None, now: datetime, note: str = "") -> None:
+    note = f"{deposit.kind} {deposit.place} {note}".strip()
+    record_release(release=deposit.release, type=type, by=by, now=now, note=note)

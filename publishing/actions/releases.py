@@ -1,0 +1,398 @@
+"""Requesting, building and publishing releases.
+
+A build may be killed at any instant. Files are written to a hidden directory beside the final one, MANIFEST
+last, everything fsynced; one rename makes the directory visible; then one transaction records it as
+published. The next ``build_release`` (by the sweep or by hand) removes a leftover hidden directory, and
+adopts a complete one that was not recorded yet.
+"""
+
+import errno
+import json
+import logging
+import os
+import secrets
+import shutil
+from collections.abc import Mapping
+from contextlib import closing
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from celery.exceptions import SoftTimeLimitExceeded
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, transaction
+from django.db.models import Max, Q
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from accounts.models import User
+from annotation.actions.studies import freeze_answers, thaw_answers
+from annotation.models import Event, Study
+from publishing import builder, locks, queries, streaming
+from publishing.actions.events import record_release
+from publishing.builder import BuiltRelease
+from publishing.errors import BrokenDirectory, NothingToRelease, PlaceTaken, PublishingError, ReleaseUnderway
+from publishing.files import directory
+from publishing.files.directory import MANIFEST
+from publishing.files.jsonl import timestamp
+from publishing.filters import DEFAULT_FILTER, get_filter
+from publishing.models import AnswerSides, DroppedReason, Release, ReleaseFile
+from publishing.progress import Reporter
+from publishing.provenance import code_version
+from publishing.steps import Report, Stage, reported
+from tomannot.celery import app
+
+logger = logging.getLogger(__name__)
+
+BUILD_TASK = "publishing.tasks.build_release"
+COUNTS = ("stories", "kept", "dropped", "incomplete", "votes", "annotators")
+"""Counts that a release's row and its ``release.json`` share."""
+AS_REQUESTED = (
+    "environment",
+    "votes_per_story",
+    "title",
+    "description",
+    "license",
+    "story_language",
+    "pay_rate",
+    "currency",
+)
+"""Fields copied from the study when the release is requested."""
+STALLED_AFTER = timedelta(seconds=10)
+"""Time a release may wait for a worker before the sweep enqueues it again."""
+
+
+@transaction.atomic
+def request_release(
+    *,
+    study: Study,
+    by: User | None,
+    now: datetime,
+    filter_name: str = DEFAULT_FILTER,
+    test: list[dict[str, Any]] | None = None,
+) -> Release:
+    """Request a release of the study's complete stories. A worker builds it after the commit.
+
+    ``test`` holds the rounds of the qualification test with their keys, if they are to be published.
+
+    Any study that was opened can be released, even while people still vote: incomplete stories are left out
+    and counted, and the release records the study's state. A failed release is requested again under its own
+    number. Raise :class:`UnknownFilter`, :class:`NothingToRelease` or :class:`ReleaseUnderway`.
+    """
+    study = Study.objects.select_for_update(of=("self",), no_key=True).get(pk=study.pk)
+    underway = Release.objects.filter(study=study).unfinished().first()
+    if underway is not None:
+        raise ReleaseUnderway(release_id=underway.pk, study=study.slug, number=underway.number)
+    release = next_release(study=study, by=by, now=now, filter_name=filter_name)
+    release.test = test
+    release.save()
+    record_release(
+        release=release, type=Event.Type.RELEASE_REQUESTED, by=by, now=now, note=f"filter {filter_name}"
+    )
+    enqueue_build(release_id=release.pk)
+    return release
+
+
+def next_release(*, study: Study, by: User | None, now: datetime, filter_name: str) -> Release:
+    """Return the study's next release as it would be requested now; only the salt of a first one is saved.
+
+    Raise :class:`UnknownFilter` or :class:`NothingToRelease`.
+    """
+    get_filter(filter_name)
+    if study.state == Study.State.DRAFT:
+        raise NothingToRelease(
+            _("“%(study)s” is a draft; nobody has voted. Open it: manage.py open_study %(study)s.")
+            % {"study": study.slug}
+        )
+    if not queries.has_complete_story(study):
+        raise NothingToRelease(
+            ngettext(
+                "No story of “%(study)s” has its %(votes)s vote yet: there is nothing to release.",
+                "No story of “%(study)s” has all its %(votes)s votes yet: there is nothing to release.",
+                study.votes_per_story,
+            )
+            % {"study": study.slug, "votes": study.votes_per_story}
+        )
+    release = Release.objects.filter(study=study, state=Release.State.FAILED).first()
+    if release is None:
+        last = Release.objects.filter(study=study).aggregate(last=Max("number"))["last"]
+        release = Release(study=study, number=(last or 0) + 1)
+    release.state = Release.State.REQUESTED
+    release.failure = ""
+    for name in AS_REQUESTED:
+        setattr(release, name, getattr(study, name))
+    release.story_cap = queries.largest_story_cap(study)
+    release.study_state = study.state
+    release.filter_name = filter_name
+    sides, _new = AnswerSides.objects.get_or_create(study=study, defaults={"salt": secrets.token_hex(16)})
+    release.salt = sides.salt
+    release.doi = _unused_doi(release, now)
+    release.code_version = code_version()
+    release.requested_by = by
+    release.requested_at = now
+    release.started_at = None
+    release.answers_until = None
+    return release
+
+
+def _unused_doi(release: Release, now: datetime) -> str:
+    """Return the DOI that the researchers state, unless another release has it: a DOI names one release."""
+    doi = queries.statement_of(release.study, at=now).doi
+    return "" if Release.objects.filter(doi=doi).exclude(pk=release.pk).exists() else doi
+
+
+def enqueue_build(*, release_id: int) -> None:
+    """Enqueue the build for after the commit.
+
+    If the broker cannot be reached, this is logged and the sweep enqueues the release later.
+    """
+    transaction.on_commit(lambda: app.send_task(BUILD_TASK, args=[release_id]), robust=True)
+
+
+def stalled_releases(*, now: datetime) -> list[Release]:
+    """Return unfinished releases that no worker has, though one should by now."""
+    waiting = Release.objects.unfinished().filter(requested_at__lte=now - STALLED_AFTER)
+    taken = locks.being_built()
+    return [release for release in waiting.select_related("study").order_by("pk") if release.pk not in taken]
+
+
+def resume_releases(*, now: datetime) -> int:
+    """Enqueue every stalled release again. Return their number."""
+    stalled = stalled_releases(now=now)
+    for release in stalled:
+        enqueue_build(release_id=release.pk)
+    return len(stalled)
+
+
+def build_release(*, release_id: int, now: datetime) -> None:
+    """Build and publish a requested release. Safe to repeat and to kill at any instant.
+
+    Do nothing if the release is finished or another session is building it. Errors that people can fix (a
+    full disk, a directory in the way) fail the release with a reason. A lost database connection or the
+    task's time limit is raised and leaves the release to be resumed. Any other error is a bug: it fails the
+    release and is raised for the log. Must not run inside a transaction.
+    """
+    with locks.building(release_id) as ours:
+        release = _start(release_id, now=now) if ours else None
+        if release is None:
+            return
+        report = Reporter(release)
+        try:
+            built = _adopted(release) or _built(release, report)
+            report(Stage.RECORDING, 0, None)
+            _publish(release, built, now=now)
+        except (OSError, PublishingError) as error:
+            fail_release(release_id=release.pk, reason=_explained(error), now=now)
+        except (OperationalError, InterfaceError, SoftTimeLimitExceeded):
+            raise
+        except Exception as error:
+            fault = f"A fault in tomannot: {type(error).__name__}: {error}. The worker's log says where."
+            fail_release(release_id=release.pk, reason=fault, now=now)
+            raise
+
+
+@transaction.atomic
+def fail_release(*, release_id: int, reason: str, now: datetime) -> None:
+    """Mark an unfinished release as failed, with the reason. Do nothing to a finished one.
+
+    Its frozen answers may change again, unless an earlier release published them. Its directory is removed,
+    because the next attempt needs the place.
+    """
+    release = Release.objects.locked().get(pk=release_id)
+    if release.state not in (Release.State.REQUESTED, Release.State.BUILDING):
+        return
+    _remove_unpublished(release)
+    release.state = Release.State.FAILED
+    release.failure = reason
+    if release.answers_until is not None:
+        release.answers_until = None
+        published = Release.objects.filter(study=release.study).published()
+        until = published.aggregate(until=Max("answers_until"))["until"]  # what is published stays fixed
+        thaw_answers(study=release.study, until=until, now=now)
+    release.save(update_fields=["state", "failure", "answers_until"])
+    record_release(release=release, type=Event.Type.RELEASE_FAILED, now=now, note=reason)
+
+
+@transaction.atomic(durable=True)
+def _start(release_id: int, *, now: datetime) -> Release | None:
+    """Mark the release as being built and return it; None if it is finished or missing.
+
+    From here on, saved answers are frozen, so what is published is what counts. Answers saved later may
+    change and are not in the release.
+    """
+    release = Release.objects.locked().filter(pk=release_id).first()
+    if release is None or release.state not in (Release.State.REQUESTED, Release.State.BUILDING):
+        return None
+    release.state = Release.State.BUILDING
+    release.started_at = release.started_at or now
+    if release.answers_until is None:  # else resume a killed build with the same answers
+        release.answers_until = freeze_answers(study=release.study, now=now).answers_frozen_at
+    release.save(update_fields=["state", "started_at", "answers_until"])
+    return release
+
+
+def _remove_unpublished(release: Release) -> None:
+    """Remove the release's directory if it is already in place and was built for this request."""
+    try:
+        description = json.loads((release.directory / builder.RELEASE_JSON).read_bytes())
+    except (OSError, ValueError):
+        return
+    if _is_of(release, description):
+        shutil.rmtree(release.directory, ignore_errors=True)
+
+
+@transaction.atomic(durable=True)
+def _publish(release: Release, built: BuiltRelease, *, now: datetime) -> None:
+    """Record the directory in place as the published release."""
+    release = Release.objects.locked().get(pk=release.pk)
+    if release.state != Release.State.BUILDING:
+        return
+    counts = built.description["counts"]
+    for name in COUNTS:
+        setattr(release, name, counts[name])
+    ReleaseFile.objects.bulk_create(
+        ReleaseFile(release=release, path=file.path, size=file.size, sha256=file.sha256)
+        for file in built.files
+    )
+    DroppedReason.objects.bulk_create(
+        DroppedReason(release=release, reason=reason, stories=stories)
+        for reason, stories in counts["dropped_by_reason"].items()
+    )
+    AnswerSides.objects.filter(study=release.study_id, medians={}).update(
+        medians=built.description["medians"]
+    )
+    release.state = Release.State.PUBLISHED
+    release.published_at = now
+    release.manifest_sha256 = built.manifest_sha256
+    release.save()
+    record_release(
+        release=release, type=Event.Type.RELEASE_PUBLISHED, now=now, note=f"MANIFEST {built.manifest_sha256}"
+    )
+
+
+def _built(release: Release, report: Report) -> BuiltRelease:
+    """Write the release to a hidden directory and move it into place."""
+    final = release.directory
+    hidden = final.with_name(f"{_hidden_prefix(release)}{secrets.token_hex(4)}")
+    _sweep_hidden(release)
+    try:
+        built = write_release(release, hidden, report)
+        hidden.rename(final)
+    except BaseException:
+        shutil.rmtree(hidden, ignore_errors=True)
+        raise
+    for parent in (final.parent, final.parent.parent):
+        directory.sync(parent)
+    return built
+
+
+def write_release(release: Release, folder: Path, report: Report) -> BuiltRelease:
+    """Write the release's files into a new ``folder``, from one snapshot of the database."""
+    queries.refresh_planner_statistics()
+    with queries.snapshot():
+        facts, previous = queries.release_facts(release), _previous(release)
+        total = queries.story_count(release.study)
+        # Close the stream before the transaction ends: until then the connection is busy.
+        with closing(streaming.judged_stories(release.study, until=release.answers_until)) as stories:
+            counted = reported(stories, report, Stage.STORIES, total)
+            skips = streaming.skip_rows(release.study, until=release.answers_until)
+            return builder.build(
+                folder, facts=facts, stories=counted, skips=skips, previous=previous, report=report
+            )
+
+
+def _previous(release: Release) -> Path | None:
+    """Return the directory of the previous release; None for the first one or if its files are missing.
+
+    Raise :class:`~publishing.errors.BrokenDirectory` if a file needed for the comparison was changed.
+    """
+    before = Release.objects.published().filter(study=release.study_id, number__lt=release.number)
+    found = before.select_related("study").order_by("-number").first()
+    if found is None or not (found.directory / MANIFEST).is_file():
+        return None
+    for file in found.files.filter(Q(path=builder.RELEASE_JSON) | Q(path__endswith=".jsonl")):
+        if _sha256(found.directory, file.path) != file.sha256:
+            raise BrokenDirectory(
+                f"{found.directory / file.path} is not as it was published, so the new release cannot be "
+                "compared with it. Restore the files of that release, or move its directory away, and "
+                "request the release again."
+            )
+    return found.directory
+
+
+def _sha256(folder: Path, path: str) -> str | None:
+    """Return the hash of a file, or None if it is missing."""
+    try:
+        return directory.file_facts(folder, path).sha256
+    except FileNotFoundError:
+        return None
+
+
+def _adopted(release: Release) -> BuiltRelease | None:
+    """Return the complete release that a killed build left in place, or None.
+
+    A directory without a valid MANIFEST (possible after a machine crash) is removed. Raise
+    :class:`PlaceTaken` if the directory holds a different, complete release.
+    """
+    final = release.directory
+    if not final.exists():
+        return None
+    try:
+        files, manifest_sha256 = directory.verify(final)
+        description = json.loads((final / builder.RELEASE_JSON).read_bytes())
+    except (BrokenDirectory, FileNotFoundError):
+        _remove_broken(final)
+        return None
+    if not _is_of(release, description):
+        raise PlaceTaken(
+            f"{final} holds a complete release that this database does not know. Move it to a safe place, "
+            "or set RELEASES_ROOT to another directory, and request the release again."
+        )
+    return BuiltRelease(files, manifest_sha256, description)
+
+
+def _is_of(release: Release, description: Mapping[str, Any]) -> bool:
+    """Return True if a ``release.json`` was written for this request of the release."""
+    identity = {
+        "study": release.study.slug,
+        "number": release.number,
+        "salt": release.salt,
+        "created": timestamp(release.requested_at),
+    }
+    return {key: description.get(key) for key in identity} == identity
+
+
+def _remove_broken(final: Path) -> None:
+    root = Path(settings.RELEASES_ROOT).resolve()
+    if final.is_symlink() or root not in final.resolve().parents:
+        raise PlaceTaken(f"{final} is not a directory inside RELEASES_ROOT ({root}). Move it away.")
+    logger.warning("Removing %s: an incomplete directory of a release that was never published.", final)
+    shutil.rmtree(final)
+
+
+def _hidden_prefix(release: Release) -> str:
+    return f".building-{release.number}-"
+
+
+def _sweep_hidden(release: Release) -> None:
+    """Remove what killed builds of this release left. Only the lock holder calls this."""
+    for leftover in release.directory.parent.glob(f"{_hidden_prefix(release)}*"):
+        shutil.rmtree(leftover)
+
+
+def _explained(error: OSError | PublishingError) -> str:
+    """Return the failure as a sentence with its remedy."""
+    if not isinstance(error, OSError):
+        return str(error)
+    where = (
+        os.fspath(error.filename) if isinstance(error.filename, str | os.PathLike) else settings.RELEASES_ROOT
+    )
+    remedies = {
+        errno.ENOSPC: "The disk is full. Free some space there",
+        errno.EDQUOT: "The disk quota is used up. Free some space there",
+        errno.EACCES: "The worker may not write there. Give its user the right to",
+        errno.EPERM: "The worker may not write there. Give its user the right to",
+        errno.EROFS: "The file system is read-only. Mount it writable, or set another RELEASES_ROOT",
+    }
+    remedy = remedies.get(error.errno or 0, "Check that directory")
+    return f"{where}: {error.strerror or error}. {remedy}, then request the release again."

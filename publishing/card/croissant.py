@@ -1,0 +1,348 @@
+"""``croissant.json``: machine-readable metadata about the release, its files and its columns. Pure.
+
+Croissant 1.1 (https://docs.mlcommons.org/croissant/docs/croissant-spec-1.1.html) with the vocabulary for
+responsible AI, RAI 1.0 (https://docs.mlcommons.org/croissant/docs/croissant-rai-spec.html). Items without a
+statement are left out.
+
+Records are read from the Parquet copies, because ``mlcroissant`` reads an id such as ``0012`` in JSON Lines
+as a number. Only the dropped stories, which have no copy, are read from JSON Lines.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from publishing.card.citation import SPDX, citation
+from publishing.card.contents import summary_of
+from publishing.card.meanings import meaning_of
+from publishing.card.procedure import authors
+from publishing.facts import AskedQuestion, ReleaseFacts, Tally
+from publishing.files import jsonl
+from publishing.files.directory import FileFacts
+from publishing.files.features import UNKNOWN, Type
+from publishing.files.parquet import is_text
+from publishing.files.rows import INCOMPLETE_PATH, INSTRUMENT_PATH, STORY_PATHS, VOTES_PATH
+from publishing.filters import Outcome, get_filter
+
+CROISSANT_PATH = "croissant.json"
+CONFORMS_TO = ("http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0")
+
+KEPT_PATH = STORY_PATHS[Outcome.KEPT]
+NO_TEST = "There was no qualification test."
+
+Node = dict[str, Any]
+
+_TERMS = (
+    "arrayShape", "citeAs", "column", "containedIn", "equivalentProperty", "extract", "field", "fileObject",
+    "fileProperty", "fileSet", "format", "includes", "isArray", "isLiveDataset", "jsonPath", "key", "md5",
+    "parentField", "path", "recordSet", "references", "regex", "repeated", "replace", "samplingRate",
+    "separator", "source", "subField", "transform",
+)  # fmt: skip
+CONTEXT: Node = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "conformsTo": "dct:conformsTo",
+    "cr": "http://mlcommons.org/croissant/",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "dct": "http://purl.org/dc/terms/",
+    "description": {"@container": "@language"},
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "name": {"@container": "@language"},
+    "prov": "http://www.w3.org/ns/prov#",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "sc": "https://schema.org/",
+    **{term: f"cr:{term}" for term in _TERMS},
+}
+"""The context that the format prescribes; ``mlcroissant`` warns if a name is missing."""
+
+_SCALARS = {
+    "string": "sc:Text",
+    UNKNOWN: "sc:Text",
+    "bool": "sc:Boolean",
+    "int64": "sc:Integer",
+    "float64": "sc:Float",
+}
+_FORMATS = {
+    ".jsonl": "application/jsonlines",
+    ".parquet": "application/x-parquet",
+    ".json": "application/json",
+    ".md": "text/markdown",
+    ".svg": "image/svg+xml",
+    ".cff": "application/yaml",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """One record set: its file and columns."""
+
+    name: str
+    description: str
+    path: str
+    columns: Mapping[str, Type]
+    asked: Sequence[AskedQuestion]
+    key: str = ""
+
+
+def document(
+    facts: ReleaseFacts,
+    tally: Tally,
+    records: Sequence[Records],
+    files: Sequence[FileFacts],
+    machine_warnings: Sequence[str] = (),
+) -> Node:
+    """Return the content of ``croissant.json``. ``files`` are the files written so far."""
+    cited, statement = citation(facts), facts.statement
+    models, _by_people, unknown = tally.authors()
+    doi = f"https://doi.org/{cited.doi}" if cited.doi else ""
+    described = {
+        "name": _line(facts.title),
+        "description": _description(facts),
+        "conformsTo": list(CONFORMS_TO),
+        "license": f"https://spdx.org/licenses/{facts.license}" if facts.license in SPDX else facts.license,
+        "url": cited.url or doi or facts.url,
+        "sameAs": doi if cited.url else "",
+        "version": f"{facts.number}.0.0",
+        "datePublished": facts.created.date().isoformat(),
+        "creator": [_creator(*names) for names in cited.creators],
+        "inLanguage": facts.story_language,
+        "citeAs": cited.bibtex(),
+        **_responsibility(facts, tally, machine_warnings),
+        "rai:dataUseCases": _statement_item(statement.intended_use),
+        "rai:annotatorDemographics": _statement_item(statement.demographics),
+        "rai:dataSocialImpact": _line(statement.social_impact),
+        "rai:hasSyntheticData": True if models else None if unknown else False,
+        **_provenance(facts, tally, files),
+    }
+    return {
+        "@context": CONTEXT,
+        "@type": "sc:Dataset",
+        **{name: value for name, value in described.items() if value not in ("", [], None)},
+        "isLiveDataset": False,
+        "distribution": [_file_object(file) for file in sorted(files, key=lambda file: file.path)],
+        "recordSet": [_record_set(one) for one in records],
+    }
+
+
+def _provenance(facts: ReleaseFacts, tally: Tally, files: Sequence[FileFacts]) -> Node:
+    """Return the files of stories, and each step from them to the release with the hash of its result."""
+    hashes = {file.path: file.sha256 for file in files}
+    rule = get_filter(facts.filter_name).sentence(facts.votes_per_story)
+    steps = (
+        ("Test", "What annotators were shown and asked, the test included.", INSTRUMENT_PATH),
+        ("Votes", "Their counted votes.", VOTES_PATH),
+        ("Filter", f"The kept stories: {rule}.", KEPT_PATH),
+        ("Release", f"tomannot {facts.code_version} wrote the files.", "release.json"),
+    )
+    sources = [_entity(source["file"], source["sha256"], source["license"]) for source in facts.sources]
+    made = [("Generation", f"The stories: {authors(tally, str)}.", sources)]
+    made.append(("Import", "The files of stories were checked and imported.", sources))
+    made += [(label, said, [_entity(path, hashes[path])]) for label, said, path in steps]
+    return {
+        "prov:wasDerivedFrom": sources,
+        "prov:wasGeneratedBy": [
+            {"@type": "prov:Activity", "prov:label": label, "sc:description": said, "prov:generated": result}
+            for label, said, result in made
+        ],
+    }
+
+
+def _entity(name: str, sha256: str, license: str = "") -> Node:
+    stated = {"prov:label": name, "sc:sha256": sha256, "sc:license": license}
+    return {"@type": "prov:Entity", **{key: value for key, value in stated.items() if value}}
+
+
+def _description(facts: ReleaseFacts) -> str:
+    rehearsal = "A TEST RUN: the votes are not human judgements. " if facts.is_rehearsal else ""
+    text = _line(facts.description) or _line(facts.title)
+    return f"{rehearsal}{text} Release {facts.number} of the study {facts.slug}.{_not_validated(facts)}"
+
+
+def _not_validated(facts: ReleaseFacts) -> str:
+    rule = get_filter(facts.filter_name)
+    return "" if rule.validates else f" {rule.not_validated}"
+
+
+def _creator(family: str, given: str) -> Node:
+    if not given:
+        return {"@type": "sc:Organization", "name": family}
+    return {"@type": "sc:Person", "name": f"{given} {family}", "givenName": given, "familyName": family}
+
+
+def _responsibility(facts: ReleaseFacts, tally: Tally, machine_warnings: Sequence[str]) -> Node:
+    """Return provenance and limits in the terms of RAI."""
+    counts, statement = tally.counts(), facts.statement
+    rule = get_filter(facts.filter_name)
+    return {
+        "rai:dataCollection": (
+            f"The study had {counts['stories']:,} stories: {authors(tally, str)}. "
+            f"{counts['kept'] + counts['dropped']:,} are complete: {counts['kept']:,} were kept, "
+            f"{counts['dropped']:,} dropped. {counts['annotators']:,} annotators gave {counts['votes']:,} "
+            f"counted votes, including those on incomplete stories. {_people(facts)}"
+        ),
+        "rai:dataCollectionTimeFrame": [
+            jsonl.timestamp(moment) for moment in (tally.first_vote, tally.last_vote) if moment is not None
+        ],
+        "rai:dataCollectionMissingData": (
+            f"{counts['incomplete']:,} stories were incomplete at the time of this release: without verdict. "
+            f"{INCOMPLETE_PATH}. Their votes are in {VOTES_PATH}."
+        ),
+        "rai:dataPreprocessingProtocol": [f"Filter {rule.name}: {rule.sentence(facts.votes_per_story)}."],
+        "rai:dataAnnotationProtocol": [
+            f"One form per story: {_line(facts.protocol_title)} "
+            f"(protocol {facts.protocol_name}, version {facts.protocol_version}).",
+            *(_question(question.key, question.title, question.options) for question in facts.asked),
+        ],
+        "rai:dataAnnotationPlatform": [
+            f"tomannot {facts.code_version}",
+            *_statement_item(statement.platform),
+        ],
+        "rai:annotationsPerItem": str(facts.votes_per_story),
+        "rai:dataAnnotationAnalysis": [
+            "statistics.json has the agreement of the complete stories before the filter, per question: "
+            "percent, Fleiss' kappa, Krippendorff's alpha and Gwet's AC1 with intervals. "
+            "annotations/votes.jsonl has every single vote."
+        ],
+        "rai:personalSensitiveInformation": [
+            "Annotators appear under pseudonyms that are used in this study only.",
+            *_statement_item(statement.sensitive_information),
+        ],
+        "rai:dataBiases": [
+            "The filter selects by the answers that count against a story, so the kept stories are not a "
+            "representative sample of all stories; the kept share may differ between scenarios and "
+            "authors."
+            f"{_not_validated(facts)}",
+            *machine_warnings,
+            *_statement_item(statement.biases),
+        ],
+        "rai:dataLimitations": [
+            f"{facts.votes_per_story} votes cannot show that a story is valid for everybody, and the "
+            "annotators are not a sample of any population.",
+            *_statement_item(statement.limits),
+        ],
+        "rai:dataReleaseMaintenancePlan": (
+            "A release never changes. Corrections and additions appear in the next release."
+        ),
+    }
+
+
+def _people(facts: ReleaseFacts) -> str:
+    people = facts.people
+    if facts.imported:
+        return (
+            f"The votes were given in another study and imported from its release: {facts.imported.source}."
+        )
+    if facts.admitted_through:
+        return f"Only people who had qualified in the study {facts.admitted_through} could take part."
+    if people.attempted is None or people.passed is None:
+        return NO_TEST
+    return f"{people.attempted:,} people completed a qualification test, {people.passed:,} passed it."
+
+
+def _question(key: str, title: str, options: Sequence[str]) -> str:
+    offered = f" ({', '.join(options)})" if options else ""
+    return f"{key}: {_line(title)}{offered}"
+
+
+def _line(value: str) -> str:
+    return " ".join(value.split())
+
+
+def _statement_item(value: str) -> list[str]:
+    return [_line(value)] if value.strip() else []
+
+
+def _file_object(file: FileFacts) -> Node:
+    suffix = re.search(r"\.[a-z]+$", file.path)
+    return {
+        "@type": "cr:FileObject",
+        "@id": file.path,
+        "name": file.path,
+        "description": summary_of(file.path),
+        "contentUrl": file.path,
+        "contentSize": f"{file.size} B",
+        "encodingFormat": _FORMATS.get(suffix.group() if suffix else "", "application/octet-stream"),
+        "sha256": file.sha256,
+    }
+
+
+# Record sets
+
+
+def _record_set(records: Records) -> Node:
+    fields = _Fields(records)
+    found = [field for name, kind in records.columns.items() if (field := fields.of_column(name, kind))]
+    key = {"key": {"@id": f"{records.name}/{records.key}"}} if records.key else {}
+    return {
+        "@type": "cr:RecordSet",
+        "@id": records.name,
+        "name": records.name,
+        "description": records.description,
+        **key,
+        "field": found,
+    }
+
+
+class _Fields:
+    """The fields of one record set. Lists of lists, which Croissant cannot express, are left out."""
+
+    def __init__(self, records: Records) -> None:
+        self._records = records
+        self._taken: set[str] = set()
+
+    def of_column(self, column: str, kind: Type) -> Node | None:
+        if is_text(kind):
+            if self._records.path.endswith(".jsonl"):
+                return None
+            field = self._field((column,), "sc:Text", column)
+            return field | {"description": f"{field['description']}, as JSON text"}
+        if isinstance(kind, dict):
+            return self._struct(column, list(self._leaves(column, (), kind)))
+        if isinstance(kind, list) and isinstance(kind[0], dict):
+            struct = self._struct(column, list(self._leaves(column, (), kind[0])))
+            return struct and struct | {"repeated": True}
+        return self._leaf((column,), "sc:DateTime" if column.endswith("_at") else kind, column)
+
+    def _struct(self, column: str, sub_fields: list[Node]) -> Node | None:
+        if not sub_fields:
+            return None
+        return {"@type": "cr:Field", **self._named((column,)), "subField": sub_fields}
+
+    def _leaves(self, column: str, keys: tuple[str, ...], struct: Mapping[str, Type]) -> Iterator[Node]:
+        for key, kind in struct.items():
+            if '"' in key or "\\" in key:  # cannot be written in a JSON path
+                continue
+            if isinstance(kind, dict):
+                yield from self._leaves(column, (*keys, key), kind)
+            elif leaf := self._leaf((column, *keys, key), kind, column):
+                yield leaf
+
+    def _leaf(self, names: tuple[str, ...], kind: Type, column: str) -> Node | None:
+        """Return a field of one value or of a list of values."""
+        repeated = isinstance(kind, list)
+        element = kind[0] if isinstance(kind, list) else kind
+        if not isinstance(element, str):
+            return None
+        field = self._field(names, _SCALARS.get(element, element), column)
+        return field | ({"repeated": True} if repeated else {})
+
+    def _field(self, names: tuple[str, ...], data_type: str, column: str) -> Node:
+        source: Node = {"fileObject": {"@id": self._records.path}, "extract": {"column": column}}
+        if names[1:]:
+            source["transform"] = {"jsonPath": ".".join(_json_path(name) for name in names[1:])}
+        return {"@type": "cr:Field", **self._named(names), "dataType": data_type, "source": source}
+
+    def _named(self, names: tuple[str, ...]) -> Node:
+        """Return an unused id without characters that URLs lack."""
+        plain = "/".join(re.sub(r"[^A-Za-z0-9_.-]", "_", name) for name in (self._records.name, *names))
+        found = plain
+        while found in self._taken:
+            found += "_"
+        self._taken.add(found)
+        return {"@id": found, "name": found, "description": meaning_of("/".join(names), self._records.asked)}
+
+
+def _json_path(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", key) else f'"{key}"'

@@ -1,0 +1,96 @@
+"""The instrument: all that people read and answered, as it stood when they voted. Pure.
+
+``instrument/instrument.json`` holds it for programs; :func:`readable` writes the same as Markdown.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from django.utils.translation import override
+
+from annotation.models import InstructionText
+from annotation.protocols.base import Protocol
+from annotation.written_instructions import as_written, read_examples, sections_of
+from publishing.card.markdown import bullets, code, fenced, paragraphs, text
+from publishing.facts import Tally
+from publishing.files import jsonl
+
+WRITTEN = ("page", "examples", "before_test", "thanks")
+"""The texts that a study may write itself (``annotation.models.InstructionText``)."""
+
+
+def form_of(protocol: Protocol, language: str, own: InstructionText | None = None) -> dict[str, Any]:
+    """Return the form in one language, with the study's own instructions if it has any."""
+    with override(language):
+        said = as_written(protocol.instructions, protocol.questions)
+        examples = {one.key: read_examples(one, said["examples"][one.key]) for one in protocol.questions}
+        usual = {"page": said["page"], "examples": examples, "before_test": "", "thanks": ""}
+        return {
+            "version": own.version if own else 0,
+            "language": language,
+            "title": str(protocol.title),
+            "questions": _plain(protocol.questions),
+            **({name: getattr(own, name) for name in WRITTEN} if own else usual),
+        }
+
+
+def _plain(value: Any) -> Any:
+    """Return dataclasses as objects, sequences as lists, and lazy texts in the current language."""
+    if is_dataclass(value):
+        return {item.name: _plain(getattr(value, item.name)) for item in fields(value)}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    return value if isinstance(value, bool) else str(value)
+
+
+def document(instrument: Mapping[str, Any], tally: Tally) -> dict[str, Any]:
+    """Return the content of ``instrument.json``: the forms that counted votes name, with their numbers."""
+    forms = [
+        {"votes": tally.forms[place], **form}
+        for form in instrument["forms"]
+        if (place := (form["version"], form["language"])) in tally.forms
+    ]
+    return {**instrument, "forms": forms}
+
+
+def readable(instrument: Mapping[str, Any]) -> dict[str, bytes]:
+    """Return the Markdown files of an ``instrument.json`` by path."""
+    pages = {f"form-{form['version']}-{form['language']}": [*_form(form)] for form in instrument["forms"]}
+    for consent in instrument["consent"]:
+        title = f"# Consent text, version {consent['version']}"
+        page = [title, *paragraphs(consent["text"]), "## Pay", *_pay(instrument["pay"])]
+        pages[f"consent-{consent['version']}"] = page
+    if instrument["test"] is not None:
+        rounds = jsonl.document({"rounds": instrument["test"]}).decode().rstrip().replace("`", "\\u0060")
+        pages["qualification-test"] = ["# Qualification test and its key", fenced("json", rounds)]
+    return {
+        f"instrument/{name}.md": ("\n\n".join(filter(None, page)) + "\n").encode()
+        for name, page in pages.items()
+    }
+
+
+def _pay(pay: Mapping[str, Any] | None) -> Iterator[str]:
+    for past in pay["before"] if pay else ():
+        yield f"{past['rate'] or 'None stated'} until {past['until']}."
+    yield f"{pay['rate']} {text(pay['currency'])} per hour." if pay and pay["rate"] else "None stated."
+
+
+def _form(form: Mapping[str, Any]) -> Iterator[str]:
+    yield f"# {text(form['title'])}"
+    for section in sections_of(form["page"]):
+        yield f"## {text(section.title)}" if section.title else ""
+        yield from map(text, section.paragraphs)
+    for question in form["questions"]:
+        yield f"## {code(question['key'])} {text(question['title'])}"
+        yield from (text(question["text"]), text(question["help"]))
+        yield bullets(
+            f"{code(option['key'])} **{text(option['label'])}** {text(option['hint'])}"
+            for option in question["options"]
+        )
+        for example in form["examples"].get(question["key"], ()):
+            answer = [("Answer", example["option"] or example["answer"]), ("Why", example["why"])]
+            lines = [*example["parts"], *answer]
+            yield bullets([f"**{text(label)}**: {text(said)}" for label, said in lines])
+    for heading, name in (("## Before the test", "before_test"), ("## Thanks", "thanks")):
+        yield from [heading, *paragraphs(form[name])] if form[name] else []

@@ -1,0 +1,131 @@
+"""Reading the questions of a release: all, or whole cores of a very large release."""
+
+import hashlib
+from array import array
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from publishing.errors import BrokenDirectory
+from publishing.files.rows import STORY_CONFIG, QuestionSet, config_path
+
+MOST_STORIES = 4000
+MOST_BYTES = 5_000_000
+"""Larger releases (in stories, or in bytes of story-data) are sampled by whole cores.
+
+Two-sentence stories take about 1.3 kB. The limit in bytes bounds memory if stories are long.
+"""
+
+MAIN_CHARACTERS = frozenset({"Person X", "Person Y"})
+"""Entities that do not relate two stories: most stories share a few first names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question with two choices. ``entities`` are the exact strings that relate stories."""
+
+    id: str
+    core: str
+    scenario: str
+    entities: tuple[str, ...]
+    story: str
+    question: str
+    right: str
+    wrong: str
+    right_letter: str
+
+    @property
+    def choices(self) -> tuple[str, str]:
+        """The right choice and the wrong one."""
+        return self.right, self.wrong
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The stories in use, by position in the file (from 0), out of ``total``."""
+
+    stories: dict[int, dict[str, Any]]
+    total: int
+
+    @property
+    def is_whole(self) -> bool:
+        return len(self.stories) == self.total
+
+
+def read_stories(directory: Path) -> Sample:
+    """Read the story-data rows of a release: all, or whole cores up to the limits above.
+
+    A core's number is the first eight bytes of the SHA-256 of its id; cores with the smallest numbers are
+    taken, as many as fit. Reads the file twice and holds 32 bytes per story meanwhile, besides the sample.
+    Raise ``OSError``.
+    """
+    numbers, sizes = array("Q"), array("Q")
+    with open(directory / config_path(STORY_CONFIG), "rb") as file:
+        for line in file:
+            numbers.append(_number(orjson.loads(line)["core_id"]))
+            sizes.append(len(line))
+        end = _end_of_sample(np.array(numbers), np.array(sizes))
+        file.seek(0)
+        stories = {
+            place: orjson.loads(line)
+            for place, line in enumerate(file)
+            if end is None or numbers[place] < end
+        }  # fmt: skip
+    return Sample(stories, len(numbers))
+
+
+def _end_of_sample(numbers: NDArray[np.uint64], sizes: NDArray[np.uint64]) -> int | None:
+    """Return the number of the first core that does not fit, or None if all do."""
+    order = np.argsort(numbers, kind="stable")
+    fits = (np.arange(len(order)) < MOST_STORIES) & (np.cumsum(sizes[order]) <= MOST_BYTES)
+    return None if fits.all() else int(numbers[order][np.argmin(fits)])
+
+
+def read_questions(directory: Path, question_set: QuestionSet, sample: Sample) -> list[Question]:
+    """Read the questions about these stories, in file order.
+
+    Raise :class:`~publishing.errors.BrokenDirectory` if a line is not about the story on the same line of
+    ``story-data``, or ``OSError``.
+    """
+    path = config_path(question_set.config)
+    found = []
+    with open(directory / path, "rb") as file:
+        for place, line in enumerate(file):
+            if place in sample.stories:
+                story, row = sample.stories[place], orjson.loads(line)
+                if row["id"] != question_set.question_id(story):
+                    raise BrokenDirectory(
+                        f"{directory}: line {place + 1} of {path} is the question {row['id']}, which is "
+                        f"not about {story['story_id']}, the story on line {place + 1} of {STORY_CONFIG}."
+                    )
+                found.append(_question(story, row))
+    if len(found) != len(sample.stories):
+        raise BrokenDirectory(
+            f"{directory}: {path} has {len(found)} questions about {len(sample.stories)} stories."
+        )
+    return found
+
+
+def _question(story: dict[str, Any], row: dict[str, Any]) -> Question:
+    texts = dict(zip(row["choices"]["label"], row["choices"]["text"], strict=True))
+    right = texts.pop(row["answerKey"])
+    (wrong,) = texts.values()
+    return Question(
+        id=row["id"],
+        core=story["core_id"],
+        scenario=story["scenario_name"],
+        entities=tuple(text for key, text in story["entities"].items() if key not in MAIN_CHARACTERS),
+        story=row["story"],
+        question=row["question"],
+        right=right,
+        wrong=wrong,
+        right_letter=row["answerKey"],
+    )
+
+
+def _number(core_id: str) -> int:
+    return int.from_bytes(hashlib.sha256(core_id.encode()).digest()[:8], "big")

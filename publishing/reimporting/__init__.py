@@ -1,1 +1,0 @@
-"""A release as a study again: its stories, or its stories and votes."""

@@ -1,0 +1,117 @@
+"""The Dawid-Skene model: estimates true classes while allowing for each person's errors. Pure.
+
+Dawid and Skene (1979), "Maximum Likelihood Estimation of Observer Error-Rates Using the EM Algorithm",
+Applied Statistics 28(1). Every item has one true class; every person has their own table of error rates (how
+often they say l when the truth is j); expectation maximisation estimates both together.
+
+For comparison only. A story is kept because of what people said, not because of a model's opinion of them.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+ITERATIONS = 100
+TOLERANCE = 1e-5
+_LEAST = 1e-10
+"""Floor for shares, so that logarithms exist: unobserved is not impossible."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The estimates of the model.
+
+    ``posteriors`` (items × classes) sum to 1 per item; ``error_rates`` (people × true class × answer) sum to
+    1 over the answers; ``priors`` (classes) sum to 1. ``iterations`` counts repetitions of the two steps;
+    ``converged`` is True if the likelihood stopped rising.
+    """
+
+    posteriors: NDArray[np.float64]
+    error_rates: NDArray[np.float64]
+    priors: NDArray[np.float64]
+    iterations: int
+    converged: bool
+
+
+def dawid_skene(
+    items: NDArray[np.int64],
+    people: NDArray[np.int64],
+    answers: NDArray[np.int64],
+    *,
+    classes: int,
+    iterations: int = ITERATIONS,
+    tolerance: float = TOLERANCE,
+) -> Estimate:
+    """Fit the model to answers: person ``people[k]`` gave item ``items[k]`` the class ``answers[k]``.
+
+    The three arrays are equally long; items, people and classes are counted from 0 without gaps. Starts
+    from the share of each answer per item (the authors' choice, equation 3.1) and stops when the mean log
+    likelihood per answer rises by less than ``tolerance``. Memory: items × classes and people × classes².
+    Raises ``ValueError`` for arrays of different lengths, and when there is no answer.
+    """
+    if not len(items) == len(people) == len(answers):
+        raise ValueError("Items, people and answers must be equally long.")
+    if not len(items):
+        raise ValueError("There are no answers to learn from.")
+    size = int(items.max()) + 1
+    posteriors = _shares(_sums(items * classes + answers, None, size * classes).reshape(size, classes))
+    before = -np.inf
+    for iteration in range(1, iterations + 1):
+        priors = posteriors.mean(axis=0)
+        error_rates = _error_rates(posteriors, items, people, answers, classes)
+        posteriors, likelihood = _posteriors(priors, error_rates, items, people, answers, size)
+        if likelihood - before < tolerance:
+            return Estimate(posteriors, error_rates, priors, iteration, converged=True)
+        before = likelihood
+    return Estimate(posteriors, error_rates, priors, iterations, converged=False)
+
+
+def _error_rates(
+    posteriors: NDArray[np.float64],
+    items: NDArray[np.int64],
+    people: NDArray[np.int64],
+    answers: NDArray[np.int64],
+    classes: int,
+) -> NDArray[np.float64]:
+    """Return the share of each answer per person and true class (equation 2.3)."""
+    count = int(people.max()) + 1
+    seen = np.empty((count, classes, classes))
+    for truth in range(classes):
+        weights = posteriors[items, truth]
+        seen[:, truth, :] = _sums(people * classes + answers, weights, count * classes).reshape(
+            count, classes
+        )
+    return _shares(seen)
+
+
+def _posteriors(
+    priors: NDArray[np.float64],
+    error_rates: NDArray[np.float64],
+    items: NDArray[np.int64],
+    people: NDArray[np.int64],
+    answers: NDArray[np.int64],
+    size: int,
+) -> tuple[NDArray[np.float64], float]:
+    """Return class probabilities per item (equation 2.5) and the mean log likelihood per answer."""
+    joint = np.tile(np.log(np.maximum(priors, _LEAST)), (size, 1))
+    logs = np.log(np.maximum(error_rates, _LEAST))
+    for truth in range(len(priors)):
+        joint[:, truth] += _sums(items, logs[people, truth, answers], size)
+    highest = joint.max(axis=1, keepdims=True)
+    scaled = np.exp(joint - highest)
+    totals = scaled.sum(axis=1, keepdims=True)
+    likelihood = float((highest + np.log(totals)).sum()) / len(items)
+    return scaled / totals, likelihood
+
+
+def _sums(places: NDArray[np.int64], weights: NDArray[np.float64] | None, size: int) -> NDArray[np.float64]:
+    return np.bincount(places, weights=weights, minlength=size).astype(np.float64)
+
+
+def _shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Convert counts to shares of their row; a row of zeros is spread evenly."""
+    totals = counts.sum(axis=-1, keepdims=True)
+    even = np.full_like(counts, 1 / counts.shape[-1])
+    np.divide(counts, totals, out=even, where=totals > 0)
+    return even

@@ -1,0 +1,218 @@
+"""Recompute the verdicts from the votes, in one pass over votes and stories.
+
+All files are in the order of the stories' ids (by code points), so they are read side by side: only the
+votes on one story are in memory.
+"""
+
+import heapq
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from publishing.facts import Tally
+from publishing.files.features import Columns
+from publishing.files.rows import (
+    ADJUDICATIONS_PATH,
+    INCOMPLETE_PATH,
+    STORY_PATHS,
+    VOTES_PATH,
+    Answers,
+    CountedVote,
+    Decision,
+    ReleasedStory,
+)
+from publishing.files.sides import Sides
+from publishing.filters import DUPLICATE, Outcome, Verdict
+from publishing.statistics.distinct import FirstOfEach
+from publishing.statistics.tally import StatisticsTally
+from publishing.verification import jsonl, schema
+from publishing.verification.description import Description
+from publishing.verification.findings import Findings
+
+CHECK = "decisions"
+KEPT_PATH = STORY_PATHS[Outcome.KEPT]
+Item = TypeVar("Item", "StoryRow", "StoryVotes")
+
+
+class StoryRow(NamedTuple):
+    """A story from one of the files, with the verdict that the file gives it."""
+
+    story_id: str
+    line: int
+    story: ReleasedStory
+    verdict: Verdict
+
+
+class StoryVotes(NamedTuple):
+    """The votes on one story, and the line of the first."""
+
+    story_id: str
+    line: int
+    votes: list[CountedVote]
+
+
+@dataclass(slots=True)
+class Recomputed:
+    """Totals recomputed from the files. Grows like the builder's own totals."""
+
+    tally: Tally
+    statistics: StatisticsTally
+    columns: dict[str, Columns]
+    votes: schema.VoteReader
+    first_of_each: FirstOfEach
+    sides: dict[str, Sides] = field(default_factory=dict)
+
+
+def recompute(directory: Path, description: Description, findings: Findings) -> Recomputed | None:
+    """Recompute everything in one pass. Return None if rows are too unsound to count."""
+    layout = description.layout
+    found = Recomputed(
+        Tally(),
+        StatisticsTally(description.asked),
+        {path: Columns(layout.columns_of(outcome)) for outcome, path in STORY_PATHS.items()},
+        schema.VoteReader(description.asked),
+        FirstOfEach(description.rule),
+        {
+            one.config: Sides(description.salt, description.medians.get(one.config))
+            for one in layout.question_sets
+        },
+    )
+    verdict_on = _verdicts(description)
+    decisions = schema.read_decisions(directory, findings)
+    walk: Iterator[StoryRow | StoryVotes] = heapq.merge(
+        _in_order(votes_by_story(directory, found.votes, findings), VOTES_PATH, findings),
+        *(
+            _in_order(_stories(directory, outcome, description, found, findings), path, findings)
+            for outcome, path in STORY_PATHS.items()
+        ),
+        key=lambda item: item.story_id,
+    )
+    for story_id, items in groupby(walk, key=lambda item: item.story_id):
+        decision = decisions.pop(story_id, None)
+        _judge(story_id, list(items), decision, verdict_on, description, found, findings)
+    for story_id in decisions:
+        findings.add(CHECK, ADJUDICATIONS_PATH, f"The story {story_id} is in no file of stories.")
+    unsound = sum(findings.of(schema.CHECK, path) for path in (VOTES_PATH, *STORY_PATHS.values()))
+    return None if unsound else found
+
+
+def votes_by_story(directory: Path, reader: schema.VoteReader, findings: Findings) -> Iterator[StoryVotes]:
+    """Yield the votes of a release by story. Unsound rows become findings and are left out."""
+
+    def sound() -> Iterator[tuple[str, int, CountedVote]]:
+        for line in jsonl.read(directory, VOTES_PATH, findings):
+            vote = reader.read(line.row)
+            if isinstance(vote, str):
+                findings.add(schema.CHECK, VOTES_PATH, vote, line.number)
+            else:
+                yield line.row["story_id"], line.number, vote
+
+    for story_id, group in groupby(sound(), key=lambda item: item[0]):
+        first = 0
+        votes: list[CountedVote] = []
+        for _, number, vote in group:
+            first = first or number
+            if votes and (vote.submitted_at, vote.annotator) < (votes[-1].submitted_at, votes[-1].annotator):
+                problem = f"The votes on {story_id} are not in order of time."
+                findings.add(schema.CHECK, VOTES_PATH, problem, number)
+            votes.append(vote)
+        yield StoryVotes(story_id, first, votes)
+
+
+def _stories(
+    directory: Path, outcome: Outcome, description: Description, found: Recomputed, findings: Findings
+) -> Iterator[StoryRow]:
+    path = STORY_PATHS[outcome]
+    for line in jsonl.read(directory, path, findings):
+        story = schema.read_story(line, description.layout, outcome)
+        if isinstance(story, str):
+            findings.add(schema.CHECK, path, story, line.number)
+            continue
+        found.columns[path].add(line.row)
+        if outcome is Outcome.KEPT:
+            for one in description.layout.question_sets:
+                found.sides[one.config].add(one.question_id(line.row))
+        yield StoryRow(story.story_id, line.number, story, Verdict(outcome, line.row.get("reason", "")))
+
+
+def _in_order(items: Iterator[Item], path: str, findings: Findings) -> Iterator[Item]:
+    """Yield the items whose ids ascend. Repeated or misplaced ids become findings and are left out."""
+    last = ""
+    for item in items:
+        if item.story_id > last:
+            last = item.story_id
+            yield item
+        else:
+            how = "occurs twice" if item.story_id == last else "is not in order of id"
+            findings.add(schema.CHECK, path, f"The story {item.story_id} {how}.", item.line)
+
+
+def _judge(
+    story_id: str,
+    found_items: list[StoryRow | StoryVotes],
+    decision: Decision | None,
+    verdict_on: Callable[[Answers, str], Verdict],
+    description: Description,
+    found: Recomputed,
+    findings: Findings,
+) -> None:
+    """Check one story, given its rows and votes, and add it to the totals."""
+    voted = next((item for item in found_items if isinstance(item, StoryVotes)), None)
+    if voted:
+        _check_votes(voted, description, findings)
+    rows = [item for item in found_items if isinstance(item, StoryRow)]
+    if not rows:
+        problem = f"There are votes on the story {story_id}, but it is in no file of stories."
+        findings.add(CHECK, VOTES_PATH, problem, voted.line if voted else 0)
+        return
+    row, votes = rows[0], voted.votes if voted else []
+    for other in rows[1:]:
+        problem = f"The story {story_id} is both {row.verdict.outcome} and {other.verdict.outcome}."
+        findings.add(CHECK, STORY_PATHS[other.verdict.outcome], problem, other.line)
+    verdict = row.verdict
+    lacking = len(votes) < description.votes_per_story
+    if lacking or (description.decides_by_itself and len(votes) == description.votes_per_story):
+        verdict = verdict_on(tuple(vote.answers for vote in votes), decision.verdict if decision else "")
+    elif verdict.outcome is Outcome.INCOMPLETE:
+        findings.add(CHECK, INCOMPLETE_PATH, "The story has all its votes.", row.line)
+    elif verdict.reason == DUPLICATE:  # which is so if an earlier kept story has the text
+        verdict = Verdict(Outcome.KEPT)
+    verdict = found.first_of_each(verdict, row.story)
+    if verdict != row.verdict:
+        problem = f"The story is {_worded(row.verdict)}; by its votes it is {_worded(verdict)}."
+        findings.add(CHECK, STORY_PATHS[row.verdict.outcome], problem, row.line)
+    found.tally.add(row.story, votes, verdict)
+    found.statistics.add(row.story, votes, verdict)
+
+
+def _check_votes(voted: StoryVotes, description: Description, findings: Findings) -> None:
+    if len(voted.votes) > description.votes_per_story:
+        problem = (
+            f"The story {voted.story_id} has {len(voted.votes)} votes; {description.votes_per_story} count."
+        )
+        findings.add(CHECK, VOTES_PATH, problem, voted.line)
+    if len({vote.annotator for vote in voted.votes}) < len(voted.votes):
+        problem = f"Somebody voted twice on the story {voted.story_id}."
+        findings.add(CHECK, VOTES_PATH, problem, voted.line)
+
+
+def _worded(verdict: Verdict) -> str:
+    return f"{verdict.outcome} ({verdict.reason})" if verdict.reason else str(verdict.outcome)
+
+
+def _verdicts(description: Description) -> Callable[[Answers, str], Verdict]:
+    against = {(question.key, option) for question in description.asked for option in question.against}
+
+    @lru_cache(maxsize=4096)
+    def verdict_on(answers: Answers, decision: str) -> Verdict:
+        return description.rule(
+            answers,
+            votes_per_story=description.votes_per_story,
+            counts_against=lambda choice: (choice.question, choice.option) in against,
+            decision=decision,
+        )
+
+    return verdict_on

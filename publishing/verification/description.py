@@ -1,0 +1,181 @@
+"""Reading ``release.json``, on which the other checks build."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from annotation.protocols import UnknownProtocol, get_protocol
+from publishing.card.changes import RECORDED
+from publishing.facts import AskedQuestion, Statement
+from publishing.files.rows import Layout, layout_for
+from publishing.filters import FILTER_NAMES, StoryFilter, get_filter
+from publishing.queries import asked_question
+from publishing.verification.findings import Findings
+from publishing.verification.shapes import (
+    ANYTHING,
+    COUNT,
+    MOMENT,
+    NAME,
+    ORDINAL,
+    TEXT,
+    Kind,
+    Shape,
+    misfit,
+    one_of,
+)
+
+RELEASE_JSON = "release.json"
+_MEDIAN = re.compile("[0-9a-f]{16}")
+_RECORDED = [*RECORDED, "manifest_sha256"]
+_PREVIOUS = Kind(
+    f"null or an object with {', '.join(_RECORDED)}",
+    lambda value: value is None or (isinstance(value, dict) and list(value) == _RECORDED),
+)
+_MEDIANS = Kind(
+    "an object with 16 hexadecimal digits for every question set",
+    lambda value: isinstance(value, dict) and all(_MEDIAN.fullmatch(str(found)) for found in value.values()),
+)
+_PARAMETERS = Kind(
+    "an object with the whole number votes_per_story",
+    lambda value: isinstance(value, dict) and ORDINAL.fits(value.get("votes_per_story")),
+)
+_COUNTS = (
+    "stories", "kept", "dropped", "incomplete", "votes", "annotators", "dropped_by_question",
+    "dropped_by_reason",
+)  # fmt: skip
+_DOCUMENT: dict[str, Shape] = {
+    "study": NAME,
+    "title": NAME,
+    "description": TEXT,
+    "statement": {item.name: [TEXT] if item.name == "creators" else TEXT for item in fields(Statement)},
+    "number": ORDINAL,
+    "environment": one_of(("live", "rehearsal")),
+    "study_state": NAME,
+    "license": NAME,
+    "url": TEXT,
+    "story_language": NAME,
+    "protocol": {"name": TEXT, "version": TEXT},
+    "questions": [{"key": TEXT, "title": TEXT, "options": [TEXT], "against": [TEXT]}],
+    "filter": {"name": one_of(FILTER_NAMES), "rule": ANYTHING, "parameters": _PARAMETERS},
+    "salt": NAME,
+    "medians": _MEDIANS,
+    "counts": dict.fromkeys(_COUNTS, ANYTHING),
+    "sources": [{"file": TEXT, "sha256": TEXT, "license": TEXT, "stories": COUNT}],
+    "previous": _PREVIOUS,
+    "code_version": NAME,
+    "created": MOMENT,
+}
+OLD = (
+    "An older version of tomannot built the release; its release.json does not record {missing}. Nothing can "
+    "be recomputed from it, so only hashes and identifiers were checked."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """The parts of ``release.json`` from which the other files can be recomputed."""
+
+    document: Mapping[str, Any]
+    layout: Layout
+    asked: tuple[AskedQuestion, ...]
+    statement: Statement
+    rule: StoryFilter
+    votes_per_story: int
+    salt: str
+    medians: Mapping[str, str]
+    counts: Mapping[str, Any]
+
+    @property
+    def decides_by_itself(self) -> bool:
+        """True if verdicts follow from the votes alone, and not also from each story."""
+        return all(question.options for question in self.asked)
+
+
+def read(directory: Path, findings: Findings) -> Description | None:
+    """Read the description. Return None, with findings, if it cannot be used."""
+    document = read_document(directory, RELEASE_JSON, findings)
+    if document is None:
+        return None
+    if missing := [key for key in _DOCUMENT if key not in document]:
+        findings.add("schema", RELEASE_JSON, OLD.format(missing=", ".join(missing)))
+        return None
+    problem = misfit(document, _DOCUMENT)
+    if not problem and not document["questions"]:
+        problem = "questions is empty."
+    if not problem and any(not set(one["against"]) <= set(one["options"]) for one in document["questions"]):
+        problem = "One of questions counts an option against a story that it does not have."
+    if problem:
+        findings.add("schema", RELEASE_JSON, problem)
+        return None
+    rule, parameters = get_filter(document["filter"]["name"]), document["filter"]["parameters"]
+    votes = parameters["votes_per_story"]
+    described = {"name": rule.name, "rule": rule.sentence(votes), "parameters": rule.parameters(votes)}
+    if document["filter"] != described:
+        findings.add("schema", RELEASE_JSON, f"filter does not match the definition of {rule.name}.")
+    return Description(
+        document,
+        layout_for(document["protocol"]["name"]),
+        tuple(
+            AskedQuestion(one["key"], one["title"], tuple(one["options"]), tuple(one["against"]))
+            for one in document["questions"]
+        ),
+        Statement(**document["statement"] | {"creators": tuple(document["statement"]["creators"])}),
+        rule,
+        votes,
+        document["salt"],
+        document["medians"],
+        document["counts"],
+    )
+
+
+def read_document(directory: Path, path: str, findings: Findings) -> dict[str, Any] | None:
+    """Return the object in a JSON file, or None with a finding."""
+    try:
+        document = json.loads((directory / path).read_bytes(), parse_constant=_refuse)
+    except FileNotFoundError:
+        findings.add("schema", path, "The file is missing.")
+        return None
+    except (ValueError, RecursionError) as error:
+        findings.add("schema", path, f"This is not JSON: {error}.")
+        return None
+    if not isinstance(document, dict):
+        findings.add("schema", path, "This is not a JSON object.")
+        return None
+    return document
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(f"{name} is not a number that JSON has")
+
+
+def check_questions(description: Description, findings: Findings) -> None:
+    """Compare the questions with those of the installed protocol of that name and version.
+
+    Titles are not compared: a release has them in the language of its installation.
+    """
+    stated = description.document["protocol"]
+    try:
+        protocol = get_protocol(stated["name"], stated["version"])
+    except UnknownProtocol as error:
+        findings.skip(f"What counts against a story was taken from {RELEASE_JSON}: {error}")
+        return
+    expected = [asked_question(question) for question in protocol.questions]
+    which = f"the protocol {protocol.name}, version {protocol.version}"
+    if [one.key for one in description.asked] != [one.key for one in expected]:
+        keys = ", ".join(one.key for one in expected)
+        findings.add("decisions", RELEASE_JSON, f"questions are not those of {which}: {keys}.")
+        return
+    for found, wanted in zip(description.asked, expected, strict=True):
+        if (found.options, found.against) != (wanted.options, wanted.against):
+            problem = (
+                f"The question {found.key} has {_options(found)}; in {which}, it has {_options(wanted)}."
+            )
+            findings.add("decisions", RELEASE_JSON, problem)
+
+
+def _options(asked: AskedQuestion) -> str:
+    options, against = ", ".join(asked.options) or "none", ", ".join(asked.against) or "none"
+    return f"the options {options} (against a story: {against})"

@@ -1,0 +1,89 @@
+"""Search for text that looks like a person's platform id or an e-mail address.
+
+Stories, and files made from them, are not searched: a story may mention an address. Story ids and names of
+scenarios and generators belong to the researchers and may look like anything. The same holds for their
+statements, which may give an address to be read; those are the ones that ``croissant.json`` repeats.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from publishing.card.citation import CITATION_PATH
+from publishing.card.croissant import CROISSANT_PATH
+from publishing.files.identifiers import PATTERNS
+from publishing.files.rows import ADJUDICATIONS_PATH, SKIPS_PATH, VOTES_PATH
+from publishing.verification.card import CARD_PATH
+from publishing.verification.description import RELEASE_JSON, read_document
+from publishing.verification.findings import Findings
+from publishing.verification.statistics import STATISTICS_JSON
+
+CHECK = "identifiers"
+_CHUNK = 1 << 20
+_STORY_ID = re.compile(rb'^\{"story_id":"(?:[^"\\\n]|\\.)*"', re.MULTILINE)
+_DESCRIBING = (RELEASE_JSON, CARD_PATH, CITATION_PATH, CROISSANT_PATH)
+
+
+def check(directory: Path, findings: Findings) -> None:
+    """Search the files about people and figures, and the descriptions.
+
+    A finding names the kind of identifier, not its value.
+    """
+    names = _ids(" ".join(_names(read_document(directory, STATISTICS_JSON, Findings()) or {})))
+    for rows in directory.glob("*/test.jsonl"):  # the card shows one of their first rows
+        with open(rows, encoding="utf-8", errors="replace") as file:
+            names |= _ids(file.readline())
+    prose = _prose(read_document(directory, CROISSANT_PATH, Findings()) or {})
+    stated = {id_ for id_ in _ids(prose) if b"@" in id_}
+    charts = sorted(f"figures/{chart.name}" for chart in (directory / "figures").glob("*.svg"))
+    shown = sorted(f"instrument/{page.name}" for page in (directory / "instrument").glob("*.*"))
+    for path in (VOTES_PATH, SKIPS_PATH, ADJUDICATIONS_PATH, STATISTICS_JSON, *_DESCRIBING, *charts, *shown):
+        if not (directory / path).is_file():
+            continue
+        with open(directory / path, "rb") as file:
+            first = 1
+            while lines := file.readlines(_CHUNK):
+                text = b"".join(lines)
+                theirs = {id_ for id_ in _ids(text.decode(errors="replace")) if b"@" in id_}
+                said = theirs if path.startswith("instrument/") else stated if path in _DESCRIBING else set()
+                _search(path, first, text, names, said, findings)
+                first += len(lines)
+
+
+def _search(
+    path: str, first: int, text: bytes, names: set[bytes], stated: set[bytes], findings: Findings
+) -> None:
+    if path in (VOTES_PATH, SKIPS_PATH, ADJUDICATIONS_PATH):
+        text = _STORY_ID.sub(b"{", text)
+    for kind, (hint, pattern) in PATTERNS.items():
+        if hint not in text:
+            continue
+        for match in pattern.finditer(text):
+            line = first + text.count(b"\n", 0, match.start())
+            if match.group() in stated:
+                findings.skip(
+                    f"{path}:{line} has an e-mail address that seems to be part of the researchers' text."
+                )
+            elif match.group() not in names:
+                findings.add(CHECK, path, f"This looks like {kind}.", line)
+
+
+def _ids(text: str) -> set[bytes]:
+    """Return everything in a text that looks like an identifier."""
+    data = text.encode(errors="replace")
+    return {match.group() for _, pattern in PATTERNS.values() for match in pattern.finditer(data)}
+
+
+def _names(statistics: dict[str, Any]) -> Iterator[str]:
+    for key in ("by_scenario", "by_generator_model"):
+        groups = statistics.get(key)
+        yield from groups if isinstance(groups, dict) else ()
+
+
+def _prose(croissant: dict[str, Any]) -> str:
+    """Return the prose of ``croissant.json``: all but files and columns."""
+    return json.dumps(
+        {key: value for key, value in croissant.items() if key not in ("distribution", "recordSet")}
+    )

@@ -1,0 +1,242 @@
+"""Check the rows of a release: keys, their order, and values. Read votes, stories, skips and decisions."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from annotation.models import Adjudication, Skip
+from annotation.models.studies import STORY_LANGUAGE
+from annotation.protocols.base import KEY_PATTERN, Choice
+from publishing.facts import AskedQuestion
+from publishing.files import jsonl
+from publishing.files.features import Type
+from publishing.files.rows import (
+    ADJUDICATIONS_PATH,
+    CONTEXT_KEYS,
+    PREDICTED,
+    SKIPS_PATH,
+    CountedVote,
+    Decision,
+    Layout,
+    ReleasedStory,
+    Row,
+    item_row,
+    vote_columns,
+)
+from publishing.filters import Outcome
+from publishing.verification import jsonl as lines
+from publishing.verification.findings import Findings
+from publishing.verification.jsonl import Line
+from publishing.verification.shapes import (
+    COUNT,
+    MOMENT,
+    NAME,
+    NUMBER_OR_NULL,
+    OBJECT,
+    ORDINAL,
+    TEXT,
+    TEXT_OR_NULL,
+    Kind,
+    Shape,
+    misfit,
+    moment_of,
+    one_of,
+)
+
+CHECK = "schema"
+MOST_RATED = 5
+_ANNOTATOR = re.compile(r"annotator-[0-9a-f]{16}")
+_KEY = re.compile(KEY_PATTERN)
+
+_PSEUDONYM = Kind(
+    "a pseudonym: annotator- and 16 hexadecimal digits",
+    lambda value: isinstance(value, str) and _ANNOTATOR.fullmatch(value) is not None,
+)
+_SECONDS = Kind(
+    "a number from 0 on, with three decimals at most",
+    lambda value: type(value) in (int, float) and value >= 0 and round(value, 3) == value,
+)
+_SEED = Kind(
+    "null or a whole number from 0 to 2147483647",
+    lambda value: value is None or (type(value) is int and 0 <= value < 2**31),
+)
+_RATING = Kind(
+    f"a rating from 1 to {MOST_RATED}", lambda value: type(value) is int and 1 <= value <= MOST_RATED
+)
+_ENTITIES = Kind(
+    "an object of texts that names Person X",
+    lambda value: (
+        isinstance(value, dict)
+        and bool(value.get("Person X"))
+        and all(isinstance(name, str) for name in value.values())
+    ),
+)
+_TAG = re.compile(STORY_LANGUAGE)
+_LANGUAGE = Kind("a language tag", lambda value: isinstance(value, str) and _TAG.fullmatch(value) is not None)
+_VOTE: dict[str, Shape] = {"story_id": NAME, "annotator": _PSEUDONYM}
+_CONTEXT: dict[str, Shape] = {
+    "submitted_at": MOMENT,
+    "seconds_on_task": _SECONDS,
+    "position": ORDINAL,
+    "order_seed": _SEED,
+    "option_seed": _SEED,
+    "language": _LANGUAGE,
+    "instructions": COUNT,
+    "comment": TEXT,
+}
+_SKIP: Shape = {
+    "story_id": NAME,
+    "annotator": _PSEUDONYM,
+    "reason": one_of(Skip.Reason.values),
+    "words": TEXT,
+    "skipped_at": MOMENT,
+    "seconds_on_task": _SECONDS,
+    "position": ORDINAL,
+}
+_DECISION: Shape = {
+    "story_id": NAME,
+    "verdict": one_of(Adjudication.Verdict.values),
+    "reason": NAME,
+    "decided_at": MOMENT,
+}
+_QUESTION: Shape = dict.fromkeys(("question_id", "question", "answer_correct", "answer_incorrect"), NAME)
+_STORY: dict[str, Shape] = {
+    **dict.fromkeys(("story_id", "key_information", "story_sentence", "story", "reason"), NAME),
+    **dict.fromkeys(("core_id", "scenario_name", "story_generator_model"), TEXT),
+    "story_prompt_example": TEXT_OR_NULL,
+    "severity_original": NUMBER_OR_NULL,
+    **{name: [{rated: _RATING, "predictor_model": TEXT}] for name, rated in PREDICTED.items()},
+    "entities": _ENTITIES,
+    "questions": [_QUESTION],
+    "item": OBJECT,
+}
+"""The values of stories' rows, in whatever layout."""
+
+
+class VoteReader:
+    """Reads votes from rows. Caches the answers, because most votes repeat a few."""
+
+    def __init__(self, asked: Sequence[AskedQuestion]) -> None:
+        self._asked = {question.key: question for question in asked}
+        self._places = {question.key: place for place, question in enumerate(asked)}
+        self._fields: set[str] = set()
+        self._answers = lru_cache(maxsize=4096)(self._answers_of)
+
+    def read(self, row: Row) -> CountedVote | str:
+        """Return the vote in a row, or a sentence about what is wrong."""
+        fields = list(row)[len(_VOTE) : -len(_CONTEXT)]
+        if problem := misfit(row, {**_VOTE, **dict.fromkeys(fields, TEXT), **_CONTEXT}):
+            return problem
+        answers = self._answers(tuple((field, row[field]) for field in fields))
+        if isinstance(answers, str):
+            return answers
+        context = {key: row[key] for key in CONTEXT_KEYS} | {"submitted_at": moment_of(row["submitted_at"])}
+        return CountedVote(row["annotator"], answers, **context)
+
+    def columns(self) -> dict[str, Type]:
+        """Return the columns of the votes read so far."""
+        return vote_columns(sorted(self._fields, key=self._place))
+
+    def _place(self, field: str) -> tuple[int, str]:
+        question, _, row = field.partition(".")
+        return self._places[question], row
+
+    def _answers_of(self, given: tuple[tuple[str, str], ...]) -> tuple[Choice, ...] | str:
+        choices = []
+        for field, option in given:
+            question, _, row = field.partition(".")
+            asked = self._asked.get(question)
+            if asked is None:
+                return f"{field[:60]} is not a question of release.json."
+            if asked.options and (row or option not in asked.options):
+                return f"{field[:60]}: “{option[:40]}” is not an option of release.json."
+            if not _KEY.fullmatch(option) or (row and not _KEY.fullmatch(row)):
+                return f"{field[:60]}: “{option[:40]}” is not the key of an option."
+            choices.append(Choice(question, row, option))
+        if missing := self._asked.keys() - {choice.question for choice in choices}:
+            return f"There is no answer to {', '.join(sorted(missing))}."
+        fields = [field for field, _ in given]
+        if fields != sorted(fields, key=self._place):
+            return "The answers are not in the order of the questions."
+        self._fields.update(fields)
+        return tuple(choices)
+
+
+def sound_skips(directory: Path, findings: Findings) -> Iterator[Row]:
+    """Yield the sound rows of skipped stories; the others become findings."""
+    return _sound_rows(directory, SKIPS_PATH, _SKIP, ("story_id", "skipped_at"), findings)
+
+
+def read_decisions(directory: Path, findings: Findings) -> dict[str, Decision]:
+    """Return the experts' decisions by story. Unsound rows become findings and are left out."""
+    found: dict[str, Decision] = {}
+    for row in _sound_rows(directory, ADJUDICATIONS_PATH, _DECISION, ("story_id",), findings):
+        if row["story_id"] in found:
+            findings.add(CHECK, ADJUDICATIONS_PATH, f"The story {row['story_id']} occurs twice.")
+        found[row["story_id"]] = Decision(row["verdict"], row["reason"], moment_of(row["decided_at"]))
+    return found
+
+
+def _sound_rows(
+    directory: Path, path: str, shape: Shape, order: tuple[str, ...], findings: Findings
+) -> Iterator[Row]:
+    last: tuple[str, ...] = ()
+    for line in lines.read(directory, path, findings):
+        problem = misfit(line.row, shape)
+        place = tuple(str(line.row.get(name)) for name in order)
+        if not problem and place < last:
+            problem = f"The rows are not in order of {' and '.join(order)}."
+        if problem:
+            findings.add(CHECK, path, problem, line.number)
+        else:
+            last = place
+            yield line.row
+
+
+def story_keys(layout: Layout) -> list[str]:
+    """Return the keys of a story's row, in order."""
+    return [*layout.story_columns, *(["item"] if layout.story_row is item_row else [])]
+
+
+def read_story(line: Line, layout: Layout, outcome: Outcome) -> ReleasedStory | str:
+    """Return the story in a row of the stories with this outcome, or a sentence about what is wrong."""
+    row, dropped = line.row, outcome is not Outcome.KEPT
+    wanted = [*story_keys(layout), *(["reason"] if dropped else [])]
+    if problem := misfit(row, {name: _STORY[name] for name in wanted}):
+        return problem
+    if "item" in row:
+        content: Mapping[str, Any] = row["item"]
+    elif len(row["questions"]) != 2:
+        return "There are not exactly two questions."
+    else:
+        action = row["questions"][1]
+        content = {
+            **{name: row[name] for name in ("entities", "key_information", "story_sentence", "story")},
+            "question": action["question"],
+            "action_unaware": action["answer_correct"],
+            "action_aware": action["answer_incorrect"],
+        }
+    story = ReleasedStory(
+        row["story_id"],
+        row["core_id"],
+        row["scenario_name"],
+        row["story_prompt_example"],
+        row["severity_original"],
+        row["story_generator_model"],
+        content,
+        row["harmfulness_predicted"],
+        row["unethicality_predicted"],
+    )
+    rebuilt = layout.story_row(story) | ({"reason": row["reason"]} if dropped else {})
+    if jsonl.line(rebuilt) != line.data:
+        return f"{_first_difference(rebuilt, row)} does not follow from the rest of the row."
+    return story
+
+
+def _first_difference(expected: Row, found: Row) -> str:
+    return next(
+        (name for name in expected if jsonl.line({"": expected[name]}) != jsonl.line({"": found[name]})),
+        "The row",
+    )

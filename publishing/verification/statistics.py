@@ -1,0 +1,77 @@
+"""Recompute the counts of ``release.json``, ``statistics.json`` and ``machine_validation.json``."""
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from publishing import machine_validation
+from publishing.errors import BrokenDirectory
+from publishing.verification.decisions import Recomputed
+from publishing.verification.description import RELEASE_JSON, Description, read_document
+from publishing.verification.findings import Findings
+
+COUNTS, STATISTICS, MACHINE = "counts", "statistics", "machine-validation"
+STATISTICS_JSON, MACHINE_JSON = "statistics.json", "machine_validation.json"
+TOLERANCE = 1e-9
+"""Figures have ten decimals at most; another processor may add in another order and change the last."""
+
+
+def check_counts(description: Description, found: Recomputed, findings: Findings) -> None:
+    """Check the counts of ``release.json``."""
+    for problem in differences(description.counts, found.tally.counts(), "counts"):
+        findings.add(COUNTS, RELEASE_JSON, problem)
+
+
+def check_statistics(directory: Path, found: Recomputed, findings: Findings) -> None:
+    """Check all of ``statistics.json``."""
+    stated = read_document(directory, STATISTICS_JSON, findings)
+    if stated is not None:
+        for problem in differences(stated, found.statistics.document()):
+            findings.add(STATISTICS, STATISTICS_JSON, problem)
+
+
+def check_machine_validation(directory: Path, description: Description, findings: Findings) -> None:
+    """Check all of ``machine_validation.json`` by computing it again, which takes seconds."""
+    stated = read_document(directory, MACHINE_JSON, findings)
+    if stated is None:
+        return
+    try:
+        expected = machine_validation.document(directory, description.layout)
+    except (BrokenDirectory, ValueError) as error:
+        findings.add(MACHINE, MACHINE_JSON, f"It cannot be recomputed: {str(error)[:300]}")
+        return
+    library = expected["design"].pop("library")
+    design = stated.get("design")
+    made_with = design.pop("library", None) if isinstance(design, dict) else None
+    other = "" if made_with == library else f" (made with {made_with}, recomputed with {library})"
+    for problem in differences(stated, expected):
+        findings.add(MACHINE, MACHINE_JSON, f"{problem}{other}")
+
+
+def differences(found: Any, expected: Any, path: str = "") -> Iterator[str]:
+    """Yield each place where a document differs from what is expected, as a sentence."""
+    where = path or "The document"
+    if isinstance(found, dict) and isinstance(expected, dict):
+        if list(found) != list(expected):
+            odd = sorted(set(found) ^ set(expected))
+            yield f"{where}: the keys are not what they should be ({', '.join(odd) or 'their order'})."
+        for key in (key for key in expected if key in found):
+            yield from differences(found[key], expected[key], f"{path}.{key}" if path else key)
+    elif isinstance(found, list) and isinstance(expected, list) and len(found) == len(expected):
+        for place, (one, other) in enumerate(zip(found, expected, strict=True)):
+            yield from differences(one, other, f"{path}[{place}]")
+    elif not same(found, expected):
+        yield f"{where} is {_short(found)}; recomputed it is {_short(expected)}."
+
+
+def same(found: Any, expected: Any) -> bool:
+    """Return True for equal values; numbers may differ by rounding."""
+    if type(found) in (int, float) and type(expected) in (int, float):
+        return math.isclose(found, expected, rel_tol=0, abs_tol=TOLERANCE)
+    return type(found) is type(expected) and bool(found == expected)
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -1,0 +1,123 @@
+"""Approve, top up or send again everything of a campaign. Approvals and top-ups are one transaction."""
+
+from datetime import datetime
+from decimal import Decimal
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from annotation.models import Event
+from recruitment.actions.campaign_lifecycle import lock_campaign, record_change
+from recruitment.actions.grants import retry_grants
+from recruitment.actions.payment_records import record_payments
+from recruitment.actions.payments import retry_payment
+from recruitment.errors import CannotPay
+from recruitment.models import Campaign, Payment, Submission
+from recruitment.queue import SEND_TASK, queue_once, queue_soon
+from recruitment.reconciliation.queries import hourly_pay_of, to_approve, to_top_up
+
+UNSETTLED = (Payment.State.REQUESTED, Payment.State.SENDING)
+BATCH = 1000
+"""Payments in one INSERT."""
+
+
+@transaction.atomic
+def approve_all(*, campaign: Campaign, by: User | None, now: datetime) -> int:
+    """Approve every undecided submission whose visit is confirmed; return how many.
+
+    Raise :class:`CannotPay` when nothing waits.
+    """
+    campaign = lock_campaign(campaign)
+    waiting = to_approve(campaign)
+    if not waiting.exists():
+        raise CannotPay(_("No confirmed work waits for a decision."))
+    return _pay(campaign, Payment.Kind.APPROVAL, waiting, campaign.reward, "", by=by, now=now)
+
+
+@transaction.atomic
+def top_up_all(*, campaign: Campaign, by: User | None, now: datetime) -> int:
+    """Pay what is missing to the study's hourly rate for approved work, once for each; return for how many.
+
+    What is missing follows from the median time of the campaign's own work as it is now. Raise
+    :class:`CannotPay` when nothing is missing, or when too little work has been done to say.
+    """
+    campaign = lock_campaign(campaign)
+    found = hourly_pay_of(campaign)
+    if found is None:
+        raise CannotPay(_("Too little work has been confirmed to say how long it takes."))
+    waiting = to_top_up(campaign)
+    if not found.top_up or not waiting.exists():
+        raise CannotPay(_("Nothing is missing: the work paid at least the study’s hourly rate."))
+    reason = _("The work took longer than we had thought. This makes it %(rate)s %(currency)s per hour.") % {
+        "rate": found.target,
+        "currency": campaign.currency,
+    }
+    return _pay(campaign, Payment.Kind.TOP_UP, waiting, found.top_up, reason, by=by, now=now)
+
+
+@queue_once()
+def retry_campaign(*, campaign: Campaign, by: User | None, now: datetime) -> int:
+    """Send everything of a campaign again that waits for the account or was refused; return how much.
+
+    Of what was refused, only approvals and memberships: those harm nobody. Refused bonuses and rejections
+    need a look at each. People who have been forgotten cannot be paid any more.
+    """
+    waiting = Payment.objects.filter(
+        submission__campaign=campaign, state__in=UNSETTLED, waits_since__isnull=False
+    )
+    number = waiting.update(next_try_at=None, waits_since=None)
+    if number:
+        queue_soon(SEND_TASK, campaign.pk)
+    number += retry_grants(campaign=campaign, now=now)
+    refused = Payment.objects.filter(
+        submission__campaign=campaign, submission__annotator__erased_at=None, kind=Payment.Kind.APPROVAL
+    )
+    for payment in refused.retryable().select_related("submission"):
+        # Somebody may have repeated it since the list was read.
+        if Payment.objects.filter(pk=payment.pk).retryable().exists():
+            retry_payment(payment=payment, by=by, now=now)
+            number += 1
+    return number
+
+
+def _pay(
+    campaign: Campaign,
+    kind: Payment.Kind,
+    waiting: QuerySet[Submission],
+    amount: Decimal,
+    reason: str,
+    *,
+    by: User | None,
+    now: datetime,
+) -> int:
+    """Record the payments of a locked campaign, and queue them."""
+    payments = Payment.objects.bulk_create(
+        (
+            Payment(
+                submission=work,
+                kind=kind,
+                amount=amount,
+                currency=campaign.currency,
+                reason=reason,
+                requested_by=by,
+                requested_at=now,
+            )
+            for work in _lock(waiting)
+        ),
+        batch_size=BATCH,
+    )
+    record_payments(payments=payments, type=Event.Type.PAYMENT_REQUESTED, by=by, now=now, note=reason)
+    note = f"{kind.value} of {amount} {campaign.currency} for each of {len(payments)} submissions"
+    record_change(campaign=campaign, type=Event.Type.CAMPAIGN_CHANGED, by=by, now=now, note=note)
+    queue_soon(SEND_TASK, campaign.pk)
+    return len(payments)
+
+
+def _lock(waiting: QuerySet[Submission]) -> list[Submission]:
+    """Lock the submissions; return those for which nobody has decided meanwhile."""
+    found = list(waiting.values_list("pk", flat=True))
+    locked = Submission.objects.select_for_update(of=("self",), no_key=True).filter(pk__in=found)
+    list(locked.order_by("pk").values_list("pk"))
+    return list(waiting.filter(pk__in=found).select_related("campaign__study"))

@@ -1,0 +1,232 @@
+"""Researchers' decisions about mismatches with a platform. No comparison changes them afterwards.
+
+Each of these locks the person, the piece of work and the mismatch before it looks at any of them, so that
+two researchers on stale pages, or one and a comparison, take turns.
+"""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from annotation import actions as annotation_actions
+from annotation.models import Event, Study, WorkSession
+from recruitment.actions.payment_records import lock_submission
+from recruitment.actions.payments import approve, give_bonus, overturn_rejection, record_outside, reject
+from recruitment.actions.settlement import accept_visit, lock_visit
+from recruitment.errors import CannotPay, CannotSettle
+from recruitment.marketplace import NEVER_APPROVED
+from recruitment.models import Mismatch, Payment, Submission, Visit
+from recruitment.queue import queue_once
+from recruitment.reconciliation.cases import cases_of, has_answers, other_approved_work, visit_of_mismatch
+from recruitment.reconciliation.decisions import decision_of
+from recruitment.reconciliation.plan import Decision
+from recruitment.reconciliation.remedies import Way, ways_of
+
+Locked = tuple[Mismatch, Visit | None, Submission | None]
+NOTED_AT_ONCE = 500
+"""Mismatches that one press notes: as many as are done while somebody waits for the page."""
+UNPROVEN = (Mismatch.Kind.WRONG_RECEIPT, Mismatch.Kind.NO_DATA)
+"""Mismatches about work that is not confirmed unless a researcher says so."""
+
+
+@transaction.atomic
+def settle_mismatch(*, mismatch: Mismatch, how: str, by: User | None, now: datetime) -> Mismatch:
+    """Settle a mismatch with a note. Raise :class:`CannotSettle` without one.
+
+    Votes of work that could not be proven do not count after that: their slots go to others. Whoever comes
+    second changes nothing.
+    """
+    mismatch, visit, _work = _lock(mismatch)
+    if mismatch.settled_at:
+        return mismatch
+    session = visit.session if visit else None
+    settled = close_mismatch(mismatch=mismatch, how=how, by=by, now=now)
+    if mismatch.kind in UNPROVEN and visit and session and session.state == WorkSession.State.OPEN:
+        # Nothing else would ever let go of its slots.
+        annotation_actions.doubt_session(session=session, reason=how.strip(), by=by, now=now)
+        Visit.objects.filter(pk=visit.pk).update(decided_manually=True)
+    return settled
+
+
+@queue_once()
+def settle_similar(
+    *,
+    study: Study,
+    kind: str,
+    campaign_number: int | None = None,
+    newest: int,
+    how: str,
+    by: User | None,
+    now: datetime,
+) -> int:
+    """Settle all open mismatches of a kind with one note, the oldest first; return about how many.
+
+    Each as by :func:`settle_mismatch`, with its own entry in the log; at most :data:`NOTED_AT_ONCE`. None
+    that was noticed after ``newest``: whoever says this has not seen it. Raise :class:`CannotSettle` without
+    a word.
+    """
+    found = Mismatch.objects.filter(campaign__study=study, kind=kind, settled_at=None, pk__lte=newest)
+    if campaign_number is not None:
+        found = found.filter(campaign__number=campaign_number)
+    needed = ("campaign__study", "submission__visit", "visit")
+    alike = list(found.select_related(*needed).order_by("pk")[:NOTED_AT_ONCE])
+    for mismatch in alike:
+        settle_mismatch(mismatch=mismatch, how=how, by=by, now=now)
+    return len(alike)
+
+
+@transaction.atomic
+def confirm_manually(*, mismatch: Mismatch, how: str, by: User | None, now: datetime) -> Mismatch:
+    """Let the votes of a visit count on a researcher's word, and settle the mismatch about it.
+
+    What follows is the same as when a comparison confirms it; where the campaign approves confirmed work by
+    itself, work that waits for a decision is approved, too. Raise :class:`CannotSettle` for work of which
+    nothing is here or that was rejected, and when somebody else has dealt with it.
+    """
+    mismatch, visit, work = _lock_open(mismatch)
+    if visit is None or (mismatch.kind == Mismatch.Kind.NO_DATA and not has_answers(visit)):
+        raise CannotSettle(_("Nothing of this work is here, so there is nothing that could count."))
+    _accept(visit=visit, work=work, by=by, now=now)
+    waits = work is not None and work.status == Submission.Status.SUBMITTED and decision_of(work) is None
+    if work and waits and mismatch.campaign.auto_approves:
+        approve(submission=work, by=by, now=now)
+    return close_mismatch(mismatch=mismatch, how=how, by=by, now=now)
+
+
+@transaction.atomic
+def decide_mismatch(
+    *, mismatch: Mismatch, way: Way, how: str, by: User | None, now: datetime, **rejection: Any
+) -> Mismatch:
+    """Approve, reject or overturn the submission that a mismatch is about, and settle it; both or neither.
+
+    Raise :class:`CannotPay` as those actions do and for work that the platform does not list, and
+    :class:`CannotSettle` when somebody else has dealt with it.
+    """
+    mismatch, _visit, work = _lock_open(mismatch)
+    if work is None:
+        raise CannotPay(_("The platform does not list this work, so it cannot be decided there."))
+    if way == Way.OVERTURN:
+        overturn_rejection(submission=work, votes_count=True, by=by, now=now)
+        return close_mismatch(mismatch=mismatch, how=how, by=by, now=now)
+    if way == Way.APPROVE:
+        approve(submission=work, by=by, now=now)
+    else:
+        reject(submission=work, by=by, now=now, **rejection)
+    return settle_mismatch(mismatch=mismatch, how=how, by=by, now=now)
+
+
+@transaction.atomic
+def pay_for_mismatch(
+    *,
+    mismatch: Mismatch,
+    way: Way,
+    amount: Decimal,
+    reason: str,
+    votes_count: bool,
+    by: User,
+    now: datetime,
+) -> Payment:
+    """Pay for work that cannot be approved, in a way that is open to it, and settle the mismatch.
+
+    ``votes_count``: its votes count from now on, too. Raise :class:`CannotPay` for a way that is not open or
+    an amount that cannot be paid, and ``CannotSettle`` when somebody else has dealt with it; then nothing is
+    changed.
+    """
+    mismatch, visit, work = _lock_open(mismatch)
+    if visit is None or way not in ways_of(cases_of([mismatch])[mismatch.pk]):
+        raise CannotPay(_("This work cannot be paid like that. Nothing was changed."))
+    if votes_count:
+        _accept(visit=visit, work=work, by=by, now=now)
+    work = work or _not_listed(visit, now=now)
+    if way == Way.OUTSIDE:
+        payment = record_outside(work, amount, reason, by=by, now=now)
+    else:
+        carrier, instead = _carrier(work, mismatch)
+        payment = give_bonus(
+            submission=carrier, amount=amount, reason=reason, pays_for=instead, by=by, now=now
+        )
+    close_mismatch(mismatch=mismatch, how=reason, by=by, now=now)
+    return payment
+
+
+@transaction.atomic
+def _accept(*, visit: Visit, work: Submission | None, by: User | None, now: datetime) -> None:
+    """Let the votes of a visit count on a researcher's word, which no comparison takes back.
+
+    Its rows must be locked. Raise :class:`CannotSettle` for work that was rejected.
+    """
+    is_rejected = work is not None and (
+        work.status == Submission.Status.REJECTED or decision_of(work) == Decision.REJECTED
+    )
+    if is_rejected:
+        raise CannotSettle(_("This work has been rejected, and what is not paid does not count."))
+    accept_visit(visit=visit, submission=work, by=by, now=now)
+
+
+def _lock_open(mismatch: Mismatch) -> Locked:
+    """Lock and return an open mismatch with its visit and submission.
+
+    Raise :class:`CannotSettle` when somebody has dealt with it.
+    """
+    found = _lock(mismatch)
+    if found[0].settled_at:
+        raise CannotSettle(_("Somebody has just dealt with this. Nothing was changed."))
+    return found
+
+
+@transaction.atomic
+def close_mismatch(*, mismatch: Mismatch, how: str, by: User | None, now: datetime) -> Mismatch:
+    """Take an open mismatch off the list. Raise :class:`CannotSettle` without a note."""
+    if not how.strip():
+        raise CannotSettle(_("Say in a few words how this was dealt with. It is kept in the log."))
+    mismatch.settled_at, mismatch.settled_by, mismatch.settled_how = now, by, how.strip()
+    mismatch.save(update_fields=["settled_at", "settled_by", "settled_how"])
+    annotation_actions.record_event(
+        study=mismatch.campaign.study,
+        type=Event.Type.PLATFORM_SYNCED,
+        by=by,
+        now=now,
+        subject=f"{mismatch.kind} {mismatch.pk}",
+        note=how.strip(),
+    )
+    return mismatch
+
+
+def _lock(mismatch: Mismatch) -> Locked:
+    known = visit_of_mismatch(mismatch)
+    visit, work = lock_visit(known.pk) if known else (None, mismatch.submission)
+    if work and not known:
+        work = lock_submission(work)
+    rows = Mismatch.objects.select_for_update(of=("self",)).select_related("campaign__study")
+    return rows.get(pk=mismatch.pk), visit, work
+
+
+def _carrier(work: Submission, mismatch: Mismatch) -> tuple[Submission, Submission | None]:
+    """Return the submission that a bonus is sent with, and the work that it pays if that is another one."""
+    if work.status in NEVER_APPROVED:
+        return work, None
+    other = other_approved_work(mismatch)
+    assert other is not None  # or the way would not be open
+    return other, work
+
+
+def _not_listed(visit: Visit, *, now: datetime) -> Submission:
+    """Return the submission of a visit that the platform never listed; make it if there is none."""
+    assert visit.campaign is not None  # a mismatch is about a visit for a campaign
+    work, _made = Submission.objects.get_or_create(
+        platform=visit.platform,
+        environment=visit.environment,
+        hit_assignment=visit.hit_assignment,
+        annotator=visit.enrollment.annotator,
+        defaults={
+            "campaign": visit.campaign,
+            "posting": visit.posting,
+            "visit": visit,
+            "status": Submission.Status.UNKNOWN,
+        },
+    )
+    return work

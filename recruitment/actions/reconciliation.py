@@ -1,0 +1,299 @@
+"""Compare campaigns with their platforms, and settle what differs.
+
+The platform is asked outside of any transaction. Then each piece of work is looked at by itself, with its
+rows locked, and gets the steps of ``recruitment.reconciliation.plan``; every step is safe to repeat. That
+a comparison failed stands at the campaign until the next one succeeds.
+"""
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+
+from celery.exceptions import SoftTimeLimitExceeded
+from django.db import transaction
+
+from accounts.actions import AskedToBeForgotten, recognise
+from accounts.models import Annotator, PlatformIdentity
+from annotation import actions as annotation_actions
+from annotation.models import Event
+from recruitment.actions.campaign_lifecycle import limit_concurrency, record_change
+from recruitment.actions.mismatches import settle_mismatch
+from recruitment.actions.settlement import settle_stranger, settle_visit
+from recruitment.marketplace import (
+    Marketplace,
+    MarketplaceError,
+    NotConfigured,
+    OnOffer,
+    Status,
+    Unreachable,
+    Work,
+)
+from recruitment.models import Campaign, Posting, Submission, Visit
+from recruitment.platforms import platform_of
+from recruitment.reconciliation import queries
+from recruitment.reconciliation.plan import polls_of
+
+logger = logging.getLogger(__name__)
+ANSWERED = "The work has been decided, so nothing is left to do about this."
+OUR_ERROR = "It went wrong on this site. The log of its workers says how."
+MOST_SECONDS = 900.0
+"""After this a comparison ends where it is; the next one goes on."""
+
+
+class Failures:
+    """Errors in single rows of a run that goes on all the same."""
+
+    def __init__(self) -> None:
+        self.errors: list[Exception] = []
+
+    @contextmanager
+    def of(self, what: str) -> Iterator[None]:
+        """Log errors in this block, and keep them to be raised at the end."""
+        try:
+            yield
+        except (NotConfigured, SoftTimeLimitExceeded):
+            raise  # nothing else will go better, or there is no time left for it
+        except Exception as error:
+            self.errors.append(error)
+            is_silence = isinstance(error, Unreachable)
+            level = logging.WARNING if is_silence else logging.ERROR
+            logger.log(level, "Comparing %s failed: %s", what, error, exc_info=not is_silence)
+
+    def raise_first(self) -> None:
+        """Raise what went wrong, if anything did; something else than silence first."""
+        for error in sorted(self.errors, key=lambda error: isinstance(error, Unreachable)):
+            raise error
+
+
+def reconcile(
+    *, campaign: Campaign, marketplace: Marketplace, now: datetime, most_seconds: float = MOST_SECONDS
+) -> Counter[str]:
+    """Ask the platform about everything of a campaign that is not settled, and settle it; count the steps.
+
+    Posting by posting, the one asked longest ago first, and each is settled as soon as it was asked: a run
+    that is cut short has done what it did, and the next one goes on with the others. Once an hour postings
+    are asked about for which nobody has come here. What goes wrong with one posting or visit keeps no other
+    waiting, and is raised at the end: ``Unreachable``, or else the first error.
+    """
+    taken, failures = Counter[str](), Failures()
+    end = time.monotonic() + most_seconds
+    with _recording_problem(campaign):
+        _compare_all(campaign, marketplace, taken, failures, end=end, now=now)
+        failures.raise_first()
+    return taken
+
+
+def _compare_all(
+    campaign: Campaign,
+    marketplace: Marketplace,
+    taken: Counter[str],
+    failures: Failures,
+    *,
+    end: float,
+    now: datetime,
+) -> None:
+    with failures.of(f"offer of campaign {campaign.pk}"):
+        _ask_whether_open(campaign, marketplace, now=now)
+    for posting in queries.postings_to_ask(campaign, now=now):
+        with failures.of(f"posting {posting.pk}"):
+            _compare(campaign, posting, marketplace, taken, failures, now=now)
+        if time.monotonic() > end:
+            break
+    else:
+        _ask_the_others(campaign, marketplace, taken, failures, end=end, now=now)
+    receipts = platform_of(campaign).returns_receipt
+    for submission_id in list(queries.unsettled_strangers(campaign).values_list("pk", flat=True)):
+        with failures.of(f"submission {submission_id}"):
+            taken.update(settle_stranger(submission_id=submission_id, returns_receipt=receipts, now=now))
+    for mismatch in queries.resolved_mismatches(campaign).select_related("campaign__study"):
+        with failures.of(f"mismatch {mismatch.pk}"):
+            settle_mismatch(mismatch=mismatch, how=ANSWERED, by=None, now=now)
+    _record_sync(campaign, taken, now=now)
+
+
+def _ask_whether_open(campaign: Campaign, marketplace: Marketplace, *, now: datetime) -> None:
+    """Ask whether people can begin there, where that is wanted."""
+    made = list(campaign.postings.filter(state=Posting.State.MADE).values_list("remote_id", flat=True))
+    if campaign.state == Campaign.State.LIVE and made:
+        record_availability(campaign=campaign, found=marketplace.on_offer(campaign.remote_id, made), now=now)
+        limit_concurrency(campaign=campaign, marketplace=marketplace)
+
+
+@transaction.atomic
+def record_availability(*, campaign: Campaign, found: OnOffer, now: datetime) -> None:
+    """Record on a live campaign whether people can begin on the platform, and since when they cannot."""
+    changed = Campaign.objects.filter(pk=campaign.pk, state=Campaign.State.LIVE).exclude(platform_offer=found)
+    since = None if found is OnOffer.OPEN else now
+    if changed.update(platform_offer=found, platform_offer_since=since):
+        note = f"on the platform: {found.value or 'open'}"
+        record_change(campaign=campaign, type=Event.Type.CAMPAIGN_CHANGED, by=None, now=now, note=note)
+
+
+@contextmanager
+def _recording_problem(campaign: Campaign) -> Iterator[None]:
+    try:
+        yield
+    except MarketplaceError as error:
+        record_sync_problem(campaign=campaign, problem=str(error))
+        raise
+    except Exception:
+        record_sync_problem(campaign=campaign, problem=OUR_ERROR)
+        raise
+    record_sync_problem(campaign=campaign, problem="")
+
+
+@transaction.atomic
+def record_sync_problem(*, campaign: Campaign, problem: str) -> None:
+    """Say at the campaign why it could not be compared with its platform; empty when it could."""
+    Campaign.objects.filter(pk=campaign.pk).exclude(sync_problem=problem).update(sync_problem=problem)
+
+
+def _compare(
+    campaign: Campaign,
+    posting: Posting,
+    marketplace: Marketplace,
+    taken: Counter[str],
+    failures: Failures,
+    *,
+    now: datetime,
+) -> None:
+    """Ask about one posting, and settle the visits in it by what is known then.
+
+    If something that the platform lists could not be taken in, it has not been seen who is missing there.
+    """
+    failed_before = len(failures.errors)
+    for work in queries.unrecorded(campaign, marketplace.work(campaign.remote_id, posting.remote_id)):
+        with failures.of(f"work in posting {posting.pk}"):
+            record_submission(campaign=campaign, work=work, now=now)
+    polls = polls_of(posting.synced_at, now) if len(failures.errors) == failed_before else []
+    if now in polls:
+        _record_request(posting, now=now)
+    receipts = platform_of(campaign).returns_receipt
+    for visit_id in queries.visits_to_settle(campaign, posting):
+        with failures.of(f"visit {visit_id}"):
+            taken.update(settle_visit(visit_id=visit_id, returns_receipt=receipts, polls=polls, now=now))
+
+
+def _ask_the_others(
+    campaign: Campaign,
+    marketplace: Marketplace,
+    taken: Counter[str],
+    failures: Failures,
+    *,
+    end: float,
+    now: datetime,
+) -> None:
+    """Compare the postings in which only a stranger's work could be, or that of somebody given up.
+
+    What could not be asked is asked by the next run.
+    """
+    others = {posting.remote_id: posting for posting in queries.other_postings(campaign, now=now)}
+    worth = set(others)
+    with failures.of(f"postings of campaign {campaign.pk}"):
+        worth = set(marketplace.worth_asking(campaign.remote_id, list(others)))
+    for remote_id, posting in others.items():
+        with failures.of(f"posting {posting.pk}"):
+            if remote_id in worth:
+                _compare(campaign, posting, marketplace, taken, failures, now=now)
+            else:
+                _record_request(posting, now=now)
+        if time.monotonic() > end:
+            return
+
+
+@transaction.atomic
+def _record_request(posting: Posting, *, now: datetime) -> None:
+    Posting.objects.filter(pk=posting.pk).update(synced_at=now)
+
+
+@transaction.atomic
+def record_submission(*, campaign: Campaign, work: Work, now: datetime) -> Submission | None:
+    """Record what the platform says of one submission; return None when its person is unknown.
+
+    A stale answer changes nothing: work that was handed in is not active any more, and what was decided
+    does not wait for a decision.
+    """
+    annotator = _annotator_of(campaign, work, now=now)
+    if annotator is None:
+        return None
+    key = {
+        "platform": campaign.platform,
+        "environment": campaign.environment,
+        "hit_assignment": work.hit_assignment,
+        "annotator": annotator,
+    }
+    visit = Visit.objects.filter(
+        replaced_at=None,
+        campaign=campaign,
+        hit_assignment=work.hit_assignment,
+        enrollment__annotator=annotator,
+    ).first()
+    posting = Posting.objects.filter(campaign=campaign, remote_id=work.posting).first()
+    known = Submission.objects.select_for_update(of=("self",), no_key=True).filter(**key).first()
+    if known is None:
+        return Submission.objects.create(
+            **key,
+            campaign=campaign,
+            posting=posting,
+            visit=visit,
+            status=work.status,
+            receipt=work.receipt,
+            submitted_at=work.submitted_at,
+        )
+    if not _is_stale(Status(known.status), work.status):
+        known.status = work.status
+    known.receipt = work.receipt or known.receipt
+    known.submitted_at = work.submitted_at or known.submitted_at
+    known.visit = known.visit or visit
+    known.posting = known.posting or posting
+    known.save(update_fields=["status", "receipt", "submitted_at", "visit", "posting"])
+    return known
+
+
+@transaction.atomic
+def _record_sync(campaign: Campaign, taken: Counter[str], *, now: datetime) -> None:
+    Campaign.objects.filter(pk=campaign.pk).update(synced_at=now)
+    if taken:
+        done = ", ".join(f"{step} {count}" for step, count in sorted(taken.items()))
+        annotation_actions.record_event(
+            study=campaign.study,
+            type=Event.Type.PLATFORM_SYNCED,
+            now=now,
+            subject=f"campaign {campaign.number}",
+            note=done,
+        )
+
+
+def _annotator_of(campaign: Campaign, work: Work, *, now: datetime) -> Annotator | None:
+    """Return whose work it is. A person who has been forgotten is known by nothing but the work itself."""
+    try:
+        return recognise(
+            platform=PlatformIdentity.Platform(campaign.platform),
+            environment=campaign.environment,
+            person=work.person,
+            now=now,
+        )
+    except AskedToBeForgotten:
+        theirs = Visit.objects.filter(
+            replaced_at=None,
+            campaign=campaign,
+            hit_assignment=work.hit_assignment,
+            enrollment__annotator__erased_at__isnull=False,
+        ).select_related("enrollment__annotator")
+        found = list(theirs[:2])
+        if len(found) == 1:
+            return found[0].enrollment.annotator
+        logger.warning("Work of campaign %s is of somebody who has been forgotten.", campaign.pk)
+        return None
+
+
+def _is_stale(known: Status, said: Status) -> bool:
+    """Tell whether the platform's answer is older than what it has said already."""
+    if said in (Status.ACTIVE, Status.UNKNOWN):
+        return known not in (Status.ACTIVE, Status.UNKNOWN)
+    if said == Status.REJECTED:  # what is paid is never taken back
+        return known == Status.APPROVED
+    return said == Status.SUBMITTED and known in (Status.APPROVED, Status.REJECTED)

@@ -1,0 +1,170 @@
+"""Settle one submission by what both sides say now, with its rows locked.
+
+The person comes first, as everywhere: a researcher's decision locks the person and then the piece of work,
+so whoever has the person reads what was decided as it stands.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import Q
+
+from accounts.models import User
+from annotation import actions as annotation_actions
+from annotation.models import Enrollment, Event
+from annotation.sql import lock_person
+from recruitment.actions.grants import grant, grants_of, leave
+from recruitment.actions.payment_records import lock_submission
+from recruitment.actions.payments import approve, record_platform_payment
+from recruitment.marketplace import HANDED_IN, Group, MismatchKind, Status
+from recruitment.models import Campaign, Mismatch, Submission, Visit
+from recruitment.reconciliation import queries
+from recruitment.reconciliation.decisions import decision_of
+from recruitment.reconciliation.plan import ListedWork, Rules, Step, Steps, accepted, plan
+
+NOT_HANDED_IN = "The platform does not list this work as handed in."
+REJECTED = "The platform lists this work as rejected."
+
+
+@transaction.atomic
+def settle_visit(*, visit_id: int, returns_receipt: bool, polls: Iterable[datetime], now: datetime) -> Steps:
+    """Settle a visit by what both sides say now; return the steps that changed anything.
+
+    ``polls``: when the platform was asked, this time and the time before.
+    """
+    visit, submission = lock_visit(visit_id)
+    assert visit.session is not None
+    assert visit.campaign is not None
+    rules = Rules(
+        returns_receipt=returns_receipt,
+        auto_approves=visit.campaign.auto_approves,
+        polls_since_expiry=sum(moment > visit.session.expires_at for moment in polls),
+    )
+    return _settle(visit, submission, visit.campaign, rules, now=now)
+
+
+@transaction.atomic
+def settle_stranger(*, submission_id: int, returns_receipt: bool, now: datetime) -> Steps:
+    """Settle a submission on the platform that has no visit here; return the steps that changed anything."""
+    submission = lock_submission(Submission.objects.get(pk=submission_id))
+    campaign = submission.campaign
+    rules = Rules(returns_receipt, campaign.auto_approves, polls_since_expiry=0)
+    return _settle(None, submission, campaign, rules, now=now)
+
+
+def _settle(
+    visit: Visit | None, submission: Submission | None, campaign: Campaign, rules: Rules, *, now: datetime
+) -> Steps:
+    decision = decision_of(submission) if submission else None
+    there = ListedWork(Status(submission.status), submission.receipt) if submission else None
+    steps = plan(queries.local_visit(visit) if visit else None, there, rules, decision=decision, now=now)
+    return [
+        step
+        for step in steps
+        if take_step(step=step, visit=visit, submission=submission, campaign=campaign, now=now)
+    ]
+
+
+def accept_visit(*, visit: Visit, submission: Submission | None, by: User | None, now: datetime) -> None:
+    """Let the votes of a locked visit count on a researcher's word, which no comparison takes back."""
+    assert visit.campaign is not None  # only visits for campaigns are judged
+    for step in accepted(queries.local_visit(visit)):
+        take_step(step=step, visit=visit, submission=submission, campaign=visit.campaign, by=by, now=now)
+    Visit.objects.filter(pk=visit.pk).update(decided_manually=True)
+
+
+def lock_visit(visit_id: int) -> tuple[Visit, Submission | None]:
+    """Lock the person, the visit and its submission, in this order; return the latter two."""
+    lock_person(Visit.objects.values_list("enrollment", flat=True).get(pk=visit_id))
+    visit = (
+        Visit.objects.select_for_update(of=("self",), no_key=True)
+        .select_related("session__enrollment__study", "campaign__study", "enrollment")
+        .get(pk=visit_id)
+    )
+    work = Submission.objects.filter(visit=visit).first()
+    return visit, lock_submission(work) if work else None
+
+
+def take_step(
+    *,
+    step: Step | MismatchKind,
+    visit: Visit | None,
+    submission: Submission | None,
+    campaign: Campaign,
+    by: User | None = None,
+    now: datetime,
+) -> bool:
+    """Take one step. Return whether it changed anything."""
+    if isinstance(step, MismatchKind):
+        return _flag(step, visit, submission, campaign, now=now)
+    if step == Step.APPROVE:
+        assert submission is not None
+        approve(submission=submission, by=by, now=now)
+        return True
+    if step == Step.RECORD_PLATFORM_PAYMENT:
+        assert submission is not None
+        record_platform_payment(submission=submission, now=now)
+        return True
+    assert visit is not None
+    assert visit.session is not None
+    session, person = visit.session, visit.enrollment
+    if step == Step.CONFIRM:
+        if submission and submission.status in HANDED_IN:  # the platform names the person
+            annotation_actions.confirm_identity(session=session)
+        unfinished = grants_of(campaign, person.annotator_id, Group.INCOMPLETE).filter(set_manually=False)
+        for wanted in unfinished:
+            leave(wanted=wanted, now=now)
+        if not queries.local_visit(visit).is_partial:
+            Visit.objects.filter(pk=visit.pk).update(ended_by="")
+        return annotation_actions.confirm_session(session=session, by=by, now=now)
+    if step == Step.DOUBT:
+        is_rejected = submission is not None and submission.status == Submission.Status.REJECTED
+        reason = REJECTED if is_rejected else NOT_HANDED_IN
+        return annotation_actions.doubt_session(session=session, reason=reason, by=by, now=now)
+    if step == Step.NOTE_UNFINISHED:
+        return _record_unfinished(visit, submission, campaign, now=now)
+    return _grant(campaign, person, Group.QUALIFIED, now=now)
+
+
+def _record_unfinished(
+    visit: Visit, submission: Submission | None, campaign: Campaign, *, now: datetime
+) -> bool:
+    """Note that begun work was not handed in. Put its person into the group once the study has had enough."""
+    left = visit.return_reported_at or (submission and submission.status == Submission.Status.RETURNED)
+    Visit.objects.filter(pk=visit.pk).update(ended_by=Visit.End.LEFT if left else Visit.End.TIME)
+    most = campaign.study.incomplete_after
+    if most and queries.unfinished_since_confirmed(visit).count() >= most:
+        _grant(campaign, visit.enrollment, Group.INCOMPLETE, now=now)
+    return True
+
+
+def _grant(campaign: Campaign, person: Enrollment, kind: Group, *, now: datetime) -> bool:
+    had = grants_of(campaign, person.annotator_id, kind).exists()
+    wanted = grant(campaign=campaign, annotator=person.annotator, kind=kind, now=now)
+    return wanted is not None and not had
+
+
+def _flag(
+    kind: MismatchKind,
+    visit: Visit | None,
+    submission: Submission | None,
+    campaign: Campaign,
+    *,
+    now: datetime,
+) -> bool:
+    """Show a mismatch once, whether it was first seen with the platform's work or without it."""
+    about = Q(submission=submission) if submission else Q(pk__in=[])
+    about |= Q(visit=visit) if visit else Q(pk__in=[])
+    known = Mismatch.objects.filter(about, kind=kind).first()
+    if known is None:
+        noticed = Mismatch.objects.create(
+            kind=kind, campaign=campaign, visit=visit, submission=submission, noticed_at=now
+        )
+        annotation_actions.record_event(
+            study=campaign.study, type=Event.Type.MISMATCH_NOTICED, now=now, subject=f"{kind} {noticed.pk}"
+        )
+        return True
+    if known.submission_id is None and submission:
+        Mismatch.objects.filter(pk=known.pk).update(submission=submission)
+    return False

@@ -1,0 +1,41 @@
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.urls import reverse
+
+from accounts.models import Environment
+from recruitment.links import absolute
+from recruitment.marketplace import MarketplaceError
+from recruitment.platforms import PLATFORMS, platform_named
+
+
+class Command(BaseCommand):
+    help = """Have a platform tell this site when submissions and studies change; print the secret for .env.
+
+Without it everything works too: campaigns are compared with their platform every few minutes. With it
+that happens within half a minute. PUBLIC_URL must be an https address that the platform can reach.
+Running it again changes nothing that is there.
+
+examples:
+  manage.py webhook prolific
+  manage.py webhook prolific --rehearsal
+
+exit codes: 0 subscribed · 1 there is no account, or the platform refused or did not answer · 2 wrong usage"""
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.formatter_class = RawDescriptionHelpFormatter
+        parser.add_argument("platform", choices=PLATFORMS, metavar="PLATFORM", help=", ".join(PLATFORMS))
+        parser.add_argument(
+            "--rehearsal", action="store_true", help="for the account with which studies are rehearsed"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        environment = Environment.REHEARSAL if options["rehearsal"] else Environment.LIVE
+        name = options["platform"]
+        hook = reverse(f"{name}:hook", kwargs={"environment": environment.value})
+        try:
+            line = platform_named(name).subscribe(environment, address=absolute(hook))
+        except MarketplaceError as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(line)

@@ -1,0 +1,227 @@
+"""Join links and visits. People's platform ids are in ``accounts.PlatformIdentity``."""
+
+import pgtrigger
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import Environment, PlatformIdentity
+from annotation.models import Enrollment, Study, WorkSession
+from recruitment.models.campaigns import Campaign, Posting
+
+_REPLACED_IS_DOUBTED = """
+    IF NEW.replaced_at IS NOT NULL AND NOT EXISTS (
+        SELECT FROM annotation_worksession w WHERE w.id = NEW.session_id AND w.state = 'doubted') THEN
+        RAISE EXCEPTION 'a visit whose votes may still count is not replaced';
+    END IF;
+    RETURN NULL;
+"""
+
+
+class JoinLink(models.Model):
+    """A study's address for everybody: a platform adds the participant's id to it.
+
+    The rules of what each setting may be are in ``recruitment.join_links``.
+    """
+
+    study = models.OneToOneField(Study, on_delete=models.PROTECT, related_name="join_link")
+    parameter = models.CharField(
+        _("Parameter name"),
+        max_length=40,
+        default="participant",
+        help_text=_("The platform passes the participant’s id under this name, for example participantId."),
+    )
+    adds_parameter = models.BooleanField(_("The platform adds this parameter automatically"), default=False)
+    placeholder = models.CharField(
+        _("Placeholder"),
+        max_length=60,
+        blank=True,
+        help_text=_(
+            "The platform or mailer replaces it with the id. Empty: the id is appended to the address."
+        ),
+    )
+    source = models.CharField(
+        _("Source of the ids"),
+        max_length=60,
+        blank=True,
+        help_text=_(
+            "The same id is the same person in all studies with the same source. Empty: ids are not shared "
+            "with other studies. You cannot change this once people have joined."
+        ),
+    )
+    return_url = models.CharField(
+        _("Way back after completing the study"),
+        max_length=500,
+        blank=True,
+        help_text=_(
+            "An address on the platform; we fill in {code} and {participant}. Empty: participants only see "
+            "their code."
+        ),
+    )
+    screen_out_url = models.CharField(
+        _("Way back after less (the test only, or too few stories)"),
+        max_length=500,
+        blank=True,
+        help_text=_(
+            "Empty: the address above if it contains {code} (with a different code), otherwise only the code."
+        ),
+    )
+    least_stories = models.PositiveIntegerField(
+        _("Stories that complete the study"),
+        null=True,
+        blank=True,
+        help_text=_(
+            "A participant has completed the study after so many stories. With fewer, the code says "
+            "“partial”. Empty: one story."
+        ),
+    )
+    leave_url = models.CharField(
+        _("Way back without any work"),
+        max_length=500,
+        blank=True,
+        help_text=_(
+            "For people who do not consent, for example. It must not report “completed”. Empty: participants "
+            "are asked to return their submission."
+        ),
+    )
+    most_people = models.PositiveIntegerField(
+        _("Maximum number of participants"),
+        null=True,
+        blank=True,
+        help_text=_("The link closes once so many have joined. Empty: no limit."),
+    )
+    closes_at = models.DateTimeField(
+        _("Closes at (UTC)"),
+        null=True,
+        blank=True,
+        help_text=_(
+            "Newcomers cannot join after this; everybody else can go on. Empty: as long as the study is open."
+        ),
+    )
+    return_hosts = ArrayField(
+        models.CharField(max_length=253),
+        default=list,
+        blank=True,
+        help_text=_("Hosts to which people may be sent."),
+    )
+    set_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(parameter__regex=r"^[A-Za-z][A-Za-z0-9_]{0,39}$"),
+                name="join_link_parameter_is_a_name",
+            ),
+            models.CheckConstraint(
+                condition=Q(return_url="") | Q(return_url__startswith="https://"),
+                name="join_link_leads_back_by_https",
+            ),
+            models.CheckConstraint(
+                condition=(Q(screen_out_url="") | Q(screen_out_url__startswith="https://"))
+                & (Q(leave_url="") | Q(leave_url__startswith="https://")),
+                name="join_link_leads_out_by_https",
+            ),
+            models.CheckConstraint(
+                condition=~Q(leave_url__contains="{code}"), name="no_code_for_who_did_nothing"
+            ),
+            models.CheckConstraint(
+                condition=Q(least_stories=None) | Q(least_stories__gte=1),
+                name="join_link_asks_for_a_story_or_more",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"join link of {self.study}"
+
+
+class Visit(models.Model):
+    """An arrival of a person at a study. Every page of the visit carries a token that names it.
+
+    A visit for a campaign is one piece of work there, known by the platform's id of it *and* the person:
+    the id may come again with somebody else. Opening the same piece of work again is the same visit, but
+    for one that was returned, or ran out, and was then taken again: that is replaced by another one.
+    """
+
+    class End(models.TextChoices):
+        LEFT = "left", _("left or returned")
+        NO_STORY = "no_story", _("no story left")
+        LIMIT = "limit", _("limit reached")
+        TIME = "time", _("time over")
+        STOPPED = "stopped", _("suspended, or study paused")
+
+    enrollment = models.ForeignKey(Enrollment, on_delete=models.PROTECT, related_name="visits")
+    platform = models.CharField(max_length=20, choices=PlatformIdentity.Platform)
+    environment = models.CharField(max_length=20, choices=Environment)
+    arrived_at = models.DateTimeField()
+    campaign = models.ForeignKey(
+        Campaign, on_delete=models.PROTECT, null=True, blank=True, related_name="visits"
+    )
+    posting = models.ForeignKey(
+        Posting, on_delete=models.PROTECT, null=True, blank=True, related_name="visits"
+    )
+    hit_assignment = models.CharField(
+        max_length=64, blank=True, help_text=_("The platform’s id of this piece of work.")
+    )
+    session = models.OneToOneField(
+        WorkSession, on_delete=models.PROTECT, null=True, blank=True, related_name="visit"
+    )
+    submit_to = models.CharField(
+        max_length=200, blank=True, help_text=_("The platform’s site to which the work is handed in.")
+    )
+    receipt = models.CharField(
+        max_length=40, blank=True, help_text=_("Goes to the platform with the work, and comes back from it.")
+    )
+    handed_in_at = models.DateTimeField(
+        null=True, blank=True, help_text=_("When the person was first sent to hand it in.")
+    )
+    decided_manually = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text=_("A researcher has said whether its votes count: no comparison says otherwise."),
+    )
+    return_reported_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text=_("When the platform told that this person gave the work back or let it run out."),
+    )
+    ended_by = models.CharField(
+        max_length=10,
+        choices=End,
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_("Why it ended with less work than asked for."),
+    )
+    replaced_at = models.DateTimeField(
+        null=True, blank=True, help_text=_("When the same person took the same piece of work anew.")
+    )
+
+    class Meta:
+        ordering = ("-pk",)
+        constraints = [
+            models.UniqueConstraint(
+                fields=["platform", "environment", "hit_assignment", "enrollment"],
+                condition=~Q(hit_assignment="") & Q(replaced_at=None),
+                name="one_visit_per_piece_of_work_and_person",
+            ),
+            models.CheckConstraint(
+                condition=Q(campaign=None, session=None, hit_assignment="", receipt="")
+                | Q(campaign__isnull=False, session__isnull=False) & ~Q(hit_assignment="") & ~Q(receipt=""),
+                name="visit_is_for_a_campaign_or_not",
+            ),
+            models.CheckConstraint(
+                condition=Q(replaced_at=None) | ~Q(hit_assignment=""), name="only_submissions_are_retaken"
+            ),
+        ]
+        triggers = [
+            pgtrigger.Trigger(
+                name="replaced_visit_is_given_up",
+                operation=pgtrigger.Insert | pgtrigger.UpdateOf("replaced_at"),
+                when=pgtrigger.After,
+                func=_REPLACED_IS_DOUBTED,
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"visit {self.pk}"

@@ -1,0 +1,50 @@
+"""Parameters that Mechanical Turk appends to the address of an ExternalQuestion.
+
+Parameters and their shapes are those of its API reference ("ExternalQuestion", and the patterns of
+botocore's service model). None of it is signed, and ``turkSubmitTo`` is where a form with somebody's work is
+sent, so that only sites that are allowed by name are believed.
+"""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+
+from recruitment.arrivals.arrival import Arrival, CannotArrive, Problem
+
+NOT_ACCEPTED = "ASSIGNMENT_ID_NOT_AVAILABLE"
+"""The assignment's id while somebody only looks at a HIT."""
+ASSIGNMENT, HIT, WORKER, SUBMIT_TO = "assignmentId", "hitId", "workerId", "turkSubmitTo"
+SUBMIT_PATH = "/mturk/externalSubmit"
+_ENTITY = re.compile(r"[A-Z0-9]{1,64}")
+_WORKER = re.compile(r"A[A-Z0-9]{1,63}")
+
+
+def is_preview(parameters: Mapping[str, Sequence[str]]) -> bool:
+    """Tell whether somebody looks at the HIT without having accepted it. Rely on nothing else then."""
+    return list(parameters.get(ASSIGNMENT, ())) == [NOT_ACCEPTED]
+
+
+def read_mturk(parameters: Mapping[str, Sequence[str]], *, submit_sites: Collection[str]) -> Arrival:
+    """Return the arrival with an accepted HIT. Raise :class:`CannotArrive`.
+
+    ``submit_sites`` are the origins (``https://www.mturk.com``) to which work may be handed in.
+    """
+    if not any(name in parameters for name in (ASSIGNMENT, HIT, WORKER)):
+        raise CannotArrive(Problem.NO_IDS)
+    assignment, hit, worker = (_only(parameters, name) for name in (ASSIGNMENT, HIT, WORKER))
+    if not (_ENTITY.fullmatch(assignment) and _ENTITY.fullmatch(hit) and _WORKER.fullmatch(worker)):
+        raise CannotArrive(Problem.WRONG_IDS)
+    submit_to = _only(parameters, SUBMIT_TO).rstrip("/")
+    if submit_to not in {site.rstrip("/") for site in submit_sites}:
+        raise CannotArrive(Problem.FOREIGN_SITE)
+    return Arrival(assignment, hit, worker, submit_to)
+
+
+def submit_address(submit_to: str) -> str:
+    """Return the address to which a browser posts the work."""
+    return f"{submit_to.rstrip('/')}{SUBMIT_PATH}"
+
+
+def _only(parameters: Mapping[str, Sequence[str]], name: str) -> str:
+    """Return the one value of a parameter; what is given twice means two things, and so nothing."""
+    values = parameters.get(name, ())
+    return values[0] if len(values) == 1 else ""

@@ -1,0 +1,149 @@
+"""Mechanical Turk as the site knows it. Import nothing that loads boto3."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from django.conf import settings as site
+from django.http import QueryDict
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
+
+from accounts.models import Environment
+from recruitment.arrivals.arrival import Arrival
+from recruitment.arrivals.ending import Ending
+from recruitment.marketplace import NotConfigured, Terms
+from recruitment.models import Campaign, Visit
+from recruitment.mturk.arrivals import ASSIGNMENT, is_preview, read_mturk, submit_address
+from recruitment.mturk.environments import is_amazon, site_of
+from recruitment.mturk.fees import MANY_SEATS, bonus_fee
+from recruitment.mturk.questions import RECEIPT_FIELD
+from recruitment.platforms import CampaignDefaults, Platform, WayBack, Words
+
+if TYPE_CHECKING:
+    from recruitment.mturk.marketplace import MechanicalTurk
+
+MOST_COUNTRIES = 30
+"""As many as a requirement takes."""
+
+
+class MechanicalTurkPlatform(Platform):
+    """HITs that show our pages in a frame."""
+
+    words = Words(
+        give_back=gettext_lazy(
+            "To return it, click “Return” beside this page, so that somebody else can take it."
+        ),
+        submission=pgettext_lazy("of Mechanical Turk", "Assignment"),
+        posting="HIT",
+    )
+    defaults = CampaignDefaults(
+        stories_per_visit=1, approved_percent=98, approved_work=10_000, countries="US"
+    )
+    is_framed = True
+    verifies_arrivals = False
+    hooks = "recruitment.mturk.urls"
+
+    returns_receipt = True
+    ends_offers = True
+    longest_rejection = 1024
+    overturning_note = gettext_lazy(
+        "Mechanical Turk overturns a rejection for 30 days after the work was handed in."
+    )
+    bonus_fee_note = gettext_lazy("Mechanical Turk takes a fifth on top, one cent at least.")
+
+    def bonus_fee(self, amount: Decimal) -> Decimal | None:
+        return bonus_fee(amount)
+
+    def still_exists(self, environment: str) -> bool:
+        return not is_amazon(site.MTURK[environment]["endpoint"])
+
+    def notes(self, environment: str) -> list[str]:
+        return [
+            _(
+                "This site speaks to an address of its own instead of Amazon’s, which closed Mechanical Turk "
+                "for good on 30 September 2026."
+            )
+            if self.still_exists(environment)
+            else _(
+                "Amazon closed Mechanical Turk for good on 30 September 2026. This works with nothing but a "
+                "test double of it, or with a site that speaks the same protocol."
+            ),
+            _("From ten people on the same HIT on, the fee on each reward is 40 % instead of 20 %."),
+            _("A HIT for fewer than ten people can never be widened to ten or more."),
+            _(
+                "What somebody accepted and did not hand in is known for your own HITs alone, and only where "
+                "notifications are set up: without them nobody who left work is kept out of later HITs."
+            ),
+            _("What nobody decides about is approved by itself, and can then not be rejected any more."),
+        ]
+
+    def marketplace(self, environment: str, *, is_quick: bool = False) -> MechanicalTurk:
+        from recruitment.mturk.marketplace import MechanicalTurk
+
+        account = site.MTURK[environment]
+        if environment == Environment.REHEARSAL:
+            _refuse_live_endpoint(account)
+        return MechanicalTurk(
+            environment=environment,
+            key_id=account["key_id"],
+            secret=account["secret"],
+            endpoint=account["endpoint"],
+            topic=account.get("notification_topic", ""),
+            is_quick=is_quick,
+        )
+
+    def read_arrival(self, campaign: Campaign, query: QueryDict, *, now: datetime) -> tuple[Arrival, bool]:
+        """Return the arrival, never proven: nothing is signed, and acceptance shows only at hand-in."""
+        sites = site.MTURK_SUBMIT_HOSTS[campaign.environment]
+        return read_mturk(dict(query.lists()), submit_sites=sites), False
+
+    def is_preview(self, query: QueryDict) -> bool:
+        return is_preview(dict(query.lists()))
+
+    def way_to_hand_in(self, visit: Visit, ending: Ending) -> WayBack | None:
+        fields = {ASSIGNMENT: visit.hit_assignment, RECEIPT_FIELD: visit.receipt}
+        return WayBack(submit_address(visit.submit_to), fields) if ending.is_work else None
+
+    def problems_of(self, terms: Terms) -> list[str]:
+        found = []
+        if terms.approved_percent and not terms.approved_work:
+            found.append(
+                _(
+                    "Mechanical Turk counted people with fewer than 100 pieces of work as approved at 100 %: "
+                    "ask for a number of approved pieces as well."
+                )
+            )
+        if len(terms.countries) > MOST_COUNTRIES:
+            found.append(_("Mechanical Turk takes at most %s countries.") % MOST_COUNTRIES)
+        return found
+
+    def problems_of_widening(self, before: int, seats: int) -> list[str]:
+        if not before < MANY_SEATS <= seats:
+            return []
+        return [
+            _(
+                "Mechanical Turk never widens a HIT for fewer than %(many)s people to %(many)s or more. "
+                "Offer at most %(most)s more here, or end this campaign and make another one."
+            )
+            % {"many": MANY_SEATS, "most": MANY_SEATS - 1 - before}
+        ]
+
+
+def _refuse_live_endpoint(rehearsal: dict[str, str]) -> None:
+    """Raise ``NotConfigured`` if a rehearsal would spend live money.
+
+    An endpoint of one's own has no sandbox, so that a rehearsal there with the live key pays real people.
+    """
+    live = site.MTURK[Environment.LIVE]
+    is_one_place = site_of(rehearsal["endpoint"]) == site_of(live["endpoint"])
+    if is_one_place and not is_amazon(live["endpoint"]) and rehearsal["key_id"] == live["key_id"]:
+        raise NotConfigured(
+            _("%s is the live one: a rehearsal would spend its money. Use a key or an endpoint of its own.")
+            % "MTURK_REHEARSAL_ACCESS_KEY_ID"
+        )
+
+
+PLATFORM = MechanicalTurkPlatform()

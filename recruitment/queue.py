@@ -1,0 +1,83 @@
+"""Hand work to the workers."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+from kombu.exceptions import OperationalError
+
+from recruitment.errors import NotQueued
+from tomannot.celery import app
+
+CARRY_OUT_TASK = "recruitment.tasks.carry_out"
+RECONCILE_TASK = "recruitment.tasks.reconcile"
+SEND_TASK = "recruitment.tasks.send_due"
+FIRST_PAUSE, LONGEST_PAUSE = timedelta(minutes=5), timedelta(hours=6)
+
+logger = logging.getLogger(__name__)
+_collected: ContextVar[dict[tuple[str, tuple[int, ...]], None] | None] = ContextVar("collected", default=None)
+
+
+def queue_mail(task: str, *ids: int | str | None) -> None:
+    """Have a worker do it once everything is committed. Queue ids and a mail's language, no address or token.
+
+    The commit raises :class:`NotQueued` when the broker does not take it; what was to be stored is stored.
+    """
+    problem = _(
+        "The mail could not be queued, because Redis does not answer. Everything else is stored. "
+        "Have the link sent again when Redis is back."
+    )
+    transaction.on_commit(lambda: queue_or_fail(task, *ids, problem=problem))
+
+
+def queue_or_fail(task: str, *ids: int | str | None, problem: str = "") -> None:
+    """Have a worker do it at once, because a person has just asked. Raise :class:`NotQueued`."""
+    try:
+        app.send_task(task, args=list(ids))
+    except OperationalError as error:
+        asked = _("Nobody could be asked, because Redis does not answer. Try again later.")
+        raise NotQueued(problem or asked) from error
+
+
+def queue_soon(task: str, *ids: int, after: int = 0) -> None:
+    """Queue what a sweep repeats if the broker does not take it: then it is late, not lost, and logged.
+
+    ``after``: not before so many seconds are over.
+    """
+    if after:
+        transaction.on_commit(lambda: app.send_task(task, args=list(ids), countdown=after), robust=True)
+    else:
+        transaction.on_commit(lambda: _queue_or_collect(task, ids), robust=True)
+
+
+def next_try(waits_since: datetime | None, *, now: datetime) -> datetime:
+    """Return when to ask again for what waits: after as long as it has waited, within limits."""
+    return now + min(max(now - (waits_since or now), FIRST_PAUSE), LONGEST_PAUSE)
+
+
+@contextmanager
+def queue_once() -> Iterator[None]:
+    """Queue what is to be done soon once, when this block ends, however often it was asked for."""
+    wanted: dict[tuple[str, tuple[int, ...]], None] = {}
+    outside = _collected.set(wanted)
+    try:
+        yield
+    finally:
+        _collected.reset(outside)
+        for task, ids in wanted:
+            try:
+                _queue_or_collect(task, ids)
+            except OperationalError:
+                logger.exception("%s %s could not be queued: a sweep does it later.", task, ids)
+
+
+def _queue_or_collect(task: str, ids: tuple[int, ...]) -> None:
+    wanted = _collected.get()
+    if wanted is None:
+        app.send_task(task, args=list(ids))
+    else:
+        wanted[task, ids] = None

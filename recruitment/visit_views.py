@@ -1,0 +1,188 @@
+"""Pages for platforms' participants: arriving at a campaign, and handing in."""
+
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from accounts.rate_limits import CAMPAIGN_VISITS, REFUSED_VISITS, RateLimited, client_of, count_try, used_up
+from annotation import queries as annotation_queries
+from annotation.access import annotator_page, may_be_framed, page_url, rate_limited, work_session, wrong_link
+from annotation.models import ConsentText, Enrollment
+from annotation.protocols.base import Protocol
+from annotation.views.common import continue_link, page
+from recruitment import actions, queries, visit_tests, ways_back
+from recruitment.arrivals.admission import lets_in
+from recruitment.arrivals.arrival import CannotArrive, Problem
+from recruitment.arrivals.ending import Ending
+from recruitment.links import visit_path
+from recruitment.models import Campaign
+from recruitment.pay import advertised_pay
+from recruitment.places import has_story_for_newcomers
+from recruitment.platforms import platform_of
+from recruitment.visit_refusals import REFUSALS
+from tomannot import clock
+
+PREFETCHED = ("prefetch", "prerender")
+
+
+@never_cache
+@require_http_methods(["GET"])  # it creates a visit, so no HEAD
+def campaign(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """Show a preview, start the visit of an arriving participant, or refuse with a reason."""
+    if _is_prefetched(request):
+        return HttpResponse(status=503)
+    found = Campaign.objects.select_related("study").filter(study__slug=slug, number=number).first()
+    if found is None:
+        return wrong_link(request)
+    response = _answer(request, found)
+    return may_be_framed(response) if platform_of(found).is_framed else response
+
+
+@rate_limited
+def _answer(request: HttpRequest, found: Campaign) -> HttpResponse:
+    if found.state == Campaign.State.DRAFT:  # its texts and pay may still change
+        return _refused(request, found, Problem.NOT_OPEN)
+    if platform_of(found).is_preview(request.GET):
+        return render(request, "recruitment/preview.html", _preview(found))
+    return _come_in(request, found)
+
+
+@require_http_methods(["GET"])  # it records that the annotator was sent back, so no HEAD
+@annotator_page
+def hand_in(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
+    """Show how the work is handed in: on the platform, or by the code. Say how a settled visit ended."""
+    if _is_prefetched(request):
+        return HttpResponse(status=503)
+    session = work_session(request)
+    now = clock.now()
+    visit = queries.visit_of(session) if session else None
+    if visit is None:
+        return _code(request, enrollment)
+    if visit.replaced_at:
+        return _superseded(request, enrollment)
+    outcome = ways_back.outcome_of(visit)
+    if outcome:
+        over = {"visit": visit, "session": session, "outcome": outcome.value}
+        return page(request, enrollment, "recruitment/over.html", over)
+    ending = ways_back.ending_of(visit, now=now)
+    assert session is not None  # a visit found by it
+    has_work = session.stories_submitted or session.test_begun
+    asks_to = request.META["QUERY_STRING"] == ways_back.UNFINISHED and has_work
+    if ending == Ending.GO_ON and not asks_to:
+        return redirect(page_url(request, "annotation:home"))
+    ending = Ending.PARTIAL if ending == Ending.GO_ON else ending
+    assert visit.campaign is not None  # only visits for campaigns have a work session
+    way = platform_of(visit.campaign).way_to_hand_in(visit, ending)
+    if way and ending.is_work:
+        ended_by = ways_back.end_of(visit, now=now) if ending == Ending.PARTIAL else ""
+        actions.record_hand_in(visit=visit, ended_by=ended_by, now=now)
+    context: dict[str, Any] = {
+        "visit": visit,
+        "ending": ending.value,
+        "way": way,
+        "session": session,
+        "may_be_somebody_else": visit_tests.may_be_somebody_else(visit),
+        "goes_on": ending == Ending.PARTIAL and ways_back.may_go_on(enrollment, session, now=now),
+        "actions": [continue_link(request)],
+    }
+    response = page(request, enrollment, "recruitment/hand_in.html", context)
+    if way and way.fields:
+        sites = [visit.submit_to, *settings.FRAME_ANCESTORS]  # a platform may send on to another of its own
+        response._csp_update = {"form-action": sites}  # type: ignore[attr-defined]  # as csp_update does
+    return response
+
+
+def _code(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
+    """Show the completion code of a participant who came by a link, and their way back."""
+    completion = queries.completion_of(enrollment)
+    if completion is None:
+        return redirect(page_url(request, "annotation:home"))
+    context = {
+        "completion": completion,
+        "missing": max(0, completion.least_stories - enrollment.stories_submitted),
+        "goes_on": enrollment.state == Enrollment.State.QUALIFIED and ways_back.may_go_on(enrollment),
+        "work": annotation_queries.work_so_far(enrollment),
+        "actions": [continue_link(request, _("Answer more stories"))],
+    }
+    return page(request, enrollment, "recruitment/finish.html", context)
+
+
+def _superseded(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
+    """Refuse a page of an earlier visit, after the participant took the same assignment again."""
+    said = {
+        "heading": _("This page is out of date"),
+        "text": _(
+            "You returned this assignment or its time ran out, and then you took it again. To "
+            "continue, open it again on the site that sent you."
+        ),
+    }
+    return page(request, enrollment, "pages/message.html", said, status=409)
+
+
+def _preview(campaign: Campaign) -> dict[str, Any]:
+    """Describe the work with an example of the protocol's own, never with a story of the study."""
+    protocol: Protocol = campaign.study.protocol
+    consent = ConsentText.objects.filter(study=campaign.study_id).order_by("version").last()
+    examples = protocol.instructions.examples
+    return {
+        "study": campaign.study,
+        "campaign": campaign,
+        "lets_somebody_in": lets_in(study_state=campaign.study.state, campaign_state=campaign.state)
+        and (campaign.purpose == Campaign.Purpose.TEST or has_story_for_newcomers(campaign.study)),
+        "is_test": campaign.purpose == Campaign.Purpose.TEST,
+        "hourly": advertised_pay(campaign.reward, campaign.minutes_expected),
+        "questions": protocol.questions,
+        "example_parts": max((example.parts for example in examples), key=len, default=()),
+        "consent": consent,
+        "countries": ", ".join(campaign.countries),
+    }
+
+
+def _come_in(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    now = clock.now()
+    platform = platform_of(campaign)
+    if platform.verifies_arrivals:
+        until = used_up(REFUSED_VISITS, client_of(request), now=now)
+        if until:
+            raise RateLimited(until)
+    try:
+        arrival, is_proven = platform.read_arrival(campaign, request.GET, now=now)
+        if not queries.is_known_visit(campaign, arrival):
+            count_try(CAMPAIGN_VISITS, client_of(request), now=now)
+        visit = actions.arrive_for_campaign(campaign=campaign, arrival=arrival, is_proven=is_proven, now=now)
+    except CannotArrive as error:
+        return _refused(request, campaign, error.problem)
+    return redirect(visit_path(visit, is_claimed=not is_proven))
+
+
+def _refused(request: HttpRequest, campaign: Campaign, problem: Problem) -> HttpResponse:
+    """Say why the arrival is refused and how to get back. Log it; change nothing."""
+    now = clock.now()
+    count_try(REFUSED_VISITS, client_of(request), now=now)
+    actions.record_refused_visit(
+        study=campaign.study,
+        problem=problem,
+        campaign_number=campaign.number,
+        now=now,
+    )
+    status, heading, text = REFUSALS[problem]
+    context = {
+        "study": campaign.study,
+        "campaign": campaign,
+        "heading": heading,
+        "text": text,
+        "may_be_somebody_else": problem == Problem.TEST_TAKEN,
+        "way": platform_of(campaign).way_of_refused(campaign),
+    }
+    return render(request, "recruitment/refused.html", context, status=status)
+
+
+def _is_prefetched(request: HttpRequest) -> bool:
+    """Return True if the browser only prefetches the page."""
+    said = f"{request.headers.get('Sec-Purpose', '')} {request.headers.get('Purpose', '')}".lower()
+    return any(word in said for word in PREFETCHED)

@@ -1,0 +1,328 @@
+"""The overview of a study: what it counts, that it costs the same whatever the size, and its moving part."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.actions import ensure_researcher
+from annotation import actions
+from annotation.models import Assignment, Membership, ReviewSample, Story, Study
+from dashboard import queries
+from dashboard.figures import compute
+from dashboard.overview import attention
+from dashboard.overview import queries as overview
+from dashboard.people.listing import UNDECIDED, Search, people_page
+from tests import builders
+from tests.api.client import member
+from tests.worlds import built_once
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("client")]
+
+ADDRESS = "/studies/main/"
+HTMX = {"HX-Request": "true"}
+
+
+@pytest.fixture
+@built_once
+def study() -> Study:
+    """Two people have answered everything, one of five failed the test, one holds a story."""
+    early = timezone.now() - timedelta(hours=5)
+    study = builders.make_study("main", stories=3, qualification=1, pay_rate=Decimal("18.00"), now=early)
+    *_, failing = builders.invite(study, 2, now=early)
+    builders.take_test(builders.consent(failing, now=early), builders.answers(q3="no"), now=early)
+    first, second, third = builders.qualified(study, 3, now=early)
+    for hours, person in enumerate((first, second)):
+        for number in range(3):
+            now = early + timedelta(hours=hours, minutes=number)
+            assignment = builders.claim(person, now=now)
+            actions.record_vote(
+                assignment_id=assignment.pk,
+                enrollment=person,
+                submitted=builders.ALL_YES,
+                now=now + timedelta(seconds=20),
+            )
+    builders.claim(third)
+    return study
+
+
+@pytest.fixture
+def boss(study: Study) -> Client:
+    client = Client()
+    client.force_login(ensure_researcher(username="boss", password="a long enough password"))
+    return client
+
+
+def words(page: bytes) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", page.decode()).split())
+
+
+def test_it_says_how_far_people_come_what_it_costs_and_who_holds_a_story(study: Study, boss: Client) -> None:
+    compute.make(study.pk, now=timezone.now())
+    shown = words(boss.get(ADDRESS).content)
+    assert "3 of 4 people who submitted the test passed it (75 %). In the published procedure it was" in shown
+    assert "Invited 5 100 %" in shown
+    assert "Answered a story 2 40 %" in shown
+    assert "counted votes of 9 6" in shown
+    assert "votes in the hour before 0" in shown
+    assert "The counted votes come to 0.60 USD, all of them to 0.90 USD." in shown, "20 s at 18 an hour"
+    assert "At this pace the last vote comes about" in shown
+    assert "story_0000" in shown.partition("Active leases")[2]
+
+
+def test_its_numbers_lead_to_the_stories_they_count(boss: Client) -> None:
+    study = builders.make_study("pilot", stories=2, votes_per_story=1)
+    builders.answer_everything(builders.qualified(study), builders.answers(q2="no"))
+    compute.make(study.pk, now=timezone.now() + timedelta(hours=1))
+    page = boss.get("/studies/pilot/").content.decode()
+    for search in ("verdict=dropped", "dropped_by=q2"):
+        assert f'href="/studies/pilot/stories/?{search}"' in page
+        assert "story_00001_sev1" in boss.get(f"/studies/pilot/stories/?{search}").content.decode()
+    assert "dropped_by=q1" not in page, "no story is there"
+    quality = boss.get("/studies/pilot/quality/").content.decode()
+    for search in ("scenario=inside_reuse_labeled_containers", "model=human-written"):
+        assert f'href="/studies/pilot/stories/?{search}"' in quality
+        assert "story_00001_sev1" in boss.get(f"/studies/pilot/stories/?{search}").content.decode()
+
+
+def test_checks_are_in_what_it_costs_as_long_as_there_are_any(study: Study) -> None:
+    builders.add_checks(study, 1, every=5)
+    document = {
+        "votes": {"counted": 400, "wanted": 1200},
+        "checks": {"answered": 100, "usable": 99},
+        "everybody": {"people": 10},
+        "seconds_per_vote": {"mean": 20.0, "low": 16.0, "high": 24.0},
+    }
+
+    cost = overview.cost_of(study, document)
+    few = overview.cost_of(study, document | {"checks": {"answered": 100, "usable": 2}})
+    none = overview.cost_of(study, document | {"checks": {"answered": 100, "usable": 0}})
+
+    assert cost is not None
+    assert few is not None
+    assert none is not None
+    # 0.10 each: 500 answers so far; of 50 stories a person, ten, two or none are checks
+    assert cost["so_far"] == few["so_far"] == Decimal("50.00")
+    assert [str(found["whole"]) for found in (cost, few, none)] == ["150.00", "133.30", "130.00"]
+    assert (cost["low"], cost["high"]) == (Decimal("120.00"), Decimal("180.00"))
+
+
+def test_figures_from_before_the_stories_came_are_not_shown(boss: Client) -> None:
+    empty = builders.make_study("fresh", stories=0, opened=False)
+    compute.make(empty.pk, now=timezone.now())
+    assert "Figures as of" not in words(boss.get("/studies/fresh/").content), "a draft shows its checklist"
+    builders.import_rows(empty, [builders.story_row(1)])
+    actions.open_study(study=empty, by=None, now=timezone.now())
+    shown = words(boss.get("/studies/fresh/").content)
+    assert "The figures are being computed" in shown
+    assert "Every story has all its votes" not in shown
+    assert "Nobody is invited yet" in shown
+    assert b"/studies/fresh/people/invite/" in boss.get("/studies/fresh/").content
+    reviewer = Client()
+    reviewer.force_login(member(empty, Membership.Role.REVIEWER))
+    assert b"/invite/" not in reviewer.get("/studies/fresh/").content, "who may not invite is not asked to"
+
+
+def test_figures_of_two_moments_never_stand_side_by_side(boss: Client) -> None:
+    study = builders.make_study("pilot", stories=3, votes_per_story=1)
+    compute.make(study.pk, now=timezone.now())
+    builders.answer_everything(builders.qualified(study))
+    shown = words(boss.get("/studies/pilot/").content)
+    assert "counted votes of 3 0" in shown
+    assert "votes in the hour before 0" in shown, "of the same moment"
+    compute.make(study.pk, now=timezone.now())
+    shown = words(boss.get("/studies/pilot/").content)
+    assert "counted votes of 3 3" in shown
+    assert "votes in the hour before 3" in shown
+    assert "Share of the invited" in shown
+    assert "Counted just now." in shown.partition("Active leases")[2]
+
+
+def test_without_a_test_its_steps_are_left_out(boss: Client) -> None:
+    builders.make_study("untested", stories=1)
+    shown = words(boss.get("/studies/untested/").content)
+    assert "Answered a story" in shown
+    assert "Passed the test" not in shown
+    assert "Which questions they fail" not in shown
+    assert "The figures are being computed" in shown
+
+
+def test_htmx_gets_the_part_that_moves_and_it_is_that_of_the_page(
+    study: Study, boss: Client, one_moment: None
+) -> None:
+    compute.make(study.pk, now=timezone.now() + timedelta(hours=1))
+    page = boss.get(ADDRESS)
+    part = boss.get(ADDRESS, headers=HTMX)
+    assert "HX-Request" in page["Vary"]
+
+    def plain(text: str) -> str:
+        return re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", text).strip()
+
+    assert plain(part.content.decode()).startswith('<div id="now"')
+    assert plain(part.content.decode()) in plain(page.content.decode())
+
+
+def test_the_number_of_queries_does_not_grow(
+    study: Study, boss: Client, django_assert_max_num_queries: Any
+) -> None:
+    def asked(headers: dict[str, str]) -> int:
+        with django_assert_max_num_queries(100) as seen:
+            boss.get(ADDRESS, headers=headers)
+        return len(seen.captured_queries)
+
+    compute.make(study.pk, now=timezone.now() + timedelta(hours=1))
+    before = asked(HTMX), asked({})
+    builders.import_rows(study, [builders.story_row(number) for number in range(20, 40)])
+    for person in builders.qualified(study, 4):
+        builders.vote(person)
+        builders.claim(person)
+    compute.make(study.pk, now=timezone.now() + timedelta(hours=1))
+    assert (asked(HTMX), asked({})) == before
+    assert before[0] <= 13
+    with django_assert_max_num_queries(100) as seen:
+        boss.get(ADDRESS)
+    read = [query["sql"] for query in seen.captured_queries if '"annotation_vote"' in query["sql"]]
+    few = ('"submitted_at" > ', 'FROM "annotation_reviewitem"')
+    assert [query for query in read if not any(part in query for part in few)] == [], (
+        "no page reads votes but those of the last hour and those that were drawn for review"
+    )
+
+
+def test_a_story_is_released_by_a_button(study: Study, boss: Client) -> None:
+    held = Assignment.objects.get(state="leased")
+    address = reverse("dashboard:release_lease", args=["main", held.pk])
+    assert f'action="{address}"' in boss.get(ADDRESS).content.decode()
+    shown = words(boss.post(address, follow=True).content)
+    assert "The story is released to others." in shown
+    assert "No active leases." in shown
+    assert "This story’s lease has already ended" in words(boss.post(address, follow=True).content)
+
+
+def test_votes_of_the_last_hour_are_counted_once_and_answers_to_checks_are_none() -> None:
+    study, now = builders.make_study("checked", stories=6), timezone.now()
+    assert overview.votes_in_the_last_hour(study, now=now) == 0
+    person = builders.qualified(study)[0]
+    given = builders.vote(person, now=now).vote
+    actions.change_vote(
+        assignment_id=given.assignment_id, enrollment=person, submitted=builders.answers(q1="no"), now=now
+    )
+    builders.add_checks(study, 1)
+    (person,) = builders.qualified(study)
+    assert [story.role for story in builders.work_through(person, 5, now=now)].count("check") == 1
+    assert overview.votes_in_the_last_hour(study, now=now + timedelta(minutes=59)) == 1 + 4
+    assert overview.votes_in_the_last_hour(study, now=now + timedelta(minutes=61)) == 0
+
+
+def test_what_waits_for_somebody_is_counted_with_its_page(boss: Client) -> None:
+    study = builders.make_study("pilot", stories=6, votes_per_story=2)
+    builders.add_checks(study, 2)
+    compute.make(study.pk, now=timezone.now() + timedelta(hours=1))
+    assert "Needs attention" not in words(boss.get("/studies/pilot/").content)
+
+    (checked,) = builders.qualified(study)
+    builders.work_through(checked, 5, on_checks=builders.answers(q1="no"))
+    (fast,) = builders.qualified(study)
+    actions.suspend(enrollment=fast, by=None, now=timezone.now(), reason="Thank you.")
+    actions.draw_sample(
+        study=study, kind=ReviewSample.Kind.RANDOM, people=5, per_person=2, by=None, now=timezone.now()
+    )
+    noticed = compute.make(study.pk, now=timezone.now() + timedelta(hours=1)).document["noticed"]  # type: ignore[index]
+    assert noticed == {"flagged": 0, "skipped_often": 0, "doubted_checks": 0, "test_notes": 0}
+    shown = boss.get("/studies/pilot/").content
+    suspended = "1 suspended participant whose votes still count"
+    assert f"Needs attention {suspended} 2 drawn answers wait for review" in words(shown)
+    assert b'href="/studies/pilot/quality/review/"' in shown
+
+
+def test_who_is_suspended_and_excluded_has_been_decided_about(boss: Client) -> None:
+    study = builders.make_study("pilot", stories=2, votes_per_story=2)
+    now = timezone.now()
+    waiting, excluded = builders.qualified(study, 2)
+    for person in (waiting, excluded):
+        builders.vote(person)
+        actions.suspend(enrollment=person, by=None, now=now, reason="Thank you.")
+    actions.exclude_annotator(enrollment=excluded, reason="x", told="y", by=None, now=now)
+    (line,) = attention.waiting(study, None)
+    assert (line.text, line.url) == (
+        "1 suspended participant whose votes still count",
+        "/studies/pilot/people/?state=undecided",
+    )
+    listed = people_page(study, Search(state=UNDECIDED))
+    assert [row.enrollment.pk for row in listed.rows] == [waiting.pk]
+    assert "1 participant" in words(boss.get(line.url).content)
+
+
+def test_what_the_worker_notices_is_said_with_its_number(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert compute.make(study.pk, now=timezone.now()).document["noticed"] == {  # type: ignore[index]
+        "flagged": 0, "skipped_often": 0, "doubted_checks": 0, "test_notes": 0,
+    }  # fmt: skip
+    monkeypatch.setattr("dashboard.figures.flags.FEWEST_VOTES", 1)
+    monkeypatch.setattr("dashboard.figures.flags.SAME_MORE", -1)
+    monkeypatch.setattr("dashboard.qualification.round_notes.FEWEST", 1)
+    monkeypatch.setattr("dashboard.qualification.round_notes.HARD", 1.1)
+    document = compute.make(study.pk, now=timezone.now()).document
+    assert document is not None
+    assert document["noticed"] == {"flagged": 2, "skipped_often": 0, "doubted_checks": 0, "test_notes": 4}
+    said = [(line.text, line.url) for line in attention.waiting(study, document)]
+    assert said == [
+        ("2 participants have a flag", f"{ADDRESS}people/?flag=any"),
+        ("4 signs that the test is too hard or known", f"{ADDRESS}qualification/"),
+    ]
+
+
+def test_the_next_step_follows_the_state_and_the_votes(boss: Client) -> None:
+    study, now = builders.make_study("pilot", stories=1, votes_per_story=1, opened=False), timezone.now()
+
+    def step() -> str:
+        (found,) = boss.get("/studies/pilot/").context["next_step"]
+        return str(found["label"])
+
+    assert step() == "Open the study"
+    study = actions.open_study(study=study, by=None, now=now)
+    compute.make(study.pk, now=now + timedelta(hours=1))
+    assert step() == "Invite participants"
+    builders.answer_everything(builders.qualified(study))
+    compute.make(study.pk, now=now + timedelta(hours=1))
+    assert step() == "Publish a release", "every story has its votes"
+    builders.import_rows(study, [builders.story_row(7)])
+    compute.make(study.pk, now=now + timedelta(hours=1))
+    actions.pause_study(study=study, by=None, now=now)
+    assert step() == "Open again"
+    actions.close_study(study=study, by=None, now=now)
+    assert step() == "Publish a release"
+    further = [found["label"] for found in boss.get("/studies/pilot/").context["further"]]
+    assert further[:2] == ["Open again", "Import stories"]
+
+
+def test_many_leases_are_cut_and_it_says_so(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(overview, "LEASES_SHOWN", 1)
+    assert not overview.leases_of(study, now=timezone.now())["more"]
+    builders.claim(builders.qualified(study)[0])
+    found = overview.leases_of(study, now=timezone.now())
+    assert (len(found["rows"]), found["more"]) == (1, True)
+
+
+def test_a_study_of_questions_for_people_has_no_filters(boss: Client) -> None:
+    study, address = builders.make_study("questions", stories=1), "/studies/questions/quality/"
+    assert f"{address}filters/" in boss.get(address).content.decode()
+    Study.objects.filter(pk=study.pk).update(protocol_name="multiple-choice")
+    assert f"{address}filters/" not in boss.get(address).content.decode()
+
+
+def test_the_list_says_how_many_stories_each_study_has() -> None:
+    study = builders.make_study("counted", stories=3, qualification=2)
+    builders.import_rows(study, [builders.story_row(700)])
+    builders.make_study("empty", opened=False, stories=0)
+    found: Any = queries.studies(Study.objects.all())
+    counts = {one.slug: one.story_count for one in found}
+    assert counts == {"counted": Story.objects.main().filter(study=study).count(), "empty": 0}
+    assert counts["counted"] == 4

@@ -1,0 +1,156 @@
+"""PostgreSQL or a web worker goes away under a web server: no 500, and nobody has to do anything."""
+
+from __future__ import annotations
+
+import socket
+import socketserver
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import psutil
+import pytest
+import urllib3
+from django.db import connection
+
+from tests.integration.servers import running
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(120)]
+
+
+class Cable(socketserver.ThreadingTCPServer):
+    """A network connection to PostgreSQL that can be cut."""
+
+    daemon_threads = True
+    allow_reuse_address = True
+
+    def __init__(self, database: str) -> None:
+        self.database = database
+        self.is_cut = False
+        self._ends: list[socket.socket] = []
+        super().__init__(("127.0.0.1", 0), _Pull)
+        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        """The database's address by way of this cable."""
+        there = urlsplit(self.database)
+        name = there.path.removeprefix("/")
+        return (
+            f"postgresql://{there.username}:{there.password or ''}@127.0.0.1:{self.server_address[1]}/{name}"
+        )
+
+    def connect(self) -> socket.socket:
+        there = urlsplit(self.database)
+        host = parse_qs(there.query).get("host", [there.hostname or ""])[0]
+        if host.startswith("/"):
+            end = socket.socket(socket.AF_UNIX)
+            end.connect(f"{host}/.s.PGSQL.{there.port or 5432}")
+        else:
+            end = socket.create_connection((host, there.port or 5432))
+        return end
+
+    def keep(self, *ends: socket.socket) -> None:
+        self._ends += ends
+
+    def cut(self) -> None:
+        self.is_cut = True
+        for end in self._ends:
+            _end(end)
+
+
+class _Pull(socketserver.BaseRequestHandler):
+    server: Cable
+
+    def handle(self) -> None:
+        if self.server.is_cut:
+            return
+        near = self.request
+        with self.server.connect() as far:
+            self.server.keep(near, far)
+            back = threading.Thread(target=_pump, args=(far, near), daemon=True)
+            back.start()
+            _pump(near, far)
+            back.join()
+
+
+def _pump(source: socket.socket, sink: socket.socket) -> None:
+    with suppress(OSError):  # cut
+        while piece := source.recv(65536):
+            sink.sendall(piece)
+    for end in (source, sink):
+        _end(end)
+
+
+def _end(end: socket.socket) -> None:
+    with suppress(OSError):  # ended already
+        end.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.fixture
+def cable(child_environment: dict[str, str]) -> Iterator[Cable]:
+    cable = Cable(child_environment["DATABASE_URL"])
+    yield cable
+    cable.shutdown()
+    cable.server_close()
+
+
+def get(address: str, path: str = "/") -> urllib3.BaseHTTPResponse:
+    return urllib3.request("GET", address + path, retries=False, timeout=20)
+
+
+def test_no_request_meets_a_database_that_was_restarted(
+    child_environment: dict[str, str], tmp_path: Path
+) -> None:
+    with running(child_environment, tmp_path, with_worker=False) as address:
+        assert {get(address).status for _ in range(24)} == {200}
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+            assert cursor.fetchone()[0] >= 2  # the connections of the web server's workers, as in a restart
+        assert {get(address).status for _ in range(24)} == {200}
+
+
+def test_a_database_that_is_away_is_said_so_and_found_again(
+    child_environment: dict[str, str], cable: Cable, tmp_path: Path
+) -> None:
+    with running(child_environment | {"DATABASE_URL": cable.url}, tmp_path, with_worker=False) as address:
+        assert get(address).status == 200
+        cable.cut()
+        began = time.monotonic()
+        page, problem = get(address), get(address, "/api/v1/studies/")
+        assert time.monotonic() - began < 15
+        assert (page.status, page.headers["Retry-After"]) == (503, "5")
+        assert "We can’t reach our records at the moment" in page.data.decode()
+        assert problem.status in (401, 503)
+
+        cable.is_cut = False
+        began = time.monotonic()
+        while (status := get(address).status) != 200:
+            assert status == 503
+            assert time.monotonic() - began < 10
+            time.sleep(0.2)
+
+
+def test_a_dead_web_worker_is_replaced(child_environment: dict[str, str], tmp_path: Path) -> None:
+    with running(child_environment, tmp_path, with_worker=False) as address:
+        server = next(
+            process for process in psutil.Process().children(recursive=True) if "granian" in process.cmdline()
+        )
+        before = [child.pid for child in server.children(recursive=True) if not child.children()]
+        for worker in before:
+            psutil.Process(worker).kill()
+        began = time.monotonic()
+        while True:
+            with suppress(urllib3.exceptions.HTTPError):
+                if get(address).status == 200:
+                    break
+            assert time.monotonic() - began < 30
+            time.sleep(0.2)
+        after = {child.pid for child in server.children(recursive=True)}
+        assert not after & set(before)

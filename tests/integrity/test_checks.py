@@ -1,0 +1,184 @@
+"""Every check of ``check_integrity``: silent on a healthy study, and the one to speak when it is broken."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from annotation import actions
+from annotation.models import Assignment, Enrollment, Study, Vote
+from annotation.rules import Refusal
+from integrity.catalogue import CHECKS, CheckResult, run
+from tests.dashboard.worlds import World, build_world
+from tests.integrity.breaks.answer_keys import KEY_BREAKS
+from tests.integrity.breaks.core import (
+    BREAKS,
+    answer_lost,
+    changed_after_the_release,
+    disable_triggers,
+    full_story_offered,
+    no_turned_into_yes,
+    sql,
+    story_rewritten,
+)
+from tests.integrity.breaks.hidden_checks import CHECK_BREAKS
+from tests.integrity.breaks.join_links import LINK_BREAKS
+from tests.integrity.breaks.recruitment import RECRUITING_BREAKS
+from tests.integrity.breaks.reviews import REVIEW_BREAKS
+from tests.integrity.breaks.skips import SKIP_BREAKS
+from tests.integrity.breaks.work_sessions import SESSION_BREAKS
+
+pytestmark = pytest.mark.django_db
+
+ALL_BREAKS = (
+    *BREAKS,
+    *LINK_BREAKS,
+    *REVIEW_BREAKS,
+    *CHECK_BREAKS,
+    *KEY_BREAKS,
+    *SESSION_BREAKS,
+    *RECRUITING_BREAKS,
+    *SKIP_BREAKS,
+)
+WAYS = [pytest.param(*way, id=way[0].__name__) for way in ALL_BREAKS]
+"""Every way to break a promise."""
+
+RELEASES = {
+    "published_release_is_unchanged",
+    "every_release_gets_done",
+    "release_names_nobody",
+    "release_is_in_the_log",
+    "withdrawal_is_of_a_published_release_and_says_why",
+    "withdrawal_is_in_the_log",
+}
+"""The checks that need a real release: see ``test_integrity_of_releases``."""
+
+
+@pytest.fixture(scope="module")
+def world(module_transaction: None) -> World:
+    """Built once, the triggers off."""
+    built = build_world()
+    disable_triggers()
+    return built
+
+
+def _broken(study: Study | None = None) -> dict[str, CheckResult]:
+    outcomes = run(CHECKS, study_id=study.pk if study else None)
+    return {outcome.check.name: outcome for outcome in outcomes if not outcome.holds}
+
+
+def test_everything_holds_in_studies_in_full_use(world: World) -> None:
+    assert not _broken()
+
+
+@pytest.mark.parametrize(("break_it", "check", "implied"), WAYS)
+def test_check_finds_exactly_what_is_broken(
+    world: World, break_it: Callable[[World], None], check: str, implied: set[str]
+) -> None:
+    break_it(world)
+
+    broken = _broken()
+
+    assert set(broken) == {check} | implied
+    assert broken[check].offenders.count >= 1
+    assert broken[check].offenders.rows
+
+
+def test_every_check_is_proven_to_find_something() -> None:
+    assert {name for _, name, _ in ALL_BREAKS} | RELEASES == {check.name for check in CHECKS}
+    assert len({check.name for check in CHECKS}) == len(CHECKS)
+
+
+def test_offenders_are_counted_and_the_first_are_named(world: World) -> None:
+    no_turned_into_yes(world)
+    sql("DELETE FROM annotation_event WHERE type = 'vote_submitted'")
+
+    broken = _broken()["vote_is_in_the_log"].offenders
+
+    votes = list(Vote.objects.filter(revision=1).order_by("pk").values_list("pk", flat=True))
+    assert broken.count == len(votes)
+    assert broken.rows == tuple(map(str, votes))
+
+
+def test_answers_that_were_given_back_may_be_replaced(world: World) -> None:
+    """A release that failed fixed nothing for good."""
+    changed_after_the_release(world)
+    actions.thaw_answers(study=world.study, until=None, now=timezone.now())
+    assert not _broken()
+
+    actions.freeze_answers(study=world.study, now=timezone.now())
+    assert not _broken()
+    changed_after_the_release(world)
+    assert set(_broken(world.study)) == {"published_answer_is_not_replaced"}
+
+
+def test_only_the_named_study_is_looked_at(world: World) -> None:
+    story_rewritten(world)
+    full_story_offered(world)
+    answer_lost(world)  # the newest answer was given in the other study
+
+    assert set(_broken(world.study)) == {"story_is_as_imported", "full_story_is_not_offered"}
+    assert set(_broken(world.other)) == {"vote_answers_the_whole_form"}
+
+
+def test_command_says_every_check_in_a_line(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("check_integrity")
+
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(CHECKS)
+    assert all(line.startswith("ok ") for line in lines)
+
+
+def test_command_fails_and_names_the_rows(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    full_story_offered(world)
+
+    with pytest.raises(CommandError, match=f"1 of {len(CHECKS)} checks") as error:
+        call_command("check_integrity", study="main")
+
+    assert error.value.returncode == 1
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("BROKEN")]
+    assert line == (
+        "BROKEN   1  full_story_is_not_offered: Stories that are full but marked as having a free slot. "
+        f"1 found: {world.full.pk}"
+    )
+
+
+def test_command_speaks_json(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    full_story_offered(world)
+
+    with pytest.raises(CommandError):
+        call_command("check_integrity", json=True)
+
+    said = json.loads(capsys.readouterr().out)
+    assert said["holds"] is False
+    assert len(said["checks"]) == len(CHECKS)
+    (broken,) = [check for check in said["checks"] if not check["holds"]]
+    assert broken == {
+        "name": "full_story_is_not_offered",
+        "invariant": 1,
+        "holds": False,
+        "sentence": "Stories that are full but marked as having a free slot.",
+        "count": 1,
+        "rows": [str(world.full.pk)],
+    }
+
+
+def test_command_knows_the_studies(world: World) -> None:
+    with pytest.raises(CommandError, match="Studies here: keyed, main, other, recruited, reviewed"):
+        call_command("check_integrity", study="mian")
+
+
+def test_the_world_is_what_it_says(world: World) -> None:
+    """The breaks above mean something only if these people are where they are said to be."""
+    states = dict(Assignment.objects.filter(story=world.full).values_list("enrollment", "state"))
+    assert states[world.leaver.pk] == Assignment.State.EXPIRED
+    assert states[world.late.pk] == Assignment.State.SURPLUS
+    assert sorted(states.values()) == ["expired", "submitted", "submitted", "surplus"]
+    assert not isinstance(actions.assign_next_story(enrollment=world.holder, now=timezone.now()), Refusal)
+    assert world.free.has_free_slot
+    assert world.suspended.state == Enrollment.State.SUSPENDED
+    assert world.failed.attempts.count() == 2

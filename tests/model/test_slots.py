@@ -1,0 +1,136 @@
+"""Check the model of the slot protocol with SPIN: every interleaving, and each guard by its absence."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from django.db.models import CheckConstraint, UniqueConstraint
+
+from annotation.actions import counted_votes
+from annotation.models import UNANSWERED, Assignment, Vote
+from annotation.models.votes import LIVING
+
+MODEL = Path(__file__).with_name("slots.pml")
+TEXT = MODEL.read_text(encoding="utf-8")
+ROOM = MODEL.parents[2] / "annotation"
+OUTSIDE = {"imported_votes._store"}
+"""Marks stories as full when votes are imported."""
+GUARDS = {
+    name: (int(number), text, place)
+    for name, number, text, place in re.findall(
+        r"^#define ([A-Z_]+) (\d+) +/\* (.+) in (\w+\.\w+) \*/$", TEXT, flags=re.MULTILINE
+    )
+}
+STATES = re.findall(r"\w+", re.findall(r"^mtype:state = \{(.*)\};$", TEXT, flags=re.MULTILINE)[0])
+MEGABYTES, SECONDS = 1500, 110
+
+Checker = Callable[..., str]
+
+
+@pytest.fixture
+def check(tmp_path: Path) -> Checker:
+    """Return a function that checks the model with these definitions and returns the report."""
+    if not (shutil.which("spin") and shutil.which("gcc")):
+        if os.environ.get("CI") == "true":
+            pytest.fail("The model must be checked with CI=true, but there is no spin or no gcc on the PATH.")
+        pytest.skip("no spin or no gcc on the PATH")
+
+    def run(*definitions: str, optimise: str = "-O0") -> str:
+        options = [optimise, "-w", "-DSAFETY", "-DNOREDUCE", f"-DMEMLIM={MEGABYTES}"]
+        _run(tmp_path, "spin", "-a", *(f"-D{one}" for one in definitions), str(MODEL))
+        _run(tmp_path, "gcc", *options, "-o", "pan", "pan.c")
+        return _run(tmp_path, "./pan", "-E", "-m1000000", "-w22", "-n")
+
+    return run
+
+
+def _run(home: Path, *command: str) -> str:
+    done = subprocess.run(command, cwd=home, capture_output=True, text=True, timeout=SECONDS, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def assert_holds(report: str, *, at_least: int) -> None:
+    """Fail with the report unless all of so many states were searched, and none broke an invariant."""
+    assert "errors: 0" in report, report
+    for cut_short in ("max search depth too small", "out of memory", "Search not completed"):
+        assert cut_short not in report, report
+    found = re.search(r"(\d+) states, stored", report)
+    assert found, report
+    assert int(found[1]) > at_least, report
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(
+    ("bound", "cut", "at_least"),
+    [
+        pytest.param("ABOUT_ONE=1", 0, 300_000, id="any-decisions-about-one-person"),
+        pytest.param("DECISIONS=2", 0, 500_000, id="two-decisions-about-anybody"),
+        pytest.param("ABOUT_ONE=1", 1, 1_000_000, id="claims-cut", marks=pytest.mark.torture),
+        pytest.param("DECISIONS=3", 0, 2_000_000, id="three-decisions", marks=pytest.mark.torture),
+    ],
+)
+def test_no_interleaving_breaks_an_invariant(check: Checker, bound: str, cut: int, at_least: int) -> None:
+    assert_holds(check(bound, f"CUT={cut}", optimise="-O2"), at_least=at_least)
+
+
+@pytest.mark.model
+@pytest.mark.parametrize("guard", GUARDS)
+def test_checker_finds_what_breaks_without_a_guard(check: Checker, guard: str) -> None:
+    report = check(f"WITHOUT={GUARDS[guard][0]}", "ABOUT_ONE=1")
+    assert "assertion violated" in report, report
+    assert "errors: 1" in report, report
+
+
+def test_model_has_the_states_of_the_code() -> None:
+    assert {state.lower() for state in STATES} == set(Assignment.State.values)
+    assert _states_of("living") == set(LIVING)
+    assert _states_of("counting") == set(counted_votes.COUNTING)
+    assert _states_of("unanswered") == set(UNANSWERED)
+
+
+def _states_of(macro: str) -> set[str]:
+    line = re.findall(rf"^#define {macro}\(x\) (.*)$", TEXT, flags=re.MULTILINE)[0]
+    return {state.lower() for state in re.findall(r"== (\w+)", line)}
+
+
+def test_model_has_the_constraints_of_the_code() -> None:
+    rows = [c for c in Assignment._meta.constraints if isinstance(c, UniqueConstraint | CheckConstraint)]
+    votes = [c for c in Vote._meta.constraints if isinstance(c, UniqueConstraint)]
+    named = re.findall(r"^ \* constraint (\w+)$", TEXT, flags=re.MULTILINE)
+    assert sorted(named) == sorted(constraint.name for constraint in rows + votes)
+
+
+def test_model_has_the_guards_of_the_code() -> None:
+    """Each guard is numbered, used in a step, and still stands in the function that its comment names."""
+    assert sorted(number for number, _, _ in GUARDS.values()) == list(range(1, len(GUARDS) + 1))
+    assert f"#define GUARDS {len(GUARDS)}\n" in TEXT
+    sources = dict(_sources())
+    for name, (_, text, place) in GUARDS.items():
+        assert f"guard({name})" in TEXT, name
+        assert text in sources.get(place, ""), f"{name}: {place} no longer has “{text}”"
+
+
+def test_model_has_the_writers_of_the_code() -> None:
+    """A function that begins to mark stories as full or free is a step that the model lacks."""
+    writers = {place for place, source in _sources() if re.search(r"update\(has_free_slot=", source)}
+    named = set(re.findall(r"^ \* writes (\w+\.\w+)", TEXT, flags=re.MULTILINE))
+    assert named == writers - OUTSIDE
+
+
+def _sources() -> Iterator[tuple[str, str]]:
+    """Yield each function and constant of the actions and the hot statements with its source."""
+    for path in (*(ROOM / "actions").glob("*.py"), ROOM / "sql.py"):
+        source = path.read_text(encoding="utf-8")
+        for node in ast.parse(source).body:
+            if isinstance(node, ast.FunctionDef):
+                yield f"{path.stem}.{node.name}", ast.get_source_segment(source, node) or ""
+            elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                yield f"{path.stem}.{node.targets[0].id}", ast.get_source_segment(source, node) or ""

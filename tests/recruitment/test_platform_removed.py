@@ -1,0 +1,83 @@
+"""A platform is one folder and one line: without both, everything else works."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from accounts.models import User
+from tests import builders
+from tests.conftest import PROJECT
+from tests.recruitment.campaigns import make_campaign
+
+LINE = '    "mturk": "recruitment.mturk.platform",\n'
+NOT_THE_PRODUCT = ("tests", "bench", "docs", "var", ".*", "__pycache__", "node_modules")
+VISIT = """
+import django
+django.setup()
+from django.core.management import call_command
+from django.test import Client
+from django.urls import get_resolver, reverse
+from accounts.models import User
+from recruitment.models import Campaign
+
+call_command("check")
+assert get_resolver().reverse_dict is not None
+reverse("prolific:hook", kwargs={"environment": "live"})
+campaign = Campaign.objects.select_related("study").get()
+study = campaign.study.slug
+client = Client()
+client.force_login(User.objects.get(), backend="django.contrib.auth.backends.ModelBackend")
+for name, more in (
+    ("recruitment", {}),
+    ("campaign", {"number": campaign.number}),
+    ("submissions", {"number": campaign.number}),
+    ("new_campaign", {"platform": "prolific", "purpose": "stories"}),
+):
+    response = client.get(reverse(f"dashboard:{name}", kwargs={"slug": study, **more}))
+    assert response.status_code == 200, (name, response.status_code)
+    assert "Mechanical Turk" not in response.content.decode(), name
+path = reverse("dashboard:new_campaign", kwargs={"slug": study, "platform": "mturk", "purpose": "test"})
+assert client.get(path).status_code == 404
+refused = Client().get(reverse("recruitment:campaign", kwargs={"slug": study, "number": campaign.number}))
+assert refused.status_code in (400, 403), refused.status_code
+print("all of it works")
+"""
+
+
+@pytest.mark.usefixtures("collected_static")
+def test_without_mechanical_turks_folder_and_its_line_the_rest_works(
+    child_environment: dict[str, str], tmp_path: Path
+) -> None:
+    site = tmp_path / "site"
+    shutil.copytree(PROJECT, site, ignore=shutil.ignore_patterns(*NOT_THE_PRODUCT))
+    shutil.rmtree(site / "recruitment" / "mturk")
+    registry = site / "recruitment" / "platforms.py"
+    text = registry.read_text()
+    assert text.count(LINE) == 1
+    registry.write_text(text.replace(LINE, ""))
+    make_campaign(
+        builders.make_study(stories=3),
+        platform="prolific",
+        currency="GBP",
+        seats_per_posting=9,
+        stories_per_visit=2,
+    )
+    User.objects.create_superuser("rosa", password=None)
+
+    environment = child_environment | {"DJANGO_SETTINGS_MODULE": "tomannot.settings"}
+    ran = subprocess.run(
+        [sys.executable, "-c", VISIT],
+        cwd=site,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+    assert ran.stdout.strip().endswith("all of it works"), ran.stderr
