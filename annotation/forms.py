@@ -4,6 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.html import escape, format_html
+from django.utils.safestring import SafeString
+
 from annotation.models import InstructionText
 from annotation.ordering import ordered
 from annotation.protocols.base import (
@@ -45,11 +48,11 @@ class RowField:
 
 @dataclass(frozen=True, slots=True)
 class PartField:
-    """A part of the item above a question, its text in pieces: (text, True if no part before had it)."""
+    """A part of the item above a question. Marks in its text what no part before had."""
 
     name: str
     label: str
-    pieces: tuple[tuple[str, bool], ...]
+    text: SafeString
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +103,11 @@ def question_fields(
         )
         fresh = [parts[name] for name in question.shows if name not in shown]
         known = [str(part.text) for part in shown.values()]
-        pieces = tuple(PartField(part.name, part.label, _pieces(str(part.text), known)) for part in fresh)
+        above = tuple(PartField(part.name, part.label, _marked(str(part.text), known)) for part in fresh)
         untouched = question.is_static and not any(row.touched for row in rows)
         keys = [option.key for option in options]
         same = "-".join((protocol.name, protocol.version, question.key, *keys)) if untouched else ""
-        fields.append(QuestionField(question, number, pieces, rows, same))
+        fields.append(QuestionField(question, number, above, rows, same))
         shown |= {part.name: part for part in fresh}
     return fields
 
@@ -126,15 +129,18 @@ def form_context(
     return {"story": {"fields": fields}, "errors": missing}
 
 
-def _pieces(text: str, known: Iterable[str]) -> tuple[tuple[str, bool], ...]:
-    """Split a part's text around the longest text shown before, if that is a sentence of it, not a name."""
+def _marked(text: str, known: Iterable[str]) -> SafeString:
+    """Mark a text around the longest one shown before, if that is a sentence of it, not a name."""
     old = max((shown for shown in known if shown in text), key=len, default="")
     if len(old) < max(SHORTEST_SENTENCE, len(text) / 4) or old == text:
-        return ((text, False),)
+        return escape(text)
     before, _, after = text.partition(old)
     joint = after[: len(after) - len(after.lstrip(" .,;:!?"))]
-    pieces = ((before, True), (old + joint, False), (after.removeprefix(joint), True))
-    return tuple(piece for piece in pieces if piece[0])
+    fresh = "<mark>{}</mark>"
+    pieces = ((fresh, before), ("{}", old + joint), (fresh, after.removeprefix(joint)))
+    return format_html(
+        "".join(form for form, piece in pieces if piece), *(piece for _, piece in pieces if piece)
+    )
 
 
 def _row_field(

@@ -120,9 +120,12 @@ def completion_of(enrollment: Enrollment) -> Completion | None:
 
 def stories_to_complete(study_id: int) -> int:
     """Return how many stories complete the study by its join link; 0 without one. Cached: each story asks."""
-    links = JoinLink.objects.filter(study=study_id).values_list(Coalesce("least_stories", 1))
-    found: int | None = cache.get_or_set(LEAST_KEY % study_id, lambda: (links.first() or [0])[0], 60)
-    return found or 0
+
+    def least() -> int:
+        links = JoinLink.objects.filter(study=study_id).values_list(Coalesce("least_stories", 1), flat=True)
+        return links.first() or 0
+
+    return cache.get_or_set(LEAST_KEY % study_id, least, 60) or 0
 
 
 def _outcome_of(enrollment: Enrollment, link: JoinLink | None) -> CompletionOutcome:

@@ -227,7 +227,10 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 REDIS_URL = _required_url("REDIS_URL")
 CACHES = {
     # One per process: figures that may be slightly out of date.
-    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
+    "default": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "OPTIONS": {"MAX_ENTRIES": 10_000},  # a few entries per annotator at work
+    },
     # Shared by all processes: counters and figures. The timeouts keep pages from waiting for it.
     "shared": {
         "BACKEND": "tomannot.cache.ForgivingRedisCache",

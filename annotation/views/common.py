@@ -1,11 +1,13 @@
 """Helpers of the annotator's pages: progress, links, and rendering."""
 
 import math
+from datetime import datetime
 from typing import Any
 
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django_htmx.http import HttpResponseClientRedirect
 
@@ -26,16 +28,17 @@ MOST_COUNTED = 10_000
 def progress(enrollment: Enrollment, session: WorkSession | None = None) -> dict[str, Any]:
     """Return the numbers of stories that the annotator has answered and can really still answer (``left``).
 
-    ``all`` is their sum. In a work session, both are of the session, and ``asked`` is its limit.
+    ``all`` is their sum. In a work session, both are of the session, and ``asked`` is its limit (else None).
     """
+    asked: int | None
     if session:
         done, asked = session.stories_submitted, session.story_limit
-        left = max(0, asked - done)
+        left = max(0, session.story_limit - done)
     else:
-        done, asked = enrollment.stories_submitted, 0
+        done, asked = enrollment.stories_submitted, None
         left = _left(enrollment, under_cap=max(0, enrollment.study.story_cap - done))
-    found = {"done": done, "left": left, "all": done + left, "milestone": rules.milestone(done, left)}
-    return found | ({"asked": asked} if session else {})
+    milestone = rules.milestone(done, left)
+    return {"done": done, "left": left, "all": done + left, "asked": asked, "milestone": milestone}
 
 
 def _left(enrollment: Enrollment, *, under_cap: int) -> int:
@@ -66,7 +69,7 @@ def receipt_context(vote: Vote, *, differs: bool = False) -> dict[str, Any]:
             "Your participation had been paused or had ended. Your answer is kept and credited to "
             "you, but doesn’t decide about the story."
         )
-    return {"saved_at": vote.submitted_at, "note": note}
+    return _receipt(vote.submitted_at, note)
 
 
 def skip_receipt(assignment: Assignment) -> dict[str, Any] | None:
@@ -77,7 +80,12 @@ def skip_receipt(assignment: Assignment) -> dict[str, Any] | None:
     note = _("You skipped a story. It counts as done, also for your pay.")
     if not assignment.skip.credited:
         note = _("You skipped a story. It doesn’t count as done, because your skips that do were used up.")
-    return {"saved_at": assignment.skip.skipped_at, "note": note}
+    return _receipt(assignment.skip.skipped_at, note)
+
+
+def _receipt(saved_at: datetime, note: str) -> dict[str, Any]:
+    local = timezone.localtime(saved_at)
+    return {"saved_at": local, "iso": local.isoformat(), "time": f"{local:%H:%M:%S %Z}", "note": note}
 
 
 def continue_link(request: HttpRequest, label: str = "") -> dict[str, str]:

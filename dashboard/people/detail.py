@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import Count, Q
 from django.urls import NoReverseMatch, reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
@@ -129,17 +129,24 @@ def narrowed(enrollment: Enrollment, to: str, *, may_change: bool, closed: Colle
     if to == "checks":
         return Q(assignment__story__in=told)
     shown = Q(assignment__story__role=Story.Role.MAIN) | Q(assignment__story__in=told)
-    if to == "alone":
-        counted = Vote.objects.counted().exclude(assignment__enrollment=enrollment)
-        others = Answer.objects.filter(
-            vote__in=counted,
-            vote__assignment__story=OuterRef("vote__assignment__story"),
-            question=OuterRef("question"),
-            row=OuterRef("row"),
-        )
-        own = Answer.objects.filter(vote=OuterRef("pk"), vote__assignment__story__role=Story.Role.MAIN)
-        return Q(Exists(own.filter(Exists(others), ~Exists(others.filter(option=OuterRef("option"))))))
-    return shown
+    return Q(pk__in=_unshared(enrollment)) if to == "alone" else shown
+
+
+def _unshared(enrollment: Enrollment) -> set[int]:
+    """Return the votes with an answer that nobody else gave to the question, where others answered it.
+
+    Two plain queries and sets: as one statement, PostgreSQL may plan it badly before it has statistics.
+    """
+    cell = ("vote__assignment__story", "question", "row")
+    theirs = Answer.objects.filter(
+        vote__assignment__enrollment=enrollment, vote__assignment__story__role=Story.Role.MAIN
+    )
+    own = list(theirs.values_list("vote", *cell, "option"))
+    counted = Vote.objects.counted().filter(assignment__story__in={story for _vote, story, *_ in own})
+    others = Answer.objects.filter(vote__in=counted.exclude(assignment__enrollment=enrollment))
+    given = set(others.values_list(*cell, "option"))
+    answered = {answer[:-1] for answer in given}
+    return {vote for vote, *answer in own if tuple(answer[:-1]) in answered and tuple(answer) not in given}
 
 
 def failed_checks(enrollment: Enrollment, *, closed: Collection[str]) -> tuple[list[FailedCheck], int]:
