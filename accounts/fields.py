@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from django.conf import settings
 from django.db import models
@@ -10,9 +10,25 @@ from django.db import models
 if TYPE_CHECKING:
     from accounts.models import User
 
+Row = TypeVar("Row", bound=models.Model)
 
-def researcher() -> models.ForeignKey[User | None, User | None]:
+
+def researcher(related_name: str = "+", **options: Any) -> models.ForeignKey[User | None, User | None]:
     """Return a field for the researcher who did something; None for a command or the system."""
     return models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name=related_name,
+        **options,
+    )
+
+
+def optional(
+    to: type[Row], related_name: str = "+", **options: Any
+) -> models.ForeignKey[Row | None, Row | None]:
+    """Return a field for a related row that may be missing, and that cannot be deleted meanwhile."""
+    return models.ForeignKey(
+        to, on_delete=models.PROTECT, null=True, blank=True, related_name=related_name, **options
     )

@@ -525,10 +525,10 @@ class Migration(migrations.Migration):
                 ('sent_at', models.DateTimeField(null=True)),
                 ('given_up_at', models.DateTimeField(null=True)),
                 ('failure', models.TextField(blank=True, help_text='Why the last try failed.')),
-                ('user', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='alerts', to=settings.AUTH_USER_MODEL)),
-                ('event', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='alerts', to='annotation.event')),
+                ('user', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='alerts', to=settings.AUTH_USER_MODEL)),
+                ('event', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='alerts', to='annotation.event')),
                 ('study', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='alerts', to='annotation.study')),
-                ('webhook', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='alerts', to='annotation.webhook')),
+                ('webhook', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='alerts', to='annotation.webhook')),
             ],
             options={
                 'ordering': ('-pk',),
@@ -593,7 +593,7 @@ class Migration(migrations.Migration):
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='checkoption',
-            trigger=pgtrigger.compiler.Trigger(name='graded_check_key_does_not_grow', sql=pgtrigger.compiler.UpsertTriggerSql(func="\n    IF EXISTS (SELECT FROM annotation_checkresult r WHERE r.key_id = NEW.key_id) THEN\n        RAISE EXCEPTION 'pgtrigger: Cannot add to a key by which somebody has been graded';\n    END IF;\n    RETURN NEW;\n", hash='c580f786882a1e4d13073ab214ca725314d6e278', operation='INSERT', pgid='pgtrigger_graded_check_key_does_not_grow_3b3e1', table='annotation_checkoption', when='BEFORE')),
+            trigger=pgtrigger.compiler.Trigger(name='graded_check_key_does_not_grow', sql=pgtrigger.compiler.UpsertTriggerSql(func="\n    IF EXISTS (SELECT FROM annotation_checkresult r WHERE r.key_id = NEW.key_id) THEN\n        RAISE EXCEPTION 'pgtrigger: Cannot add to a key by which somebody has been graded';\n    END IF;\n    RETURN COALESCE(NEW, OLD);\n", hash='5f65a0c7f13ac3b0eb1b523e099387a608232d84', operation='INSERT', pgid='pgtrigger_graded_check_key_does_not_grow_3b3e1', table='annotation_checkoption', when='BEFORE')),
         ),
         migrations.AddField(
             model_name='checkresult',
@@ -686,7 +686,7 @@ class Migration(migrations.Migration):
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='checkkey',
-            trigger=pgtrigger.compiler.Trigger(name='answered_check_key_is_not_replaced', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (NEW."state" = \'replaced\')', func="\n                    IF EXISTS (SELECT FROM annotation_checkresult r WHERE r.key_id = NEW.id) THEN\n                        RAISE EXCEPTION 'pgtrigger: somebody has been graded by this key';\n                    END IF;\n                    RETURN NEW;\n                ", hash='564588a04b97d55a20c7191ef86876f0069cfbcb', operation='UPDATE OF "state"', pgid='pgtrigger_answered_check_key_is_not_replaced_3fa58', table='annotation_checkkey', when='BEFORE')),
+            trigger=pgtrigger.compiler.Trigger(name='answered_check_key_is_not_replaced', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (NEW."state" = \'replaced\')', func="\n    IF EXISTS (SELECT FROM annotation_checkresult r WHERE r.key_id = NEW.id) THEN\n        RAISE EXCEPTION 'pgtrigger: somebody has been graded by this key';\n    END IF;\n    RETURN COALESCE(NEW, OLD);\n", hash='91c712430ea64f32d1fc0d71ef9951f6312ddb0c', operation='UPDATE OF "state"', pgid='pgtrigger_answered_check_key_is_not_replaced_3fa58', table='annotation_checkkey', when='BEFORE')),
         ),
         migrations.AddConstraint(
             model_name='adjudication',
@@ -1038,7 +1038,7 @@ class Migration(migrations.Migration):
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='assignment',
-            trigger=pgtrigger.compiler.Trigger(name='only_checks_are_given_out_without_slot', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (NEW."slot" IS NULL)', func="\n    IF NOT EXISTS (SELECT FROM annotation_story s WHERE s.id = NEW.story_id AND s.role = 'check') THEN\n        RAISE EXCEPTION 'only a hidden check is given out without a slot';\n    END IF;\n    RETURN NEW;\n", hash='5976044cc336cd63963b193836f9b8e338fd616c', operation='INSERT OR UPDATE OF "slot", "story_id"', pgid='pgtrigger_only_checks_are_given_out_without_slot_9dbf0', table='annotation_assignment', when='BEFORE')),
+            trigger=pgtrigger.compiler.Trigger(name='only_checks_are_given_out_without_slot', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (NEW."slot" IS NULL)', func="\n    IF NOT EXISTS (SELECT FROM annotation_story s WHERE s.id = NEW.story_id AND s.role = 'check') THEN\n        RAISE EXCEPTION 'only a hidden check is given out without a slot';\n    END IF;\n    RETURN COALESCE(NEW, OLD);\n", hash='5ea54b1fb5f7518eeb6a0c8637b370713c47798a', operation='INSERT OR UPDATE OF "slot", "story_id"', pgid='pgtrigger_only_checks_are_given_out_without_slot_9dbf0', table='annotation_assignment', when='BEFORE')),
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='checkresult',
@@ -1046,6 +1046,6 @@ class Migration(migrations.Migration):
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='checkresult',
-            trigger=pgtrigger.compiler.Trigger(name='check_is_graded_by_its_key', sql=pgtrigger.compiler.UpsertTriggerSql(func="\n    IF NOT EXISTS (\n        SELECT FROM annotation_checkkey k\n        JOIN annotation_assignment a ON a.story_id = k.story_id\n        JOIN annotation_vote v ON v.assignment_id = a.id\n        WHERE k.id = NEW.key_id AND v.id = NEW.vote_id) THEN\n        RAISE EXCEPTION 'a check is graded by the key of its own story';\n    END IF;\n    RETURN NULL;\n", hash='d3b08b8bc8ee3c9ab4b73e94f6f15f37c2615e1f', operation='INSERT', pgid='pgtrigger_check_is_graded_by_its_key_e18c4', table='annotation_checkresult', when='AFTER')),
+            trigger=pgtrigger.compiler.Trigger(name='check_is_graded_by_its_key', sql=pgtrigger.compiler.UpsertTriggerSql(func="\n    IF NOT EXISTS (\n        SELECT FROM annotation_checkkey k\n        JOIN annotation_assignment a ON a.story_id = k.story_id\n        JOIN annotation_vote v ON v.assignment_id = a.id\n        WHERE k.id = NEW.key_id AND v.id = NEW.vote_id) THEN\n        RAISE EXCEPTION 'a check is graded by the key of its own story';\n    END IF;\n    RETURN COALESCE(NEW, OLD);\n", hash='ccaa7a8573b291b486630bccd84f90eabf1341f2', operation='INSERT', pgid='pgtrigger_check_is_graded_by_its_key_e18c4', table='annotation_checkresult', when='AFTER')),
         ),
     ]

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from accounts.fields import researcher
+from accounts.fields import optional, researcher
 from annotation.alert_kinds import AlertKind
 from annotation.models.events import Event
 from annotation.models.studies import Study
@@ -66,12 +65,10 @@ class Alert(models.Model):
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="alerts")
     kind = models.CharField(max_length=30, choices=AlertKind)
-    event = models.ForeignKey(Event, on_delete=models.PROTECT, null=True, related_name="alerts")
+    event = optional(Event, "alerts")
     day = models.DateField(null=True)
-    user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="alerts"
-    )
-    webhook = models.ForeignKey(Webhook, on_delete=models.PROTECT, null=True, related_name="alerts")
+    user = researcher("alerts")
+    webhook = optional(Webhook, "alerts")
     due_at = models.DateTimeField()
     leased_until = models.DateTimeField(null=True)
     tries = models.PositiveSmallIntegerField(default=0)

@@ -10,7 +10,8 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
-from accounts.fields import researcher
+from accounts.fields import optional, researcher
+from accounts.triggers import final, stays
 from annotation.models.studies import Study
 
 
@@ -41,13 +42,8 @@ class ApiToken(models.Model):
         REVOKED = "revoked"
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="api_tokens")
-    study = models.ForeignKey(
-        Study,
-        on_delete=models.PROTECT,
-        null=True,
-        blank=True,
-        related_name="api_tokens",
-        help_text=_("The only study it may access; empty: all that its owner may see."),
+    study = optional(
+        Study, "api_tokens", help_text=_("The only study it may access; empty: all that its owner may see.")
     )
     name = models.CharField(max_length=100, help_text=_("Its owner's name for it."))
     scopes = ArrayField(models.CharField(max_length=20, choices=Scope))
@@ -86,10 +82,10 @@ class ApiToken(models.Model):
             ),
         ]
         triggers = [
-            pgtrigger.Protect(name="api_token_stays", operation=pgtrigger.Delete),
-            pgtrigger.Protect(
-                name="revoked_api_token_is_final",
-                operation=pgtrigger.Update,
+            stays("api_token_stays"),
+            final(
+                "revoked_api_token_is_final",
+                pgtrigger.Update,
                 condition=pgtrigger.Q(old__revoked_at__isnull=False),
             ),
             pgtrigger.ReadOnly(

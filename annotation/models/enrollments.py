@@ -7,7 +7,9 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from accounts.fields import optional
 from accounts.models import Annotator, Environment
+from accounts.triggers import before, final
 from annotation import ordering
 from annotation.models.studies import ConsentText, Study
 
@@ -61,9 +63,7 @@ class Enrollment(models.Model):
     )
     environment = models.CharField(max_length=20, choices=Environment)
     state = models.CharField(max_length=20, choices=State, default=State.INVITED)
-    consent = models.ForeignKey(
-        ConsentText, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
-    )
+    consent = optional(ConsentText)
     consented_at = models.DateTimeField(null=True, blank=True)
     link_version = models.PositiveIntegerField(
         default=1, help_text=_("The version that valid personal links are signed with.")
@@ -129,15 +129,10 @@ class Enrollment(models.Model):
             ),
         ]
         triggers = [
-            pgtrigger.Trigger(
-                name="only_those_admitted_go_on",
-                operation=pgtrigger.Insert | pgtrigger.UpdateOf("state"),
-                when=pgtrigger.Before,
-                func=_ADMITTED,
-            ),
-            pgtrigger.Protect(
-                name="pseudonym_is_final",
-                operation=pgtrigger.UpdateOf("pseudonym"),
+            before("only_those_admitted_go_on", pgtrigger.Insert | pgtrigger.UpdateOf("state"), _ADMITTED),
+            final(
+                "pseudonym_is_final",
+                pgtrigger.UpdateOf("pseudonym"),
                 condition=pgtrigger.Q(old__pseudonym__df=pgtrigger.F("new__pseudonym")),
             ),
         ]
@@ -180,11 +175,9 @@ class Exclusion(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["study", "annotator"], name="one_exclusion_per_annotator_and_study"
-            ),
+            )
         ]
-        triggers = [
-            pgtrigger.Protect(name="exclusion_is_final", operation=pgtrigger.Update | pgtrigger.Delete),
-        ]
+        triggers = [final("exclusion_is_final")]
 
     def __str__(self) -> str:
         return f"annotator {self.annotator_id} not in {self.study}"

@@ -1,10 +1,10 @@
 """The audit log."""
 
-import pgtrigger
-from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from accounts.fields import optional, researcher
+from accounts.triggers import final
 from annotation.models.enrollments import Enrollment
 from annotation.models.studies import Study
 
@@ -106,25 +106,10 @@ class Event(models.Model):
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="events", db_index=False)
     type = models.CharField(max_length=40, choices=Type)
-    actor = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        on_delete=models.PROTECT,
-        null=True,
-        blank=True,
-        related_name="+",
-        db_index=False,
-    )
-    enrollment = models.ForeignKey(
-        Enrollment, on_delete=models.PROTECT, null=True, blank=True, related_name="events", db_index=False
-    )
-    member = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        on_delete=models.PROTECT,
-        null=True,
-        blank=True,
-        related_name="+",
-        db_index=False,
-        help_text=_("The researcher whose role it is about; user names can change."),
+    actor = researcher(db_index=False)
+    enrollment = optional(Enrollment, "events", db_index=False)
+    member = researcher(
+        db_index=False, help_text=_("The researcher whose role it is about; user names can change.")
     )
     subject = models.CharField(max_length=100, blank=True)
     note = models.TextField(blank=True)
@@ -149,9 +134,7 @@ class Event(models.Model):
                 name="events_of_member",
             ),
         ]
-        triggers = [
-            pgtrigger.Protect(name="event_is_final", operation=pgtrigger.Update | pgtrigger.Delete),
-        ]
+        triggers = [final("event_is_final")]
 
     def __str__(self) -> str:
         return f"{self.at:%Y-%m-%d %H:%M:%S} {self.get_type_display()}"

@@ -8,29 +8,28 @@ from django.db.models import Count, Exists, F, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
 
 from accounts.fields import researcher
+from accounts.triggers import after, before, final, refuse_if, stays
 from annotation.models.enrollments import Enrollment
 from annotation.models.options import ChosenOption
 from annotation.models.stories import Story
 from annotation.models.votes import Vote
 
-_OF_ITS_STORY = """
-    IF NOT EXISTS (
+_OF_ITS_STORY = refuse_if(
+    """NOT EXISTS (
         SELECT FROM annotation_checkkey k
         JOIN annotation_assignment a ON a.story_id = k.story_id
         JOIN annotation_vote v ON v.assignment_id = a.id
-        WHERE k.id = NEW.key_id AND v.id = NEW.vote_id) THEN
-        RAISE EXCEPTION 'a check is graded by the key of its own story';
-    END IF;
-    RETURN NULL;
-"""
-
-
-_NOBODY_GRADED = """
-    IF EXISTS (SELECT FROM annotation_checkresult r WHERE r.key_id = NEW.key_id) THEN
-        RAISE EXCEPTION 'pgtrigger: Cannot add to a key by which somebody has been graded';
-    END IF;
-    RETURN NEW;
-"""
+        WHERE k.id = NEW.key_id AND v.id = NEW.vote_id)""",
+    "a check is graded by the key of its own story",
+)
+_NOBODY_GRADED = refuse_if(
+    "EXISTS (SELECT FROM annotation_checkresult r WHERE r.key_id = NEW.key_id)",
+    "pgtrigger: Cannot add to a key by which somebody has been graded",
+)
+_GRADED_STAYS = refuse_if(
+    "EXISTS (SELECT FROM annotation_checkresult r WHERE r.key_id = NEW.id)",
+    "pgtrigger: somebody has been graded by this key",
+)
 
 
 class CheckKey(models.Model):
@@ -63,19 +62,13 @@ class CheckKey(models.Model):
             ),
         ]
         triggers = [
-            pgtrigger.Protect(name="check_key_stays", operation=pgtrigger.Delete),
+            stays("check_key_stays"),
             pgtrigger.ReadOnly(name="check_key_is_final", fields=["story", "version"]),
-            pgtrigger.Trigger(
-                name="answered_check_key_is_not_replaced",
-                operation=pgtrigger.UpdateOf("state"),
-                when=pgtrigger.Before,
+            before(
+                "answered_check_key_is_not_replaced",
+                pgtrigger.UpdateOf("state"),
+                _GRADED_STAYS,
                 condition=pgtrigger.Q(new__state="replaced"),
-                func="""
-                    IF EXISTS (SELECT FROM annotation_checkresult r WHERE r.key_id = NEW.id) THEN
-                        RAISE EXCEPTION 'pgtrigger: somebody has been graded by this key';
-                    END IF;
-                    RETURN NEW;
-                """,
             ),
         ]
 
@@ -93,16 +86,11 @@ class CheckOption(ChosenOption):
         constraints = [
             models.UniqueConstraint(
                 fields=["key", "question", "row", "option"], name="a_check_option_is_accepted_once"
-            ),
+            )
         ]
         triggers = [
-            pgtrigger.Protect(name="check_option_is_final", operation=pgtrigger.Update | pgtrigger.Delete),
-            pgtrigger.Trigger(
-                name="graded_check_key_does_not_grow",
-                operation=pgtrigger.Insert,
-                when=pgtrigger.Before,
-                func=_NOBODY_GRADED,
-            ),
+            final("check_option_is_final"),
+            before("graded_check_key_does_not_grow", pgtrigger.Insert, _NOBODY_GRADED),
         ]
 
 
@@ -143,13 +131,8 @@ class CheckResult(models.Model):
 
     class Meta:
         triggers = [
-            pgtrigger.Protect(name="check_result_is_final", operation=pgtrigger.Update | pgtrigger.Delete),
-            pgtrigger.Trigger(
-                name="check_is_graded_by_its_key",
-                operation=pgtrigger.Insert,
-                when=pgtrigger.After,
-                func=_OF_ITS_STORY,
-            ),
+            final("check_result_is_final"),
+            after("check_is_graded_by_its_key", pgtrigger.Insert, _OF_ITS_STORY),
         ]
 
     def __str__(self) -> str:

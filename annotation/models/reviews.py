@@ -7,13 +7,12 @@ from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
 
-from accounts.fields import researcher
+from accounts.fields import optional, researcher
+from accounts.triggers import final, stays
 from annotation.models.enrollments import Enrollment
 from annotation.models.stories import Story
 from annotation.models.studies import Study
 from annotation.models.votes import Assignment, Vote
-
-_FINAL = pgtrigger.Update | pgtrigger.Delete
 
 
 class VoteExclusionQuerySet(models.QuerySet["VoteExclusion"]):
@@ -34,9 +33,7 @@ class VoteExclusion(models.Model):
     """
 
     enrollment = models.ForeignKey(Enrollment, on_delete=models.PROTECT, related_name="vote_exclusions")
-    assignment = models.ForeignKey(
-        Assignment, on_delete=models.PROTECT, null=True, blank=True, related_name="vote_exclusions"
-    )
+    assignment = optional(Assignment, "vote_exclusions")
     reason = models.CharField(max_length=300)
     suspended = models.BooleanField(
         default=False,
@@ -72,10 +69,10 @@ class VoteExclusion(models.Model):
             ),
         ]
         triggers = [
-            pgtrigger.Protect(name="vote_exclusion_stays", operation=pgtrigger.Delete),
-            pgtrigger.Protect(
-                name="vote_exclusion_is_lifted_once",
-                operation=pgtrigger.Update,
+            stays("vote_exclusion_stays"),
+            final(
+                "vote_exclusion_is_lifted_once",
+                pgtrigger.Update,
                 condition=pgtrigger.Q(old__lifted_at__isnull=False),
             ),
             pgtrigger.ReadOnly(
@@ -121,9 +118,9 @@ class ReviewSample(models.Model):
         constraints = [
             models.CheckConstraint(
                 condition=~Q(among="person") | Q(people=1), name="samples_of_one_person_are_of_one"
-            ),
+            )
         ]
-        triggers = [pgtrigger.Protect(name="review_sample_is_final", operation=_FINAL)]
+        triggers = [final("review_sample_is_final")]
 
     def __str__(self) -> str:
         return f"sample {self.pk}"
@@ -167,7 +164,7 @@ class ReviewItem(models.Model):
             models.UniqueConstraint(fields=["sample", "position"], name="one_answer_per_place_in_a_sample"),
             models.UniqueConstraint(fields=["sample", "vote"], name="one_place_per_answer_in_a_sample"),
         ]
-        triggers = [pgtrigger.Protect(name="review_item_is_final", operation=_FINAL)]
+        triggers = [final("review_item_is_final")]
 
     def __str__(self) -> str:
         return f"{self.position} of {self.sample_id}"
@@ -182,9 +179,7 @@ class SpotCheck(models.Model):
         REJECT = "reject", _("rejected")
 
     vote = models.ForeignKey(Vote, on_delete=models.PROTECT, related_name="spot_checks")
-    item = models.ForeignKey(
-        ReviewItem, on_delete=models.PROTECT, null=True, blank=True, related_name="spot_checks"
-    )
+    item = optional(ReviewItem, "spot_checks")
     decision = models.CharField(max_length=10, choices=Decision)
     reason = models.CharField(max_length=300, blank=True)
     by = researcher()
@@ -195,9 +190,9 @@ class SpotCheck(models.Model):
         constraints = [
             models.CheckConstraint(
                 condition=Q(decision="accept") | ~Q(reason=""), name="votes_are_taken_out_for_a_reason"
-            ),
+            )
         ]
-        triggers = [pgtrigger.Protect(name="spot_check_is_final", operation=_FINAL)]
+        triggers = [final("spot_check_is_final")]
 
     def __str__(self) -> str:
         return f"spot check {self.pk}"
@@ -219,9 +214,9 @@ class Adjudication(models.Model):
     class Meta:
         ordering = ("pk",)
         constraints = [
-            models.CheckConstraint(condition=~Q(reason=""), name="stories_are_adjudicated_for_a_reason"),
+            models.CheckConstraint(condition=~Q(reason=""), name="stories_are_adjudicated_for_a_reason")
         ]
-        triggers = [pgtrigger.Protect(name="adjudication_is_final", operation=_FINAL)]
+        triggers = [final("adjudication_is_final")]
 
     def __str__(self) -> str:
         return f"adjudication {self.pk}"

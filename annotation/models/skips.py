@@ -9,6 +9,7 @@ from django.db import models
 from django.db.models import Count, Exists, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
 
+from accounts.triggers import final, stays
 from annotation.models.reviews import VoteExclusion
 from annotation.models.stories import Story
 from annotation.models.studies import Study
@@ -77,18 +78,14 @@ class Skip(models.Model):
         constraints = [
             models.CheckConstraint(
                 condition=Q(reason__in=["unclear", "broken", "upsetting", "known"]), name="skip_has_a_reason"
-            ),
+            )
         ]
         triggers = [
-            pgtrigger.Protect(name="skip_stays", operation=pgtrigger.Delete),
+            stays("skip_stays"),
             pgtrigger.ReadOnly(
                 name="skip_is_final", fields=["assignment", "reason", "credited", "language", "skipped_at"]
             ),
-            pgtrigger.Protect(
-                name="words_of_skip_are_only_erased",
-                operation=pgtrigger.Update,
-                condition=_WORDS_ARE_ONLY_ERASED,
-            ),
+            final("words_of_skip_are_only_erased", pgtrigger.Update, condition=_WORDS_ARE_ONLY_ERASED),
         ]
 
     def __str__(self) -> str:
@@ -103,12 +100,8 @@ class Comment(models.Model):
 
     class Meta:
         triggers = [
-            pgtrigger.Protect(name="comment_stays", operation=pgtrigger.Delete),
-            pgtrigger.Protect(
-                name="words_of_comment_are_only_erased",
-                operation=pgtrigger.Update,
-                condition=_WORDS_ARE_ONLY_ERASED,
-            ),
+            stays("comment_stays"),
+            final("words_of_comment_are_only_erased", pgtrigger.Update, condition=_WORDS_ARE_ONLY_ERASED),
         ]
 
     def __str__(self) -> str:

@@ -12,6 +12,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from accounts.fields import researcher
+from accounts.triggers import after
 from annotation.importing.rows import IMPORTED, StoryRow
 from annotation.models.studies import Study
 from annotation.protocols.base import FormCell, Part
@@ -143,12 +144,7 @@ class Story(models.Model):
             models.Index(fields=["text_hash", "study"], name="stories_by_text"),
         ]
         triggers = [
-            pgtrigger.Trigger(
-                name="words_of_a_story_are_searched",
-                operation=pgtrigger.Insert,
-                when=pgtrigger.After,
-                func=_WORDS_OF_A_STORY,
-            ),
+            after("words_of_a_story_are_searched", pgtrigger.Insert, _WORDS_OF_A_STORY),
             pgtrigger.ReadOnly(
                 name="story_content_is_final",
                 fields=["study", "role", *IMPORTED, "content_hash", "text_hash"],

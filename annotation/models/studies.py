@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.fields import researcher
 from accounts.models import Environment
+from accounts.triggers import final
 from annotation.hidden_checks import FEWEST_BETWEEN, CheckRules
 from annotation.protocols import get_protocol
 from annotation.protocols.base import Instructions, Protocol
@@ -253,9 +254,9 @@ class Study(models.Model):
             ),
         ]
         triggers = [
-            pgtrigger.Protect(
-                name="who_may_take_part_is_settled_in_the_draft",
-                operation=pgtrigger.UpdateOf("qualified_through_id"),
+            final(
+                "who_may_take_part_is_settled_in_the_draft",
+                pgtrigger.UpdateOf("qualified_through_id"),
                 condition=pgtrigger.Q(old__qualified_through__df=pgtrigger.F("new__qualified_through"))
                 & ~pgtrigger.Q(old__state="draft"),
             ),
@@ -294,9 +295,7 @@ class ConsentText(models.Model):
             models.UniqueConstraint(fields=["study", "version"], name="one_consent_text_per_version"),
             models.CheckConstraint(condition=~Q(text=""), name="consent_text_says_something"),
         ]
-        triggers = [
-            pgtrigger.Protect(name="consent_text_is_final", operation=pgtrigger.Update | pgtrigger.Delete),
-        ]
+        triggers = [final("consent_text_is_final")]
 
     def __str__(self) -> str:
         return f"{self.study} consent {self.version}"
@@ -322,11 +321,7 @@ class InstructionText(models.Model):
             models.UniqueConstraint(fields=["study", "version"], name="one_instruction_text_per_version"),
             models.CheckConstraint(condition=~Q(page=""), name="instruction_text_says_something"),
         ]
-        triggers = [
-            pgtrigger.Protect(
-                name="instruction_text_is_final", operation=pgtrigger.Update | pgtrigger.Delete
-            ),
-        ]
+        triggers = [final("instruction_text_is_final")]
 
     def __str__(self) -> str:
         return f"{self.study} instructions {self.version}"

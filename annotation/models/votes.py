@@ -14,19 +14,19 @@ from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
 
+from accounts.fields import optional
 from accounts.models import Environment
+from accounts.triggers import before, final, refuse_if
 from annotation.models.enrollments import Enrollment
 from annotation.models.options import ChosenOption
 from annotation.models.stories import Story
 from annotation.models.studies import InstructionText, Study
 from annotation.models.work_sessions import WorkSession
 
-_NO_SLOT = """
-    IF NOT EXISTS (SELECT FROM annotation_story s WHERE s.id = NEW.story_id AND s.role = 'check') THEN
-        RAISE EXCEPTION 'only a hidden check is given out without a slot';
-    END IF;
-    RETURN NEW;
-"""
+_NO_SLOT = refuse_if(
+    "NOT EXISTS (SELECT FROM annotation_story s WHERE s.id = NEW.story_id AND s.role = 'check')",
+    "only a hidden check is given out without a slot",
+)
 
 
 def seed_field(help_text: Any = "") -> models.PositiveIntegerField[int | None, int | None]:
@@ -64,12 +64,9 @@ class Assignment(models.Model):
     enrollment = models.ForeignKey(
         Enrollment, on_delete=models.PROTECT, related_name="assignments", db_index=False
     )
-    session = models.ForeignKey(
+    session = optional(
         WorkSession,
-        on_delete=models.PROTECT,
-        null=True,
-        blank=True,
-        related_name="assignments",
+        "assignments",
         db_index=False,
         help_text=_("The session in which the story was assigned, then answered."),
     )
@@ -109,13 +106,12 @@ class Assignment(models.Model):
             ),
         ]
         triggers = [
-            pgtrigger.Trigger(
-                name="only_checks_are_given_out_without_slot",
-                operation=pgtrigger.Insert | pgtrigger.UpdateOf("slot", "story_id"),
-                when=pgtrigger.Before,
+            before(
+                "only_checks_are_given_out_without_slot",
+                pgtrigger.Insert | pgtrigger.UpdateOf("slot", "story_id"),
+                _NO_SLOT,
                 condition=pgtrigger.Q(new__slot__isnull=True),
-                func=_NO_SLOT,
-            ),
+            )
         ]
         indexes = [
             models.Index(fields=["lease_expires_at"], name="leases_by_expiry", condition=Q(state="leased")),
@@ -167,12 +163,8 @@ class Vote(models.Model):
     language = models.CharField(
         max_length=10, default="en", help_text=_("The language in which the form was shown.")
     )
-    instructions = models.ForeignKey(
+    instructions = optional(
         InstructionText,
-        on_delete=models.PROTECT,
-        null=True,
-        blank=True,
-        related_name="+",
         db_index=False,
         help_text=_("The study’s own instructions that were shown; empty: the protocol’s."),
     )
@@ -204,9 +196,7 @@ class Vote(models.Model):
                 name="vote_is_submitted_after_it_was_served",
             ),
         ]
-        triggers = [
-            pgtrigger.Protect(name="vote_is_final", operation=pgtrigger.Update | pgtrigger.Delete),
-        ]
+        triggers = [final("vote_is_final")]
         # For the votes since a moment (the export). They come in the order of their times, so it grows at its
         # end only: saving 60,000 votes took as long with it as without.
         indexes = [models.Index(fields=["submitted_at"], name="votes_by_time")]
@@ -237,6 +227,4 @@ class Answer(ChosenOption):
             ),
             models.CheckConstraint(condition=~Q(question="") & ~Q(option=""), name="answer_says_something"),
         ]
-        triggers = [
-            pgtrigger.Protect(name="answer_is_final", operation=pgtrigger.Update | pgtrigger.Delete),
-        ]
+        triggers = [final("answer_is_final")]

@@ -7,11 +7,12 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
+from accounts.fields import optional
+from accounts.triggers import CHANGE, after, before, final
 from annotation.models import Enrollment, InstructionText
 from annotation.models.options import ChosenOption
 from qualification.models.rounds import AnswerKey, Round, RoundStory
 from qualification.models.triggers import (
-    FINAL,
     KEY_OF_ITS_ROUND,
     NOT_HANDED_IN,
     NOT_UNDER_A_TESTS_KEY,
@@ -45,12 +46,8 @@ class Attempt(models.Model):
     round = models.ForeignKey(Round, on_delete=models.PROTECT, related_name="attempts")
     enrollment = models.ForeignKey(Enrollment, on_delete=models.PROTECT, related_name="attempts")
     key = models.ForeignKey(AnswerKey, on_delete=models.PROTECT, related_name="attempts")
-    instructions = models.ForeignKey(
+    instructions = optional(
         InstructionText,
-        on_delete=models.PROTECT,
-        null=True,
-        blank=True,
-        related_name="+",
         help_text=_("The study’s own instructions that are shown in it; empty: the protocol’s."),
     )
     number = models.PositiveSmallIntegerField()
@@ -99,21 +96,15 @@ class Attempt(models.Model):
             ),
         ]
         triggers = [
-            pgtrigger.Protect(
-                name="void_attempt_is_final", operation=FINAL, condition=pgtrigger.Q(old__state="void")
-            ),
-            pgtrigger.Trigger(
-                name="submitted_attempt_is_final",
-                operation=FINAL,
-                when=pgtrigger.Before,
+            final("void_attempt_is_final", condition=pgtrigger.Q(old__state="void")),
+            before(
+                "submitted_attempt_is_final",
+                CHANGE,
+                ONLY_BECOMES_VOID,
                 condition=pgtrigger.Q(old__state="submitted"),
-                func=ONLY_BECOMES_VOID,
             ),
-            pgtrigger.Trigger(
-                name="attempt_is_under_a_key_of_its_round",
-                operation=pgtrigger.Insert | pgtrigger.Update,
-                when=pgtrigger.After,
-                func=KEY_OF_ITS_ROUND,
+            after(
+                "attempt_is_under_a_key_of_its_round", pgtrigger.Insert | pgtrigger.Update, KEY_OF_ITS_ROUND
             ),
         ]
 
@@ -139,17 +130,8 @@ class AttemptAnswer(ChosenOption):
             ),
         ]
         triggers = [
-            pgtrigger.Protect(
-                name="graded_answer_is_final",
-                operation=FINAL,
-                condition=pgtrigger.Q(old__accepted__isnull=False),
-            ),
-            pgtrigger.Trigger(
-                name="submitted_attempt_does_not_grow",
-                operation=pgtrigger.Insert | FINAL,
-                when=pgtrigger.Before,
-                func=NOT_HANDED_IN,
-            ),
+            final("graded_answer_is_final", condition=pgtrigger.Q(old__accepted__isnull=False)),
+            before("submitted_attempt_does_not_grow", pgtrigger.Insert | CHANGE, NOT_HANDED_IN),
             story_of_its_round("qualification_attempt", "attempt_id"),
         ]
 
@@ -180,12 +162,7 @@ class PracticeAnswer(ChosenOption):
             ),
         ]
         triggers = [
-            pgtrigger.Protect(name="practice_answer_is_final", operation=FINAL),
+            final("practice_answer_is_final"),
             story_of_its_round("qualification_answerkey", "key_id"),
-            pgtrigger.Trigger(
-                name="practice_is_no_test",
-                operation=pgtrigger.Insert,
-                when=pgtrigger.After,
-                func=NOT_UNDER_A_TESTS_KEY,
-            ),
+            after("practice_is_no_test", pgtrigger.Insert, NOT_UNDER_A_TESTS_KEY),
         ]

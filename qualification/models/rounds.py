@@ -11,12 +11,12 @@ from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
 from accounts.fields import researcher
+from accounts.triggers import CHANGE, after, before, final, stays
 from annotation.models import Story, Study
 from annotation.models.options import ChosenOption
 from annotation.protocols.base import field_name
 from qualification.models.triggers import (
     BLIND_AND_FINAL,
-    FINAL,
     NOBODY_IS_BLIND,
     NOTHING_IS_OPEN,
     PRACTISED_OR_TESTED,
@@ -83,19 +83,18 @@ class Round(models.Model):
         ]
         triggers = [
             pgtrigger.ReadOnly(name="round_keeps_its_kind", fields=["kind"]),
-            pgtrigger.Protect(
-                name="round_is_laid_open_for_good",
-                operation=pgtrigger.Update,
+            final(
+                "round_is_laid_open_for_good",
+                pgtrigger.Update,
                 condition=pgtrigger.Q(old__laid_open_at__isnull=False)
                 & pgtrigger.Q(old__laid_open_at__df=pgtrigger.F("new__laid_open_at")),
             ),
-            pgtrigger.Trigger(
-                name="nobody_is_blind_when_laid_open",
-                operation=pgtrigger.Update,
-                when=pgtrigger.After,
+            after(
+                "nobody_is_blind_when_laid_open",
+                pgtrigger.Update,
+                NOBODY_IS_BLIND,
                 condition=pgtrigger.Q(old__laid_open_at__isnull=True)
                 & pgtrigger.Q(new__laid_open_at__isnull=False),
-                func=NOBODY_IS_BLIND,
             ),
         ]
 
@@ -124,18 +123,8 @@ class RoundStory(models.Model):
             models.CheckConstraint(condition=Q(position__gte=1), name="round_positions_count_from_one"),
         ]
         triggers = [
-            pgtrigger.Trigger(
-                name="stories_stay_under_a_key",
-                operation=pgtrigger.Insert | pgtrigger.Update | pgtrigger.Delete,
-                when=pgtrigger.After,
-                func=STAYS_UNDER_ITS_KEY,
-            ),
-            pgtrigger.Trigger(
-                name="practised_story_is_not_tested",
-                operation=pgtrigger.Insert | pgtrigger.Update,
-                when=pgtrigger.After,
-                func=PRACTISED_OR_TESTED,
-            ),
+            after("stories_stay_under_a_key", pgtrigger.Insert | CHANGE, STAYS_UNDER_ITS_KEY),
+            after("practised_story_is_not_tested", pgtrigger.Insert | pgtrigger.Update, PRACTISED_OR_TESTED),
         ]
 
     def __str__(self) -> str:
@@ -162,19 +151,14 @@ class ExpertReview(models.Model):
             ),
         ]
         triggers = [
-            pgtrigger.Protect(name="expert_review_stays", operation=pgtrigger.Delete),
-            pgtrigger.Protect(
-                name="handed_in_review_is_final",
-                operation=pgtrigger.Update,
+            stays("expert_review_stays"),
+            final(
+                "handed_in_review_is_final",
+                pgtrigger.Update,
                 condition=pgtrigger.Q(old__handed_in_at__isnull=False),
             ),
             pgtrigger.ReadOnly(name="expert_review_is_theirs", fields=["round", "expert"]),
-            pgtrigger.Trigger(
-                name="nobody_is_asked_once_open",
-                operation=pgtrigger.Insert | pgtrigger.Update,
-                when=pgtrigger.After,
-                func=NOTHING_IS_OPEN,
-            ),
+            after("nobody_is_asked_once_open", pgtrigger.Insert | pgtrigger.Update, NOTHING_IS_OPEN),
         ]
 
     def __str__(self) -> str:
@@ -211,12 +195,7 @@ class ExpertAnswer(ChosenOption):
             ),
         ]
         triggers = [
-            pgtrigger.Trigger(
-                name="handed_in_answer_is_final",
-                operation=pgtrigger.Insert | pgtrigger.Update | pgtrigger.Delete,
-                when=pgtrigger.Before,
-                func=BLIND_AND_FINAL,
-            ),
+            before("handed_in_answer_is_final", pgtrigger.Insert | CHANGE, BLIND_AND_FINAL),
             story_of_its_round("qualification_expertreview", "review_id"),
         ]
 
@@ -247,7 +226,7 @@ class AnswerKey(models.Model):
                 condition=Q(enough=None) | Q(enough__gte=1), name="a_key_asks_for_an_acceptable_answer"
             ),
         ]
-        triggers = [pgtrigger.Protect(name="key_version_is_final", operation=FINAL)]
+        triggers = [final("key_version_is_final")]
 
     def __str__(self) -> str:
         return f"{self.round} key {self.version}"
@@ -281,10 +260,10 @@ class AcceptableOption(ChosenOption):
         constraints = [
             models.UniqueConstraint(
                 fields=["key", "round_story", "question", "row", "option"], name="an_option_is_accepted_once"
-            ),
+            )
         ]
         triggers = [
-            pgtrigger.Protect(name="answer_key_is_final", operation=FINAL),
+            final("answer_key_is_final"),
             frozen_key_does_not_grow(),
             story_of_its_round("qualification_answerkey", "key_id"),
         ]
@@ -308,7 +287,7 @@ class KeyReason(models.Model):
             models.CheckConstraint(condition=~Q(reason=""), name="reason_of_a_key_says_something"),
         ]
         triggers = [
-            pgtrigger.Protect(name="key_reason_is_final", operation=FINAL),
+            final("key_reason_is_final"),
             frozen_key_does_not_grow(),
             story_of_its_round("qualification_answerkey", "key_id"),
         ]
@@ -329,9 +308,9 @@ class KeyReader(models.Model):
     class Meta:
         ordering = ("round", "reader")
         constraints = [
-            models.UniqueConstraint(fields=["round", "reader"], name="a_reader_is_remembered_once"),
+            models.UniqueConstraint(fields=["round", "reader"], name="a_reader_is_remembered_once")
         ]
-        triggers = [pgtrigger.Protect(name="reader_is_not_forgotten", operation=FINAL)]
+        triggers = [final("reader_is_not_forgotten")]
 
     def __str__(self) -> str:
         return f"{self.reader} on {self.round}"
