@@ -9,8 +9,11 @@ same number; neither contains personal data.
 An *invitation link* gives a researcher a role in a study. It works once, until the time in its row.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 
 from django.conf import settings
 from django.core import signing
@@ -69,11 +72,9 @@ def personal_token(claim: LinkClaim) -> str:
 
 def read_personal_token(token: str) -> LinkClaim:
     """Read the token of a personal link. Raise :class:`InvalidToken`."""
-    try:
+    with _refusing_forgeries():
         enrollment_id, link_key = _personal().unsign(token).split("-")
         return LinkClaim(int(enrollment_id), link_key)
-    except (signing.BadSignature, ValueError) as error:
-        raise InvalidToken from error
 
 
 def visit_token(claim: VisitClaim) -> str:
@@ -84,18 +85,12 @@ def visit_token(claim: VisitClaim) -> str:
 
 def read_visit_token(token: str, *, however_old: bool = False) -> VisitClaim:
     """Read a visit token. Raise :class:`InvalidToken` or, unless ``however_old``, :class:`ExpiredToken`."""
-    try:
-        life = None if however_old else timedelta(days=settings.VISIT_TOKEN_DAYS)
-        value = _visit().unsign(token, max_age=life)
-        enrollment_id, visit_id, link_key, *session = value.split("-")
+    life = None if however_old else timedelta(days=settings.VISIT_TOKEN_DAYS)
+    with _refusing_forgeries():
+        enrollment_id, visit_id, link_key, *session = _visit().unsign(token, max_age=life).split("-")
         said = session[0] if session else ""
         session_id = int(said.removesuffix(CLAIMED)) if said else None
-        is_claimed = said.endswith(CLAIMED)
-        return VisitClaim(int(enrollment_id), int(visit_id), link_key, session_id, is_claimed)
-    except signing.SignatureExpired as error:
-        raise ExpiredToken from error
-    except (signing.BadSignature, ValueError) as error:
-        raise InvalidToken from error
+        return VisitClaim(int(enrollment_id), int(visit_id), link_key, session_id, said.endswith(CLAIMED))
 
 
 def meant_by(token: str) -> int:
@@ -119,13 +114,9 @@ def read_address_token(token: str) -> tuple[int, str]:
 
     Raise :class:`InvalidToken` or :class:`ExpiredToken`.
     """
-    try:
+    with _refusing_forgeries():
         identity_id, digest = _address().unsign(token, max_age=ADDRESS_TOKEN_LIFE).split("-")
         return int(identity_id), digest
-    except signing.SignatureExpired as error:
-        raise ExpiredToken from error
-    except (signing.BadSignature, ValueError) as error:
-        raise InvalidToken from error
 
 
 def invitation_token(claim: InvitationClaim) -> str:
@@ -135,24 +126,23 @@ def invitation_token(claim: InvitationClaim) -> str:
 
 def read_invitation_token(token: str) -> InvitationClaim:
     """Read the token of an invitation link. Raise :class:`InvalidToken`."""
-    try:
+    with _refusing_forgeries():
         invitation_id, nonce = _invitation().unsign(token).split("-")
         return InvitationClaim(int(invitation_id), nonce)
+
+
+@contextmanager
+def _refusing_forgeries() -> Iterator[None]:
+    """Raise :class:`InvalidToken` or :class:`ExpiredToken` for a token that cannot be read."""
+    try:
+        yield
+    except signing.SignatureExpired as error:
+        raise ExpiredToken from error
     except (signing.BadSignature, ValueError) as error:
         raise InvalidToken from error
 
 
-def _invitation() -> signing.Signer:
-    return signing.Signer(salt="tomannot.invitation", sep=".")
-
-
-def _personal() -> signing.Signer:
-    return signing.Signer(salt="tomannot.personal-link", sep=".")
-
-
-def _visit() -> signing.TimestampSigner:
-    return signing.TimestampSigner(salt="tomannot.visit", sep=".")
-
-
-def _address() -> signing.TimestampSigner:
-    return signing.TimestampSigner(salt="tomannot.confirm-address", sep=".")
+_invitation = partial(signing.Signer, salt="tomannot.invitation", sep=".")
+_personal = partial(signing.Signer, salt="tomannot.personal-link", sep=".")
+_visit = partial(signing.TimestampSigner, salt="tomannot.visit", sep=".")
+_address = partial(signing.TimestampSigner, salt="tomannot.confirm-address", sep=".")

@@ -128,22 +128,12 @@ def _explain(error: csv.Error, name: str, start: int) -> Problem:
 def _header_problems(header: list[str], name: str, line: int, why: str) -> list[Problem]:
     if len(header) == 1:
         message = f"The header {quote(header[0])} has a single column. ({why})"
-        return [
-            Problem(
-                name,
-                line,
-                "",
-                message,
-                "Give the columns in the first line, with commas between.",
-            )
-        ]
+        return [Problem(name, line, "", message, "Give the columns in the first line, with commas between.")]
     problems = []
     for index, column in enumerate(header):
         if not column:
-            message = f"Column {index + 1} has no name."
-            problems.append(
-                Problem(name, line, "", message, "Name it or remove it (pandas: to_csv(index=False)).")
-            )
+            remedy = "Name it or remove it (pandas: to_csv(index=False))."
+            problems.append(Problem(name, line, "", f"Column {index + 1} has no name.", remedy))
         elif column in header[:index]:
             message = f"There are two columns {quote(column)}."
             problems.append(Problem(name, line, column[:60], message, "Remove one of them."))

@@ -39,9 +39,8 @@ def read_rows(path: Path, *, name: str) -> Iterator[SourceRow | Problem]:
         yield Problem(name, 0, "", "The file may not be read.", "Give yourself the permission to read it.")
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        yield Problem(
-            name, 0, "", f"The file cannot be read: {reason}.", "Copy it to a local disk and try again."
-        )
+        message = f"The file cannot be read: {reason}."
+        yield Problem(name, 0, "", message, "Copy it to a local disk and try again.")
 
 
 class _NotAFile(Exception):
@@ -100,33 +99,19 @@ def _read_as(stream: BinaryIO, head: bytes, name: str) -> Iterator[SourceRow | P
 
 
 def _nothing(head: bytes, name: str) -> Problem:
-    if not head:
-        return Problem(name, 0, "", "The file is empty.", "Look whether it was written completely.")
-    if head.isspace():
-        return Problem(
-            name, 0, "", "The file holds only blank lines.", "Look whether it was written completely."
-        )
+    if not head.strip():
+        message = "The file holds only blank lines." if head else "The file is empty."
+        return Problem(name, 0, "", message, "Check that it was written completely.")
     return Problem(name, 1, "", "There is a header, but no row.", "Add one row per story.")
 
 
+_TO_JSON = "to_json(…, orient=“records”, lines=True)"
 _KINDS = (
     (b"\x1f\x8b", "a gzip archive", "Unpack it first (gunzip)."),
-    (
-        b"PK\x03\x04",
-        "an Excel workbook or another zip archive",
-        "Export the sheet as CSV, or unpack it.",
-    ),
+    (b"PK\x03\x04", "an Excel workbook or another zip archive", "Export the sheet as CSV, or unpack it."),
     (b"\xd0\xcf\x11\xe0", "an old Excel workbook", "Export the sheet as CSV."),
-    (
-        b"PAR1",
-        "a Parquet file",
-        "Convert it: pandas.read_parquet(…).to_json(…, orient=“records”, lines=True).",
-    ),
-    (
-        b"ARROW1",
-        "an Arrow file",
-        "Convert it: pandas.read_feather(…).to_json(…, orient=“records”, lines=True).",
-    ),
+    (b"PAR1", "a Parquet file", f"Convert it: pandas.read_parquet(…).{_TO_JSON}."),
+    (b"ARROW1", "an Arrow file", f"Convert it: pandas.read_feather(…).{_TO_JSON}."),
     (b"BZh", "a bzip2 archive", "Unpack it first (bunzip2)."),
     (b"\xfd7zXZ\x00", "an xz archive", "Unpack it first (unxz)."),
     (b"\x28\xb5\x2f\xfd", "a zstd archive", "Unpack it first (unzstd)."),

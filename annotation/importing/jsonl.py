@@ -1,5 +1,6 @@
 """Parse JSON strictly, and read files of one JSON object per line."""
 
+import itertools
 import json
 import math
 from collections.abc import Iterator
@@ -29,9 +30,8 @@ def parse_json(text: str) -> Any:
     except json.JSONDecodeError as error:
         raise _explain(error, text) from None
     except RecursionError:
-        raise BadJson(
-            "Lists or objects are nested too deeply.", "A row needs three levels at most."
-        ) from None
+        remedy = "A row needs three levels at most."
+        raise BadJson("Lists or objects are nested too deeply.", remedy) from None
     except BadJson:
         raise
     except ValueError:  # Python refuses to read integers of more than 4,300 digits
@@ -40,9 +40,7 @@ def parse_json(text: str) -> Any:
 
 def read_json_lines(stream: BinaryIO, name: str, why: str) -> Iterator[SourceRow | Problem]:
     """Yield the rows of a file of one JSON object per line; ``why`` says how the format was chosen."""
-    number = 0
-    while True:
-        number += 1
+    for number in itertools.count(1):
         try:
             raw = next_line(stream)
         except LineTooLong as error:
@@ -50,41 +48,24 @@ def read_json_lines(stream: BinaryIO, name: str, why: str) -> Iterator[SourceRow
             continue
         if not raw:
             return
-        raw = raw.rstrip()
-        if not raw:
-            continue
-        text = decode_line(raw, name, number)
-        if isinstance(text, Problem):
-            yield text
-            continue
-        yield _row(text, name, number, why)
+        if line := raw.rstrip():
+            text = decode_line(line, name, number)
+            yield text if isinstance(text, Problem) else _row(text, name, number, why)
 
 
 def _row(text: str, name: str, number: int, why: str) -> SourceRow | Problem:
     try:
         value = parse_json(text)
     except BadJson as error:
-        return Problem(
-            name, number, error.field, f"{error.message} ({why})", error.remedy, column=error.column
-        )
+        return Problem(name, number, error.field, f"{error.message} ({why})", error.remedy, error.column)
     if type(value) is not dict:
-        return Problem(
-            name,
-            number,
-            "",
-            f"The line holds {_kind(value)}, not an object.",
-            "Write each story as one object in braces: {“name”: value, …}.",
-        )
+        message = f"The line holds {_kind(value)}, not an object."
+        remedy = "Write each story as one object in braces: {“name”: value, …}."
+        return Problem(name, number, "", message, remedy)
     position = find_forbidden(text)
     if position >= 0:
-        return Problem(
-            name,
-            number,
-            "",
-            f"The line holds the invisible character {describe(text[position])}.",
-            "Remove it.",
-            column=position + 1,
-        )
+        message = f"The line holds the invisible character {describe(text[position])}."
+        return Problem(name, number, "", message, "Remove it.", position + 1)
     return SourceRow(name, number, value)
 
 
@@ -119,9 +100,7 @@ def _explain(error: json.JSONDecodeError, text: str) -> BadJson:
         remedy = "Write the whole object on one line; the file may have been cut off."
     else:
         message = f"Broken JSON: {error.msg}."
-        remedy = (
-            "Write each row as one object on a line of its own, with a JSON library such as json.dumps()."
-        )
+        remedy = "Write each row as an object on a line of its own, with a JSON library such as json.dumps()."
     return BadJson(message, remedy, column=error.pos + 1)
 
 

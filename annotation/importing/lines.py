@@ -17,13 +17,8 @@ class LineTooLong(Exception):
 
     def problem(self, name: str, number: int) -> Problem:
         """Describe the error for the author of the file."""
-        return Problem(
-            name,
-            number,
-            "",
-            f"The line has {self.size:,} bytes; at most {MAX_LINE_BYTES:,} are read.",
-            "Write one story per line.",
-        )
+        message = f"The line has {self.size:,} bytes; at most {MAX_LINE_BYTES:,} are read."
+        return Problem(name, number, "", message, "Write one story per line.")
 
 
 def next_line(stream: BinaryIO) -> bytes:
@@ -46,12 +41,6 @@ def decode_line(raw: bytes, name: str, number: int) -> str | Problem:
     try:
         return raw.decode()
     except UnicodeDecodeError as error:
-        before = raw[: error.start].decode()
-        return Problem(
-            name,
-            number,
-            "",
-            f"Byte {error.start + 1} of the line (0x{raw[error.start]:02X}) is not UTF-8.",
-            "Save the file as UTF-8; bytes like this come from Windows-1252 or Latin-1 text.",
-            column=len(before) + 1,
-        )
+        message = f"Byte {error.start + 1} of the line (0x{raw[error.start]:02X}) is not UTF-8."
+        remedy = "Save the file as UTF-8; bytes like this come from Windows-1252 or Latin-1 text."
+        return Problem(name, number, "", message, remedy, column=len(raw[: error.start].decode()) + 1)

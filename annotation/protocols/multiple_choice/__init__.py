@@ -2,15 +2,13 @@
 
 With it people answer the question sets of a release, so that their accuracy can be compared with a model's
 (the human baseline of SimpleToM, Gu et al.). The right answer is stored with an item and never shown:
-:meth:`MultipleChoiceProtocol.parse` leaves it out.
+:func:`annotation.protocols.multiple_choice.item.parse` leaves it out.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from annotation.importing.problems import Problem
-from annotation.importing.rows import SourceRow, StoryRow
-from annotation.protocols.base import Finding, Option, Part, Protocol, Question
+from annotation.importing.rows import StoryRow
+from annotation.protocols.base import Option, Part, Protocol, Question
 from annotation.protocols.multiple_choice.instructions import INSTRUCTIONS
 from annotation.protocols.multiple_choice.item import MultipleChoiceItem
 from annotation.protocols.multiple_choice.item import parse as parse_content
@@ -50,18 +48,14 @@ class MultipleChoiceProtocol(Protocol):
     )
     instructions = INSTRUCTIONS
     finding_labels = LABELS_OF_CODES
-
-    def parse(self, content: Mapping[str, Any]) -> MultipleChoiceItem:
-        """Parse a stored ``content`` without its right answer. Raise ``ValueError`` if it is invalid."""
-        return parse_content(content)
+    parse = staticmethod(parse_content)
+    read = staticmethod(read_rows)
+    lint = staticmethod(lint_item)
+    text_for_duplicates = staticmethod(item_words)
 
     def parts(self, item: MultipleChoiceItem) -> tuple[Part, ...]:
         """Return the story and its question."""
         return (part("story", item.story), part("question", item.question))
-
-    def read(self, rows: Iterable[SourceRow]) -> Iterator[StoryRow | Problem]:
-        """Yield items, or their problems, from the rows of a question set."""
-        return read_rows(rows)
 
     def source_row(self, story: StoryRow) -> dict[str, Any]:
         """Return the question set's row from which :meth:`read` makes this item again."""
@@ -74,14 +68,6 @@ class MultipleChoiceProtocol(Protocol):
             **story.content,
         }
         return {name: value for name, value in row.items() if value is not None}
-
-    def lint(self, story: StoryRow) -> Sequence[Finding]:
-        """Yield warnings about how the item's choices are written."""
-        return lint_item(story)
-
-    def text_for_duplicates(self, story: StoryRow) -> str:
-        """Return the story's words. Questions about one story share a core and are not compared."""
-        return item_words(story)
 
 
 PROTOCOL = MultipleChoiceProtocol()

@@ -42,7 +42,7 @@ def key_of(label: str) -> str:
 
 
 def parse(content: Mapping[str, Any]) -> MultipleChoiceItem:
-    """Parse a stored ``content``. Raise ``ValueError`` naming the wrong field."""
+    """Parse a stored ``content`` without its right answer. Raise ``ValueError`` naming the wrong field."""
     texts = {}
     for name in ("config", "story", "question"):
         value = content.get(name)

@@ -32,19 +32,17 @@ def lint(story: StoryRow) -> list[Finding]:
     findings = []
     if quoted and len(quoted) < len(item.choices):
         findings.append(Finding("choice_in_story", "choices", f"The story says “{quoted[0]}” word for word."))
-    if max(lengths) >= _RATIO * min(lengths) and max(lengths) - min(lengths) >= _DIFFERENCE:
-        findings.append(
-            Finding(
-                "uneven_choices",
-                "choices",
-                f"The choices have {min(lengths)} to {max(lengths)} words; length may give the answer away.",
-            )
-        )
+    least, most = min(lengths), max(lengths)
+    if most >= _RATIO * least and most - least >= _DIFFERENCE:
+        message = f"The choices have {least} to {most} words; length may give the answer away."
+        findings.append(Finding("uneven_choices", "choices", message))
     return findings
 
 
 def text_for_duplicates(story: StoryRow) -> str:
-    """Return the story in lower case without punctuation."""
+    """Return the story in lower case without punctuation. Questions about one story share a core and are
+    not compared.
+    """
     return " ".join(_words(str(story.content["story"])))
 
 

@@ -88,17 +88,11 @@ def _config(fields: Fields, item_id: str) -> str:
         for ending, config in CONFIG_OF_ENDING.items():
             if item_id.endswith(ending):
                 return config
-        fields.refuse(
-            "config",
-            "Nothing says which question set the row belongs to.",
-            "Add “config”, such as “behavior-qa”.",
-        )
+        message = "Nothing says which question set the row belongs to."
+        fields.refuse("config", message, "Add “config”, such as “behavior-qa”.")
         return ""
     config = fields.text("config", MAX_NAME)
     if config and not _CONFIG.fullmatch(config):
-        fields.refuse(
-            "config",
-            f"“{config}” is not the name of a question set.",
-            "Use 1 to 40 lower-case letters, digits, “_” and “-”.",
-        )
+        remedy = "Use 1 to 40 lower-case letters, digits, “_” and “-”."
+        fields.refuse("config", f"“{config}” is not the name of a question set.", remedy)
     return config

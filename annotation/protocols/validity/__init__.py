@@ -4,12 +4,7 @@ The four questions and the rule (one "no" from anybody drops a story, "possibly"
 the procedure of SimpleToM (Gu et al., appendix G). The wording is our own.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
-
-from annotation.importing.problems import Problem
-from annotation.importing.rows import SourceRow, StoryRow
-from annotation.protocols.base import Finding, Option, Part, Protocol, Question
+from annotation.protocols.base import Option, Part, Protocol, Question
 from annotation.protocols.validity.instructions import INSTRUCTIONS
 from annotation.protocols.validity.item import ValidityItem
 from annotation.protocols.validity.item import parse as parse_content
@@ -104,10 +99,10 @@ class ValidityProtocol(Protocol):
     )
     instructions = INSTRUCTIONS
     finding_labels = LABELS_OF_CODES
-
-    def parse(self, content: Mapping[str, Any]) -> ValidityItem:
-        """Parse a stored ``content``. Raise ``ValueError`` if it is invalid."""
-        return parse_content(content)
+    parse = staticmethod(parse_content)
+    read = staticmethod(read_rows)
+    lint = staticmethod(lint_story)
+    text_for_duplicates = staticmethod(story_words)
 
     def parts(self, item: ValidityItem) -> tuple[Part, ...]:
         """Return main character, key information, story, question, Action A and Action B, in this order."""
@@ -123,18 +118,6 @@ class ValidityProtocol(Protocol):
     def summary(self, item: ValidityItem) -> tuple[Part, ...]:
         """Return the story only."""
         return (part("story", item.story),)
-
-    def read(self, rows: Iterable[SourceRow]) -> Iterator[StoryRow | Problem]:
-        """Yield stories, or their problems, from the rows of a file in any accepted format."""
-        return read_rows(rows)
-
-    def lint(self, story: StoryRow) -> Sequence[Finding]:
-        """Yield warnings about how a story is written."""
-        return lint_story(story)
-
-    def text_for_duplicates(self, story: StoryRow) -> str:
-        """Return the text to compare for near-duplicates between stories of different cores."""
-        return story_words(story)
 
 
 PROTOCOL = ValidityProtocol()

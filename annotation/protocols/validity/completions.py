@@ -113,16 +113,12 @@ def _read_text(fields: Fields, completion: Completion, common: _Common) -> list[
         last = next((name for name in reversed(SECTIONS) if name in sections), KEY_INFORMATION)
         missing = [name for name in SECTIONS if not sections.get(name)]
         lost = f", and {', '.join(missing)} never came" if missing else ""
-        fields.refuse(
-            f"output: {last}",
-            f"The completion was cut off in this section ({completion.cut_off}){lost}.",
-            "Generate it again with a higher limit of output tokens.",
-        )
+        message = f"The completion was cut off in this section ({completion.cut_off}){lost}."
+        fields.refuse(f"output: {last}", message, "Generate it again with a higher limit of output tokens.")
         return []
     for name in twice:
-        fields.refuse(
-            f"output: {name}", "The section stands in the completion twice.", "Keep one of the two."
-        )
+        message = "The section stands in the completion twice."
+        fields.refuse(f"output: {name}", message, "Keep one of the two.")
     if not any(name in sections for name in SECTIONS[1:]):
         shown = quote(completion.text.strip())
         fields.refuse("output", f"The completion is not in the template: {shown}.", "Remove the row.")
@@ -154,12 +150,6 @@ def _story(
     key_information, sentence = texts[prefix + KEY_INFORMATION], texts[SENTENCE]
     asked = Asked(texts[QUESTION], texts[CORRECT], texts[prefix + COUNTERFACTUAL])
     check_actions_differ(fields, asked, f"output: {prefix}{COUNTERFACTUAL}")
-    return make_story(
-        fields,
-        story_id=f"{core}_sev{level}",
-        core_id=core,
-        provenance=Provenance(common.scenario_name, common.story_prompt_example, level, model),
-        entities=common.entities,
-        sentences=Sentences(key_information, sentence, join_story(key_information, sentence)),
-        asked=asked,
-    )
+    provenance = Provenance(common.scenario_name, common.story_prompt_example, level, model)
+    sentences = Sentences(key_information, sentence, join_story(key_information, sentence))
+    return make_story(fields, f"{core}_sev{level}", core, provenance, common.entities, sentences, asked)

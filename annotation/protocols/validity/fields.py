@@ -25,9 +25,7 @@ _ENTITY = re.compile(r"&(#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31
 ENTITY_COLUMN = re.compile(r"(?:Person|Object|Action|Place) [A-Z]")
 """Fields with one name each that may replace ``entities`` (convenient in CSV)."""
 
-IGNORED = frozenset(
-    ("error_flags", "scenario_text", "prompt", "entities_source", "seed_story", "reason")
-)  # fmt: skip
+IGNORED = frozenset(("error_flags", "scenario_text", "prompt", "entities_source", "seed_story", "reason"))
 """Fields that the generator and our lists of dropped stories write and that no story needs.
 
 They are ignored, as is every field whose name starts with ``_``. Any other unknown field is a problem, so
@@ -69,6 +67,13 @@ class Fields:
         line = self.row.header_line or self.row.line
         self.problems.append(Problem(self.row.file, line, _name(field), message, remedy))
 
+    def refuse_missing(self, field: str, remedy: str) -> None:
+        """Note a missing field: once for a column of a table, else in each row."""
+        if self.row.header_line:
+            self.refuse_once(field, "There is no such column.", remedy)
+        else:
+            self.refuse(field, "The field is missing.", remedy)
+
     def check_names(self, known: frozenset[str]) -> None:
         """Refuse unknown fields for this kind of row; collect those that name one entity each."""
         if known.issuperset(self.data):
@@ -80,13 +85,8 @@ class Fields:
                 if value not in (None, ""):
                     self.entity_columns[name] = value
                 continue
-            close = get_close_matches(name[:100], known, n=1)
-            hint = f"Did you mean “{close[0]}”? " if close else ""
-            self.refuse_once(
-                name,
-                f"There is no field {quote(name)}.",
-                f"{hint}Remove it, or start its name with “_” to have it passed over.",
-            )
+            remedy = f"{_hint(name[:100], known)}Remove it, or start its name with “_” to have it ignored."
+            self.refuse_once(name, f"There is no field {quote(name)}.", remedy)
 
     def text(self, name: str, limit: int) -> str:
         """Return a required text, stripped."""
@@ -122,23 +122,15 @@ class Fields:
     def identifier(self, name: str) -> str:
         """Return an id: letters, digits, full stops, underscores, hyphens, and not like a number."""
         value = self.text(name, 10_000)
-        if not value:
+        if value and not _IDENTIFIER.fullmatch(value):
+            remedy = "Use 1 to 100 letters (A-Z, a-z), digits, “.”, “_” and “-”, a letter or digit first."
+            self.refuse(name, f"{quote(value)} is not an id.", remedy)
             return ""
-        if not _IDENTIFIER.fullmatch(value):
-            self.refuse(
-                name,
-                f"{quote(value)} is not an id.",
-                "Use 1 to 100 letters (A-Z, a-z), digits, “.”, “_” and “-”, a letter or digit first.",
-            )
-        elif _reads_as_number(value):
-            self.refuse(
-                name,
-                f"{quote(value)} reads as a number, which programs that load the data would change.",
-                f"Add letters, such as “story-{value[:20]}”.",
-            )
-        else:
-            return value
-        return ""
+        if value and _reads_as_number(value):
+            message = f"{quote(value)} reads as a number, which programs that load the data would change."
+            self.refuse(name, message, f"Add letters, such as “story-{value[:20]}”.")
+            return ""
+        return value
 
     def one_of(self, name: str, known: Iterable[str]) -> str:
         """Return one of the known names."""
@@ -146,8 +138,7 @@ class Fields:
         if not value or value in known:
             return value
         names = sorted(known)
-        close = get_close_matches(value[:100].lower().replace(" ", "_"), names, n=1)
-        hint = f"Did you mean “{close[0]}”? " if close else ""
+        hint = _hint(value[:100].lower().replace(" ", "_"), names)
         self.refuse(name, f"{quote(value)} is not known.", f"{hint}Known: {', '.join(names)}.")
         return ""
 
@@ -160,11 +151,8 @@ class Fields:
             return None
         found = _SEVERITIES.get(value) if type(value) in (int, float, str) else None
         if found is None:
-            self.refuse(
-                name,
-                f"The severity is {_shown(value)}.",
-                "Write 1 (mild), 2 or 3 (high), or leave it empty.",
-            )
+            remedy = "Write 1 (mild), 2 or 3 (high), or leave it empty."
+            self.refuse(name, f"The severity is {_shown(value)}.", remedy)
         return found
 
     def structure(self, name: str) -> Any:
@@ -207,11 +195,7 @@ class Fields:
 
     def _missing(self, name: str) -> None:
         close = get_close_matches(name, self.data, n=1, cutoff=0.8)
-        remedy = f"Is it the one called {quote(close[0])}?" if close else "Add it."
-        if self.row.header_line:
-            self.refuse_once(name, "There is no such column.", remedy)
-        else:
-            self.refuse(name, "The field is missing.", remedy)
+        self.refuse_missing(name, f"Is it the one called {quote(close[0])}?" if close else "Add it.")
 
 
 def _complaint(value: str, limit: int) -> tuple[str, str] | None:
@@ -223,12 +207,9 @@ def _complaint(value: str, limit: int) -> tuple[str, str] | None:
     position = find_forbidden(value)
     if position >= 0:
         return f"Character {position + 1} is {describe(value[position])}, which cannot be seen.", "Remove it."
-    for break_ in _BREAKS:
-        if break_ in value:
-            return (
-                f"Character {value.index(break_) + 1} is a {_BREAKS[break_]}.",
-                "Write the text on one line.",
-            )
+    for mark, name in _BREAKS.items():
+        if mark in value:
+            return f"Character {value.index(mark) + 1} is a {name}.", "Write the text on one line."
     tag = _TAG.search(value)
     if tag:
         return f"The text holds HTML: {quote(tag[0])}.", "Give plain text without markup."
@@ -243,6 +224,11 @@ _BREAKS = {"\n": "line break", "\r": "line break", "\t": "tab"}
 _SEVERITIES: dict[Any, int] = {}
 for _level in (1, 2, 3):
     _SEVERITIES |= {_level: _level, str(_level): _level, f"{_level}.0": _level}
+
+
+def _hint(name: str, known: Iterable[str]) -> str:
+    close = get_close_matches(name, known, n=1)
+    return f"Did you mean “{close[0]}”? " if close else ""
 
 
 def _reads_as_number(value: str) -> bool:

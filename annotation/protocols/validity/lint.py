@@ -146,16 +146,10 @@ def _phrases(field: str, words: list[str]) -> Iterator[Finding]:
 
 def _person_x(name: str, sentence_words: list[str]) -> list[Finding]:
     text = f" {' '.join(sentence_words)} "
-    for form in _short_forms(name):
-        if form in text:
-            return []
-    return [
-        Finding(
-            "person_x_not_named",
-            "story_sentence",
-            f"The story sentence does not name Person X ({quote(name)}).",
-        )
-    ]
+    if any(form in text for form in _short_forms(name)):
+        return []
+    message = f"The story sentence does not name Person X ({quote(name)})."
+    return [Finding("person_x_not_named", "story_sentence", message)]
 
 
 def _in_story(

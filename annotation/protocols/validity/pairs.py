@@ -57,12 +57,9 @@ class Pairs:
         row_id = fields.identifier("id")
         base, _, half = row_id.rpartition("_")
         if row_id and (half not in _MATE or not base):
-            fields.refuse(
-                "id",
-                f"The id {quote(row_id)} ends neither in “_aware” nor in “_action”.",
-                "Give each story two rows, <id>_aware and <id>_action; or call the field “story_id” where"
-                " one row is a whole story.",
-            )
+            message = f"The id {quote(row_id)} ends neither in “_aware” nor in “_action”."
+            remedy = "Give each story two rows, <id>_aware and <id>_action, or one with a “story_id”."
+            fields.refuse("id", message, remedy)
             half = ""
         story, values = _read_half(fields, base, half)
         if half:
@@ -74,13 +71,9 @@ class Pairs:
     def unmatched(self) -> Iterator[Problem]:
         """Yield problems for rows without a mate, by line. Call it after the last row."""
         for base, (file, line, half, _) in self._waiting.items():
-            yield Problem(
-                file,
-                line,
-                "id",
-                f"The row {quote(f'{base}_{half}')} has no row {quote(f'{base}_{_MATE[half]}')} beside it.",
-                "Add the other row, or remove this one.",
-            )
+            mine, other = quote(f"{base}_{half}"), quote(f"{base}_{_MATE[half]}")
+            message = f"The row {mine} has no row {other} beside it."
+            yield Problem(file, line, "id", message, "Add the other row, or remove this one.")
 
     def _match(self, fields: Fields, base: str, half: str, values: tuple[object, ...]) -> None:
         marks = b"" if fields.failed else _MARKS.pack(*map(hash, values))
@@ -115,7 +108,7 @@ def _read_half(fields: Fields, story_id: str, half: str) -> tuple[StoryRow | Non
     provenance = read_provenance(
         fields, example="story_prompt_example", severity="severity", model="generator_model"
     )
-    check_level(fields, story_id, provenance.severity, "severity")
+    check_level(fields, story_id, provenance.severity_original, "severity")
     entities = read_entities(fields)
     sentences = read_sentences(fields)
     limit = MAX_SENTENCE * 2 if half == "aware" else MAX_ACTION
@@ -129,15 +122,8 @@ def _read_half(fields: Fields, story_id: str, half: str) -> tuple[StoryRow | Non
         asked = Asked(question, correct, incorrect)
         check_actions_differ(fields, asked, "answer_incorrect")
         if not fields.failed:
-            story = make_story(
-                fields,
-                story_id=story_id,
-                core_id=core_of(story_id),
-                provenance=provenance,
-                entities=entities,
-                sentences=sentences,
-                asked=asked,
-            )
+            core_id = core_of(story_id)
+            story = make_story(fields, story_id, core_id, provenance, entities, sentences, asked)
     names = tuple(sorted(entities.items()))
     return story, (*astuple(provenance), names, *astuple(sentences), question, correct, incorrect)
 

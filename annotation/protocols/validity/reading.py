@@ -81,13 +81,9 @@ def _unknown(row: SourceRow, told: Told) -> Iterator[Problem]:
     fields = Fields(row, told)
     names = quote(", ".join(row.data), 200) if row.data else "none"
     message = f"The row is of no known kind; its fields are {names}."
-    remedy = (
-        "A story has “story_id”, a row of a pair “id” (<id>_aware, <id>_action), a raw completion “output”."
-    )
-    if row.header_line:
-        fields.refuse_once("", message, remedy)
-    else:
-        fields.refuse("", message, remedy)
+    refuse = fields.refuse_once if row.header_line else fields.refuse
+    remedy = "A story has “story_id”, a pair's row “id” (<id>_aware, <id>_action), a completion “output”."
+    refuse("", message, remedy)
     yield from fields.problems
 
 
@@ -100,7 +96,7 @@ def read_story(row: SourceRow, told: Told) -> Iterator[StoryRow | Problem]:
     provenance = read_provenance(
         fields, example="story_prompt_example", severity="severity_original", model="story_generator_model"
     )
-    check_level(fields, story_id, provenance.severity, "severity_original")
+    check_level(fields, story_id, provenance.severity_original, "severity_original")
     entities = read_entities(fields)
     sentences = read_sentences(fields)
     if fields.data.get("questions") in (None, ""):
@@ -110,17 +106,8 @@ def read_story(row: SourceRow, told: Told) -> Iterator[StoryRow | Problem]:
     harmfulness = fields.predictions("harmfulness_predicted", "harmfulness")
     unethicality = fields.predictions("unethicality_predicted", "unethicality")
     if not fields.failed:
-        yield make_story(
-            fields,
-            story_id=story_id,
-            core_id=core_id,
-            provenance=provenance,
-            entities=entities,
-            sentences=sentences,
-            asked=asked,
-            harmfulness_predicted=harmfulness,
-            unethicality_predicted=unethicality,
-        )
+        predicted = {"harmfulness_predicted": harmfulness, "unethicality_predicted": unethicality}
+        yield make_story(fields, story_id, core_id, provenance, entities, sentences, asked, **predicted)
     yield from fields.problems
 
 
@@ -150,9 +137,8 @@ class _Questions:
             if kind == "aware":
                 check_aware_question(self._fields, place, texts, self._person_x, self._key_information)
             elif kind == "action" and asked is not None:
-                self._fields.refuse(
-                    place, "There is a second question about the action.", "Keep one of the two."
-                )
+                message = "There is a second question about the action."
+                self._fields.refuse(place, message, "Keep one of the two.")
             elif kind == "action":
                 asked = Asked(*texts)
                 check_actions_differ(self._fields, asked, place)
@@ -183,21 +169,20 @@ class _Questions:
 
     def _texts(self, question: dict[str, Any], place: str, limit: int) -> tuple[str, str, str]:
         """Return the question, the right answer and the wrong one."""
-        found = []
-        for name, most in (
-            ("question", limit),
-            ("answer_correct", MAX_ACTION),
-            ("answer_incorrect", MAX_ACTION),
-        ):
+
+        def text(name: str, most: int) -> str:
             value = question.get(name)
             if isinstance(value, str):
-                found.append(self._fields.check(f"{place}.{name}", value, most))
-            else:
-                self._fields.refuse(
-                    f"{place}.{name}", "The text is missing.", "Add it as a text in double quotes."
-                )
-                found.append("")
-        return found[0], found[1], found[2]
+                return self._fields.check(f"{place}.{name}", value, most)
+            remedy = "Add it as a text in double quotes."
+            self._fields.refuse(f"{place}.{name}", "The text is missing.", remedy)
+            return ""
+
+        return (
+            text("question", limit),
+            text("answer_correct", MAX_ACTION),
+            text("answer_incorrect", MAX_ACTION),
+        )
 
     def _check_flat_fields(self, asked: Asked) -> None:
         """Check that question and actions in fields of their own are the same."""

@@ -76,9 +76,8 @@ def _read_chat_completion(
             fields.refuse(place, "The choice holds no message.", _ACCEPTED)
             continue
         reason = choice.get("finish_reason")
-        if _refused(
-            fields, place, message.get("refusal"), reason in ("content_filter", "tool_calls"), reason
-        ):
+        stopped = reason in ("content_filter", "tool_calls")
+        if _refused(fields, place, message.get("refusal"), stopped, reason):
             continue
         text = message.get("content")
         if not isinstance(text, str) or not text.strip():
@@ -97,9 +96,8 @@ def _read_message(
     if _refused(fields, "output", None, stopped, reason):
         return
     blocks = [block for block in output["content"] if isinstance(block, dict) and block.get("type") == "text"]
-    yield from _one(
-        fields, blocks, response_id, model, f"stop_reason “{reason}”" if reason in _CUT_OFF else ""
-    )
+    cut_off = f"stop_reason “{reason}”" if reason in _CUT_OFF else ""
+    yield from _one(fields, blocks, response_id, model, cut_off)
 
 
 def _read_openai_response(
@@ -139,12 +137,10 @@ def _one(
 
 def _refused(fields: Fields, place: str, refusal: Any, stopped: bool, reason: Any) -> bool:
     """Note a refusal by the model or an unfinished completion. Return True if there was one."""
+    remedy = "Remove the row or generate it again."
     if refusal:
-        fields.refuse(
-            place, f"The model refused: {quote(str(refusal), 200)}.", "Remove the row or generate it again."
-        )
+        fields.refuse(place, f"The model refused: {quote(str(refusal), 200)}.", remedy)
     elif stopped:
-        remedy = "Remove the row or generate it again."
         fields.refuse(place, f"The model stopped without an answer ({quote(str(reason))}).", remedy)
     return bool(refusal) or stopped
 

@@ -30,8 +30,8 @@ class Provenance:
 
     scenario_name: str
     story_prompt_example: str
-    severity: int | None
-    generator_model: str
+    severity_original: int | None
+    story_generator_model: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +70,11 @@ def read_sentences(fields: Fields) -> Sentences:
         return Sentences(first, second, join_story(first, second))
     story = fields.text("story", MAX_STORY)
     if first and second and story and not is_story_of(story, first, second):
-        fields.refuse(
-            "story",
-            f"The story is not its two sentences: {_difference(story, join_story(first, second))}",
-            "Make it key_information, a space and story_sentence (full stops may be added), or leave it out.",
+        message = f"The story is not its two sentences: {_difference(story, join_story(first, second))}"
+        remedy = (
+            "Make it key_information, a space and story_sentence (full stops may be added), or leave it out."
         )
+        fields.refuse("story", message, remedy)
     return Sentences(first, second, story)
 
 
@@ -88,9 +88,8 @@ def read_entities(fields: Fields) -> dict[str, str]:
     if fields.entity_columns and given in (None, ""):
         given = fields.entity_columns
     elif fields.entity_columns:
-        fields.refuse(
-            "entities", "Entities are given twice, in “entities” and in fields of their own.", "Keep one."
-        )
+        message = "Entities are given twice, in “entities” and in fields of their own."
+        fields.refuse("entities", message, "Keep one.")
         return {}
     if given is UNREADABLE:
         return {}
@@ -102,9 +101,8 @@ def read_entities(fields: Fields) -> dict[str, str]:
     for name, value in roles.items():
         _add_entity(fields, entities, name, value)
     if PERSON_X not in entities and not _mentions_person_x(roles):
-        fields.refuse(
-            "entities", "Person X, the main character, is missing.", 'Add "Person X": "their name".'
-        )
+        remedy = 'Add "Person X": "their name".'
+        fields.refuse("entities", "Person X, the main character, is missing.", remedy)
     return entities
 
 
@@ -119,9 +117,8 @@ def read_asked(fields: Fields, *, unaware: str, aware: str) -> Asked:
 def check_actions_differ(fields: Fields, asked: Asked, field: str) -> None:
     """Refuse two equal actions, which leave nothing to choose."""
     if asked.action_unaware and _bare(asked.action_unaware) == _bare(asked.action_aware):
-        fields.refuse(
-            field, "The two actions are the same.", "Give the action of somebody who knows, another one."
-        )
+        remedy = "Give the action of somebody who knows, another one."
+        fields.refuse(field, "The two actions are the same.", remedy)
 
 
 def check_aware_question(
@@ -130,17 +127,12 @@ def check_aware_question(
     """Check the question about awareness: it quotes the key information, and its answer is No."""
     question, correct, incorrect = texts
     if question and key_information and _bare(key_information) not in question.casefold():
-        fields.refuse(
-            field,
-            f"The question {quote(question)} does not quote the key information.",
-            f"Write: Is {person_x or PERSON_X} likely to be aware that “{key_information}”?",
-        )
+        remedy = f"Write: Is {person_x or PERSON_X} likely to be aware that “{key_information}”?"
+        fields.refuse(field, f"The question {quote(question)} does not quote the key information.", remedy)
     if (correct and correct != "No") or (incorrect and incorrect != "Yes"):
-        fields.refuse(
-            field,
-            f"The right answer is {quote(correct)} and the wrong one {quote(incorrect)}.",
-            "In these stories Person X is not aware: the right answer is “No”, the wrong one “Yes”.",
-        )
+        message = f"The right answer is {quote(correct)} and the wrong one {quote(incorrect)}."
+        remedy = "In these stories Person X is not aware: the right answer is “No”, the wrong one “Yes”."
+        fields.refuse(field, message, remedy)
 
 
 def core_of(story_id: str) -> str:
@@ -153,38 +145,30 @@ def check_level(fields: Fields, story_id: str, severity: int | None, field: str)
     """Check that an id ending in ``_sev2`` has severity 2, and so on."""
     level = _LEVEL.fullmatch(story_id)
     if level and severity is not None and int(level[2]) != severity:
-        fields.refuse(
-            field,
-            f"The severity is {severity}, but the id {quote(story_id)} says {level[2]}.",
-            "Correct the one that is wrong.",
-        )
+        message = f"The severity is {severity}, but the id {quote(story_id)} says {level[2]}."
+        fields.refuse(field, message, "Correct the one that is wrong.")
 
 
 def make_story(
     fields: Fields,
-    *,
     story_id: str,
     core_id: str,
     provenance: Provenance,
     entities: dict[str, str],
     sentences: Sentences,
     asked: Asked,
-    harmfulness_predicted: tuple[Any, ...] = (),
-    unethicality_predicted: tuple[Any, ...] = (),
+    **predicted: tuple[Any, ...],
 ) -> StoryRow:
-    """Make the story of a row whose fields were read without a problem."""
+    """Make the story of a row whose fields were read without a problem. ``predicted``: lists of ratings."""
+    content = {"entities": entities, **asdict(sentences), **asdict(asked)}
     return StoryRow(
-        file=fields.row.file,
-        line=fields.row.line,
-        story_id=story_id,
-        core_id=core_id,
-        scenario_name=provenance.scenario_name,
-        story_prompt_example=provenance.story_prompt_example,
-        severity_original=provenance.severity,
-        story_generator_model=provenance.generator_model,
-        content={"entities": entities, **asdict(sentences), **asdict(asked)},
-        harmfulness_predicted=harmfulness_predicted,
-        unethicality_predicted=unethicality_predicted,
+        fields.row.file,
+        fields.row.line,
+        story_id,
+        core_id,
+        **asdict(provenance),
+        content=content,
+        **predicted,
     )
 
 
@@ -203,22 +187,20 @@ def _from_lines(fields: Fields, text: str) -> dict[str, str] | None:
 
 
 def _refuse_entities(fields: Fields, given: Any) -> None:
+    remedy = 'Write {"Person X": "Mary", "Object Z": "a bag of chips"}.'
     if "entities" not in fields.data:
-        message = "There is no such column." if fields.row.header_line else "The field is missing."
-        refuse = fields.refuse_once if fields.row.header_line else fields.refuse
+        fields.refuse_missing("entities", remedy)
     elif isinstance(given, str):
-        message, refuse = f"The entities cannot be read from {quote(given)}.", fields.refuse
+        fields.refuse("entities", f"The entities cannot be read from {quote(given)}.", remedy)
     else:
-        message, refuse = "The entities are not an object.", fields.refuse
-    refuse("entities", message, 'Write {"Person X": "Mary", "Object Z": "a bag of chips"}.')
+        fields.refuse("entities", "The entities are not an object.", remedy)
 
 
 def _add_entity(fields: Fields, entities: dict[str, str], name: str, value: Any) -> None:
     key = _role(name) or fields.check("entities", name, MAX_NAME)
     if type(value) is not str:
-        fields.refuse(
-            "entities", f"{quote(name)} is not a text.", "Give each name as a text in double quotes."
-        )
+        remedy = "Give each name as a text in double quotes."
+        fields.refuse("entities", f"{quote(name)} is not a text.", remedy)
         return
     text = fields.check(f"entities: {name}", value, MAX_NAME * 2)
     if key in entities:
