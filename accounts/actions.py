@@ -7,6 +7,7 @@ from django.db.models import Q
 from django.utils.crypto import salted_hmac
 
 from accounts.models import Annotator, ForgottenIdentity, PlatformIdentity, User
+from accounts.rows import locked
 
 EMAIL = PlatformIdentity.Platform.EMAIL
 CLAIMED = ~Q(platform=EMAIL) | Q(confirmed_at__isnull=False)
@@ -85,7 +86,7 @@ def recognise(
                     return annotator
             except IntegrityError:
                 continue  # a concurrent call was first; read its row
-        annotator = _lock(known.annotator)
+        annotator = locked(known.annotator)
         if PlatformIdentity.objects.filter(pk=known.pk).exists():
             return annotator  # locked, so nobody erases them before we are done
     raise RuntimeError(f"The identity appeared and disappeared in each of {RECOGNISE_ATTEMPTS} attempts.")
@@ -102,7 +103,7 @@ def set_email(
     stored identity, if any. Raise :class:`Erased`.
     """
     address = address.strip().lower()
-    if _lock(annotator).erased_at:
+    if locked(annotator).erased_at:
         raise Erased("This annotator was erased; no address can be stored for them.")
     stored = PlatformIdentity.objects.filter(annotator=annotator, platform=EMAIL, environment=environment)
     if not address:
@@ -130,7 +131,7 @@ def confirm_email(*, identity_id: int, now: datetime) -> PlatformIdentity:
     :class:`AddressTaken` if another annotator has confirmed it.
     """
     identity = PlatformIdentity.objects.get(pk=identity_id, platform=EMAIL)
-    _lock(identity.annotator)
+    locked(identity.annotator)
     identity.refresh_from_db()
     if identity.confirmed_at is None:
         identity.confirmed_at = now
@@ -155,7 +156,7 @@ def erase_identities(*, annotator: Annotator, now: datetime) -> None:
     A keyed hash of each id known to be theirs stays (:class:`accounts.models.ForgottenIdentity`). Nothing
     stays of an unconfirmed address, since it may be somebody else's.
     """
-    annotator = _lock(annotator)
+    annotator = locked(annotator)
     identities = PlatformIdentity.objects.filter(annotator=annotator)
     ForgottenIdentity.objects.bulk_create(
         (
@@ -176,8 +177,3 @@ def is_forgotten(*, platform: str, environment: str, person: str) -> bool:
 def _digest(platform: str, environment: str, person: str) -> str:
     value = f"{platform}:{environment}:{person}"
     return salted_hmac("tomannot.forgotten", value, algorithm="sha256").hexdigest()
-
-
-def _lock(annotator: Annotator) -> Annotator:
-    """Lock and reload the annotator, against every other action on the same identities."""
-    return Annotator.objects.select_for_update(of=("self",), no_key=True).get(pk=annotator.pk)

@@ -20,6 +20,7 @@ from django.views.decorators.csrf import csrf_exempt
 from accounts.rate_limits import LOGGED_ADDRESSES, WRONG_LINKS, RateLimited, client_of, retry_at
 from annotation import actions
 from annotation.models import Enrollment, Study, WorkSession
+from annotation.requests import extended
 from annotation.sql import get_person
 from annotation.tokens import ExpiredToken, InvalidToken, VisitClaim, meant_by, read_visit_token
 from tomannot import clock
@@ -54,8 +55,8 @@ def annotator_page(view: AnnotatorView[P]) -> Callable[..., HttpResponse]:
             return _dead_link(request, LinkProblem.EXPIRED, enrollment, session)
         if enrollment.link_key != claim.link_key:
             return _dead_link(request, _revoked(enrollment), enrollment, session)
-        _set_session(request, session)
-        request.is_claimed = claim.is_claimed  # type: ignore[attr-defined]  # for is_claimed to read
+        extended(request).work_session = session
+        extended(request).is_claimed = claim.is_claimed  # for is_claimed to read
         language = enrollment.language or get_language() or settings.LANGUAGE_CODE
         with override(language):
             response = view(request, enrollment, *args, **kwargs)
@@ -86,19 +87,13 @@ def known_person_page(view: AnnotatorView[P]) -> Callable[..., HttpResponse]:
 
 def is_claimed(request: HttpRequest) -> bool:
     """Return True if the visitor's identity is only claimed, by an address that anybody could have typed."""
-    claimed: bool = getattr(request, "is_claimed", False)
-    return claimed
+    return bool(getattr(request, "is_claimed", False))
 
 
 def work_session(request: HttpRequest) -> WorkSession | None:
     """Return the work session of this visit, or None if no platform pays for it."""
     session: WorkSession | None = getattr(request, "work_session", None)
     return session
-
-
-def _set_session(request: HttpRequest, session: WorkSession | None) -> None:
-    """Attach the visit's work session to the request, for :func:`work_session` to read."""
-    request.work_session = session  # type: ignore[attr-defined]
 
 
 def session_id(request: HttpRequest) -> int | None:
@@ -116,7 +111,7 @@ def is_given_up(request: HttpRequest) -> bool:
 def keep_session(request: HttpRequest, newer: WorkSession | None) -> None:
     """Show the work session as it is after an answer, if the answer was given in it."""
     if newer and newer.pk == session_id(request):
-        _set_session(request, newer)
+        extended(request).work_session = newer
 
 
 def may_be_framed(response: HttpResponse) -> HttpResponse:
@@ -245,7 +240,7 @@ def _dead_link(
     _note(problem, enrollment.study)
     if session is None or not session.framed:
         return link_problem(request, problem)
-    _set_session(request, session)
+    extended(request).work_session = session
     status, heading, text = problem.value
     text = text if problem is LinkProblem.FORGOTTEN else _OPEN_AGAIN
     lost = gettext("What you just sent was not saved.") if request.POST else ""

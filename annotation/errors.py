@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 class AnnotationError(Exception):
-    """Base of all errors that ``annotation.actions`` raises."""
+    """Base of all errors that ``annotation.actions`` raises. ``values`` fill the message's placeholders."""
+
+    def __init__(self, message: str = "", **values: object) -> None:
+        super().__init__(message % values if values else message)
 
 
 class StudyExists(AnnotationError):

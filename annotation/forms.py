@@ -16,7 +16,6 @@ from annotation.protocols.base import (
     Protocol,
     Question,
     Row,
-    WorkedExample,
     field_name,
 )
 
@@ -71,13 +70,6 @@ class QuestionField:
         return " ".join(f"part-{name}" for name in self.question.shows)
 
 
-@dataclass(frozen=True, slots=True)
-class FieldError:
-    name: str
-    label: str
-    text: str
-
-
 def question_fields(
     protocol: Protocol,
     item: Any,
@@ -90,16 +82,15 @@ def question_fields(
 
     ``option_seed`` draws the order of the options, and so their digit keys (None: the protocol's order).
     """
-    answered = answered or {}
-    errors = errors or {}
+    answered, errors = answered or {}, errors or {}
     parts = {part.name: part for part in protocol.parts(item)}
     fields = []
     shown: dict[str, Part] = {}
     for number, question in enumerate(protocol.questions, start=1):
         options = ordered(question.options_for(item), question, option_seed)
         rows = tuple(
-            _row_field(field_name(question.key, row.key), row, options, answered, errors)
-            for row in question.rows_for(item)
+            RowField(row, name, _option_fields(name, options, answered.get(name)), errors.get(name, ""))
+            for row, name in ((row, field_name(question.key, row.key)) for row in question.rows_for(item))
         )
         fresh = [parts[name] for name in question.shows if name not in shown]
         known = [str(part.text) for part in shown.values()]
@@ -123,7 +114,7 @@ def form_context(
     """Return what templates show of a form: ``story`` with its fields, and ``errors``: what is missing."""
     fields = question_fields(protocol, item, answered=answered, errors=errors, option_seed=option_seed)
     missing = [
-        FieldError(name, str(protocol.question(name.split(".", 1)[0]).title), text)
+        {"name": name, "label": protocol.question(name.split(".", 1)[0]).title, "text": text}
         for name, text in (errors or {}).items()
     ]
     return {"story": {"fields": fields}, "errors": missing}
@@ -143,55 +134,28 @@ def _marked(text: str, known: Iterable[str]) -> SafeString:
     )
 
 
-def _row_field(
-    name: str,
-    row: Row,
-    options: tuple[Option, ...],
-    answered: Mapping[str, str],
-    errors: Mapping[str, str],
-) -> RowField:
-    return RowField(
-        row=row,
-        name=name,
-        options=tuple(
-            OptionField(option, f"{name}-{option.key}", str(number), answered.get(name) == option.key)
-            for number, option in enumerate(options, start=1)
-        ),
-        error=errors.get(name, ""),
+def _option_fields(name: str, options: tuple[Option, ...], chosen: str | None) -> tuple[OptionField, ...]:
+    return tuple(
+        OptionField(option, f"{name}-{option.key}", str(number), chosen == option.key)
+        for number, option in enumerate(options, start=1)
     )
-
-
-@dataclass(frozen=True, slots=True)
-class ExampleView:
-    option: Option
-    parts: tuple[Part, ...]
-    justification: str
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionExamples:
-    question: Question
-    examples: tuple[ExampleView, ...]
 
 
 def instructions_context(protocol: Protocol, own: InstructionText | None = None) -> dict[str, Any]:
     """Return the study's own instructions, or the protocol's, with their examples by question."""
     instructions: Instructions = own.as_instructions() if own else protocol.instructions
+    examples: dict[str, list[dict[str, Any]]] = {question.key: [] for question in protocol.questions}
+    for one in instructions.examples:
+        if one.question not in examples:
+            continue  # the protocol has changed since it was written
+        own_words = Option(one.option, one.answer) if one.answer else None
+        option = own_words or protocol.question(one.question).option(one.option)
+        shown = {"option": option, "parts": one.parts, "justification": one.justification}
+        examples[one.question].append(shown)
     return {
         "instructions": instructions,
         "instructions_id": own.pk if own else 0,
         "examples_by_question": [
-            QuestionExamples(
-                question,
-                tuple(
-                    _example_view(question, e) for e in instructions.examples if e.question == question.key
-                ),
-            )
-            for question in protocol.questions
+            {"question": question, "examples": examples[question.key]} for question in protocol.questions
         ],
     }
-
-
-def _example_view(question: Question, example: WorkedExample) -> ExampleView:
-    own = Option(example.option, example.answer) if example.answer else None
-    return ExampleView(own or question.option(example.option), example.parts, example.justification)

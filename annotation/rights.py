@@ -25,6 +25,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts.models import User
 from annotation.models import ApiToken, Invitation, Membership, Study
 from annotation.protocols import UnknownProtocol
+from annotation.requests import extended
 
 P = ParamSpec("P")
 StudyView = Callable[Concatenate[HttpRequest, Study, P], HttpResponseBase]
@@ -157,7 +158,7 @@ def study_page(
                 raise Http404
             if (post if post and request.method == "POST" else right) not in rights:
                 raise PermissionDenied
-            request.study, request.rights = study, rights  # type: ignore[attr-defined]
+            extended(request).study, extended(request).rights = study, rights
             try:
                 response = view(request, study, *args, **kwargs)
             except UnknownProtocol as error:

@@ -6,6 +6,7 @@ from django.db import transaction
 from django.db.models import Max
 
 from accounts.models import User
+from accounts.rows import locked
 from annotation.errors import WrongState
 from annotation.models import Study
 from publishing.actions.releases import request_release
@@ -25,7 +26,7 @@ def publish_once(
     if it is not the next one.
     """
     # Concurrent requests take turns here; request_release would lock the same row.
-    study = Study.objects.select_for_update(of=("self",), no_key=True).get(pk=study.pk)
+    study = locked(study)
     if number is not None:
         found = Release.objects.filter(study=study, number=number)
         there = found.select_related("study", "withdrawal").first()

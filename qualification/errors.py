@@ -4,7 +4,10 @@ from collections.abc import Sequence
 
 
 class QualificationError(Exception):
-    """Base of every refusal by ``qualification.actions``."""
+    """Base of every refusal by ``qualification.actions``. ``values`` fill the message's placeholders."""
+
+    def __init__(self, message: str = "", **values: object) -> None:
+        super().__init__(message % values if values else message)
 
 
 class InvalidRound(QualificationError):

@@ -8,6 +8,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from accounts.models import Annotator, User
+from accounts.rows import locked
 from annotation.actions.enrollments import enroll, invited_by
 from annotation.actions.events import record_event
 from annotation.errors import WrongState
@@ -28,13 +29,11 @@ def admit_through(*, study: Study, source: Study, by: User | None, now: datetime
         raise WrongState(_("A study asks for its own qualification or for another study’s, not for both."))
     if study.environment != source.environment:
         raise WrongState(
-            _("“%(study)s” is %(here)s, but “%(source)s” is %(there)s: they share no participants.")
-            % {
-                "study": study.slug,
-                "here": study.get_environment_display(),
-                "source": source.slug,
-                "there": source.get_environment_display(),
-            }
+            _("“%(study)s” is %(here)s, but “%(source)s” is %(there)s: they share no participants."),
+            study=study.slug,
+            here=study.get_environment_display(),
+            source=source.slug,
+            there=source.get_environment_display(),
         )
     study.qualified_through = source
     study.save(update_fields=["qualified_through"])
@@ -78,9 +77,7 @@ def invite_qualified(
     that requires no other study.
     """
     if study.qualified_through is None:
-        raise WrongState(
-            _("“%(study)s” doesn’t take participants from another study.") % {"study": study.slug}
-        )
+        raise WrongState(_("“%(study)s” doesn’t take participants from another study."), study=study.slug)
     if token and (invited := invited_by(study=study, token=token)):
         return invited
     annotators = (
@@ -100,10 +97,11 @@ def invite_qualified(
 
 
 def _lock_draft(study: Study) -> Study:
-    study = Study.objects.select_for_update(of=("self",), no_key=True).get(pk=study.pk)
+    study = locked(study)
     if study.state != Study.State.DRAFT:
         raise WrongState(
-            _("You can change who “%(study)s” is for only while it is a draft; it is %(state)s.")
-            % {"study": study.slug, "state": study.get_state_display()}
+            _("You can change who “%(study)s” is for only while it is a draft; it is %(state)s."),
+            study=study.slug,
+            state=study.get_state_display(),
         )
     return study

@@ -11,8 +11,8 @@ from django.db.models import Max, Q
 from django.utils.translation import gettext as _
 
 from accounts.models import User
+from accounts.rows import locked
 from annotation.actions.events import record_event
-from annotation.actions.studies import lock
 from annotation.alert_kinds import EVENT_KINDS, AlertKind
 from annotation.errors import NoRecipient
 from annotation.models import Alert, Assignment, Enrollment, Event, Membership, Story, Study, Webhook
@@ -46,7 +46,7 @@ def choose_alerts(
 @transaction.atomic
 def set_stall_hours(*, study: Study, hours: int, by: User | None, now: datetime) -> None:
     """Set after how many hours without a vote an open study is stalled; 0: never."""
-    study = lock(study)
+    study = locked(study)
     note = f"{study.stall_hours} → {hours}"
     study.stall_hours = hours
     study.save(update_fields=["stall_hours"])
@@ -104,7 +104,7 @@ def is_wanted(study: Study, kind: AlertKind) -> bool:
 @transaction.atomic
 def note_progress(*, study: Study, now: datetime) -> Event | None:
     """Record that a study is complete or has stalled: once, until votes come in or it is opened again."""
-    study = lock(study)
+    study = locked(study)
     if study.state not in (Study.State.OPEN, Study.State.PAUSED):
         return None
     last = {kind: _last(study, kind) for kind in _PROGRESS}
@@ -125,7 +125,7 @@ def note_progress(*, study: Study, now: datetime) -> Event | None:
 @transaction.atomic
 def note_flags(*, study: Study, flags: Mapping[str, Iterable[str]], now: datetime) -> int:
     """Record the flags of participants (by pseudonym) that are new. Return how many are."""
-    lock(study)
+    locked(study)
     flagged = Enrollment.objects.filter(study=study, pseudonym__in=list(flags))
     known = set(
         Event.objects.filter(study=study, type=Event.Type.ANNOTATOR_FLAGGED).values_list(

@@ -8,6 +8,7 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from accounts.models import User
+from accounts.rows import locked
 from annotation import api_secrets
 from annotation.actions.events import record_event
 from annotation.errors import InvalidToken
@@ -64,7 +65,7 @@ def revoke_api_token(*, token: ApiToken, by: User | None, now: datetime) -> ApiT
 
     Every study that it opened until now logs this, and so do those that logged its creation.
     """
-    token = ApiToken.objects.select_for_update(of=("self",), no_key=True).get(pk=token.pk)
+    token = locked(token)
     if token.revoked_at is None:
         token.revoked_at, token.revoked_by = now, by
         token.save(update_fields=["revoked_at", "revoked_by"])

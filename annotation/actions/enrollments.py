@@ -8,8 +8,9 @@ from django.utils.translation import gettext as _
 
 from accounts.actions import erase_identities
 from accounts.models import Annotator, User
+from accounts.rows import locked
 from annotation import queries, rules
-from annotation.actions.events import record_about, record_event
+from annotation.actions.events import record_about
 from annotation.errors import NotAdmitted, ReasonMissing, WrongState
 from annotation.models import (
     Assignment,
@@ -55,14 +56,8 @@ def enroll(
         },
     )
     if made:
-        record_event(
-            study=study,
-            type=Event.Type.ANNOTATOR_INVITED,
-            by=by,
-            now=now,
-            enrollment=enrollment,
-            subject=_form(token) if token else "",
-        )
+        subject = _form(token) if token else ""
+        record_about(person=enrollment, type=Event.Type.ANNOTATOR_INVITED, by=by, now=now, subject=subject)
     return enrollment
 
 
@@ -84,7 +79,7 @@ def invite(
 
 def invited_by(*, study: Study, token: UUID) -> list[Enrollment]:
     """Return the enrollments that this form has created. Locks the study: submissions take turns."""
-    Study.objects.select_for_update(of=("self",), no_key=True).get(pk=study.pk)
+    locked(study)
     told = Event.objects.filter(study=study, type=Event.Type.ANNOTATOR_INVITED, subject=_form(token))
     return list(Enrollment.objects.filter(pk__in=told.values("enrollment")).order_by("pk"))
 
@@ -97,33 +92,33 @@ def give_consent(*, enrollment: Enrollment, consent: ConsentText, now: datetime)
     leaves their state as it is. Raise :class:`WrongState` for a text that is not the newest, and
     :class:`NotAdmitted` for an annotator who may not join.
     """
-    enrollment = _lock(enrollment)
+    enrollment = locked(enrollment, "study")
     kept_out = queries.kept_out(enrollment)
     if kept_out:
         raise NotAdmitted(kept_out)
     if consent.study_id != enrollment.study_id or consent.version != enrollment.study.consent_version:
         raise WrongState(_("The consent text has changed since you opened this page. Please read it again."))
-    undecided = enrollment.state in (Enrollment.State.INVITED, Enrollment.State.DECLINED)
-    if enrollment.consent_id == consent.pk and not undecided:
+    is_undecided = enrollment.state in rules.UNDECIDED
+    if enrollment.consent_id == consent.pk and not is_undecided:
         return enrollment
     if enrollment.state == Enrollment.State.WITHDRAWN:
         raise WrongState(_("You have left this study."))
     enrollment.consent = consent
     enrollment.consented_at = now
     enrollment.save(update_fields=["consent", "consented_at"])
-    record_about(
-        person=enrollment, type=Event.Type.CONSENT_GIVEN, now=now, subject=f"consent {consent.version}"
-    )
-    if enrollment.state in (Enrollment.State.INVITED, Enrollment.State.DECLINED):
-        _let_in(enrollment, now=now)
-        if enrollment.study.gate == Study.Gate.NOT_REQUIRED:
-            through = enrollment.study.qualified_through
-            note = f"qualified in {through.slug}" if through else "no qualification asked"
-            return set_qualified(enrollment=enrollment, passed=True, now=now, note=note)
-    return enrollment
+    subject = f"consent {consent.version}"
+    if not is_undecided:
+        record_about(person=enrollment, type=Event.Type.CONSENT_GIVEN, now=now, subject=subject)
+        return enrollment
+    _let_in(enrollment, subject, now=now)
+    if enrollment.study.gate != Study.Gate.NOT_REQUIRED:
+        return enrollment
+    through = enrollment.study.qualified_through
+    note = f"qualified in {through.slug}" if through else "no qualification asked"
+    return set_qualified(enrollment=enrollment, passed=True, now=now, note=note)
 
 
-def _let_in(enrollment: Enrollment, *, now: datetime) -> None:
+def _let_in(enrollment: Enrollment, subject: str, *, now: datetime) -> None:
     """Move the enrollment to consented. Raise :class:`NotAdmitted` if its admission changed meanwhile.
 
     Admission depends on enrollments in other studies. They are not locked here, because :func:`forget`
@@ -131,9 +126,9 @@ def _let_in(enrollment: Enrollment, *, now: datetime) -> None:
     """
     try:
         with transaction.atomic():
-            _move(enrollment, Enrollment.State.CONSENTED, now=now)
+            _move(enrollment, Enrollment.State.CONSENTED, Event.Type.CONSENT_GIVEN, now=now, subject=subject)
     except ProgrammingError:  # raised by the trigger that checks admission
-        kept_out = queries.kept_out(_lock(enrollment))
+        kept_out = queries.kept_out(locked(enrollment, "study"))
         if kept_out is None:
             raise
         raise NotAdmitted(kept_out) from None
@@ -142,13 +137,11 @@ def _let_in(enrollment: Enrollment, *, now: datetime) -> None:
 @transaction.atomic
 def decline_consent(*, enrollment: Enrollment, now: datetime) -> Enrollment:
     """Record that the person does not want to take part. They may change their mind."""
-    enrollment = _lock(enrollment)
+    enrollment = locked(enrollment, "study")
     if enrollment.state == Enrollment.State.DECLINED:
         return enrollment
     _check_transition(enrollment, Enrollment.State.DECLINED)
-    _move(enrollment, Enrollment.State.DECLINED, now=now)
-    record_about(person=enrollment, type=Event.Type.CONSENT_DECLINED, now=now)
-    return enrollment
+    return _move(enrollment, Enrollment.State.DECLINED, Event.Type.CONSENT_DECLINED, now=now)
 
 
 @transaction.atomic
@@ -157,19 +150,14 @@ def set_qualified(*, enrollment: Enrollment, passed: bool, now: datetime, note: 
 
     Raise :class:`WrongState` for an annotator who is not at that step. It never lifts a suspension.
     """
-    enrollment = _lock(enrollment)
+    enrollment = locked(enrollment, "study")
     if enrollment.state == Enrollment.State.SUSPENDED:
         raise WrongState(_("The participant is suspended. Reinstate them first."))
-    target = Enrollment.State.QUALIFIED if passed else Enrollment.State.FAILED
+    target, event = Enrollment.State.QUALIFIED, Event.Type.ENROLLMENT_QUALIFIED
+    if not passed:
+        target, event = Enrollment.State.FAILED, Event.Type.ENROLLMENT_FAILED
     _check_transition(enrollment, target)
-    _move(enrollment, target, now=now)
-    record_about(
-        person=enrollment,
-        type=Event.Type.ENROLLMENT_QUALIFIED if passed else Event.Type.ENROLLMENT_FAILED,
-        now=now,
-        note=note,
-    )
-    return enrollment
+    return _move(enrollment, target, event, now=now, note=note)
 
 
 @transaction.atomic
@@ -183,12 +171,11 @@ def suspend(
     """
     told = _("Give a reason of 1 to %(most)s characters. The participant reads it.")
     reason = check_reason(reason, message=told)
-    enrollment = _lock(enrollment)
+    enrollment = locked(enrollment, "study")
     _check_transition(enrollment, Enrollment.State.SUSPENDED)
     enrollment.suspension_reason = reason
-    _move(enrollment, Enrollment.State.SUSPENDED, now=now)
-    record_about(person=enrollment, type=Event.Type.ENROLLMENT_SUSPENDED, by=by, now=now, note=note or reason)
-    return enrollment
+    event = Event.Type.ENROLLMENT_SUSPENDED
+    return _move(enrollment, Enrollment.State.SUSPENDED, event, by=by, now=now, note=note or reason)
 
 
 @transaction.atomic
@@ -198,20 +185,19 @@ def reinstate(*, enrollment: Enrollment, by: User | None, now: datetime, reason:
     Hidden checks that they have answered so far no longer count against them.
     Raise :class:`WrongState` for an annotator who is not suspended, or whose votes are excluded.
     """
-    enrollment = _lock(enrollment)
+    enrollment = locked(enrollment, "study")
     if VoteExclusion.objects.in_force().of_people().filter(enrollment=enrollment).exists():
         raise WrongState(_("Their votes are excluded. Lift the exclusion: that also lets them continue."))
     if enrollment.state != Enrollment.State.SUSPENDED:
         raise WrongState(
-            _("The participant is not suspended but %(state)s.") % {"state": enrollment.get_state_display()}
+            _("The participant is not suspended but %(state)s."), state=enrollment.get_state_display()
         )
     enrollment.checks_from = enrollment.stories_submitted
     enrollment.warned_after = None
     enrollment.save(update_fields=["checks_from", "warned_after"])
-    qualified = queries.test_outcome(enrollment)
-    _move(enrollment, Enrollment.State.QUALIFIED if qualified else Enrollment.State.CONSENTED, now=now)
-    record_about(person=enrollment, type=Event.Type.ENROLLMENT_REINSTATED, by=by, now=now, note=reason)
-    return enrollment
+    is_qualified = queries.test_outcome(enrollment)
+    target = Enrollment.State.QUALIFIED if is_qualified else Enrollment.State.CONSENTED
+    return _move(enrollment, target, Event.Type.ENROLLMENT_REINSTATED, by=by, now=now, note=reason)
 
 
 @transaction.atomic
@@ -225,18 +211,18 @@ def reset_test(
     :class:`WrongState` for an annotator who is suspended or has left.
     """
     reason = check_reason(reason)
-    enrollment = _lock(enrollment)
+    enrollment = locked(enrollment, "study")
     if enrollment.state not in rules.BEFORE_OR_AFTER_TEST:
         raise WrongState(
-            _("A participant who is %(state)s can’t take the test again.")
-            % {"state": enrollment.get_state_display()}
+            _("A participant who is %(state)s can’t take the test again."),
+            state=enrollment.get_state_display(),
         )
     release_held_story(enrollment=enrollment)
     # Without a test of the study's own, agreeing is what qualifies.
     has_test = enrollment.study.gate != Study.Gate.NOT_REQUIRED
     has_agreed = has_test and enrollment.consent_id is not None and not asks_consent
-    _move(enrollment, Enrollment.State.CONSENTED if has_agreed else Enrollment.State.INVITED, now=now)
-    record_about(person=enrollment, type=Event.Type.TEST_GIVEN_BACK, by=by, now=now, note=reason)
+    target = Enrollment.State.CONSENTED if has_agreed else Enrollment.State.INVITED
+    _move(enrollment, target, Event.Type.TEST_GIVEN_BACK, by=by, now=now, note=reason)
     if asks_consent:
         record_about(person=enrollment, type=Event.Type.CONSENT_ASKED, now=now)
     return enrollment
@@ -245,10 +231,9 @@ def reset_test(
 @transaction.atomic
 def request_new_consent(*, enrollment: Enrollment, now: datetime) -> Enrollment:
     """Ask an annotator who declined for consent again, because they came for another assignment."""
-    enrollment = _lock(enrollment)
+    enrollment = locked(enrollment, "study")
     if enrollment.state == Enrollment.State.DECLINED:
-        _move(enrollment, Enrollment.State.INVITED, now=now)
-        record_about(person=enrollment, type=Event.Type.CONSENT_ASKED, now=now)
+        _move(enrollment, Enrollment.State.INVITED, Event.Type.CONSENT_ASKED, now=now)
     return enrollment
 
 
@@ -258,35 +243,27 @@ def revoke_link(*, enrollment: Enrollment, by: User | None, now: datetime, note:
 
     Raise :class:`WrongState` for an annotator whose personal data was deleted: they get no new link.
     """
-    enrollment = _lock(enrollment)
+    enrollment = locked(enrollment, "study")
     if Annotator.objects.get(pk=enrollment.annotator_id).erased_at:
         raise WrongState(
             _("Their personal data was deleted, as they asked. Their account can’t be opened again.")
         )
+    subject = f"link {enrollment.link_version}"
     enrollment.link_version += 1
     enrollment.save(update_fields=["link_version"])
-    record_about(
-        person=enrollment,
-        type=Event.Type.LINK_REVOKED,
-        by=by,
-        now=now,
-        subject=f"link {enrollment.link_version - 1}",
-        note=note,
-    )
+    record_about(person=enrollment, type=Event.Type.LINK_REVOKED, by=by, now=now, subject=subject, note=note)
     return enrollment
 
 
 @transaction.atomic
 def withdraw(*, enrollment: Enrollment, now: datetime) -> Enrollment:
     """Withdraw the annotator from the study for good. Release the story they hold; keep their votes."""
-    enrollment = _lock(enrollment)
+    enrollment = locked(enrollment, "study")
     if enrollment.state == Enrollment.State.WITHDRAWN:
         return enrollment
     release_held_story(enrollment=enrollment)
     _check_transition(enrollment, Enrollment.State.WITHDRAWN)
-    _move(enrollment, Enrollment.State.WITHDRAWN, now=now)
-    record_about(person=enrollment, type=Event.Type.ENROLLMENT_WITHDRAWN, now=now)
-    return enrollment
+    return _move(enrollment, Enrollment.State.WITHDRAWN, Event.Type.ENROLLMENT_WITHDRAWN, now=now)
 
 
 @transaction.atomic
@@ -315,7 +292,7 @@ def forget(*, annotator: Annotator, now: datetime) -> None:
 
     Votes stay under their pseudonyms. Afterwards nothing in the database connects them with a person.
     """
-    if Annotator.objects.select_for_update(no_key=True).get(pk=annotator.pk).erased_at:
+    if locked(annotator).erased_at:
         return
     for enrollment in _by_story_held(annotator):
         withdraw(enrollment=enrollment, now=now)
@@ -331,41 +308,41 @@ def _by_story_held(annotator: Annotator) -> list[Enrollment]:
 
     Withdrawing locks the held story, so two annotators who leave the same studies lock in one order.
     """
-    places = (
-        Enrollment.objects.select_for_update(of=("self",), no_key=True)
-        .filter(annotator=annotator)
-        .select_related("study")
-    )
-    locked = list(places.order_by("pk"))
-    leases = Assignment.objects.filter(enrollment__in=locked, state=Assignment.State.LEASED)
+    rows = Enrollment.objects.select_for_update(of=("self",), no_key=True).select_related("study")
+    theirs = list(rows.filter(annotator=annotator).order_by("pk"))
+    leases = Assignment.objects.filter(enrollment__in=theirs, state=Assignment.State.LEASED)
     held = dict(leases.values_list("enrollment", "story"))
-    return sorted(locked, key=lambda place: held.get(place.pk, 0))
+    return sorted(theirs, key=lambda enrollment: held.get(enrollment.pk, 0))
 
 
 def _form(token: UUID) -> str:
     return f"form {token}"
 
 
-def _lock(enrollment: Enrollment) -> Enrollment:
-    """Lock the enrollment against every other action on it, and return it as it is now."""
-    return (
-        Enrollment.objects.select_for_update(of=("self",), no_key=True)
-        .select_related("study")
-        .get(pk=enrollment.pk)
-    )
-
-
 def _check_transition(enrollment: Enrollment, target: Enrollment.State) -> None:
     if target not in rules.ENROLLMENT_TRANSITIONS[enrollment.state]:
         raise WrongState(
-            _("A participant who is %(state)s can’t become %(target)s.")
-            % {"state": enrollment.get_state_display(), "target": target.label}
+            _("A participant who is %(state)s can’t become %(target)s."),
+            state=enrollment.get_state_display(),
+            target=target.label,
         )
 
 
-def _move(enrollment: Enrollment, target: Enrollment.State, *, now: datetime) -> None:
+def _move(
+    enrollment: Enrollment,
+    target: Enrollment.State,
+    event: Event.Type,
+    *,
+    by: User | None = None,
+    now: datetime,
+    subject: str = "",
+    note: str = "",
+) -> Enrollment:
+    """Set the state of a locked enrollment, and record the event."""
     enrollment.state = target
     enrollment.state_changed_at = now
     if target != Enrollment.State.SUSPENDED:
         enrollment.suspension_reason = ""
     enrollment.save(update_fields=["state", "state_changed_at", "suspension_reason"])
+    record_about(person=enrollment, type=event, by=by, now=now, subject=subject, note=note)
+    return enrollment

@@ -52,8 +52,7 @@ def exclude_annotator(
         raise WrongState(_("This participant’s votes are already excluded."))
     if person.state not in _CAN_BE_EXCLUDED:
         raise WrongState(
-            _("A participant who is %(state)s has no votes to exclude.")
-            % {"state": person.get_state_display()}
+            _("A participant who is %(state)s has no votes to exclude."), state=person.get_state_display()
         )
     suspends = Enrollment.State.SUSPENDED in rules.ENROLLMENT_TRANSITIONS[person.state]
     if suspends:

@@ -8,10 +8,10 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from accounts.models import User
+from accounts.rows import locked
 from annotation import hidden_checks
 from annotation.actions.enrollments import check_reason
 from annotation.actions.events import record_event
-from annotation.actions.studies import lock
 from annotation.errors import (
     CheckKeyChanged,
     CheckKeyIsFinal,
@@ -38,7 +38,7 @@ def change_check_rules(
     problems = hidden_checks.problems(rules)
     if problems:
         raise InvalidStudy(problems=problems)
-    study = lock(study)
+    study = locked(study)
     before, after = asdict(study.check_rules), asdict(rules)
     changed = [name for name in after if after[name] != before[name]]
     if not changed:
@@ -151,7 +151,7 @@ def _move(
 ) -> CheckKey:
     story, key = _lock_check(story)
     if key is None or key.state != source:
-        raise WrongState(_("This check is no longer “%(state)s”. Reload the page.") % {"state": source.label})
+        raise WrongState(_("This check is no longer “%(state)s”. Reload the page."), state=source.label)
     key.state = target
     key.save(update_fields=["state"])
     _record(story.study, by=by, now=now, subject=story.story_id, note=f"{target}. {reason}".strip(". "))
@@ -163,9 +163,7 @@ def _lock_check(story: Story) -> tuple[Story, CheckKey | None]:
 
     Raise :class:`WrongState` for a story that is no check.
     """
-    story = (
-        Story.objects.select_for_update(of=("self",), no_key=True).select_related("study").get(pk=story.pk)
-    )
+    story = locked(story, "study")
     if story.role != Story.Role.CHECK:
         raise WrongState(_("Only stories that were imported as hidden checks have known answers."))
     standing = CheckKey.objects.exclude(state=CheckKey.State.REPLACED).filter(story=story)

@@ -20,6 +20,7 @@ from django.db import InterfaceError, OperationalError, transaction
 from django.utils.translation import gettext as _
 
 from accounts.models import User
+from accounts.rows import locked
 from annotation import locks
 from annotation.actions.events import record_event
 from annotation.actions.story_files import Progress, store_file
@@ -110,14 +111,12 @@ def import_checked(*, story_import: StoryImport, by: User | None, now: datetime)
 
     Raise :class:`WrongState` for an import that was cancelled or refused, or whose file is gone.
     """
-    job = _lock(story_import)
+    job = locked(story_import, "study")
     if (job.state in UNFINISHED and not job.dry_run) or job.state == StoryImport.State.IMPORTED:
         return job
     if job.state != StoryImport.State.CHECKED or not job.file:
-        raise WrongState(
-            _("“%(file)s” cannot be imported: it is %(state)s. Upload it again.")
-            % {"file": job.file_name, "state": job.get_state_display()}
-        )
+        told = _("“%(file)s” cannot be imported: it is %(state)s. Upload it again.")
+        raise WrongState(told % {"file": job.file_name, "state": job.get_state_display()})
     job.state = StoryImport.State.QUEUED
     job.dry_run = False
     job.requested_by, job.requested_at, job.finished_at = by, now, None
@@ -134,14 +133,12 @@ def cancel_import(*, story_import: StoryImport, by: User | None, now: datetime) 
 
     Raise :class:`WrongState` once it is being imported, and while it is being checked.
     """
-    job = _lock(story_import)
+    job = locked(story_import, "study")
     if job.state == StoryImport.State.CANCELLED:
         return job
     if job.state != StoryImport.State.CHECKED:
-        raise WrongState(
-            _("“%(file)s” cannot be cancelled: it is %(state)s.")
-            % {"file": job.file_name, "state": job.get_state_display()}
-        )
+        told = _("“%(file)s” cannot be cancelled: it is %(state)s.")
+        raise WrongState(told % {"file": job.file_name, "state": job.get_state_display()})
     job.state = StoryImport.State.CANCELLED
     job.save(update_fields=["state"])
     record_event(
@@ -165,24 +162,14 @@ def sweep_import_files(*, now: datetime) -> int:
     for job in late.exclude(file=""):
         with contextlib.suppress(WrongState):  # somebody has decided just now
             cancel_import(story_import=job, by=None, now=now)
-    decided = StoryImport.objects.filter(state__in=DECIDED, finished_at__lte=now - KEPT_AFTER).exclude(
-        file=""
-    )
-    return sum(_drop_file(job) for job in decided)
+    decided = StoryImport.objects.filter(state__in=DECIDED, finished_at__lte=now - KEPT_AFTER)
+    return sum(_drop_file(job) for job in decided.exclude(file=""))
 
 
 def _drop_file(job: StoryImport) -> int:
     """Delete the file, then clear its path in the record. Return the number of records changed."""
     job.file.delete(save=False)
     return StoryImport.objects.filter(pk=job.pk).update(file="")
-
-
-def _lock(story_import: StoryImport) -> StoryImport:
-    return (
-        StoryImport.objects.select_for_update(of=("self",), no_key=True)
-        .select_related("study")
-        .get(pk=story_import.pk)
-    )
 
 
 def resume_imports(*, now: datetime) -> int:
@@ -235,7 +222,9 @@ def _kept_file(job: StoryImport) -> Path:
 
 
 def _run(job: StoryImport, path: Path, *, now: datetime, progress: Progress) -> StoryImport:
-    _begin(job)
+    job.state = StoryImport.State.RUNNING
+    job.tries += 1
+    job.save(update_fields=["state", "tries"])
     try:
         with transaction.atomic():
             store_file(job=job, path=path, now=now, progress=progress)
@@ -261,12 +250,6 @@ def _run(job: StoryImport, path: Path, *, now: datetime, progress: Progress) -> 
     return job
 
 
-def _begin(job: StoryImport) -> None:
-    job.state = StoryImport.State.RUNNING
-    job.tries += 1
-    job.save(update_fields=["state", "tries"])
-
-
 @transaction.atomic
 def _refuse(job: StoryImport, refusal: ImportRefused) -> None:
     job.state = StoryImport.State.REFUSED
@@ -275,21 +258,19 @@ def _refuse(job: StoryImport, refusal: ImportRefused) -> None:
     job.problems_found = refusal.total
     job.finished_at = clock.now()
     job.save()
-    ImportProblem.objects.filter(story_import=job).delete()
-    ImportProblem.objects.bulk_create(
-        (
-            ImportProblem(
-                story_import=job,
-                line=problem.line,
-                column=problem.column,
-                field=problem.field[:100],
-                message=problem.message,
-                remedy=problem.remedy,
-            )
-            for problem in refusal.problems
-        ),
-        batch_size=1000,
+    job.problems.all().delete()
+    stored = (
+        ImportProblem(
+            story_import=job,
+            line=one.line,
+            column=one.column,
+            field=one.field[:100],
+            message=one.message,
+            remedy=one.remedy,
+        )
+        for one in refusal.problems
     )
+    ImportProblem.objects.bulk_create(stored, batch_size=1000)
     record_event(
         study=job.study,
         type=Event.Type.IMPORT_REFUSED,

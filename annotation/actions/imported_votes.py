@@ -8,16 +8,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
 from typing import Any
 
 from django.db import transaction
 
 from accounts.models import Annotator, User
+from accounts.rows import locked
 from annotation import rules
 from annotation.actions.events import record_events
-from annotation.actions.studies import lock
 from annotation.errors import VotesRefused
+from annotation.importing.rows import batches
 from annotation.models import (
     Answer,
     Assignment,
@@ -91,7 +91,7 @@ def enroll_imported_annotators(
     The names are only keys of the returned mapping; nothing stores them. The study must ask for no
     qualification. ``note`` says in every event where the annotators come from.
     """
-    study = lock(study)
+    study = locked(study)
     if study.gate != Study.Gate.NOT_REQUIRED or consent.version != study.consent_version:
         raise VotesRefused(f"“{study.slug}” asks for qualification, or for consent to another text.")
     annotators = Annotator.objects.bulk_create(Annotator(created_at=now) for _ in people)
@@ -109,15 +109,13 @@ def enroll_imported_annotators(
         )
         for annotator, agreed_by in zip(annotators, people.values(), strict=True)
     )
-    Event.objects.bulk_create(
-        Event(study=study, type=kind, actor=actor, enrollment=person, subject=subject, note=note, at=now)
-        for person in enrollments
-        for kind, actor, subject in (
-            (Event.Type.ANNOTATOR_INVITED, by, ""),
-            (Event.Type.CONSENT_GIVEN, None, f"consent {consent.version}"),
-            (Event.Type.ENROLLMENT_QUALIFIED, None, ""),
-        )
-    )
+    for kind, actor, subject in (
+        (Event.Type.ANNOTATOR_INVITED, by, ""),
+        (Event.Type.CONSENT_GIVEN, None, f"consent {consent.version}"),
+        (Event.Type.ENROLLMENT_QUALIFIED, None, ""),
+    ):
+        rows = [(person, subject, note) for person in enrollments]
+        record_events(study=study, type=kind, by=actor, now=now, rows=rows)
     return dict(zip(people, enrollments, strict=True))
 
 
@@ -136,12 +134,12 @@ def store_imported_votes(
     :class:`VotesRefused`, naming the story, for an unknown story, too many votes, an incomplete
     form, or an annotator over the cap.
     """
-    study = lock(study)
+    study = locked(study)
     if study.state != Study.State.OPEN:
         raise VotesRefused(f"“{study.slug}” is {study.get_state_display()}; only an open study takes votes.")
     protocol = study.protocol
     stored = 0
-    for batch in _batches(stories):
+    for batch in batches(stories, BATCH):
         votes = list(_prepared(study, protocol, people, batch))
         _store(study, votes, note=note, now=now)
         stored += len(votes)
@@ -159,7 +157,7 @@ def store_imported_skips(
 
     Raise :class:`VotesRefused` for a story that the annotator has voted on.
     """
-    study = lock(study)
+    study = locked(study)
     stories = dict(Story.objects.filter(study=study).main().values_list("story_id", "pk"))
     stored = []
     for past in skips:
@@ -179,26 +177,13 @@ def store_imported_skips(
             lease_expires_at=past.served_at + study.lease,
         )
         person.stories_skipped += 1
-        stored.append(
-            Skip(
-                assignment=assignment,
-                reason=past.reason,
-                words=past.words,
-                credited=False,
-                skipped_at=past.skipped_at,
-            )
-        )
+        told = {"reason": past.reason, "words": past.words, "skipped_at": past.skipped_at}
+        stored.append(Skip(assignment=assignment, credited=False, **told))
     Skip.objects.bulk_create(stored)
     Enrollment.objects.bulk_update(people.values(), ["stories_skipped"], batch_size=BATCH)
     rows = [(skip.assignment.enrollment, f"assignment {skip.pk}", note) for skip in stored]
     record_events(study=study, type=Event.Type.STORY_SKIPPED, now=now, rows=rows)
     return len(stored)
-
-
-def _batches(stories: Iterable[ImportedStory]) -> Iterator[list[ImportedStory]]:
-    iterator = iter(stories)
-    while batch := list(islice(iterator, BATCH)):
-        yield batch
 
 
 def _prepared(
@@ -212,11 +197,9 @@ def _prepared(
         story = stories.get(past.story_id)
         if story is None:
             raise VotesRefused(f"“{study.slug}” has no story {past.story_id}.")
-        if len(past.votes) > study.votes_per_story:
-            raise VotesRefused(
-                f"The story {past.story_id} has {len(past.votes)} votes; the study asks for "
-                f"{study.votes_per_story}."
-            )
+        given, asked = len(past.votes), study.votes_per_story
+        if given > asked:
+            raise VotesRefused(f"The story {past.story_id} has {given} votes; the study asks for {asked}.")
         item = protocol.parse(story.content)
         for slot, vote in enumerate(past.votes, 1):
             try:
@@ -227,18 +210,13 @@ def _prepared(
                 raise VotesRefused(f"A vote on the story {past.story_id} answers what nobody asks.")
             prepared = _vote(study, story, people[vote.person], vote, slot)
             prepared.instructions_id = texts[vote.instructions] if vote.instructions else None
+            against = [protocol.counts_against(item, choice) for choice in choices]
             yield (
                 prepared,
                 vote.comment,
                 [
-                    Answer(
-                        vote=prepared,
-                        question=choice.question,
-                        row=choice.row,
-                        option=choice.option,
-                        counts_against=protocol.counts_against(item, choice),
-                    )
-                    for choice in choices
+                    Answer(vote=prepared, **choice._asdict(), counts_against=counts)
+                    for choice, counts in zip(choices, against, strict=True)
                 ],
             )
 
@@ -285,17 +263,8 @@ def _store(study: Study, votes: Sequence[_Prepared], *, note: str, now: datetime
         for answer in answers:
             answer.vote_id = vote.pk
     Answer.objects.bulk_create(answer for _, _, answers in votes for answer in answers)
-    Event.objects.bulk_create(
-        Event(
-            study=study,
-            type=Event.Type.VOTE_SUBMITTED,
-            enrollment=vote.assignment.enrollment,
-            subject=f"vote {vote.pk}",
-            note=note,
-            at=now,
-        )
-        for vote, _, _ in votes
-    )
+    rows = [(vote.assignment.enrollment, f"vote {vote.pk}", note) for vote, _, _ in votes]
+    record_events(study=study, type=Event.Type.VOTE_SUBMITTED, now=now, rows=rows)
     given = Counter(vote.assignment.story_id for vote, _, _ in votes)
     full = [story for story, number in given.items() if number == study.votes_per_story]
     Story.objects.filter(pk__in=full).update(has_free_slot=False)

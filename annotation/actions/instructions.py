@@ -8,8 +8,8 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from accounts.models import User
+from accounts.rows import locked
 from annotation.actions.events import record_event
-from annotation.actions.studies import lock
 from annotation.errors import InvalidStudy
 from annotation.models import Event, InstructionText, Study
 from annotation.written_instructions import as_written, read_examples
@@ -31,7 +31,7 @@ def set_instructions(
     ``examples`` are written as :func:`read_examples` reads them, by question. Raise :class:`InvalidStudy`
     with what is wrong in ``page`` or ``examples-<question>``.
     """
-    study = lock(study)
+    study = locked(study)
     problems = {} if page.strip() else {"page": _("The instructions are empty.")}
     read = {}
     for question in study.protocol.questions:

@@ -31,7 +31,7 @@ def invite_member(*, study: Study, address: str, role: str, by: User, now: datet
     try:
         validate_email(address)
     except ValidationError as error:
-        raise InvalidInvitation(_("“%(value)s” is not an e-mail address.") % {"value": address}) from error
+        raise InvalidInvitation(_("“%(value)s” is not an e-mail address."), value=address) from error
     lock_members(study)
     known = Membership.objects.filter(study=study, user__email__iexact=address).select_related("user").first()
     if known:
@@ -104,8 +104,9 @@ def _accept(invitation: Invitation, user: User, now: datetime) -> Membership:
 
 def _refuse(member: Membership) -> None:
     raise AlreadyMember(
-        _("%(user)s is already a member of this study, as %(role)s.")
-        % {"user": member.user.get_username(), "role": member.get_role_display()}
+        _("%(user)s is already a member of this study, as %(role)s."),
+        user=member.user.get_username(),
+        role=member.get_role_display(),
     )
 
 

@@ -6,6 +6,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from accounts.models import User
+from accounts.rows import locked
 from annotation.actions.events import record_event
 from annotation.errors import LastOwner
 from annotation.models import Event, Invitation, Membership, Study
@@ -77,7 +78,7 @@ def lock_members(study: Study) -> None:
     Otherwise two owners who remove each other at once would leave none, and two researchers could accept
     one invitation.
     """
-    Study.objects.select_for_update(of=("self",), no_key=True).get(pk=study.pk)
+    locked(study)
 
 
 def _revoke_what_they_offered(membership: Membership, *, by: User | None, now: datetime) -> None:
@@ -96,6 +97,6 @@ def _leave_an_owner(membership: Membership) -> None:
     owners = Membership.objects.filter(study=membership.study_id, role=Membership.Role.OWNER)
     if membership.role == Membership.Role.OWNER and owners.count() == 1:
         raise LastOwner(
-            _("%(user)s is the only owner of this study. Make somebody else an owner first.")
-            % {"user": membership.user.get_username()}
+            _("%(user)s is the only owner of this study. Make somebody else an owner first."),
+            user=membership.user.get_username(),
         )

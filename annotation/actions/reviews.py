@@ -9,6 +9,7 @@ from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
 
 from accounts.models import User
+from accounts.rows import locked
 from annotation import review_sampling
 from annotation.actions.enrollments import check_reason
 from annotation.actions.events import record_about, record_event
@@ -118,7 +119,7 @@ def spot_check(
     if seen is not None and seen != (last.pk if last else 0):
         raise JudgedMeanwhile(_("Somebody else reviewed this answer in the meantime. Look at it again."))
     if len(reason) == 1:  # a key that was meant to decide, and went into the field
-        raise ReasonMissing(_("“%(typed)s” is not a reason. Say in a few words why.") % {"typed": reason})
+        raise ReasonMissing(_("“%(typed)s” is not a reason. Say in a few words why."), typed=reason)
     check = SpotCheck.objects.create(vote=vote, item=item, decision=decision, reason=reason, by=by, at=now)
     if accepted:
         readmit_vote(assignment=assignment, reason=reason or f"accepted ({check})", by=by, now=now)
@@ -157,7 +158,7 @@ def adjudicate(
     reason = check_reason(reason, most=LONGEST_STATEMENT, message=told)
     if story.role != Story.Role.MAIN:
         raise WrongState(_("Only main stories can be decided."))
-    Story.objects.select_for_update(no_key=True).get(pk=story.pk)  # two experts take turns
+    locked(story)  # two experts take turns
     if _standing(story) != seen and seen is not None:
         raise JudgedMeanwhile(_("Somebody else decided about this story in the meantime. Look at it again."))
     adjudication = Adjudication.objects.create(

@@ -9,8 +9,9 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from accounts.models import User
+from accounts.rows import locked
 from annotation.actions.events import record_event
-from annotation.actions.studies import StudySettings, lock, problems_of
+from annotation.actions.studies import StudySettings, problems_of
 from annotation.errors import InvalidStudy
 from annotation.fixed_settings import fixed_settings, noted, pay_problem
 from annotation.models import Event, Story, Study
@@ -30,7 +31,7 @@ def change_study(*, study: Study, changes: Mapping[str, Any], by: User | None, n
     invalid value, or a setting that is fixed by now (see ``annotation.fixed_settings``). Then nothing
     changes.
     """
-    study = lock(study)
+    study = locked(study)
     before = settings_of(study)
     changed = {name: value for name, value in changes.items() if value != before[name]}
     if not changed:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from functools import cached_property
@@ -12,15 +11,15 @@ from typing import Any, TypeVar
 
 from django.db.models import Q
 
+from accounts.rows import locked
 from annotation import rules
 from annotation.actions.events import record_event
 from annotation.actions.known_answers import KnownAnswers
-from annotation.actions.studies import lock
 from annotation.errors import ImportRefused
 from annotation.importing.duplicates import NearDuplicates
 from annotation.importing.files import read_rows
 from annotation.importing.problems import Problem
-from annotation.importing.rows import IMPORTED, PROVENANCE, SourceRow, StoryRow
+from annotation.importing.rows import IMPORTED, PROVENANCE, SourceRow, StoryRow, batches
 from annotation.importing.validation import check_rows
 from annotation.models import Event, LintFinding, Story, StoryImport, Study
 from annotation.protocols.base import Finding, Protocol
@@ -59,7 +58,7 @@ def store_file(*, job: StoryImport, path: Path, now: datetime, progress: Progres
     known = KnownAnswers(job)
     rows = problems.sift(known.take(_bounded(read_rows(path, name=job.file_name), job, problems)))
     stories = check_rows(problems.sift(protocol.read(rows)), longest=LONGEST, parse=protocol.parse)
-    for batch in _batches(problems.sift(stories)):
+    for batch in batches(problems.sift(stories), BATCH):
         new, unchanged = _new_rows(study, job.role, batch, problems)
         job.stories_unchanged += unchanged
         if problems.total == 0:
@@ -82,17 +81,16 @@ def _finish(job: StoryImport, study: Study, path: Path, *, now: datetime) -> Non
     job.state = StoryImport.State.IMPORTED
     job.finished_at = clock.now()
     job.save()
-    study = lock(study)
+    study = locked(study)
     _check_open(job, study)
+    added, unchanged = f"{job.stories_added} added as {job.role}", f"{job.stories_unchanged} there already"
     record_event(
         study=study,
         type=Event.Type.STORIES_IMPORTED,
         by=job.requested_by,
         now=now,
         subject=f"import {job.pk}",
-        note=(
-            f"{job.file_name}: {job.stories_added} added as {job.role}, {job.stories_unchanged} there already"
-        ),
+        note=f"{job.file_name}: {added}, {unchanged}",
     )
 
 
@@ -183,9 +181,8 @@ class _Linter:
         if same != _named(row):
             findings.append(Finding("same_text", "story", f"The same text as {same}."))
         elif similar:
-            findings.append(
-                Finding("near_duplicate", "story", f"Nearly the same text as {', '.join(similar[:3])}.")
-            )
+            message = f"Nearly the same text as {', '.join(similar[:3])}."
+            findings.append(Finding("near_duplicate", "story", message))
         for finding in findings:
             self._remember(row, finding)
         return findings
@@ -194,14 +191,8 @@ class _Linter:
         kind = self.found.setdefault(finding.code, {"count": 0, "examples": []})
         kind["count"] += 1
         if len(kind["examples"]) < EXAMPLES_KEPT:
-            kind["examples"].append(
-                {
-                    "line": row.line,
-                    "story_id": row.story_id,
-                    "field": finding.field,
-                    "message": finding.message,
-                }
-            )
+            place = {"line": row.line, "story_id": row.story_id}
+            kind["examples"].append({**place, "field": finding.field, "message": finding.message})
 
     @cached_property
     def _seen(self) -> NearDuplicates:
@@ -227,12 +218,9 @@ def _new_rows(
     study: Study, role: str, batch: list[StoryRow], problems: _Problems
 ) -> tuple[list[StoryRow], int]:
     """Return the rows of a batch that are new to the study, and the number of known ones."""
-    stored = {
-        story_id: (content_hash, stored_role)
-        for story_id, content_hash, stored_role in Story.objects.filter(
-            study=study, story_id__in=[row.story_id for row in batch]
-        ).values_list("story_id", "content_hash", "role")
-    }
+    known = Story.objects.filter(study=study, story_id__in=[row.story_id for row in batch])
+    facts = known.values_list("story_id", "content_hash", "role")
+    stored = {story_id: (content_hash, stored_role) for story_id, content_hash, stored_role in facts}
     fresh = [row for row in batch if row.story_id not in stored]
     given_away = _check_texts(study, role, fresh)
     new = []
@@ -246,15 +234,9 @@ def _new_rows(
             unchanged += 1
         else:
             what = "content" if stored[row.story_id][0] != row.content_hash else "role"
-            problems.add(
-                Problem(
-                    row.file,
-                    row.line,
-                    "story_id",
-                    f"The study has a story “{row.story_id}” already, with another {what}.",
-                    "Stories never change once imported: give this one an id of its own.",
-                )
-            )
+            message = f"The study has a story “{row.story_id}” already, with another {what}."
+            remedy = "Stories never change once imported: give this one an id of its own."
+            problems.add(Problem(row.file, row.line, "story_id", message, remedy))
     return new, unchanged
 
 
@@ -273,12 +255,6 @@ def _gives_a_check_away(row: StoryRow, other: str) -> Problem:
     message = f"The study has this text as “{other}”, and one of the two is a hidden check."
     remedy = "Take other stories as checks: who met a text twice would know which story is one."
     return Problem(row.file, row.line, "story_id", message, remedy)
-
-
-def _batches(rows: Iterable[StoryRow]) -> Iterator[list[StoryRow]]:
-    iterator = iter(rows)
-    while batch := list(itertools.islice(iterator, BATCH)):
-        yield batch
 
 
 def _sha256(path: Path) -> str:

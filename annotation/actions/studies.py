@@ -11,11 +11,12 @@ from django.db.models import Max
 from django.utils.translation import gettext as _
 
 from accounts.models import Environment, User
-from annotation import locks, rules
+from accounts.rows import locked
+from annotation import locks, queries, rules
 from annotation.actions.events import record_event
 from annotation.actions.members import set_role
 from annotation.errors import InvalidStudy, StudyExists, StudyNotReady, WrongState
-from annotation.models import CheckKey, ConsentText, Enrollment, Event, Membership, Story, Study, Vote
+from annotation.models import ConsentText, Enrollment, Event, Membership, Story, Study, Vote
 from annotation.protocols import UnknownProtocol, get_protocol
 
 RESERVED_SLUGS = frozenset({"new"})
@@ -92,22 +93,20 @@ def add_consent_text(*, study: Study, text: str, by: User | None, now: datetime)
     """Add a version of the consent text; annotators who agreed to an older one are asked again."""
     if not text.strip():
         raise InvalidStudy("consent: The consent text is empty.")
-    study = lock(study)
+    study = locked(study)
     study.consent_version += 1
     study.save(update_fields=["consent_version"])
-    consent = ConsentText.objects.create(
-        study=study, version=study.consent_version, text=text.strip(), created_at=now
-    )
-    record_event(
-        study=study, type=Event.Type.CONSENT_TEXT_ADDED, by=by, now=now, subject=f"consent {consent.version}"
-    )
+    version = study.consent_version
+    consent = ConsentText.objects.create(study=study, version=version, text=text.strip(), created_at=now)
+    subject = f"consent {version}"
+    record_event(study=study, type=Event.Type.CONSENT_TEXT_ADDED, by=by, now=now, subject=subject)
     return consent
 
 
 @transaction.atomic
 def set_gate(*, study: Study, gate: Study.Gate, by: User | None, now: datetime) -> Study:
     """Set whether annotators must qualify, and whether a round exists. Called by ``qualification``."""
-    study = lock(study)
+    study = locked(study)
     if study.gate != gate:
         if study.state == Study.State.OPEN:
             raise WrongState("An open study's qualification cannot be changed. Pause the study first.")
@@ -129,19 +128,14 @@ def blockers(study: Study) -> list[str]:
 
 def lacks_checks(study: Study) -> bool:
     """Return True if the study wants hidden checks and has none in use."""
-    return (
-        study.check_every > 0
-        and not CheckKey.objects.filter(story__study=study, state=CheckKey.State.IN_USE).exists()
-    )
+    return study.check_every > 0 and not queries.usable_checks(study)
 
 
 @transaction.atomic
 def open_study(*, study: Study, by: User | None, now: datetime, note: str = "") -> Study:
     """Open the study to annotators. Raise :class:`StudyNotReady` with everything that is missing."""
-    study = lock(study)
-    _check_transition(study, Study.State.OPEN)
-    missing = blockers(study)
-    if missing:
+    study = _lock_for(study, Study.State.OPEN)
+    if missing := blockers(study):
         raise StudyNotReady(missing)
     study.opened_at = study.opened_at or now
     return _move(study, Study.State.OPEN, Event.Type.STUDY_OPENED, by=by, now=now, note=note)
@@ -150,16 +144,14 @@ def open_study(*, study: Study, by: User | None, now: datetime, note: str = "") 
 @transaction.atomic
 def pause_study(*, study: Study, by: User | None, now: datetime) -> Study:
     """Stop assigning stories for now. Annotators who hold one may finish it."""
-    study = lock(study)
-    _check_transition(study, Study.State.PAUSED)
+    study = _lock_for(study, Study.State.PAUSED)
     return _move(study, Study.State.PAUSED, Event.Type.STUDY_PAUSED, by=by, now=now)
 
 
 @transaction.atomic
 def close_study(*, study: Study, by: User | None, now: datetime) -> Study:
     """Stop assigning stories. Annotators who hold one may finish it, and it counts."""
-    study = lock(study)
-    _check_transition(study, Study.State.CLOSED)
+    study = _lock_for(study, Study.State.CLOSED)
     return _move(study, Study.State.CLOSED, Event.Type.STUDY_CLOSED, by=by, now=now)
 
 
@@ -170,7 +162,7 @@ def freeze_answers(*, study: Study, now: datetime) -> Study:
     This includes answers stamped later than ``now`` by a machine whose clock is ahead. Return the study
     with the time up to which its answers are fixed.
     """
-    study = lock(study)
+    study = locked(study)
     locks.hold_answers(study.pk)
     later = Vote.objects.filter(submitted_at__gt=now, assignment__story__study=study)
     newest = later.aggregate(newest=Max("submitted_at"))["newest"]
@@ -184,7 +176,7 @@ def freeze_answers(*, study: Study, now: datetime) -> Study:
 @transaction.atomic
 def thaw_answers(*, study: Study, until: datetime | None, now: datetime) -> Study:
     """Undo a freeze after a failed publication: only answers saved ``until`` then stay fixed (None: none)."""
-    study = lock(study)
+    study = locked(study)
     locks.hold_answers(study.pk)
     study.answers_frozen_at = until
     study.save(update_fields=["answers_frozen_at"])
@@ -200,7 +192,7 @@ def make_rehearsal(*, study: Study, by: User | None, now: datetime) -> Study:
     :class:`WrongState` once somebody has consented in the live study: simulated answers must never stand
     beside real ones.
     """
-    study = lock(study)
+    study = locked(study)
     if study.environment == Environment.REHEARSAL:
         return study
     if Enrollment.objects.filter(study=study).exclude(state=Enrollment.State.INVITED).exists():
@@ -231,17 +223,17 @@ def problems_of(error: ValidationError) -> dict[str, str]:
     return {name: " ".join(texts) for name, texts in error.message_dict.items()}
 
 
-def lock(study: Study) -> Study:
-    """Lock the study until the transaction ends, and return it as it is now."""
-    return Study.objects.select_for_update(of=("self",), no_key=True).get(pk=study.pk)
-
-
-def _check_transition(study: Study, target: Study.State) -> None:
+def _lock_for(study: Study, target: Study.State) -> Study:
+    """Lock the study and return it. Raise :class:`WrongState` if it can't get into this state."""
+    study = locked(study)
     if target not in rules.STUDY_TRANSITIONS[study.state]:
         raise WrongState(
-            _("“%(study)s” is %(state)s, so it can’t become %(target)s.")
-            % {"study": study.slug, "state": study.get_state_display(), "target": target.label}
+            _("“%(study)s” is %(state)s, so it can’t become %(target)s."),
+            study=study.slug,
+            state=study.get_state_display(),
+            target=target.label,
         )
+    return study
 
 
 def _move(

@@ -5,6 +5,7 @@ from datetime import datetime
 from django.db import transaction
 
 from accounts.models import User
+from accounts.rows import locked
 from annotation.actions import counted_votes
 from annotation.actions.enrollments import release_held_story
 from annotation.actions.events import record_about
@@ -76,7 +77,7 @@ def confirm_session(*, session: WorkSession, by: User | None, now: datetime) -> 
 
     The votes of a visit that was doubted before count where slots are still free.
     """
-    person, session = _lock(session)
+    person, session = lock_person(session.enrollment_id), locked(session)
     if session.state == State.CONFIRMED:
         return False
     _become(session, State.CONFIRMED, now=now)
@@ -100,7 +101,7 @@ def doubt_session(*, session: WorkSession, reason: str, by: User | None, now: da
 
     Release the story that the annotator holds in it. Return False if it was doubted already.
     """
-    person, session = _lock(session)
+    person, session = lock_person(session.enrollment_id), locked(session)
     if session.state == State.DOUBTED:
         return False
     theirs = Assignment.objects.filter(session=session)
@@ -112,11 +113,6 @@ def doubt_session(*, session: WorkSession, reason: str, by: User | None, now: da
     counted_votes.stop(assignments=theirs, become=Assignment.State.DOUBTED)
     _record(session, Event.Type.WORK_DOUBTED, by=by, now=now, note=reason)
     return True
-
-
-def _lock(session: WorkSession) -> tuple[Enrollment, WorkSession]:
-    person = lock_person(session.enrollment_id)
-    return person, WorkSession.objects.select_for_update(no_key=True).get(pk=session.pk)
 
 
 def _become(session: WorkSession, state: WorkSession.State, *, now: datetime) -> None:

@@ -2,10 +2,13 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from itertools import islice
+from typing import Any, TypeVar
+
+Row = TypeVar("Row")
 
 PROVENANCE = (
     "story_id", "core_id", "scenario_name", "story_prompt_example", "severity_original",
@@ -63,6 +66,13 @@ class StoryRow:
 def hash_of(facts: Mapping[str, Any]) -> str:
     """Return the SHA-256 (hex) of parsed JSON, whatever the order of its keys."""
     return hashlib.sha256(_CANONICAL.encode(dict(facts)).encode()).hexdigest()
+
+
+def batches(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
+    """Yield the rows of a stream in lists of ``size``; the last may be shorter."""
+    iterator = iter(rows)
+    while batch := list(islice(iterator, size)):
+        yield batch
 
 
 _CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))

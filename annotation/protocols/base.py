@@ -88,10 +88,7 @@ class Question:
 
     def option(self, key: str) -> Option:
         """Return the static option with this key. Raise ``KeyError`` if unknown."""
-        for option in self.options:
-            if option.key == key:
-                return option
-        raise KeyError(key)
+        return {option.key: option for option in self.options}[key]
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,10 +241,7 @@ class Protocol(abc.ABC):
 
     def question(self, key: str) -> Question:
         """Return the question with this key. Raise ``KeyError`` if unknown."""
-        for question in self.questions:
-            if question.key == key:
-                return question
-        raise KeyError(key)
+        return {question.key: question for question in self.questions}[key]
 
     def cells(self, item: Any) -> Iterator[FormCell]:
         """Yield everything that is asked about an item, in the order of the form."""
@@ -276,9 +270,8 @@ class Protocol(abc.ABC):
             if any(value == option.key for option in cell.options):
                 choices.append(Choice(*cell.key, value))
             elif value:
-                errors[cell.field] = _("“%(value)s” is not one of the answers to this question.") % {
-                    "value": value[:40]
-                }
+                told = _("“%(value)s” is not one of the answers to this question.")
+                errors[cell.field] = told % {"value": value[:40]}
             else:
                 errors[cell.field] = _("Please choose an answer.")
         if errors:

@@ -14,6 +14,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from annotation import queries, rules
 from annotation.access import is_claimed, page_url
 from annotation.models import Assignment, Enrollment, SurplusReason, Vote, WorkSession
+from annotation.requests import extended
 
 COMMENT = "_comment"
 """The field of a comment in a vote's form. No question has this key (``KEY_PATTERN``)."""
@@ -100,7 +101,7 @@ def number(text: str | None) -> int:
 
 def go(request: HttpRequest, url: str) -> HttpResponse:
     """Redirect, for htmx by the browser."""
-    return HttpResponseClientRedirect(url) if request.htmx else redirect(url)  # type: ignore[attr-defined]
+    return HttpResponseClientRedirect(url) if extended(request).htmx else redirect(url)
 
 
 def settled(response: HttpResponse, draft: str, *, stored: bool = True) -> HttpResponse:
@@ -121,7 +122,7 @@ def page(
     request: HttpRequest, enrollment: Enrollment, template: str, context: dict[str, Any], *, status: int = 200
 ) -> HttpResponse:
     """Render a page of the visit; for htmx only the part that is swapped."""
-    if request.htmx and template.startswith("annotation/"):  # type: ignore[attr-defined]
+    if extended(request).htmx and template.startswith("annotation/"):
         template += "#work"
     shared = {
         "study": enrollment.study,

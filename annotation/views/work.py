@@ -25,6 +25,7 @@ from annotation.forms import form_context, instructions_context
 from annotation.models import Assignment, ConsentText, Enrollment, Skip, Vote
 from annotation.protocols.base import IncompleteForm
 from annotation.refusals import refusal_page
+from annotation.requests import extended
 from annotation.rules import Reason, Refusal
 from annotation.views.common import (
     COMMENT,
@@ -156,7 +157,7 @@ def _submitted(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
         "session_id": session_id(request),
         "comment": request.POST.get(COMMENT, ""),
     }
-    if not request.htmx:  # type: ignore[attr-defined]
+    if not extended(request).htmx:
         receipt = actions.record_vote(**form)
         differs = "&differs=1" if receipt.differs else ""
         return redirect(f"{request.path}?receipt={receipt.vote.pk}{differs}")
@@ -292,7 +293,7 @@ def _story(
         "renew_seconds": max(SHORTEST_BEAT, int(enrollment.study.lease.total_seconds() / 3)),
         "stop_url": page_url(request, "annotation:stop"),
     }
-    if not request.htmx:  # type: ignore[attr-defined]
+    if not extended(request).htmx:
         context |= instructions_context(protocol, enrollment.study.instructions)
     return page(request, enrollment, "annotation/story.html", context, status=status)
 

@@ -6,6 +6,7 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext
 
+from accounts.rows import locked
 from annotation import actions as annotation_actions
 from annotation.models import Enrollment, Event, Study, WorkSession
 from qualification.actions.rounds import lock_rounds_of
@@ -28,7 +29,7 @@ def start_attempt(*, enrollment: Enrollment, now: datetime, session_id: int | No
     or have a result already, the study is not open or the visit was given up; :class:`NoRound`; or
     :class:`NoAttemptLeft`.
     """
-    enrollment = lock_enrollment(enrollment)
+    enrollment = locked(enrollment, "study")
     check_their_turn(enrollment, session_id)
     current = Attempt.objects.filter(enrollment=enrollment, state=Attempt.State.STARTED).first()
     if current:
@@ -153,7 +154,7 @@ def void_attempts(*, enrollment: Enrollment, were_theirs: bool, now: datetime) -
     Nothing is deleted. With ``were_theirs``, submitted attempts are still paid; otherwise somebody else took
     the test in their name. The caller resets the enrollment's state in the same transaction.
     """
-    enrollment = lock_enrollment(enrollment)
+    enrollment = locked(enrollment, "study")
     standing = Attempt.objects.standing().filter(enrollment=enrollment)
     return standing.update(state=Attempt.State.VOID, voided_at=now, was_theirs=were_theirs)
 
@@ -165,28 +166,15 @@ def check_their_turn(enrollment: Enrollment, session_id: int | None) -> None:
         raise NotTheirTurn(gettext("This submission is over, so you can’t do anything more in it."))
     if enrollment.state != Enrollment.State.CONSENTED:
         raise NotTheirTurn(
-            gettext("You can’t take the test while your status is “%(state)s”.")
-            % {"state": enrollment.get_state_display()}
+            gettext("You can’t take the test while your status is “%(state)s”."),
+            state=enrollment.get_state_display(),
         )
-
-
-def lock_enrollment(enrollment: Enrollment) -> Enrollment:
-    """Lock and return the enrollment, with its study."""
-    return (
-        Enrollment.objects.select_for_update(of=("self",), no_key=True)
-        .select_related("study")
-        .get(pk=enrollment.pk)
-    )
 
 
 def _lock_attempt(attempt: Attempt) -> Attempt:
     """Lock and return the attempt and its enrollment. Raise :class:`AlreadyHandedIn` if it is closed."""
-    enrollment = lock_enrollment(attempt.enrollment)
-    attempt = (
-        Attempt.objects.select_for_update(of=("self",), no_key=True)
-        .select_related("key", "round")
-        .get(pk=attempt.pk)
-    )
+    enrollment = locked(attempt.enrollment, "study")
+    attempt = locked(attempt, "key", "round")
     attempt.enrollment = enrollment
     if attempt.state != Attempt.State.STARTED:
         raise AlreadyHandedIn(gettext("The test has been handed in, so its answers can’t change."))

@@ -7,6 +7,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from accounts.models import User
+from accounts.rows import locked
 from annotation.models import Event, Membership, Study
 from qualification.actions.rounds import (
     check_has_test,
@@ -58,8 +59,8 @@ def ask_experts(
     strangers = sorted(str(expert) for expert in experts if expert.pk not in members)
     if strangers:
         raise InvalidExpert(
-            _("Only members of the study can be its experts. Not members: %(names)s.")
-            % {"names": ", ".join(strangers)}
+            _("Only members of the study can be its experts. Not members: %(names)s."),
+            names=", ".join(strangers),
         )
     _check_they_are_blind(round, experts)
     reviews = []
@@ -88,8 +89,8 @@ def _check_they_are_blind(round: Round, experts: Collection[User]) -> None:
             _(
                 "Experts must answer blind. These people could have read a key of these stories, or "
                 "revealed answers: %(names)s."
-            )
-            % {"names": ", ".join(sorted(map(str, knowing)))}
+            ),
+            names=", ".join(sorted(map(str, knowing))),
         )
 
 
@@ -228,11 +229,7 @@ def _lock(round: Round) -> Round:
 
 def _held(review: ExpertReview) -> ExpertReview:
     """Lock and reload the review. Raise :class:`AlreadyHandedIn`."""
-    review = (
-        ExpertReview.objects.select_for_update(of=("self",), no_key=True)
-        .select_related("expert", "round__study")
-        .get(pk=review.pk)
-    )
+    review = locked(review, "expert", "round__study")
     if review.handed_in_at:
         raise AlreadyHandedIn(_("The answers have been handed in, so they can’t change."))
     return review

@@ -8,8 +8,8 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from accounts.models import User
+from accounts.rows import locked
 from annotation import actions as annotation_actions
-from annotation.actions.studies import lock
 from annotation.grading import key_problems
 from annotation.models import Event, Study
 from qualification.actions.rounds import (
@@ -62,7 +62,7 @@ def set_answer_key(
     :class:`ExpertsAtWork` before the experts' answers are revealed; :class:`KeyChanged` if ``after`` is not
     the newest version; and :class:`NoTestHere` for a study that relies on another study's test.
     """
-    study = lock(round.study)
+    study = locked(round.study)
     check_has_test(study)
     rounds = lock_rounds(round)
     round = rounds[round.pk]
@@ -75,8 +75,8 @@ def set_answer_key(
     last = round.keys.order_by("version").values_list("version", flat=True).last() or 0
     if after is not None and after != last:
         raise KeyChanged(
-            _("Version %(version)s of the key has been saved in the meantime. Look at it first.")
-            % {"version": last}
+            _("Version %(version)s of the key has been saved in the meantime. Look at it first."),
+            version=last,
         )
     round_stories = list(round.round_stories.select_related("story__study").order_by("position"))
     problems = [

@@ -6,8 +6,9 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext
 
+from accounts.rows import locked
 from annotation.models import Enrollment
-from qualification.actions.attempts import check_their_turn, lock_enrollment
+from qualification.actions.attempts import check_their_turn
 from qualification.errors import NotTheirTurn
 from qualification.models import PracticeAnswer, Round, RoundStory
 from qualification.queries import last_practised, saved_version
@@ -31,7 +32,7 @@ def practise(
     ``after`` names their answers before these (:func:`saved_version`), so that a resent form counts once.
     Raise ``IncompleteForm``, or :class:`NotTheirTurn` if practice is closed to them.
     """
-    enrollment = lock_enrollment(enrollment)
+    enrollment = locked(enrollment, "study")
     check_their_turn(enrollment, session_id)
     if Round.objects.practice_in(enrollment.study) != round_story.round:
         raise NotTheirTurn(gettext("This practice is closed."))

@@ -8,8 +8,8 @@ from django.db.models import Max, Q
 from django.utils.translation import gettext as _
 
 from accounts.models import User
+from accounts.rows import locked
 from annotation import actions as annotation_actions
-from annotation.actions.studies import lock
 from annotation.models import Event, Story, Study
 from qualification.errors import ExpertsAtWork, InvalidRound, LastActiveRound, NoTestHere
 from qualification.experts import why_undecided
@@ -36,7 +36,7 @@ def create_round(
     the study, or one whose answers practice would give away; and :class:`NoTestHere` for a study that relies
     on another study's test.
     """
-    check_has_test(lock(study))
+    check_has_test(locked(study))
     stories = {
         story.story_id: story
         for story in Story.objects.filter(study=study, role=Story.Role.QUALIFICATION, story_id__in=story_ids)
@@ -47,8 +47,9 @@ def create_round(
             _(
                 "Not qualification stories of “%(study)s”: %(stories)s. Import them first, with the role "
                 "qualification."
-            )
-            % {"study": study.slug, "stories": ", ".join(unknown)}
+            ),
+            study=study.slug,
+            stories=", ".join(unknown),
         )
     if not story_ids or len(set(story_ids)) != len(story_ids):
         raise InvalidRound(_("A round needs at least one story, and each story once."))
@@ -100,8 +101,8 @@ def _check_kept_apart(study: Study, stories: Sequence[Story], kind: str) -> None
             _(
                 "Practice shows the right answers, so its stories can’t be in the test, be voted on or be "
                 "hidden checks: %(stories)s."
-            )
-            % {"stories": ", ".join(secret)}
+            ),
+            stories=", ".join(secret),
         )
 
 

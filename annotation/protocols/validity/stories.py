@@ -166,9 +166,8 @@ def make_story(
         fields.row.line,
         story_id,
         core_id,
-        **asdict(provenance),
+        **{**asdict(provenance), **predicted},
         content=content,
-        **predicted,
     )
 
 
