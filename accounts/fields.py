@@ -26,7 +26,7 @@ def researcher(related_name: str = "+", **options: Any) -> models.ForeignKey[Use
 
 
 def optional(
-    to: type[Row], related_name: str = "+", **options: Any
+    to: type[Row] | str, related_name: str = "+", **options: Any
 ) -> models.ForeignKey[Row | None, Row | None]:
     """Return a field for a related row that may be missing, and that cannot be deleted meanwhile."""
     return models.ForeignKey(

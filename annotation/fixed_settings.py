@@ -38,22 +38,20 @@ def fixed_settings(*, state: str, has_stories: bool) -> dict[str, str]:
     been opened, so is everything that annotators agreed to or that decides about stories.
     """
     fixed = {}
+    if state != "draft":
+        opened = _("The study has been opened, and people know it by this form.")
+        fixed = dict.fromkeys(("protocol", "option_order", "serving_seed"), opened)
+        fixed["votes_per_story"] = _(
+            "The study has been opened: every story must be decided by the same number of votes."
+        )
+        fixed["currency"] = _("The study has been opened: people agreed to be paid in it.")
+        fixed["license"] = _("The study has been opened: people agreed to this licence.")
     if has_stories:
         fixed["protocol"] = _(
             "The stories that are here, those of the test too, were read by this protocol and stay. For "
             "another protocol make another study."
         )
         fixed["serving_seed"] = _("The stories that are here have their places by this seed.")
-    if state != "draft":
-        opened = _("The study has been opened, and people know it by this form.")
-        fixed["protocol"] = fixed.get("protocol", opened)
-        fixed["option_order"] = opened
-        fixed["serving_seed"] = fixed.get("serving_seed", opened)
-        fixed["votes_per_story"] = _(
-            "The study has been opened: every story must be decided by the same number of votes."
-        )
-        fixed["currency"] = _("The study has been opened: people agreed to be paid in it.")
-        fixed["license"] = _("The study has been opened: people agreed to this licence.")
     return fixed
 
 

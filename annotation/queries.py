@@ -64,16 +64,12 @@ def recent_votes(
 
     ``session_id`` limits them to a work session, ``only`` to votes that match it.
     """
-    newer = Vote.objects.filter(assignment=OuterRef("assignment"), revision__gt=OuterRef("revision"))
     begin = (page - 1) * RECENT
-    found = list(
-        Vote.objects.filter(
-            ~Exists(newer), _in_session(session_id), only or Q(), assignment__enrollment=enrollment
-        )
-        .select_related("assignment__story", "comment")
-        .prefetch_related("answers")
-        .order_by("-first_submitted_at", "-pk")[begin : begin + RECENT + 1]
+    theirs = Vote.objects.newest().filter(
+        _in_session(session_id), only or Q(), assignment__enrollment=enrollment
     )
+    rows = theirs.select_related("assignment__story", "comment").prefetch_related("answers")
+    found = list(rows.order_by("-first_submitted_at", "-pk")[begin : begin + RECENT + 1])
     return found[:RECENT], len(found) > RECENT
 
 
@@ -83,14 +79,9 @@ def _in_session(session_id: int | None) -> Q:
 
 def newest_vote(enrollment: Enrollment, assignment_id: int, *, session_id: int | None = None) -> Vote | None:
     """Return the current revision of the annotator's vote on a story, if it belongs to the session."""
-    return (
-        Vote.objects.filter(
-            _in_session(session_id), assignment=assignment_id, assignment__enrollment=enrollment
-        )
-        .select_related("assignment__story")
-        .order_by("-revision")
-        .first()
-    )
+    theirs = Vote.objects.filter(_in_session(session_id), assignment__enrollment=enrollment)
+    found = theirs.filter(assignment=assignment_id).select_related("assignment__story")
+    return found.order_by("-revision").first()
 
 
 def answered_fields(vote: Vote) -> dict[str, str]:
@@ -111,10 +102,8 @@ def work_so_far(enrollment: Enrollment) -> WorkSoFar:
     seconds = [vote.seconds_on_task for vote in newest]
     if not seconds and enrollment.stories_skipped:
         skips = Skip.objects.in_force().filter(assignment__enrollment=enrollment, credited=True)
-        taken = skips.annotate(taken=F("skipped_at") - F("assignment__served_at")).values_list(
-            "taken", flat=True
-        )
-        seconds = [time.total_seconds() for time in taken.order_by("-pk")[:PACE_OF]]
+        taken = skips.annotate(taken=F("skipped_at") - F("assignment__served_at")).order_by("-pk")
+        seconds = [time.total_seconds() for time in taken.values_list("taken", flat=True)[:PACE_OF]]
     pace = rules.pace_of(seconds)
     stories, rate = enrollment.stories_submitted, enrollment.study.pay_rate
     if pace is None:

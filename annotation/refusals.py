@@ -1,7 +1,7 @@
 """Texts of refusal pages: a heading, what it means, and what to do."""
 
-from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -11,13 +11,13 @@ from annotation.rules import NoChange, Reason, Refusal
 Text = str | Promise
 
 
-@dataclass(frozen=True, slots=True)
-class RefusalPage:
+class RefusalPage(NamedTuple):
+    """A reason with its texts; ``next`` says what to do now."""
+
     code: str
     title: Text
     text: Text
     next: Text
-    """What to do now."""
     retry_at: datetime | None
 
 
@@ -108,8 +108,7 @@ _TEXTS: dict[Reason, tuple[Text, Text, Text]] = {
 
 def refusal_page(refusal: Refusal) -> RefusalPage:
     """Return a refusal's page. Raise ``KeyError`` for reasons that redirect to a page of their own."""
-    title, text, next = _TEXTS[refusal.reason]
-    return RefusalPage(refusal.reason.value, title, text, next, refusal.retry_at)
+    return RefusalPage(refusal.reason.value, *_TEXTS[refusal.reason], refusal.retry_at)
 
 
 _NO_CHANGE: dict[NoChange, Text] = {

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Concatenate, ParamSpec
 
-from django.contrib.auth.decorators import login_required
+from django.contrib.auth.decorators import login_required, permission_required
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
@@ -198,18 +198,8 @@ def write_page(right: Right) -> Callable[[StudyView[P]], SlugView[P]]:
     return lambda view: require_POST(study_page(right)(view))
 
 
-def researchers_page(view: Callable[..., HttpResponse]) -> Callable[..., Any]:
-    """Make a page for every researcher, such as the list of their studies."""
-    return login_required(view)
+researchers_page = login_required
+"""Makes a page for every researcher, such as the list of their studies."""
 
-
-def study_creators_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Make a page for signed-in researchers who may create studies; refuse others (403)."""
-
-    @functools.wraps(view)
-    def page(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        if not signed_in(request).has_perm(CREATE):
-            raise PermissionDenied
-        return view(request, *args, **kwargs)
-
-    return page
+study_creators_page = permission_required(CREATE, raise_exception=True)
+"""Makes a page for researchers who may create studies; others, also those not signed in, get 403."""

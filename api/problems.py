@@ -5,7 +5,7 @@ the field of the request, or the line of an uploaded file.
 """
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -35,7 +35,7 @@ REFUSED: tuple[type[Exception], ...] = (
     RecruitmentError,
     UnknownProtocol,
 )
-"""Refusals by actions. Each is a conflict (409) unless :func:`_refused` says otherwise."""
+"""Refusals by actions. :data:`_KINDS` says with which status and code they are answered."""
 
 Error = dict[str, str]
 
@@ -92,39 +92,29 @@ def answer(error: Exception, context: Mapping[str, Any]) -> Response | None:
     return Response(body, status=body["status"], headers=_headers(error), content_type=CONTENT_TYPE)
 
 
-def _refused(error: Exception) -> dict[str, Any]:
-    detail, code = str(error), _code(error)
-    if isinstance(error, ImportRefused):
-        found = [{"field": problem.field, "detail": str(problem)} for problem in error.problems]
-        return document(422, code, detail, found)
-    if isinstance(error, InvalidStudy):
-        found = [{"field": name, "detail": text} for name, text in error.problems.items()]
-        return document(422, code, detail, found)
-    if isinstance(error, StudyNotReady):
-        return document(409, code, detail, [{"field": "state", "detail": text} for text in error.blockers])
-    if isinstance(error, GapsNotAccepted):
-        return document(409, code, detail, [{"field": step.code, "detail": step.text} for step in error.gaps])
-    if isinstance(error, UnknownFilter):
-        return document(422, code, detail, [{"field": "filter", "detail": detail}])
-    return document(409, code, detail)
-
-
-_CODES: Mapping[type[Exception], str] = {
-    StudyExists: "study_exists",
-    InvalidStudy: "invalid",
-    ImportRefused: "invalid",
-    StudyNotReady: "study_not_ready",
-    GapsNotAccepted: "gaps_not_accepted",
-    UnknownFilter: "invalid",
-    UnknownProtocol: "protocol_not_installed",
-    NothingToRelease: "nothing_to_release",
-    NumberTaken: "number_taken",
-    ReleaseUnderway: "release_underway",
+Found = Callable[[Any], Iterable[tuple[str, str]]]
+"""Returns the errors of a refusal: fields, and what is wrong with them."""
+_KINDS: Mapping[type[Exception], tuple[int, str, Found]] = {
+    StudyExists: (409, "study_exists", lambda error: ()),
+    InvalidStudy: (422, "invalid", lambda error: error.problems.items()),
+    ImportRefused: (422, "invalid", lambda error: ((one.field, str(one)) for one in error.problems)),
+    StudyNotReady: (409, "study_not_ready", lambda error: (("state", text) for text in error.blockers)),
+    GapsNotAccepted: (409, "gaps_not_accepted", lambda error: ((one.code, one.text) for one in error.gaps)),
+    UnknownFilter: (422, "invalid", lambda error: [("filter", str(error))]),
+    UnknownProtocol: (409, "protocol_not_installed", lambda error: ()),
+    NothingToRelease: (409, "nothing_to_release", lambda error: ()),
+    NumberTaken: (409, "number_taken", lambda error: ()),
+    ReleaseUnderway: (409, "release_underway", lambda error: ()),
+    Exception: (409, "conflict", lambda error: ()),
 }
+"""The first kind that fits decides."""
 
 
-def _code(error: Exception) -> str:
-    return next((code for kind, code in _CODES.items() if isinstance(error, kind)), "conflict")
+def _refused(error: Exception) -> dict[str, Any]:
+    status, code, found = next(kind for type, kind in _KINDS.items() if isinstance(error, type))
+    return document(
+        status, code, str(error), [{"field": name, "detail": told} for name, told in found(error)]
+    )
 
 
 def _headers(error: Exception) -> dict[str, str]:

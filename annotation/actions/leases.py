@@ -9,11 +9,11 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from annotation.actions.enrollments import release_held_story
-from annotation.actions.events import record_event
+from annotation.actions.events import record_about
 from annotation.errors import LeaseOver
 from annotation.models import Assignment, Enrollment, Event, Story, Study
 from annotation.rules import longest_hold
-from annotation.sql import lock_person
+from annotation.sql import lock_held, lock_person
 
 RECLAIM_AT_ONCE = 20
 """Expired leases freed at a time: few rows are locked, for a short time."""
@@ -54,25 +54,13 @@ def release_lease(*, study: Study, assignment_id: int, by: User | None, now: dat
     An answer that its holder still sends is stored, and counts if the story has a free slot. Raise
     :class:`LeaseOver` if nobody holds it any more, or if it belongs to another study.
     """
-    theirs = Enrollment.objects.filter(study=study, assignments=assignment_id)
-    person = theirs.select_for_update(of=("self",), no_key=True).first()
-    held = (
-        Assignment.objects.select_for_update(of=("self",), no_key=True)
-        .filter(pk=assignment_id, enrollment=person, state=Assignment.State.LEASED)
-        .select_related("story")
-        .first()
-    )
-    if person is None or held is None:
+    theirs = Enrollment.objects.filter(study=study, assignments=assignment_id).first()
+    held = lock_held(lock_person(theirs.pk)) if theirs else None
+    if held is None or held.pk != assignment_id:
         raise LeaseOver(_("This story’s lease has already ended: it was answered or it expired."))
-    release_held_story(enrollment=person)
-    record_event(
-        study=study,
-        type=Event.Type.LEASE_RELEASED,
-        by=by,
-        enrollment=person,
-        now=now,
-        subject=held.story.story_id,
-    )
+    release_held_story(enrollment=held.enrollment)
+    subject = held.story.story_id
+    record_about(person=held.enrollment, type=Event.Type.LEASE_RELEASED, by=by, now=now, subject=subject)
 
 
 def release_expired_leases(*, now: datetime) -> int:

@@ -53,13 +53,8 @@ def skip_story(
         skipped_at=max(now, assignment.served_at),
     )
     person = assignment.enrollment
-    record_about(
-        person=person,
-        type=Event.Type.STORY_SKIPPED,
-        now=now,
-        subject=f"assignment {assignment.pk}",
-        note=reason,
-    )
+    subject = f"assignment {assignment.pk}"
+    record_about(person=person, type=Event.Type.STORY_SKIPPED, now=now, subject=subject, note=reason)
     if credited:
         draw_consequences(person, after=assignment.story, now=now)
     return skip
@@ -76,14 +71,8 @@ def _credit(assignment: Assignment, *, now: datetime) -> bool:
         person.working_since, person.last_submitted_at, assignment.served_at, max(now, assignment.served_at)
     )
     person.last_submitted_at = now
-    counts = [
-        "stories_skipped",
-        "stories_submitted",
-        "order_key_reached",
-        "working_since",
-        "last_submitted_at",
-    ]
-    person.save(update_fields=counts)
+    counts = ("stories_skipped", "stories_submitted", "order_key_reached")
+    person.save(update_fields=[*counts, "working_since", "last_submitted_at"])
     if session and credited:
         session.stories_submitted += 1
         session.save(update_fields=["stories_submitted"])

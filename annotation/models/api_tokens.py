@@ -2,6 +2,7 @@
 
 import enum
 from datetime import datetime
+from typing import TypeAlias
 
 import pgtrigger
 from django.conf import settings
@@ -15,6 +16,19 @@ from accounts.triggers import final, stays
 from annotation.models.studies import Study
 
 
+class ApiScope(models.TextChoices):
+    """A permission of a token. Permission to write includes permission to read."""
+
+    STUDIES_READ = "studies:read", _("see studies and how far they are")
+    STUDIES_WRITE = "studies:write", _("make and change studies, open and close them")
+    STORIES_READ = "stories:read", _("list stories, and the reports of imports")
+    STORIES_WRITE = "stories:write", _("import stories")
+    VOTES_READ = "votes:read", _("export votes, under pseudonyms")
+    STATISTICS_READ = "statistics:read", _("read the statistics")
+    RELEASES_READ = "releases:read", _("list releases, with unfinished ones")
+    RELEASES_WRITE = "releases:write", _("publish releases")
+
+
 class ApiToken(models.Model):
     """A researcher's token for one or all of their studies. Only the hash of its secret is stored.
 
@@ -22,17 +36,7 @@ class ApiToken(models.Model):
     (``annotation.rights.token_rights``). Rows are never deleted: they record who had which token.
     """
 
-    class Scope(models.TextChoices):
-        """A permission of a token. Permission to write includes permission to read."""
-
-        STUDIES_READ = "studies:read", _("see studies and how far they are")
-        STUDIES_WRITE = "studies:write", _("make and change studies, open and close them")
-        STORIES_READ = "stories:read", _("list stories, and the reports of imports")
-        STORIES_WRITE = "stories:write", _("import stories")
-        VOTES_READ = "votes:read", _("export votes, under pseudonyms")
-        STATISTICS_READ = "statistics:read", _("read the statistics")
-        RELEASES_READ = "releases:read", _("list releases, with unfinished ones")
-        RELEASES_WRITE = "releases:write", _("publish releases")
+    Scope: TypeAlias = ApiScope
 
     class Status(enum.Enum):
         """The validity of a token at some time."""
@@ -46,7 +50,7 @@ class ApiToken(models.Model):
         Study, "api_tokens", help_text=_("The only study it may access; empty: all that its owner may see.")
     )
     name = models.CharField(max_length=100, help_text=_("Its owner's name for it."))
-    scopes = ArrayField(models.CharField(max_length=20, choices=Scope))
+    scopes = ArrayField(models.CharField(max_length=20, choices=ApiScope))
     digest = models.CharField(max_length=64, unique=True, editable=False)
     made_at = models.DateTimeField()
     expires_at = models.DateTimeField()
@@ -59,19 +63,7 @@ class ApiToken(models.Model):
         constraints = [
             models.CheckConstraint(condition=~Q(name=""), name="api_token_has_a_name"),
             models.CheckConstraint(
-                condition=Q(
-                    scopes__contained_by=[
-                        "studies:read",
-                        "studies:write",
-                        "stories:read",
-                        "stories:write",
-                        "votes:read",
-                        "statistics:read",
-                        "releases:read",
-                        "releases:write",
-                    ],
-                    scopes__len__gt=0,
-                ),
+                condition=Q(scopes__contained_by=ApiScope.values, scopes__len__gt=0),
                 name="api_token_has_known_scopes",
             ),
             models.CheckConstraint(condition=Q(digest__regex="^[0-9a-f]{64}$"), name="api_token_is_hashed"),
@@ -103,7 +95,7 @@ class ApiToken(models.Model):
             return self.Status.REVOKED
         return self.Status.VALID if now < self.expires_at else self.Status.EXPIRED
 
-    def allows(self, scope: Scope) -> bool:
+    def allows(self, scope: ApiScope) -> bool:
         """Return True if the token has this scope."""
         area, _, verb = scope.partition(":")
         return scope in self.scopes or (verb == "read" and f"{area}:write" in self.scopes)

@@ -1,5 +1,7 @@
 """Studies and their consent texts."""
 
+from __future__ import annotations
+
 from datetime import timedelta
 
 import pgtrigger
@@ -8,7 +10,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from accounts.fields import researcher
+from accounts.fields import optional, researcher
 from accounts.models import Environment
 from accounts.triggers import final
 from annotation.hidden_checks import FEWEST_BETWEEN, CheckRules
@@ -64,12 +66,9 @@ class Study(models.Model):
     state = models.CharField(max_length=10, choices=State, default=State.DRAFT)
     environment = models.CharField(max_length=20, choices=Environment, default=Environment.LIVE)
     gate = models.CharField(max_length=20, choices=Gate, default=Gate.MISSING)
-    qualified_through = models.ForeignKey(
+    qualified_through: models.ForeignKey[Study | None, Study | None] = optional(
         "self",
-        on_delete=models.PROTECT,
-        null=True,
-        blank=True,
-        related_name="qualifies_for",
+        "qualifies_for",
         help_text=_("Only people who are qualified in that study may take part in this one."),
     )
     votes_per_story = models.PositiveSmallIntegerField(
@@ -191,13 +190,8 @@ class Study(models.Model):
         help_text=_("The licence of your releases, like CC-BY-4.0."),
     )
     consent_version = models.PositiveSmallIntegerField(default=0)
-    instructions = models.ForeignKey(
-        "InstructionText",
-        on_delete=models.PROTECT,
-        null=True,
-        blank=True,
-        related_name="+",
-        help_text=_("The study’s own instructions in force; empty: those of the protocol."),
+    instructions: models.ForeignKey[InstructionText | None, InstructionText | None] = optional(
+        "InstructionText", help_text=_("The study’s own instructions in force; empty: those of the protocol.")
     )
     serving_seed = models.PositiveBigIntegerField()
     pseudonym_key = models.CharField(max_length=64, editable=False)

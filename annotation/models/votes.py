@@ -140,11 +140,14 @@ class SurplusReason(models.TextChoices):
 
 
 class VoteQuerySet(models.QuerySet["Vote"]):
+    def newest(self) -> VoteQuerySet:
+        """Filter the newest revision of each vote."""
+        newer = Vote.objects.filter(assignment=OuterRef("assignment"), revision__gt=OuterRef("revision"))
+        return self.filter(~Exists(newer))
+
     def counted(self) -> VoteQuerySet:
         """Filter the votes that the filter uses: the newest revision of each submitted assignment."""
-        newer = Vote.objects.filter(assignment=OuterRef("assignment"), revision__gt=OuterRef("revision"))
-        return self.filter(
-            ~Exists(newer),
+        return self.newest().filter(
             assignment__state=Assignment.State.SUBMITTED,
             surplus_reason=SurplusReason.NONE,
             environment=F("assignment__story__study__environment"),

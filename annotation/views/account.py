@@ -1,6 +1,8 @@
 """Pages of an annotator's own data: answers, changing them, status, and leaving the study."""
 
+from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -155,20 +157,16 @@ def language(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 @known_person_page
 def withdraw(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """Explain what leaving the study means, and leave it."""
-    if request.method == "POST":
-        actions.withdraw(enrollment=enrollment, now=clock.now())
-        return redirect(page_url(request, "annotation:stories"))
-    return _leaving(request, enrollment, "annotation/withdraw.html")
+    leave = partial(actions.withdraw, enrollment=enrollment)
+    return _leaving(request, enrollment, "annotation/withdraw.html", leave)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @known_person_page
 def forget(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """Explain what deleting personal data means, and delete it."""
-    if request.method == "POST":
-        actions.forget(annotator=enrollment.annotator, now=clock.now())
-        return redirect(page_url(request, "annotation:stories"))
-    return _leaving(request, enrollment, "annotation/forget.html")
+    leave = partial(actions.forget, annotator=enrollment.annotator)
+    return _leaving(request, enrollment, "annotation/forget.html", leave)
 
 
 def _form_of(request: HttpRequest, vote: Vote) -> dict[str, Any]:
@@ -206,7 +204,12 @@ def _came_from_story(request: HttpRequest) -> bool:
     return request.GET.get("back") == "story"
 
 
-def _leaving(request: HttpRequest, enrollment: Enrollment, template: str) -> HttpResponse:
+def _leaving(
+    request: HttpRequest, enrollment: Enrollment, template: str, leave: Callable[..., object]
+) -> HttpResponse:
+    if request.method == "POST":
+        leave(now=clock.now())
+        return redirect(page_url(request, "annotation:stories"))
     context: dict[str, Any] = {"form_action": request.path, "progress": progress(enrollment)}
     return page(request, enrollment, template, context)
 

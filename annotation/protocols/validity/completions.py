@@ -7,7 +7,7 @@ on without writing it; some repeat it, after a word of introduction or in bold t
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 
 from annotation.importing.problems import Problem, quote
 from annotation.importing.rows import SourceRow, StoryRow
@@ -70,20 +70,13 @@ def read_completion(row: SourceRow, told: Told) -> Iterator[StoryRow | Problem]:
     scenario = fields.one_of("scenario", SCENARIOS)
     example = fields.optional_text("story_example", MAX_NAME)
     entities = read_entities(fields)
-    common = _Common(scenario, example, entities)
+    origin = Provenance(scenario, example, None, "")
     stories: list[StoryRow] = []
     for completion in read_response(fields):
-        stories += _read_text(fields, completion, common)
+        stories += _read_text(fields, completion, origin, entities)
     yield from fields.problems
     if not fields.failed:
         yield from stories
-
-
-@dataclass(frozen=True, slots=True)
-class _Common:
-    scenario_name: str
-    story_prompt_example: str
-    entities: dict[str, str]
 
 
 def split_sections(text: str) -> tuple[dict[str, str], list[str]]:
@@ -107,7 +100,9 @@ def _clean(text: str) -> str:
     return _TRAILING_RULE.sub("", text.strip().strip("*").strip())
 
 
-def _read_text(fields: Fields, completion: Completion, common: _Common) -> list[StoryRow]:
+def _read_text(
+    fields: Fields, completion: Completion, origin: Provenance, entities: dict[str, str]
+) -> list[StoryRow]:
     sections, twice = split_sections(completion.text)
     if completion.cut_off:
         last = next((name for name in reversed(SECTIONS) if name in sections), KEY_INFORMATION)
@@ -127,7 +122,8 @@ def _read_text(fields: Fields, completion: Completion, common: _Common) -> list[
     if fields.failed:
         return []
     core = f"gen-{hashlib.sha256(completion.id.encode()).hexdigest()[:12]}"
-    return [_story(fields, core, level, prefix, texts, common, completion.model) for level, prefix in _LEVELS]
+    origin = replace(origin, story_generator_model=completion.model)
+    return [_story(fields, core, level, prefix, texts, origin, entities) for level, prefix in _LEVELS]
 
 
 def _checked_sections(fields: Fields, sections: Mapping[str, str]) -> dict[str, str]:
@@ -145,11 +141,17 @@ def _checked_sections(fields: Fields, sections: Mapping[str, str]) -> dict[str, 
 
 
 def _story(
-    fields: Fields, core: str, level: int, prefix: str, texts: Mapping[str, str], common: _Common, model: str
+    fields: Fields,
+    core: str,
+    level: int,
+    prefix: str,
+    texts: Mapping[str, str],
+    origin: Provenance,
+    entities: dict[str, str],
 ) -> StoryRow:
     key_information, sentence = texts[prefix + KEY_INFORMATION], texts[SENTENCE]
     asked = Asked(texts[QUESTION], texts[CORRECT], texts[prefix + COUNTERFACTUAL])
     check_actions_differ(fields, asked, f"output: {prefix}{COUNTERFACTUAL}")
-    provenance = Provenance(common.scenario_name, common.story_prompt_example, level, model)
+    provenance = replace(origin, severity_original=level)
     sentences = Sentences(key_information, sentence, join_story(key_information, sentence))
-    return make_story(fields, f"{core}_sev{level}", core, provenance, common.entities, sentences, asked)
+    return make_story(fields, f"{core}_sev{level}", core, provenance, entities, sentences, asked)

@@ -20,13 +20,6 @@ from annotation.protocols.validity.stories import (
     read_sentences,
 )
 
-FIELDS = frozenset(
-    (
-        "id", "scenario_name", "story_prompt_example", "entities", "severity", "key_information",
-        "story_sentence", "story", "generator_model", "question", "answer_correct", "answer_incorrect",
-    )
-)  # fmt: skip
-
 _SHARED = (
     "scenario_name", "story_prompt_example", "severity", "generator_model", "entities",
     "key_information", "story_sentence", "story",
@@ -34,6 +27,7 @@ _SHARED = (
 """Fields that must be equal in the two rows of a pair."""
 _OWN = ("question", "answer_correct", "answer_incorrect")
 _MARKS = struct.Struct(f"{len(_SHARED) + len(_OWN)}q")
+FIELDS = frozenset(("id", *_SHARED, *_OWN))
 
 Waiting = tuple[str, int, str, bytes]
 """A row without its mate: file, line, half (``aware`` or ``action``), hashes of its values (or ``b""``)."""
