@@ -137,12 +137,8 @@ def confirm_email(*, identity_id: int, now: datetime) -> PlatformIdentity:
         identity.confirmed_at = now
         try:
             with transaction.atomic():
-                PlatformIdentity.objects.filter(
-                    annotator=identity.annotator_id,
-                    platform=EMAIL,
-                    environment=identity.environment,
-                    confirmed_at__isnull=False,
-                ).delete()
+                theirs = PlatformIdentity.objects.filter(annotator=identity.annotator_id, platform=EMAIL)
+                theirs.filter(environment=identity.environment, confirmed_at__isnull=False).delete()
                 identity.save(update_fields=["confirmed_at"])
         except IntegrityError as error:
             raise AddressTaken("This address already belongs to another annotator.") from error
@@ -158,13 +154,11 @@ def erase_identities(*, annotator: Annotator, now: datetime) -> None:
     """
     annotator = locked(annotator)
     identities = PlatformIdentity.objects.filter(annotator=annotator)
-    ForgottenIdentity.objects.bulk_create(
-        (
-            ForgottenIdentity(digest=_digest(one.platform, one.environment, one.person), day=now.date())
-            for one in identities.filter(CLAIMED)
-        ),
-        ignore_conflicts=True,
-    )
+    forgotten = [
+        ForgottenIdentity(digest=_digest(one.platform, one.environment, one.person), day=now.date())
+        for one in identities.filter(CLAIMED)
+    ]
+    ForgottenIdentity.objects.bulk_create(forgotten, ignore_conflicts=True)
     identities.delete()
     Annotator.objects.filter(pk=annotator.pk, erased_at=None).update(erased_at=now)
 

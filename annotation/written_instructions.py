@@ -52,14 +52,8 @@ def read_examples(question: Question, text: str) -> list[dict[str, Any]]:
                 _("Example %(n)s: “%(answer)s” is not an answer to this question.")
                 % {"n": number, "answer": answer}
             )
-        found.append(
-            {
-                "parts": [list(part) for part in lines.items()],
-                "option": option,
-                "answer": "" if option else answer,
-                "why": why,
-            }
-        )
+        parts = [list(part) for part in lines.items()]
+        found.append({"parts": parts, "option": option, "answer": "" if option else answer, "why": why})
     return found
 
 

@@ -12,8 +12,9 @@ the first place.
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 from django.utils.translation import gettext as _
 
 from accounts.models import User
@@ -79,14 +80,16 @@ def why_undecided(round: Round) -> str:
 
 def pending_reviews(reader: User, *, study: Study | None = None) -> list[PendingReview]:
     """Return the rounds that the reader has still to answer, in one study or all. One query."""
-    pending = ExpertReview.objects.filter(expert=reader, handed_in_at=None, dismissed_at=None)
+    pending = ExpertReview.objects.pending().filter(expert=reader)
     if study is not None:
         pending = pending.filter(round__study=study)
     counted = pending.annotate(
         stories=Count("round__round_stories", distinct=True),
         answered=Count("answers__round_story", distinct=True),
     )
-    ordered = counted.select_related("round__study").order_by("round__study__title", "round__number")
+    ordered: QuerySet[Any] = counted.select_related("round__study").order_by(
+        "round__study__title", "round__number"
+    )
     return [PendingReview(review.round, review.stories, review.answered) for review in ordered]
 
 
@@ -95,7 +98,7 @@ def closed_texts(reader: User) -> frozenset[str]:
 
     They must not see any key, answers, rates or results about these texts.
     """
-    pending = ExpertReview.objects.filter(expert=reader, handed_in_at=None, dismissed_at=None)
+    pending = ExpertReview.objects.pending().filter(expert=reader)
     stories = RoundStory.objects.filter(round__reviews__in=pending)
     return frozenset(stories.values_list("story__text_hash", flat=True))
 

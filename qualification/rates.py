@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from django.core.cache import caches
 from django.db import connection
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet
 
 from annotation.models import Study
 from qualification.drift import Halves, Pace, look_at
@@ -131,36 +131,36 @@ def rates_of(study: Study) -> list[RoundRates]:
     Figures over all answers are cached until another attempt is handed in, and a little longer, so that they
     cost at most a twentieth of a server (:data:`REST`).
     """
-    theirs = Q(attempts__enrollment__environment=study.environment)
-    began = theirs & Q(attempts__state__in=[Attempt.State.STARTED, Attempt.State.SUBMITTED])
-    submitted = theirs & Q(attempts__state=Attempt.State.SUBMITTED)
-    people = {
-        name: Count("attempts__enrollment", distinct=True, filter=which)
-        for name, which in {
-            "started": began,
-            "handed_in": submitted,
-            "succeeded": submitted & Q(attempts__passed=True),
-        }.items()
-    }
-    people["tries"] = Count("attempts", distinct=True, filter=submitted)
-    people["first"] = Count("attempts", distinct=True, filter=submitted & Q(attempts__number=1))
+    submitted = Q(attempts__state=Attempt.State.SUBMITTED)
     rounds = Round.objects.filter(study=study, kind=Round.Kind.TEST).order_by("-number")
-    counts = {counted["pk"]: counted for counted in rounds.annotate(**people).values("pk", *people)}
-    first = {pk: counted["first"] for pk, counted in counts.items()}
+    counted: QuerySet[Any] = rounds.annotate(
+        started=_of(study, "enrollment", submitted | Q(attempts__state=Attempt.State.STARTED)),
+        handed_in=_of(study, "enrollment", submitted),
+        succeeded=_of(study, "enrollment", submitted & Q(attempts__passed=True)),
+        first=_of(study, "pk", submitted & Q(attempts__number=1)),
+        later=_of(study, "pk", submitted & Q(attempts__number__gt=1)),
+    )
+    first = {round.pk: round.first for round in counted}
     questions, passing, paces = cached_figures(study, "figures", first, lambda: _computed(study, first))
     return [
         RoundRates(
             round=round,
-            started=counts[round.pk]["started"],
-            submitted=counts[round.pk]["handed_in"],
-            passed=counts[round.pk]["succeeded"],
-            later_tries=counts[round.pk]["tries"] - counts[round.pk]["first"],
+            started=round.started,
+            submitted=round.handed_in,
+            passed=round.succeeded,
+            later_tries=round.later,
             passing=passing.get(round.pk),
             pace=paces.get(round.pk),
             questions=questions.get(round.pk, []),
         )
-        for round in rounds
+        for round in counted
     ]
+
+
+def _of(study: Study, what: str, which: Q) -> Count:
+    """Count this of the attempts in the study's environment that match ``which``."""
+    theirs = Q(attempts__enrollment__environment=study.environment)
+    return Count(f"attempts__{what}", distinct=True, filter=theirs & which)
 
 
 @dataclass(frozen=True, slots=True)

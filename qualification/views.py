@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
@@ -17,7 +18,7 @@ from annotation.rules import REASON_OF_CLOSED_DOOR
 from annotation.views.common import go, number, page, settled
 from qualification import actions
 from qualification.errors import AlreadyHandedIn, AnsweredMeanwhile, NotTheirTurn, QualificationError
-from qualification.models import Attempt, AttemptAnswer, Round, RoundStory
+from qualification.models import Attempt, Round, RoundStory
 from qualification.queries import next_attempt, pass_mark, practice_of, saved_version
 from tomannot import clock
 
@@ -38,10 +39,9 @@ def intro(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     if attempt is None and enrollment.study.state in REASON_OF_CLOSED_DOOR:
         return redirect(page_url(request, "annotation:stories"))
     if request.method == "POST":
+        now, session = clock.now(), session_id(request)
         try:
-            attempt = actions.start_attempt(
-                enrollment=enrollment, now=clock.now(), session_id=session_id(request)
-            )
+            attempt = actions.start_attempt(enrollment=enrollment, now=now, session_id=session)
         except QualificationError as error:
             return _message(request, enrollment, _("The test can’t start right now"), str(error))
     if attempt:
@@ -49,7 +49,10 @@ def intro(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     turn = next_attempt(enrollment, list(Round.objects.active_in(enrollment.study)))
     if turn is None:
         return _message(request, enrollment, _("The test is not ready yet"), _("Please come back later."))
-    context = _practice(request, enrollment) | {
+    practice = practice_of(enrollment)
+    context = {
+        "practice": practice,
+        "practice_url": practice and page_url(request, "qualification:practice", position=practice.next),
         "story_count": turn.round.round_stories.count(),
         "attempts_allowed": turn.left,
         "mark": pass_mark(turn.round),
@@ -60,12 +63,6 @@ def intro(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     return page(request, enrollment, "qualification/intro.html", context)
 
 
-def _practice(request: HttpRequest, enrollment: Enrollment) -> dict[str, Any]:
-    practice = practice_of(enrollment)
-    url = practice and page_url(request, "qualification:practice", position=practice.next)
-    return {"practice": practice, "practice_url": url}
-
-
 @require_http_methods(["GET", "HEAD", "POST"])
 @annotator_page
 def story(request: HttpRequest, enrollment: Enrollment, position: int) -> HttpResponse:
@@ -73,11 +70,9 @@ def story(request: HttpRequest, enrollment: Enrollment, position: int) -> HttpRe
     attempt = _current(request, enrollment)
     if attempt is None or not _is_meant(request, attempt):
         return _not_any_more(request, enrollment, position)
-    entry = get_object_or_404(
-        RoundStory.objects.select_related("story__study"), round=attempt.round, position=position
-    )
+    entry = get_object_or_404(_entries(attempt), position=position)
     if request.method != "POST":
-        return _story(request, enrollment, attempt, entry, answered=_answered(attempt, entry))
+        return _story(request, enrollment, attempt, entry)
     try:
         actions.save_answers(
             attempt=attempt,
@@ -87,9 +82,7 @@ def story(request: HttpRequest, enrollment: Enrollment, position: int) -> HttpRe
             after=number(request.POST["saved"]) if "saved" in request.POST else None,
         )
     except IncompleteForm as incomplete:
-        return _story(
-            request, enrollment, attempt, entry, answered=request.POST.dict(), errors=incomplete.errors
-        )
+        return _story(request, enrollment, attempt, entry, incomplete.errors)
     except (AlreadyHandedIn, NotTheirTurn):
         enrollment.refresh_from_db(fields=["state"])
         return _not_any_more(request, enrollment, position)
@@ -146,11 +139,8 @@ def _current(request: HttpRequest, enrollment: Enrollment) -> Attempt | None:
     """Return the attempt in progress; None if the annotator's participation or visit has ended."""
     if is_given_up(request) or enrollment.state != Enrollment.State.CONSENTED:
         return None
-    return (
-        enrollment.attempts.filter(state=Attempt.State.STARTED)
-        .select_related("round", "enrollment__study")
-        .first()
-    )
+    started = enrollment.attempts.filter(state=Attempt.State.STARTED)
+    return started.select_related("round", "enrollment__study").first()
 
 
 def _is_meant(request: HttpRequest, attempt: Attempt) -> bool:
@@ -189,16 +179,14 @@ def lost(
     return settled(response, draft, stored=False)
 
 
-def _entries(attempt: Attempt) -> list[RoundStory]:
-    return list(attempt.round.round_stories.select_related("story__study").order_by("position"))
+def _entries(attempt: Attempt) -> QuerySet[RoundStory]:
+    return attempt.round.round_stories.select_related("story__study").order_by("position")
 
 
-def _answered(attempt: Attempt, entry: RoundStory) -> dict[str, str]:
-    return {answer.choice.field: answer.option for answer in _saved(attempt, entry)}
-
-
-def _saved(attempt: Attempt, entry: RoundStory) -> list[AttemptAnswer]:
-    return list(attempt.answers.filter(round_story=entry))
+def _saved(attempt: Attempt, entry: RoundStory) -> tuple[int, dict[str, str]]:
+    """Return the version of the saved answers, and the answers by form field."""
+    answers = list(attempt.answers.filter(round_story=entry))
+    return saved_version(answers), {answer.choice.field: answer.option for answer in answers}
 
 
 def _first_open_page(request: HttpRequest, attempt: Attempt) -> str:
@@ -222,12 +210,12 @@ def _story(
     enrollment: Enrollment,
     attempt: Attempt,
     entry: RoundStory,
-    *,
-    answered: dict[str, str],
     errors: dict[str, str] | None = None,
 ) -> HttpResponse:
     before = entry.position - 1
-    saved = number(request.POST.get("saved")) if errors else saved_version(_saved(attempt, entry))
+    saved, answered = _saved(attempt, entry)
+    if errors:
+        saved, answered = number(request.POST.get("saved")), request.POST.dict()
     context = {
         "attempt": attempt,
         "saved": saved,
@@ -261,15 +249,14 @@ def form_page(
 
 
 def _reviewed(request: HttpRequest, attempt: Attempt, entry: RoundStory) -> dict[str, Any]:
-    answered = _answered(attempt, entry)
-    answers = [
-        {"title": cell.title, "option": cell.labels.get(answered.get(cell.field, ""))}
-        for cell in entry.story.cells
-    ]
+    _version, answered = _saved(attempt, entry)
     return {
         "position": entry.position,
         "parts": entry.story.parts,
-        "answers": answers,
+        "answers": [
+            {"title": cell.title, "option": cell.labels.get(answered.get(cell.field, ""))}
+            for cell in entry.story.cells
+        ],
         "change_url": page_url(request, "qualification:story", position=entry.position) + f"?{BACK}",
     }
 

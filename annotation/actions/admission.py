@@ -55,14 +55,8 @@ def exclude(*, study: Study, annotators: Collection[int], reason: str, by: User 
     Exclusion.objects.bulk_create(
         Exclusion(study=study, annotator_id=annotator, reason=reason, created_at=now) for annotator in fresh
     )
-    record_event(
-        study=study,
-        type=Event.Type.ANNOTATORS_EXCLUDED,
-        by=by,
-        now=now,
-        subject=f"{len(fresh)} annotators",
-        note=reason,
-    )
+    event, subject = Event.Type.ANNOTATORS_EXCLUDED, f"{len(fresh)} annotators"
+    record_event(study=study, type=event, by=by, now=now, subject=subject, note=reason)
     return len(fresh)
 
 
@@ -80,20 +74,18 @@ def invite_qualified(
         raise WrongState(_("“%(study)s” doesn’t take participants from another study."), study=study.slug)
     if token and (invited := invited_by(study=study, token=token)):
         return invited
+    qualified = Enrollment.objects.filter(
+        study=study.qualified_through, state=Enrollment.State.QUALIFIED, environment=study.environment
+    )
     annotators = (
-        Annotator.objects.filter(
-            erased_at=None,
-            enrollments__study=study.qualified_through,
-            enrollments__state=Enrollment.State.QUALIFIED,
-            enrollments__environment=study.environment,
-        )
+        Annotator.objects.filter(erased_at=None, pk__in=qualified.values("annotator"))
         .exclude(exclusions__study=study)
         .exclude(pk__in=Enrollment.objects.filter(study=study).values("annotator"))
         .order_by("pk")
     )
     # Locked, so that nobody is invited while their personal data is being deleted.
-    locked = annotators.select_for_update(of=("self",), no_key=True)[:most]
-    return [enroll(study=study, annotator=annotator, now=now, by=by, token=token) for annotator in locked]
+    held = annotators.select_for_update(of=("self",), no_key=True)[:most]
+    return [enroll(study=study, annotator=annotator, now=now, by=by, token=token) for annotator in held]
 
 
 def _lock_draft(study: Study) -> Study:

@@ -32,13 +32,8 @@ def graded(story: Story, vote: Vote, choices: Sequence[Choice]) -> CheckResult |
 
 def record_failure(*, result: CheckResult, story: Story, person: Enrollment, now: datetime) -> None:
     """Record a failed check in the log."""
-    record_about(
-        person=person,
-        type=Event.Type.CHECK_FAILED,
-        now=now,
-        subject=f"vote {result.vote.pk}",
-        note=story.story_id,
-    )
+    subject, note = f"vote {result.vote.pk}", story.story_id
+    record_about(person=person, type=Event.Type.CHECK_FAILED, now=now, subject=subject, note=note)
 
 
 def draw_consequences(person: Enrollment, *, after: Story, now: datetime) -> None:
@@ -56,24 +51,15 @@ def draw_consequences(person: Enrollment, *, after: Story, now: datetime) -> Non
         return
     answered, failed = CheckResult.objects.of_person(person).counts()
     what = hidden_checks.consequence(answered=answered, failed=failed, rules=rules)
+    note = hidden_checks.noted(answered=answered, failed=failed)
     if what is Consequence.SUSPEND:
-        note = hidden_checks.noted(answered=answered, failed=failed)
         suspended = suspend(enrollment=person, by=None, now=now, reason=_told(answered, failed), note=note)
         person.state = suspended.state
         person.suspension_reason = suspended.suspension_reason
     elif what is Consequence.WARN and person.warned_after is None:
-        _warn(person, answered, failed, now=now)
-
-
-def _warn(person: Enrollment, answered: int, failed: int, *, now: datetime) -> None:
-    person.warned_after = person.stories_submitted
-    person.save(update_fields=["warned_after"])
-    record_about(
-        person=person,
-        type=Event.Type.ANNOTATOR_WARNED,
-        now=now,
-        note=hidden_checks.noted(answered=answered, failed=failed),
-    )
+        person.warned_after = person.stories_submitted
+        person.save(update_fields=["warned_after"])
+        record_about(person=person, type=Event.Type.ANNOTATOR_WARNED, now=now, note=note)
 
 
 def _told(answered: int, failed: int) -> str:

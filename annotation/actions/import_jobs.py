@@ -38,6 +38,7 @@ DECIDE_WITHIN = timedelta(days=1)
 """The time a checked file is kept until somebody decides about it."""
 UNFINISHED = (StoryImport.State.QUEUED, StoryImport.State.RUNNING)
 DECIDED = (StoryImport.State.IMPORTED, StoryImport.State.REFUSED, StoryImport.State.CANCELLED)
+_KEPT = ("line", "column", "message", "remedy")
 KEPT_AFTER = timedelta(hours=1)
 """The time the file of a finished import is kept; afterwards only its name and hash remain."""
 
@@ -141,14 +142,8 @@ def cancel_import(*, story_import: StoryImport, by: User | None, now: datetime) 
         raise WrongState(told % {"file": job.file_name, "state": job.get_state_display()})
     job.state = StoryImport.State.CANCELLED
     job.save(update_fields=["state"])
-    record_event(
-        study=job.study,
-        type=Event.Type.IMPORT_CANCELLED,
-        by=by,
-        now=now,
-        subject=f"import {job.pk}",
-        note=job.file_name,
-    )
+    event, subject = Event.Type.IMPORT_CANCELLED, f"import {job.pk}"
+    record_event(study=job.study, type=event, by=by, now=now, subject=subject, note=job.file_name)
     transaction.on_commit(lambda: _drop_file(job), robust=True)
     return job
 
@@ -260,22 +255,10 @@ def _refuse(job: StoryImport, refusal: ImportRefused) -> None:
     job.save()
     job.problems.all().delete()
     stored = (
-        ImportProblem(
-            story_import=job,
-            line=one.line,
-            column=one.column,
-            field=one.field[:100],
-            message=one.message,
-            remedy=one.remedy,
-        )
+        ImportProblem(story_import=job, field=one.field[:100], **{name: getattr(one, name) for name in _KEPT})
         for one in refusal.problems
     )
     ImportProblem.objects.bulk_create(stored, batch_size=1000)
-    record_event(
-        study=job.study,
-        type=Event.Type.IMPORT_REFUSED,
-        by=job.requested_by,
-        now=job.finished_at,
-        subject=f"import {job.pk}",
-        note=f"{job.file_name}: {refusal.total} problems",
-    )
+    by, now, subject = job.requested_by, job.finished_at, f"import {job.pk}"
+    note = f"{job.file_name}: {refusal.total} problems"
+    record_event(study=job.study, type=Event.Type.IMPORT_REFUSED, by=by, now=now, subject=subject, note=note)

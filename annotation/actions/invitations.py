@@ -10,8 +10,7 @@ from django.utils.translation import gettext as _
 
 from accounts.actions import create_member_account
 from accounts.models import User
-from annotation.actions.events import record_event
-from annotation.actions.members import lock_members, revoke_invitation, set_role
+from annotation.actions.members import lock_members, record_invitation, revoke_invitation, set_role
 from annotation.errors import AlreadyMember, InvalidInvitation, InvitationClosed
 from annotation.models import Event, Invitation, Membership, Study
 from annotation.rights import invitation_status
@@ -47,7 +46,7 @@ def invite_member(*, study: Study, address: str, role: str, by: User, now: datet
         invited_at=now,
         expires_at=now + INVITATION_LIFE,
     )
-    _record(invitation, Event.Type.MEMBER_INVITED, by=by, now=now)
+    record_invitation(invitation, Event.Type.MEMBER_INVITED, by=by, now=now)
     return invitation
 
 
@@ -98,7 +97,7 @@ def _accept(invitation: Invitation, user: User, now: datetime) -> Membership:
     )
     invitation.accepted_at, invitation.accepted_by = now, user
     invitation.save(update_fields=["accepted_at", "accepted_by"])
-    _record(invitation, Event.Type.INVITATION_ACCEPTED, by=user, now=now)
+    record_invitation(invitation, Event.Type.INVITATION_ACCEPTED, by=user, now=now)
     return membership
 
 
@@ -107,16 +106,4 @@ def _refuse(member: Membership) -> None:
         _("%(user)s is already a member of this study, as %(role)s."),
         user=member.user.get_username(),
         role=member.get_role_display(),
-    )
-
-
-def _record(invitation: Invitation, type: Event.Type, *, by: User, now: datetime) -> None:
-    """Record an event by the invitation's id; its address appears only in its row."""
-    record_event(
-        study=invitation.study,
-        type=type,
-        by=by,
-        now=now,
-        subject=f"invitation {invitation.pk}",
-        note=invitation.role,
     )

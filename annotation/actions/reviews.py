@@ -18,7 +18,6 @@ from annotation.errors import JudgedMeanwhile, NothingToReview, ReasonMissing, W
 from annotation.models import (
     Adjudication,
     Answer,
-    Enrollment,
     Event,
     ReviewItem,
     ReviewSample,
@@ -82,14 +81,8 @@ def draw_sample(
         ReviewItem(sample=sample, position=position, vote_id=item.vote, flag=item.flag)
         for position, item in enumerate(drawn, 1)
     )
-    record_event(
-        study=study,
-        type=Event.Type.SAMPLE_DRAWN,
-        by=by,
-        now=now,
-        subject=f"sample {sample.pk}",
-        note=f"{len(drawn)} answers, {kind}, among {among}, seed {seed}",
-    )
+    note = f"{len(drawn)} answers, {kind}, among {among}, seed {seed}"
+    record_event(study=study, type=Event.Type.SAMPLE_DRAWN, by=by, now=now, subject=str(sample), note=note)
     return sample
 
 
@@ -125,14 +118,8 @@ def spot_check(
         readmit_vote(assignment=assignment, reason=reason or f"accepted ({check})", by=by, now=now)
     else:
         exclude_vote(assignment=assignment, reason=reason, by=by, now=now)
-    record_about(
-        person=person,
-        type=Event.Type.VOTE_CHECKED,
-        by=by,
-        now=now,
-        subject=f"spot check {check.pk}",
-        note=f"{decision} vote {vote.pk}. {reason}".strip(),
-    )
+    note = f"{decision} vote {vote.pk}. {reason}".strip()
+    record_about(person=person, type=Event.Type.VOTE_CHECKED, by=by, now=now, subject=str(check), note=note)
     return check
 
 
@@ -164,14 +151,9 @@ def adjudicate(
     adjudication = Adjudication.objects.create(
         story=story, verdict=verdict, reason=reason, by=by, at=decided_at or now
     )
-    record_event(
-        study=story.study,
-        type=Event.Type.STORY_ADJUDICATED,
-        by=by,
-        now=now,
-        subject=f"adjudication {adjudication.pk}",
-        note=f"{verdict} {story.story_id}. {reason}",
-    )
+    subject, note = str(adjudication), f"{verdict} {story.story_id}. {reason}"
+    event = Event.Type.STORY_ADJUDICATED
+    record_event(study=story.study, type=event, by=by, now=now, subject=subject, note=note)
     return adjudication
 
 
@@ -201,10 +183,8 @@ def _standing(story: Story) -> int:
 
 def _people_with_votes(study: Study) -> list[int]:
     excluded = VoteExclusion.objects.in_force().of_people().values("enrollment")
-    people = Enrollment.objects.filter(
-        study=study, environment=study.environment, stories_submitted__gt=0
-    ).exclude(pk__in=excluded)
-    return list(people.values_list("pk", flat=True))
+    people = study.enrollments.filter(environment=study.environment, stories_submitted__gt=0)
+    return list(people.exclude(pk__in=excluded).values_list("pk", flat=True))
 
 
 def _candidates(study: Study, people: list[int], *, look_for_flags: bool) -> list[review_sampling.Candidate]:
@@ -213,11 +193,8 @@ def _candidates(study: Study, people: list[int], *, look_for_flags: bool) -> lis
     Look up which of them object alone only if the sample needs it.
     """
     against = Answer.objects.filter(counts_against=True)
-    others = (
-        Vote.objects.counted()
-        .filter(assignment__story=OuterRef("assignment__story"))
-        .exclude(assignment=OuterRef("assignment"))
-    )
+    others = Vote.objects.counted().filter(assignment__story=OuterRef("assignment__story"))
+    others = others.exclude(assignment=OuterRef("assignment"))
     votes = (
         Vote.objects.of_study(study)
         .counted()

@@ -84,14 +84,9 @@ def _finish(job: StoryImport, study: Study, path: Path, *, now: datetime) -> Non
     study = locked(study)
     _check_open(job, study)
     added, unchanged = f"{job.stories_added} added as {job.role}", f"{job.stories_unchanged} there already"
-    record_event(
-        study=study,
-        type=Event.Type.STORIES_IMPORTED,
-        by=job.requested_by,
-        now=now,
-        subject=f"import {job.pk}",
-        note=f"{job.file_name}: {added}, {unchanged}",
-    )
+    subject, note = f"import {job.pk}", f"{job.file_name}: {added}, {unchanged}"
+    event, by = Event.Type.STORIES_IMPORTED, job.requested_by
+    record_event(study=study, type=event, by=by, now=now, subject=subject, note=note)
 
 
 def _check_open(job: StoryImport, study: Study) -> None:

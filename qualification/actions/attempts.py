@@ -105,12 +105,7 @@ def save_answers(
         )
     AttemptAnswer.objects.filter(attempt=attempt, round_story=round_story).delete()
     AttemptAnswer.objects.bulk_create(
-        AttemptAnswer(
-            attempt=attempt,
-            round_story=round_story,
-            **choice._asdict(),
-        )
-        for choice in choices
+        AttemptAnswer(attempt=attempt, round_story=round_story, **choice._asdict()) for choice in choices
     )
     annotation_actions.note_test(session_id=session_id)
 

@@ -112,7 +112,7 @@ def dismiss_expert(*, review: ExpertReview, by: User | None, now: datetime) -> E
 def dismiss_from_study(*, study: Study, expert: User, by: User | None, now: datetime) -> None:
     """Withdraw all open requests to an expert who is no longer a member of the study."""
     for round in lock_rounds_of(study).values():
-        pending = round.reviews.filter(expert=expert, handed_in_at=None, dismissed_at=None)
+        pending = round.reviews.pending().filter(expert=expert)
         for review in pending.select_for_update(of=("self",), no_key=True).select_related("expert"):
             _dismiss(round, review, by=by, now=now)
 
@@ -132,12 +132,7 @@ def save_expert_answers(
     choices = story.study.protocol.read_form(story.item, submitted)
     ExpertAnswer.objects.filter(review=review, round_story=round_story).delete()
     ExpertAnswer.objects.bulk_create(
-        ExpertAnswer(
-            review=review,
-            round_story=round_story,
-            **choice._asdict(),
-        )
-        for choice in choices
+        ExpertAnswer(review=review, round_story=round_story, **choice._asdict()) for choice in choices
     )
 
 
@@ -151,17 +146,13 @@ def hand_in_review(*, review: ExpertReview, by: User | None, now: datetime) -> E
     round = _lock(review.round)
     review = _held(review)
     _check_waited_for(review)
-    missing = _incomplete(review)
-    if missing:
-        raise IncompleteReview(
-            _("Answers are missing for these stories: %(positions)s.")
-            % {"positions": ", ".join(str(position) for position in missing)},
-            missing,
-        )
+    if missing := _incomplete(review):
+        told = _("Answers are missing for these stories: %(positions)s.")
+        raise IncompleteReview(told % {"positions": ", ".join(map(str, missing))}, missing)
     review.handed_in_at = now
     review.save(update_fields=["handed_in_at"])
     record_about_round(round=round, type=Event.Type.EXPERT_DONE, by=by, now=now, note=str(review.expert))
-    if not _is_waiting(round):
+    if not round.reviews.pending().exists():
         _lay_open(round, by=by, now=now)
     return review
 
@@ -177,35 +168,25 @@ def close_gathering(*, round: Round, by: User | None, now: datetime) -> Round:
         return round
     if not round.reviews.filter(handed_in_at__isnull=False).exists():
         raise NothingHandedIn(_("No expert has handed in yet, so there is nothing to reveal."))
-    for review in round.reviews.filter(handed_in_at=None, dismissed_at=None).select_for_update():
+    for review in round.reviews.pending().select_for_update():
         _dismiss(round, review, by=by, now=now)
     _lay_open(round, by=by, now=now)
     return round
-
-
-def _is_waiting(round: Round) -> bool:
-    return round.reviews.filter(handed_in_at=None, dismissed_at=None).exists()
 
 
 def _lay_open(round: Round, *, by: User | None, now: datetime) -> None:
     round.laid_open_at = now
     round.save(update_fields=["laid_open_at"])
     remember_readers(round=round)
-    record_about_round(
-        round=round, type=Event.Type.ROUND_CHANGED, by=by, now=now, note="experts' answers laid open"
-    )
+    note = "experts' answers laid open"
+    record_about_round(round=round, type=Event.Type.ROUND_CHANGED, by=by, now=now, note=note)
 
 
 def _dismiss(round: Round, review: ExpertReview, *, by: User | None, now: datetime) -> None:
     review.dismissed_at = now
     review.save(update_fields=["dismissed_at"])
-    record_about_round(
-        round=round,
-        type=Event.Type.ROUND_CHANGED,
-        by=by,
-        now=now,
-        note=f"{review.expert} no longer waited for",
-    )
+    note = f"{review.expert} no longer waited for"
+    record_about_round(round=round, type=Event.Type.ROUND_CHANGED, by=by, now=now, note=note)
 
 
 def _incomplete(review: ExpertReview) -> list[int]:

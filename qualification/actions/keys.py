@@ -74,10 +74,8 @@ def set_answer_key(
     check_decided(round)
     last = round.keys.order_by("version").values_list("version", flat=True).last() or 0
     if after is not None and after != last:
-        raise KeyChanged(
-            _("Version %(version)s of the key has been saved in the meantime. Look at it first."),
-            version=last,
-        )
+        told = _("Version %(version)s of the key has been saved in the meantime. Look at it first.")
+        raise KeyChanged(told, version=last)
     round_stories = list(round.round_stories.select_related("story__study").order_by("position"))
     problems = [
         *_key_problems(round_stories, acceptable),
@@ -97,13 +95,8 @@ def set_answer_key(
     )
     _store(key, round_stories, acceptable, reasons)
     remember_readers(round=round)
-    annotation_actions.record_event(
-        study=round.study,
-        type=Event.Type.KEY_SET,
-        by=by,
-        now=now,
-        subject=f"round {round.number} key {key.version}",
-    )
+    subject = f"round {round.number} key {key.version}"
+    annotation_actions.record_event(study=study, type=Event.Type.KEY_SET, by=by, now=now, subject=subject)
     if round.state == Round.State.PREPARING:
         if round.is_practice or not beside:
             retire_others(round, rounds.values(), by=by, now=now)

@@ -131,6 +131,12 @@ class RoundStory(models.Model):
         return f"{self.round} story {self.position}"
 
 
+class ExpertReviewQuerySet(models.QuerySet["ExpertReview"]):
+    def pending(self) -> ExpertReviewQuerySet:
+        """Filter the reviews whose expert has still to answer."""
+        return self.filter(handed_in_at=None, dismissed_at=None)
+
+
 class ExpertReview(models.Model):
     """An expert's answers to a round's stories. Nobody else can read them until all are revealed."""
 
@@ -140,6 +146,8 @@ class ExpertReview(models.Model):
     asked_at = models.DateTimeField()
     handed_in_at = models.DateTimeField(null=True, blank=True)
     dismissed_at = models.DateTimeField(null=True, blank=True, help_text=_("When the request was withdrawn."))
+
+    objects = ExpertReviewQuerySet.as_manager()
 
     class Meta:
         ordering = ("round", "asked_at", "pk")

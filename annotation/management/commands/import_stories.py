@@ -1,6 +1,7 @@
 import json
 import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -75,16 +76,9 @@ exit codes: 0 every file is in · 1 a file was refused (the others are in) · 2 
 
     def _say_refused(self, path: Path, refusal: ImportRefused, *, as_json: bool) -> None:
         if as_json:
-            self.stdout.write(
-                json.dumps(
-                    {
-                        "file": str(path),
-                        "state": "refused",
-                        "problems_found": refusal.total,
-                        "problems": [_as_json(p) for p in refusal.problems],
-                    }
-                )
-            )
+            facts = {"file": str(path), "state": "refused", "problems_found": refusal.total}
+            problems = [asdict(problem) for problem in refusal.problems]
+            self.stdout.write(json.dumps(facts | {"problems": problems}))
             return
         for problem in refusal.problems:
             self.stderr.write(str(problem))
@@ -109,7 +103,3 @@ exit codes: 0 every file is in · 1 a file was refused (the others are in) · 2 
             f"{path}: {job.rows_read:,} {noun} read, {job.stories_added:,} {verb}, "
             f"{job.stories_unchanged:,} there already, {job.findings:,} lint findings."
         )
-
-
-def _as_json(problem: Any) -> dict[str, Any]:
-    return {name: getattr(problem, name) for name in ("file", "line", "column", "field", "message", "remedy")}
