@@ -31,7 +31,7 @@ def start_key(seed: int) -> int:
 def ordered(options: Sequence[Option], question: Question, seed: int | None) -> tuple[Option, ...]:
     """Return a question's options in the order for a seed (None: the protocol's).
 
-    A scale is turned round for odd seeds, in every question alike. Options that may stand in any order are
+    Odd seeds reverse scales, in every question alike. Options that may be in any order are
     sorted by a hash of the seed, their key and an item's own text, so that a key has no fixed place.
     """
     if seed is None or question.option_order == "fixed":

@@ -154,7 +154,7 @@ class ImportView(_ImportView):
         takes=requests.Decision,
     )
     def post(self, request: Any, slug: str, number: int) -> Response:
-        """Deciding the same twice is once."""
+        """Repeating a decision changes nothing."""
         job = self.job(number)
         decide = DECISIONS[self.read(requests.Decision)["decision"]]
         job = decide(story_import=job, by=self.user, now=clock.now())
@@ -173,6 +173,6 @@ class ImportProblemsView(_ImportView):
         query=requests.NumberPage,
     )
     def get(self, request: Any, slug: str, number: int) -> Response:
-        """In the order in which they were found, which is that of the file; a page at a time."""
+        """In the order of the file, paginated."""
         found = ImportProblem.objects.filter(story_import=self.job(number))
         return self.page(found, responses.ImportProblemOut, requests.NumberPage, by="pk")

@@ -55,7 +55,7 @@ def set_stall_hours(*, study: Study, hours: int, by: User | None, now: datetime)
 
 @transaction.atomic
 def add_webhook(*, study: Study, url: str, kinds: Collection[str], by: User | None, now: datetime) -> Webhook:
-    """Have a study's alerts sent to an address; whoever offers that checks the address before."""
+    """Send a study's alerts to an address, too. The caller has checked the address."""
     chosen = [kind.value for kind in EVENT_KINDS if kind in kinds]
     hook = Webhook.objects.create(
         study=study, url=url, kinds=chosen, nonce=secrets.token_hex(16), made_by=by, made_at=now

@@ -41,8 +41,8 @@ def exclude_annotator(
 ) -> VoteExclusion:
     """Exclude all votes of the annotator; their slots are served to others.
 
-    Also suspend the annotator (unless they are suspended or have left), who reads ``told``, not the
-    ``reason``, which is for the log. Release the story they hold. Votes stay stored and credited. Raise
+    Also suspend the annotator, unless they are suspended or have left: they read ``told``, and the log keeps
+    the ``reason``. Release the story they hold. Votes stay stored and credited. Raise
     :class:`ReasonMissing`, and :class:`WrongState` for an annotator who is excluded already or has not
     reached the stories.
     """
