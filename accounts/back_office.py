@@ -32,35 +32,29 @@ class BackOfficeSite(UnfoldAdminSite):
         return redirect_to_login(request.GET.get("next") or request.path)
 
 
-class ReadOnlyAdmin(ModelAdmin):
+class _ReadOnly:
+    """Forbid every change."""
+
+    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    has_change_permission = has_delete_permission = has_add_permission
+
+
+class ReadOnlyAdmin(_ReadOnly, ModelAdmin):
     """Show every field and change nothing: writes go through actions, which the audit log records."""
 
     show_full_result_count = False
     list_per_page = 50
     list_select_related: ClassVar[Any] = True
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
 
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
-
-class ReadOnlyInline(TabularInline):
+class ReadOnlyInline(_ReadOnly, TabularInline):
     """Read-only related rows."""
 
     extra = 0
     can_delete = False
     hide_title = True
-
-    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
 
 
 def inline(model: type[Model], *fields: str) -> type[ReadOnlyInline]:

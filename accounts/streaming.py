@@ -11,7 +11,6 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -28,15 +27,6 @@ PER_READER = 2
 PER_INSTALLATION = 3
 """Streams of one kind; fewer than the threads of one worker of the web server (4)."""
 TRY_AGAIN_SECONDS = 30
-
-
-@dataclass(frozen=True, slots=True)
-class Slots:
-    """At most ``most`` slots at the same time for one ``whom``."""
-
-    name: str
-    most: int
-    whom: str = ""
 
 
 class Held:
@@ -61,14 +51,14 @@ class Held:
                 caches["shared"].touch(key, LEASE_SECONDS)
 
 
-def take(*wanted: Slots) -> Held | None:
-    """Take one slot of each kind. Return None, and take none, if one kind has no free slot.
+def take(*kinds: Sequence[str]) -> Held | None:
+    """Take one slot of each kind (:func:`slots`). Return None, and take none, if one has no free slot.
 
     Without Redis nothing is limited, as in :mod:`accounts.rate_limits`.
     """
     mark, taken = secrets.token_hex(8), list[str]()
-    for slots in wanted:
-        key = next((key for key in _keys(slots) if caches["shared"].add(key, mark, LEASE_SECONDS)), None)
+    for keys in kinds:
+        key = next((key for key in keys if caches["shared"].add(key, mark, LEASE_SECONDS)), None)
         if key is None:
             _free(taken, mark)
             return None
@@ -76,9 +66,10 @@ def take(*wanted: Slots) -> Held | None:
     return Held(taken, mark)
 
 
-def _keys(slots: Slots) -> list[str]:
-    digest = salted_hmac("tomannot.slots", slots.whom, algorithm="sha256").hexdigest()
-    return [f"{rate_limits.NAMESPACE}:{slots.name}:{digest}:{number}" for number in range(slots.most)]
+def slots(name: str, most: int, whom: str = "") -> list[str]:
+    """Return the keys of ``most`` slots of this name for one ``whom``."""
+    digest = salted_hmac("tomannot.slots", whom, algorithm="sha256").hexdigest()
+    return [f"{rate_limits.NAMESPACE}:{name}:{digest}:{number}" for number in range(most)]
 
 
 def _free(keys: Sequence[str], mark: str) -> None:
@@ -118,5 +109,5 @@ class Limited(Iterator[Any]):
 
 def limited(pieces: Iterator[Any], kind: str, reader: str) -> Limited | None:
     """Return the stream with a slot of its kind, or None if the reader or the installation has none free."""
-    held = take(Slots(f"{kind}-of-reader", PER_READER, reader), Slots(kind, PER_INSTALLATION))
+    held = take(slots(f"{kind}-of-reader", PER_READER, reader), slots(kind, PER_INSTALLATION))
     return Limited(pieces, held) if held else None

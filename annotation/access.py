@@ -22,7 +22,7 @@ from annotation import actions
 from annotation.models import Enrollment, Study, WorkSession
 from annotation.requests import extended
 from annotation.sql import get_person
-from annotation.tokens import ExpiredToken, InvalidToken, VisitClaim, meant_by, read_visit_token
+from annotation.tokens import ExpiredToken, InvalidToken, meant_by, read_visit_token
 from tomannot import clock
 
 P = ParamSpec("P")
@@ -48,7 +48,9 @@ def annotator_page(view: AnnotatorView[P]) -> Callable[..., HttpResponse]:
         except InvalidToken:
             return wrong_link(request, token)
         try:
-            enrollment, session = get_person(claim.enrollment_id), _session_of(claim)
+            enrollment, session = get_person(claim.enrollment_id), None
+            if claim.session_id is not None:
+                session = WorkSession.objects.get(pk=claim.session_id, enrollment=enrollment)
         except (Enrollment.DoesNotExist, WorkSession.DoesNotExist):  # a backup was restored
             return link_problem(request, LinkProblem.GONE)
         if expired:
@@ -124,12 +126,6 @@ def may_be_framed(response: HttpResponse) -> HttpResponse:
     # With same-origin, a form's way to the platform would carry “Origin: null”.
     response["Referrer-Policy"] = "strict-origin-when-cross-origin"
     return response
-
-
-def _session_of(claim: VisitClaim) -> WorkSession | None:
-    if claim.session_id is None:
-        return None
-    return WorkSession.objects.get(pk=claim.session_id, enrollment=claim.enrollment_id)
 
 
 def only_claimed(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:

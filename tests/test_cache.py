@@ -51,7 +51,7 @@ def test_no_page_fails(client: Client, caplog: pytest.LogCaptureFixture) -> None
 def test_nothing_is_limited() -> None:
     once = rate_limits.Limit("once", 1, timedelta(hours=1))
     assert [rate_limits.retry_at(once, "somebody", now=timezone.now()) for _ in range(3)] == [None] * 3
-    held = [streaming.take(streaming.Slots("one", 1)) for _ in range(2)]
+    held = [streaming.take(streaming.slots("one", 1)) for _ in range(2)]
     assert None not in held
     for one in held:
         if one:

@@ -24,6 +24,8 @@ from annotation.fixed_settings import noted
 from annotation.grading import key_problems
 from annotation.models import CheckKey, CheckOption, Event, Story, Study
 
+State = CheckKey.State
+
 
 @transaction.atomic
 def change_check_rules(
@@ -131,23 +133,17 @@ def leave_out_check(*, story: Story, reason: str, by: User | None, now: datetime
     Raise :class:`ReasonMissing`, and :class:`WrongState` for a check that is not in use.
     """
     reason = check_reason(reason)
-    return _move(story, CheckKey.State.IN_USE, CheckKey.State.LEFT_OUT, reason, by=by, now=now)
+    return _move(story, State.IN_USE, State.LEFT_OUT, reason, by=by, now=now)
 
 
 @transaction.atomic
 def reuse_check(*, story: Story, by: User | None, now: datetime) -> CheckKey:
     """Use a check again that was left out. Raise :class:`WrongState` if it was not left out."""
-    return _move(story, CheckKey.State.LEFT_OUT, CheckKey.State.IN_USE, "", by=by, now=now)
+    return _move(story, State.LEFT_OUT, State.IN_USE, "", by=by, now=now)
 
 
 def _move(
-    story: Story,
-    source: CheckKey.State,
-    target: CheckKey.State,
-    reason: str,
-    *,
-    by: User | None,
-    now: datetime,
+    story: Story, source: State, target: State, reason: str, *, by: User | None, now: datetime
 ) -> CheckKey:
     story, key = _lock_check(story)
     if key is None or key.state != source:

@@ -17,7 +17,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts import streaming
-from accounts.streaming import Slots, take
+from accounts.streaming import slots, take
 from annotation import actions, rules
 from annotation.models import Assignment, Enrollment, Study, Vote
 from dashboard.stories import votes_export
@@ -211,31 +211,31 @@ def test_few_exports_are_open_at_a_time_and_a_closed_one_makes_room(monkeypatch:
 
 def test_a_stream_ends_when_its_time_is_over_and_frees_its_place() -> None:
     tick = 0.0
-    slots = Slots("test", 1, "a stream")
-    place = take(slots)
+    keys = slots("test", 1, "a stream")
+    place = take(keys)
     assert place is not None
     stream = streaming.Limited(iter([b"one", b"two"]), place, clock=lambda: tick)
     assert next(stream) == b"one"
-    assert take(slots) is None
+    assert take(keys) is None
     tick = streaming.LONGEST.total_seconds() + 1
     with pytest.raises(streaming.TooSlow):
         next(stream)
-    again = take(slots)
+    again = take(keys)
     assert again is not None
     place.release()
-    assert take(slots) is None, "what is another's by now is not freed"
+    assert take(keys) is None, "what is another's by now is not freed"
 
 
 def test_a_place_is_held_while_its_holder_lives_and_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("accounts.streaming.LEASE_SECONDS", 2)
-    slots = Slots("test", 1, "a holder")
+    keys = slots("test", 1, "a holder")
     monkeypatch.setattr("accounts.streaming.RENEWED_EVERY_SECONDS", 0.1)
-    held = take(slots)
+    held = take(keys)
     assert held is not None
     time.sleep(2.5)
-    assert take(slots) is None, "renewed, whatever its holder waits for"
+    assert take(keys) is None, "renewed, whatever its holder waits for"
     held._over.set()  # as if its process had been killed
-    assert wait_until(lambda: take(slots) is not None, 20)
+    assert wait_until(lambda: take(keys) is not None, 20)
 
 
 def test_who_takes_nothing_more_gives_the_place_to_others_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,8 +243,8 @@ def test_who_takes_nothing_more_gives_the_place_to_others_in_the_end(monkeypatch
     monkeypatch.setattr(streaming, "LEASE_SECONDS", 1)
     monkeypatch.setattr(streaming, "RENEWED_EVERY_SECONDS", 0.1)
     monkeypatch.setattr(streaming, "LONGEST", timedelta(seconds=0.5))
-    slots = Slots("test", 1, "a stalled one")
-    held = take(slots)
+    keys = slots("test", 1, "a stalled one")
+    held = take(keys)
     assert held is not None
-    assert take(slots) is None
-    assert wait_until(lambda: take(slots) is not None, 20)
+    assert take(keys) is None
+    assert wait_until(lambda: take(keys) is not None, 20)

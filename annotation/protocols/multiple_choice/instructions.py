@@ -3,8 +3,8 @@
 The stories in the examples are invented for this page and occur in no dataset.
 """
 
-from annotation.protocols.base import Instructions, Section, WorkedExample
-from annotation.protocols.validity.wording import _, part
+from annotation.protocols.base import Instructions, Section
+from annotation.protocols.validity.wording import _, example
 
 MOTIVATION = Section(
     title=_("Why this work matters"),
@@ -60,48 +60,40 @@ ADVICE = Section(
 )
 
 
-def _example(
-    *, story: str, question: str, choices: str, option: str, answer: str, justification: str
-) -> WorkedExample:
-    return WorkedExample(
-        question="answer",
-        option=option,
-        answer=answer,
-        parts=(part("story", story), part("question", question), part("choices", choices)),
-        justification=justification,
-    )
-
-
 EXAMPLES = (
-    _example(
+    example(
+        "answer",
+        "b",
         story=_(
             "The green thermos on the site manager's desk holds paint thinner. "
             "A new colleague comes in from the cold and reaches for the thermos."
         ),
         question=_("Is the new colleague likely to be aware that the thermos holds paint thinner?"),
         choices=_("Yes · No"),
-        option="b",
         answer=_("No"),
         justification=_(
             "A thermos usually holds a drink, and nothing in the story shows or tells the new "
             "colleague what is in this one. You know only because you have read the first sentence."
         ),
     ),
-    _example(
+    example(
+        "answer",
+        "a",
         story=_(
             "The bridge on the forest path has been closed since the storm. "
             "Farah stands at the car park and looks at an old map of the path."
         ),
         question=_("What will Farah likely do next?"),
         choices=_("set out on the path · drive to another walk"),
-        option="a",
         answer=_("set out on the path"),
         justification=_(
             "An old map does not show that the bridge is closed, so Farah follows the map. Driving "
             "elsewhere would make sense only for somebody who had heard that the bridge is closed."
         ),
     ),
-    _example(
+    example(
+        "answer",
+        "a",
         story=_(
             "The caretaker's spare key opens the wrong flat, because two hooks were mixed up. "
             "The caretaker takes the key from its usual hook and lends it to the plumber."
@@ -111,7 +103,6 @@ EXAMPLES = (
             "What the plumber did can be best described as:"
         ),
         choices=_("Reasonable · Not reasonable"),
-        option="a",
         answer=_("Reasonable"),
         justification=_(
             "The plumber was handed the key by the caretaker and had no way to know of the mix-up. What "

@@ -4,8 +4,8 @@ The stories in the examples are invented for this page and occur in no dataset. 
 cover the ten scenarios, one each, and every example shows exactly what its question shows.
 """
 
-from annotation.protocols.base import Instructions, Section, WorkedExample
-from annotation.protocols.validity.wording import _, part
+from annotation.protocols.base import Instructions, Section
+from annotation.protocols.validity.wording import _, example
 
 MOTIVATION = Section(
     title=_("Why this work matters"),
@@ -63,20 +63,10 @@ ADVICE = Section(
 )
 
 
-def _example(question: str, option: str, /, *, justification: str, **texts: str) -> WorkedExample:
-    """Return a worked example. ``parts`` by name, in the order shown."""
-    return WorkedExample(
-        question=question,
-        option=option,
-        parts=tuple(part(name, text) for name, text in texts.items()),
-        justification=justification,
-    )
-
-
 # The order is the order on the page: by question, then by option. Each example is the clear case of
 # its answer; where an answer is easily confused with another one, the justification says how.
 EXAMPLES = (
-    _example(
+    example(
         "q1",
         "yes",
         person=_("Nadia, a hotel guest"),
@@ -86,7 +76,7 @@ EXAMPLES = (
             "practice, so the key information is out of the ordinary."
         ),
     ),
-    _example(
+    example(
         "q1",
         "possibly",
         person=_("Owen, who wants to buy a used car"),
@@ -97,7 +87,7 @@ EXAMPLES = (
             "Possibly."
         ),
     ),
-    _example(
+    example(
         "q1",
         "no",
         person=_("Femi's sister"),
@@ -108,7 +98,7 @@ EXAMPLES = (
             "is usual."
         ),
     ),
-    _example(
+    example(
         "q2",
         "yes",
         story=_(
@@ -120,7 +110,7 @@ EXAMPLES = (
             "Nothing that Rosa sees, reads or is told gives the truth away."
         ),
     ),
-    _example(
+    example(
         "q2",
         "possibly",
         story=_(
@@ -133,7 +123,7 @@ EXAMPLES = (
             "Possibly."
         ),
     ),
-    _example(
+    example(
         "q2",
         "no",
         story=_(
@@ -145,7 +135,7 @@ EXAMPLES = (
             "beside him. What counts is this story, not how well such a thing is hidden in general."
         ),
     ),
-    _example(
+    example(
         "q3",
         "yes",
         story=_(
@@ -160,7 +150,7 @@ EXAMPLES = (
             "aware would not choose fish soup for dessert. So Action A is likely only when not aware."
         ),
     ),
-    _example(
+    example(
         "q3",
         "no",
         story=_(
@@ -176,7 +166,7 @@ EXAMPLES = (
             "is No."
         ),
     ),
-    _example(
+    example(
         "q4",
         "yes",
         story=_(
@@ -192,7 +182,7 @@ EXAMPLES = (
             "suppose that he has."
         ),
     ),
-    _example(
+    example(
         "q4",
         "no",
         story=_(

@@ -5,7 +5,7 @@ from typing import cast
 
 from django.utils.translation import gettext_lazy
 
-from annotation.protocols.base import Part
+from annotation.protocols.base import Part, WorkedExample
 
 # A lazy string behaves as a ``str`` wherever a page or a message shows it; saying so to the type
 # checker once lets the contracts in ``base`` stay free of Django.
@@ -26,3 +26,11 @@ PART_LABELS: dict[str, str] = {
 def part(name: str, text: str) -> Part:
     """Return a part with its label. Raise ``KeyError`` for an unknown name."""
     return Part(name=name, label=PART_LABELS[name], text=text)
+
+
+def example(
+    question: str, option: str, /, *, justification: str, answer: str = "", **texts: str
+) -> WorkedExample:
+    """Return a worked example that shows the parts with these names and texts, in this order."""
+    parts = tuple(part(name, text) for name, text in texts.items())
+    return WorkedExample(question, option, parts, justification, answer)
