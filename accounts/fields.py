@@ -15,14 +15,7 @@ Row = TypeVar("Row", bound=models.Model)
 
 def researcher(related_name: str = "+", **options: Any) -> models.ForeignKey[User | None, User | None]:
     """Return a field for the researcher who did something; None for a command or the system."""
-    return models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        on_delete=models.PROTECT,
-        null=True,
-        blank=True,
-        related_name=related_name,
-        **options,
-    )
+    return optional(settings.AUTH_USER_MODEL, related_name, **options)
 
 
 def optional(

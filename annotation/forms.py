@@ -9,15 +9,7 @@ from django.utils.safestring import SafeString
 
 from annotation.models import InstructionText
 from annotation.ordering import ordered
-from annotation.protocols.base import (
-    Instructions,
-    Option,
-    Part,
-    Protocol,
-    Question,
-    Row,
-    field_name,
-)
+from annotation.protocols.base import Instructions, Option, Part, Protocol, Question, Row, field_name
 
 SHORTEST_SENTENCE = 20
 """Fewer characters than this are a name: finding them again in a part makes the rest of it no news."""

@@ -47,17 +47,14 @@ def problems(rules: CheckRules) -> dict[str, str]:
     """Return the problems of these rules by field; empty if they are valid."""
     found = {}
     if rules.every and not FEWEST_BETWEEN <= rules.every <= MOST_BETWEEN:
-        found["every"] = _("Give a number between %(least)s and %(most)s, or 0 for no checks.") % {
-            "least": FEWEST_BETWEEN,
-            "most": MOST_BETWEEN,
-        }
+        told = _("Give a number between %(least)s and %(most)s, or 0 for no checks.")
+        found["every"] = told % {"least": FEWEST_BETWEEN, "most": MOST_BETWEEN}
     if not 1 <= rules.minimum <= MOST_BETWEEN:
         found["minimum"] = _("Give a number between 1 and %(most)s.") % {"most": MOST_BETWEEN}
-    shares = {"warn_percent": rules.warn_percent, "suspend_percent": rules.suspend_percent}
-    for name, percent in shares.items():
+    warn, suspend = rules.warn_percent, rules.suspend_percent
+    for name, percent in (("warn_percent", warn), ("suspend_percent", suspend)):
         if percent is not None and not 1 <= percent <= 100:
             found[name] = _("Give a share between 1 and 100 percent, or nothing.")
-    warn, suspend = shares.values()
     if not found and warn is not None and suspend is not None and warn >= suspend:
         found["warn_percent"] = _("The share for a warning must be smaller than the share for a suspension.")
     return found

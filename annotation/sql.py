@@ -16,16 +16,7 @@ from typing import Any
 from django.db import IntegrityError, connection, models
 
 from annotation import ordering
-from annotation.models import (
-    Assignment,
-    CheckResult,
-    ConsentText,
-    Enrollment,
-    Event,
-    Story,
-    Study,
-    Vote,
-)
+from annotation.models import Assignment, CheckResult, ConsentText, Enrollment, Event, Story, Study, Vote
 from annotation.protocols.base import Choice
 
 _Converters = list[tuple[int, Callable[..., Any]]]

@@ -14,13 +14,7 @@ from api import requests
 from api.base import Scope, StudyView
 from api.openapi import described
 from dashboard.csv_files import csv_pieces, json_pieces
-from dashboard.stories.votes_export import (
-    csv_columns,
-    csv_rows,
-    json_rows,
-    questions_of,
-    votes_of,
-)
+from dashboard.stories.votes_export import csv_columns, csv_rows, json_rows, questions_of, votes_of
 
 
 class Export(StudyView):

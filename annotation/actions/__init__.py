@@ -57,18 +57,8 @@ from annotation.actions.import_jobs import (
     sweep_import_files,
 )
 from annotation.actions.instructions import set_instructions
-from annotation.actions.invitations import (
-    accept_as_newcomer,
-    accept_invitation,
-    invite_member,
-    record_mailed,
-)
-from annotation.actions.leases import (
-    give_back_story,
-    release_expired_leases,
-    release_lease,
-    renew_lease,
-)
+from annotation.actions.invitations import accept_as_newcomer, accept_invitation, invite_member, record_mailed
+from annotation.actions.leases import give_back_story, release_expired_leases, release_lease, renew_lease
 from annotation.actions.members import remove_member, revoke_invitation, set_role
 from annotation.actions.reviews import adjudicate, adjudicate_stories, draw_sample, spot_check
 from annotation.actions.serving import (

@@ -13,15 +13,7 @@ from annotation.actions.hidden_check_grading import draw_consequences
 from annotation.actions.leases import free_expired_leases
 from annotation.actions.votes import comment_of, is_credited_skip, store_vote
 from annotation.errors import NotTheirs
-from annotation.models import (
-    UNANSWERED,
-    Assignment,
-    Enrollment,
-    Story,
-    SurplusReason,
-    Vote,
-    WorkSession,
-)
+from annotation.models import UNANSWERED, Assignment, Enrollment, Story, SurplusReason, Vote, WorkSession
 from annotation.protocols import is_installed
 from annotation.protocols.base import Choice
 from annotation.rules import Reason, Refusal

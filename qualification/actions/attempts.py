@@ -10,13 +10,7 @@ from accounts.rows import locked
 from annotation import actions as annotation_actions
 from annotation.models import Enrollment, Event, Study, WorkSession
 from qualification.actions.rounds import lock_rounds_of
-from qualification.errors import (
-    AlreadyHandedIn,
-    AnsweredMeanwhile,
-    NoAttemptLeft,
-    NoRound,
-    NotTheirTurn,
-)
+from qualification.errors import AlreadyHandedIn, AnsweredMeanwhile, NoAttemptLeft, NoRound, NotTheirTurn
 from qualification.models import Attempt, AttemptAnswer, Round, RoundStory
 from qualification.queries import cell_of, grade_by, next_attempt, pass_mark, practice_of, saved_version
 

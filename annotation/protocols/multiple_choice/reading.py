@@ -19,11 +19,7 @@ FIELDS = frozenset(
         "severity_original", "story_generator_model",
     )
 )  # fmt: skip
-CONFIG_OF_ENDING = {
-    "_aware": "mental-state-qa",
-    "_action": "behavior-qa",
-    "_judge": "judgment-qa",
-}
+CONFIG_OF_ENDING = {"_aware": "mental-state-qa", "_action": "behavior-qa", "_judge": "judgment-qa"}
 """The question sets of a release by the endings of their ids."""
 MAX_ASKED = 2 * MAX_SENTENCE
 """Room for a question that quotes the key information, or both actions."""
