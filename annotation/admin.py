@@ -48,7 +48,7 @@ show(
 )  # fmt: skip
 show(
     WorkSession, "id", "enrollment", "state", "story_limit", "stories_submitted", "opened_at", "expires_at",
-    filters=("state", "counts_at_once", "framed", "enrollment__study"),
+    filters=("state", "counts_unconfirmed", "framed", "enrollment__study"),
 )  # fmt: skip
 show(
     ApiToken, "id", "owner", "name", "study", "made_at", "expires_at", "last_used_at", "revoked_at",

@@ -147,15 +147,15 @@ def may_go_on(
     return Reason.SESSION_OVER if now >= expires_at else None
 
 
-def state_of_answer(session_state: str | None, *, counts_at_once: bool) -> str:
+def state_of_answer(session_state: str | None, *, counts_unconfirmed: bool) -> str:
     """Return the state of an assignment whose answer holds a slot, by its work session's state.
 
-    Votes of a platform's visit count once the platform has confirmed it, unless the study counts them at
-    once. None stands for a visit that needs no confirmation.
+    Votes of a platform's visit count once the platform has confirmed it, or before if the campaign counts
+    unconfirmed votes. The state None is that of a visit that needs no confirmation.
     """
     if session_state == "doubted":
         return "doubted"
-    return "submitted" if session_state in (None, "confirmed") or counts_at_once else "pending"
+    return "submitted" if session_state in (None, "confirmed") or counts_unconfirmed else "pending"
 
 
 def may_join(

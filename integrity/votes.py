@@ -252,7 +252,8 @@ CHECKS = (
             "assignments a LEFT JOIN annotation_worksession w ON w.id = a.session_id",
             "a.state = 'pending' AND w.state IS DISTINCT FROM 'open' "
             "OR a.state = 'doubted' AND w.state IS DISTINCT FROM 'doubted' "
-            "OR a.state = 'submitted' AND (w.state = 'doubted' OR w.state = 'open' AND NOT w.counts_at_once)",
+            "OR a.state = 'submitted' AND (w.state = 'doubted' "
+            "OR w.state = 'open' AND NOT w.counts_unconfirmed)",
             row="a.id",
         ),
     ),

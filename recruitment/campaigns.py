@@ -29,7 +29,7 @@ class CampaignSettings(Terms):
     platform: str
     purpose: str
     stories_per_visit: int = 0
-    counts_at_once: bool = False
+    counts_unconfirmed: bool = False
     auto_approves: bool = True
 
 

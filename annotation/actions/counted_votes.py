@@ -58,7 +58,7 @@ def _settle(assignment: Assignment, taken: set[int]) -> int | None:
     """Set the assignment's state and slot. Return the story's id if it has no free slot left."""
     session = assignment.session
     state = rules.state_of_answer(
-        session.state if session else None, counts_at_once=bool(session and session.counts_at_once)
+        session.state if session else None, counts_unconfirmed=bool(session and session.counts_unconfirmed)
     )
     if state == State.DOUBTED:
         assignment.state = state

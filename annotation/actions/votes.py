@@ -167,7 +167,7 @@ def _complete(vote: Vote, *, now: datetime) -> None:
     elif session is None:
         assignment.state = Assignment.State.SUBMITTED
     else:
-        assignment.state = rules.state_of_answer(session.state, counts_at_once=session.counts_at_once)
+        assignment.state = rules.state_of_answer(session.state, counts_unconfirmed=session.counts_unconfirmed)
     note_place(assignment)
     person.working_since = rules.working_since(
         person.working_since, person.last_submitted_at, vote.served_at, vote.submitted_at

@@ -21,7 +21,7 @@ def open_session(
     *,
     enrollment: Enrollment,
     story_limit: int,
-    counts_at_once: bool,
+    counts_unconfirmed: bool,
     identity_claimed: bool,
     framed: bool,
     expires_at: datetime,
@@ -31,7 +31,7 @@ def open_session(
     return WorkSession.objects.create(
         enrollment=enrollment,
         story_limit=story_limit,
-        counts_at_once=counts_at_once,
+        counts_unconfirmed=counts_unconfirmed,
         identity_claimed=identity_claimed,
         framed=framed,
         opened_at=now,

@@ -541,7 +541,7 @@ class Migration(migrations.Migration):
                 ('state', models.CharField(choices=[('open', 'not confirmed yet'), ('confirmed', 'confirmed by the platform'), ('doubted', 'not confirmed by the platform')], default='open', max_length=10)),
                 ('story_limit', models.PositiveSmallIntegerField(help_text='The largest number of stories; 0: only the test.')),
                 ('stories_submitted', models.PositiveSmallIntegerField(default=0, help_text='Answered, or skipped within the allowance. Maintained by annotation.actions.')),
-                ('counts_at_once', models.BooleanField(default=False, help_text='Votes count before the platform has confirmed the visit.')),
+                ('counts_unconfirmed', models.BooleanField(default=False, help_text='Votes count before the platform has confirmed the visit.')),
                 ('identity_claimed', models.BooleanField(default=True, help_text='The identity comes from an address that anybody could have typed.')),
                 ('framed', models.BooleanField(default=False, help_text='Its pages are shown in the platform’s frame.')),
                 ('test_begun', models.BooleanField(db_default=False, default=False, help_text='A story of the test was answered in it.')),

@@ -28,7 +28,7 @@ class WorkSession(models.Model):
         default=0,
         help_text=_("Answered, or skipped within the allowance. Maintained by annotation.actions."),
     )
-    counts_at_once = models.BooleanField(
+    counts_unconfirmed = models.BooleanField(
         default=False, help_text=_("Votes count before the platform has confirmed the visit.")
     )
     identity_claimed = models.BooleanField(

@@ -28,7 +28,7 @@ SELECT campaign, posting, 'made', CASE WHEN min(wanted) > 0 AND min(platform) = 
 FROM piece WHERE campaign IS NOT NULL GROUP BY campaign, posting ORDER BY campaign, posting;
 
 INSERT INTO annotation_worksession
-    (id, enrollment_id, state, story_limit, stories_submitted, counts_at_once, identity_claimed, framed,
+    (id, enrollment_id, state, story_limit, stories_submitted, counts_unconfirmed, identity_claimed, framed,
      opened_at, expires_at, settled_at)
 SELECT %(sessions)s + v, enrollment, state, wanted, answers, false, state <> 'confirmed', platform = 'mturk', arrived,
        arrived + interval '4 hours', CASE WHEN state <> 'open' THEN ended END

@@ -145,7 +145,7 @@ class CampaignForm(RowForm):
     def _unused_fields(self) -> list[str]:
         """Return the fields that mean nothing to this platform, or for this purpose."""
         is_test = self.purpose == Campaign.Purpose.TEST
-        names = ["stories_per_visit", "counts_at_once", "suggested_for"] if is_test else []
+        names = ["stories_per_visit", "counts_unconfirmed", "suggested_for"] if is_test else []
         if has_one_posting(self.platform, self.purpose):
             names.append("seats_per_posting")
         return [*names, *platform_named(self.platform).unused_fields]

@@ -174,7 +174,7 @@ def _begin(
     session = annotation_actions.open_session(
         enrollment=enrollment,
         story_limit=campaign.stories_per_visit,
-        counts_at_once=campaign.counts_at_once,
+        counts_unconfirmed=campaign.counts_unconfirmed,
         identity_claimed=not is_proven,
         framed=platform_of(campaign).is_framed,
         expires_at=now + campaign.time_allowed + GRACE,

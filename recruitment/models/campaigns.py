@@ -120,7 +120,7 @@ class Campaign(models.Model):
         validators=_between(1, 30),
         help_text=_("After this time the platform approves and pays automatically."),
     )
-    counts_at_once = models.BooleanField(
+    counts_unconfirmed = models.BooleanField(
         _("Count votes before the platform has confirmed the visit"),
         default=False,
         help_text=_("Faster. Votes of visits that it does not confirm are removed again."),

@@ -169,7 +169,7 @@ def test_a_skip_within_the_allowance_counts_for_the_visit() -> None:
     session = actions.open_session(
         enrollment=anna,
         story_limit=2,
-        counts_at_once=False,
+        counts_unconfirmed=False,
         identity_claimed=False,
         framed=False,
         expires_at=LATER,

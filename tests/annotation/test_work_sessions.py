@@ -37,7 +37,7 @@ def session_of(
     return actions.open_session(
         enrollment=person,
         story_limit=limit,
-        counts_at_once=at_once,
+        counts_unconfirmed=at_once,
         identity_claimed=True,
         framed=True,
         expires_at=NOW + timedelta(minutes=minutes),

@@ -36,7 +36,7 @@ def session_of(person: Enrollment, limit: int = 3) -> WorkSession:
     return actions.open_session(
         enrollment=person,
         story_limit=limit,
-        counts_at_once=False,
+        counts_unconfirmed=False,
         identity_claimed=True,
         framed=True,
         expires_at=now + timedelta(hours=1),

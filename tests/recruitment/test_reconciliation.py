@@ -331,7 +331,9 @@ def test_a_stale_answer_takes_nothing_back(desk: Desk) -> None:
 
 def test_votes_that_count_at_once_are_taken_back_for_who_never_hands_in() -> None:
     with MTurkDouble() as double:
-        desk = Desk(double, builders.make_study(stories=1), replace(STORIES, seats=3, counts_at_once=True))
+        desk = Desk(
+            double, builders.make_study(stories=1), replace(STORIES, seats=3, counts_unconfirmed=True)
+        )
         visit = work_in(desk, hands_in=False)
         assert votes(visit) == [State.SUBMITTED]
         late = over(desk)

@@ -188,7 +188,7 @@ def test_the_form_asks_for_nothing_that_does_nothing(study: Study, boss: Client)
     }
     everywhere |= {"approved_percent", "approved_work", "countries", "auto_approves"}
     of_stories, of_mturk = (
-        {"stories_per_visit", "counts_at_once", "suggested_for"},
+        {"stories_per_visit", "counts_unconfirmed", "suggested_for"},
         {*platform_named("prolific").unused_fields},
     )
     for platform, purpose, more in (

@@ -9,7 +9,7 @@ from tests.integrity.breaks.core import sql
 
 _IN_A_SESSION = """
     WITH made AS (INSERT INTO annotation_worksession (enrollment_id, state, story_limit, stories_submitted,
-            counts_at_once, identity_claimed, framed, opened_at, expires_at, settled_at)
+            counts_unconfirmed, identity_claimed, framed, opened_at, expires_at, settled_at)
         SELECT enrollment_id, 'doubted', 1, 1, false, true, true, now(), now(), now()
         FROM annotation_assignment WHERE story_id = %(full)s AND state = 'submitted' LIMIT 1
         RETURNING id, enrollment_id)
