@@ -57,9 +57,13 @@ def draw_consequences(person: Enrollment, *, after: Story, now: datetime) -> Non
         person.state = suspended.state
         person.suspension_reason = suspended.suspension_reason
     elif what is Consequence.WARN and person.warned_after is None:
-        person.warned_after = person.stories_submitted
-        person.save(update_fields=["warned_after"])
-        record_about(person=person, type=Event.Type.ANNOTATOR_WARNED, now=now, note=note)
+        _warn(person, note, now=now)
+
+
+def _warn(person: Enrollment, note: str, *, now: datetime) -> None:
+    person.warned_after = person.stories_submitted
+    person.save(update_fields=["warned_after"])
+    record_about(person=person, type=Event.Type.ANNOTATOR_WARNED, now=now, note=note)
 
 
 def _told(answered: int, failed: int) -> str:

@@ -46,7 +46,7 @@ def invite_member(*, study: Study, address: str, role: str, by: User, now: datet
         invited_at=now,
         expires_at=now + INVITATION_LIFE,
     )
-    record_invitation(invitation, Event.Type.MEMBER_INVITED, by=by, now=now)
+    record_invitation(invitation=invitation, type=Event.Type.MEMBER_INVITED, by=by, now=now)
     return invitation
 
 
@@ -97,7 +97,7 @@ def _accept(invitation: Invitation, user: User, now: datetime) -> Membership:
     )
     invitation.accepted_at, invitation.accepted_by = now, user
     invitation.save(update_fields=["accepted_at", "accepted_by"])
-    record_invitation(invitation, Event.Type.INVITATION_ACCEPTED, by=user, now=now)
+    record_invitation(invitation=invitation, type=Event.Type.INVITATION_ACCEPTED, by=user, now=now)
     return membership
 
 

@@ -62,10 +62,10 @@ def revoke_invitation(*, invitation: Invitation, by: User | None, now: datetime)
         return
     invitation.revoked_at = now
     invitation.save(update_fields=["revoked_at"])
-    record_invitation(invitation, Event.Type.INVITATION_REVOKED, by=by, now=now)
+    record_invitation(invitation=invitation, type=Event.Type.INVITATION_REVOKED, by=by, now=now)
 
 
-def record_invitation(invitation: Invitation, type: Event.Type, *, by: User | None, now: datetime) -> None:
+def record_invitation(*, invitation: Invitation, type: Event.Type, by: User | None, now: datetime) -> None:
     """Record an event by the invitation's id; its address appears only in its row."""
     study, subject, note = invitation.study, f"invitation {invitation.pk}", invitation.role
     record_event(study=study, type=type, by=by, now=now, subject=subject, note=note)
