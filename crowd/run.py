@@ -1,11 +1,10 @@
-"""Run many simulated annotators on a few threads. Whoever has a step due gets the next free thread."""
+"""Run many simulated annotators: an event loop waits for them, a few threads take their steps."""
 
+import asyncio
 import dataclasses
-import heapq
-import threading
 import time
-from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 
 from crowd.annotator import Annotator, Habits
@@ -67,78 +66,31 @@ def run(
     ]
     began = time.monotonic()
     try:
-        _Turns(people, deadline=began + limits.max_seconds).work(
-            limits.concurrency, lambda: progress and progress(_progress(people, began))
-        )
+        asyncio.run(_work(people, limits, lambda: progress and progress(_progress(people, began))))
     finally:
         server.close()
     return summed_up([person.tally for person in people], seconds=time.monotonic() - began)
 
 
-class _Turns:
-    """Annotators, queued by the time of their next step."""
+async def _work(people: Sequence[Annotator], limits: Limits, report_progress: Callable[[], object]) -> None:
+    """Advance all annotators until they are done or time is up. Raise what a step raised."""
+    end = time.monotonic() + limits.max_seconds
+    with ThreadPoolExecutor(limits.concurrency, thread_name_prefix="crowd") as pool:
+        working = {asyncio.create_task(_live(person, pool)) for person in people}
+        while working and (left := end - time.monotonic()) > 0:
+            done, working = await asyncio.wait(working, timeout=min(left, PROGRESS_SECONDS))
+            for task in done:
+                task.result()
+            report_progress()
+        for task in working:
+            task.cancel()
 
-    def __init__(self, people: Sequence[Annotator], *, deadline: float) -> None:
-        self._deadline = deadline
-        self._changed = threading.Condition()
-        self._waiting: list[tuple[float, int, Generator[float, None, None]]] = []
-        self._moving = 0
-        self._stopped = False
-        for number, person in enumerate(people):
-            self._waiting.append((0.0, number, person.live()))
 
-    def work(self, hands: int, report_progress: Callable[[], object]) -> None:
-        """Advance all annotators until they are done or time is up. Raise what a thread raised."""
-        with ThreadPoolExecutor(hands, thread_name_prefix="crowd") as pool:
-            futures = [pool.submit(self._keep_moving) for _ in range(hands)]
-            try:
-                while wait(futures, timeout=PROGRESS_SECONDS).not_done:
-                    report_progress()
-            finally:
-                self._stop()
-        for _, _, life in self._waiting:
-            life.close()
-        for future in futures:
-            future.result()
-
-    def _keep_moving(self) -> None:
-        try:
-            while (turn := self._take()) is not None:
-                number, life = turn
-                self._give_back(number, life, next(life, None))
-        except BaseException:
-            self._stop()
-            raise
-
-    def _take(self) -> tuple[int, Generator[float, None, None]] | None:
-        """Wait for the next annotator with a step due. Return None if there is none before the deadline."""
-        with self._changed:
-            while not self._stopped:
-                now = time.monotonic()
-                next_at = self._waiting[0][0] if self._waiting else None
-                if now >= self._deadline or (
-                    not self._moving and (next_at is None or next_at > self._deadline)
-                ):
-                    return None
-                if next_at is not None and next_at <= now:
-                    _, number, life = heapq.heappop(self._waiting)
-                    self._moving += 1
-                    return number, life
-                self._changed.wait(min(self._deadline if next_at is None else next_at, self._deadline) - now)
-            return None
-
-    def _give_back(self, number: int, life: Generator[float, None, None], seconds: float | None) -> None:
-        """Queue the annotator's next step in ``seconds``, or drop them for None: their part has ended."""
-        with self._changed:
-            self._moving -= 1
-            if seconds is not None:
-                heapq.heappush(self._waiting, (time.monotonic() + seconds, number, life))
-            self._changed.notify_all()
-
-    def _stop(self) -> None:
-        with self._changed:
-            self._stopped = True
-            self._changed.notify_all()
+async def _live(person: Annotator, pool: Executor) -> None:
+    life = person.live()
+    step = asyncio.get_running_loop().run_in_executor
+    while (seconds := await step(pool, next, life, None)) is not None:
+        await asyncio.sleep(seconds)
 
 
 def _within(behaviour: Behaviour, limits: Limits) -> Behaviour:

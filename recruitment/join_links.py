@@ -1,49 +1,27 @@
-"""The rules of a study's join link, as functions of plain values: ids, parameters, the way back."""
+"""The rules of a study's join link: participants' ids, settings, addresses that lead back."""
 
 import re
-import string
-from collections.abc import Collection
-from datetime import datetime
-from typing import TypedDict
-from urllib.parse import quote, urlsplit
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
 
+from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
-PARAMETER = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}")
-SOURCE = re.compile(r"[a-z0-9][a-z0-9-]{0,59}")
+from recruitment.models import JoinLink
+
+SETTINGS = tuple(
+    field.name for field in JoinLink._meta.concrete_fields if field.name not in ("id", "study", "set_at")
+)
+"""Names of the settings of a join link."""
 OWN_SOURCE = re.compile(r"study-[0-9]+")
 """The form of :func:`own_source`: with another study's, its people would be taken for this one's."""
 PARTICIPANT = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.:@+=~-]{0,98}[A-Za-z0-9_=~])?")
 """Ids as platforms give them out. Braces, brackets and per cent signs are placeholders left unfilled."""
 
-MOST_PEOPLE = 1_000_000
-PLACEHOLDERS = {"code", "participant"}
-HOST = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?")
-PLACEHOLDER = re.compile(r"[^&#\x00-\x1f\x7f]{0,60}")
-"""As platforms and mail merges write them: ``%SURVEY_CODE%``, ``{{%PROLIFIC_PID%}}``, ``*|ID|*``."""
-
-
-class JoinSettings(TypedDict, total=False):
-    """Settings of a join link, as in ``JoinLink``; those that are left out stay as they are.
-
-    An empty ``source`` makes ids the study's own.
-    """
-
-    parameter: str
-    placeholder: str
-    adds_parameter: bool
-    source: str
-    return_url: str
-    screen_out_url: str
-    leave_url: str
-    return_hosts: list[str]
-    closes_at: datetime | None
-    most_people: int | None
-    least_stories: int | None
-
 
 class InvalidJoinLink(Exception):
-    """A join link's setting cannot be used: which (its name in :class:`JoinSettings`), and how to mend it."""
+    """A join link's setting cannot be used: which (one of :data:`SETTINGS`), and how to mend it."""
 
     def __init__(self, setting: str, text: str) -> None:
         super().__init__(f"{setting}: {text}")
@@ -91,25 +69,18 @@ def hint_of(address: str) -> str:
     return f"{name[:1]}…@{host}"
 
 
-def check_settings(settings: JoinSettings, *, own: str = "", cap: int | None = None) -> None:
+def check_settings(settings: Mapping[str, Any], *, own: str = "", cap: int | None = None) -> None:
     """Raise :class:`InvalidJoinLink` for the first thing that is wrong.
 
     ``own`` is the study's own source, ``cap`` the most stories per person; a study that is still to be made
     has neither.
     """
-    parameter, source = settings.get("parameter", "participant"), settings.get("source", "")
-    if not PARAMETER.fullmatch(parameter):
-        raise InvalidJoinLink(
-            "parameter",
-            _("“%(value)s” is not a name like participant or PROLIFIC_PID.") % {"value": parameter},
-        )
-    if not PLACEHOLDER.fullmatch(settings.get("placeholder", "")):
-        raise InvalidJoinLink("placeholder", _("At most 60 characters, without & and #."))
-    if source and not SOURCE.fullmatch(source):
-        raise InvalidJoinLink(
-            "source",
-            _("“%(value)s” is not a short name of small letters, digits and hyphens.") % {"value": source},
-        )
+    try:
+        JoinLink(**settings).clean_fields(exclude=("study", "set_at"))
+    except ValidationError as error:
+        name, texts = next(iter(error.message_dict.items()))
+        raise InvalidJoinLink(name, texts[0]) from error
+    source, least = settings.get("source", ""), settings.get("least_stories")
     if OWN_SOURCE.fullmatch(source) and source != own:
         raise InvalidJoinLink(
             "source",
@@ -119,87 +90,23 @@ def check_settings(settings: JoinSettings, *, own: str = "", cap: int | None = N
             )
             % {"value": source},
         )
-    most = settings.get("most_people")
-    if most is not None and not 1 <= most <= MOST_PEOPLE:
-        raise InvalidJoinLink("most_people", _("A number from 1, or none."))
-    least = settings.get("least_stories")
-    if least is not None and not 1 <= least <= (cap or least):
+    if least and cap and least > cap:
         raise InvalidJoinLink("least_stories", _("From 1 to as many as one person may answer here."))
-    _check_ways(settings)
 
 
-def _check_ways(settings: JoinSettings) -> None:
-    hosts = settings.get("return_hosts", [])
-    for host in hosts:
-        if not HOST.fullmatch(host.lower()):
-            raise InvalidJoinLink(
-                "return_hosts", _("“%(value)s” is not a host like app.example.org.") % {"value": host}
-            )
-    leave_url = settings.get("leave_url", "")
-    if "{code}" in leave_url:
-        raise InvalidJoinLink("leave_url", _("Who has done nothing has no code, so {code} cannot be in it."))
-    for name, address in (
-        ("return_url", settings.get("return_url", "")),
-        ("screen_out_url", settings.get("screen_out_url", "")),
-        ("leave_url", leave_url),
-    ):
-        if address:
-            _check_way(name, address, hosts)
+def screen_out_address(link: JoinLink) -> str:
+    """Return the address for people who did less than the study asks for, "" if there is none.
 
-
-def _check_way(name: str, address: str, hosts: Collection[str]) -> None:
-    try:
-        names = {
-            # As written: a conversion or a format after the name is none of ours.
-            f"{field}{'!' if conversion else ''}{conversion or ''}{':' if spec else ''}{spec}"
-            for _text, field, spec, conversion in string.Formatter().parse(address)
-            if field is not None
-        }
-        parts = urlsplit(address)
-    except ValueError as error:
-        raise InvalidJoinLink(
-            name, _("A brace or bracket is open in “%(value)s”.") % {"value": address}
-        ) from error
-    if names - PLACEHOLDERS:
-        raise InvalidJoinLink(
-            name,
-            _("%(name)s is no placeholder. There are {code} and {participant}.")
-            % {"name": f"{{{min(names - PLACEHOLDERS)}}}"},
-        )
-    if parts.scheme != "https" or not HOST.fullmatch(parts.netloc.lower()):
-        raise InvalidJoinLink(
-            name,
-            _("“%(value)s” must begin with https:// and a host, without a placeholder in it.")
-            % {"value": address},
-        )
-    if not _is_allowed(parts.netloc, hosts):
-        raise InvalidJoinLink(
-            name,
-            _("The host %(host)s is not among the allowed ones. Allow it by name.") % {"host": parts.netloc},
-        )
-
-
-def way_of_less(return_url: str, screen_out_url: str) -> str:
-    """Return the address for somebody who has done less than the study asks for.
-
-    One that does not tell outcomes apart by a code would report work that they have not done.
+    An address that does not tell outcomes apart by a code would report work that they have not done.
     """
-    return screen_out_url or (return_url if "{code}" in return_url else "")
+    return link.screen_out_url or (link.return_url if "{code}" in link.return_url else "")
 
 
-def way_back(
-    return_url: str, return_hosts: Collection[str], *, code: str, participant: str | None
-) -> str | None:
-    """Return the address that leads back to the platform, its placeholders filled in and quoted.
+def filled_in(address: str, *, code: str, participant: str | None) -> str | None:
+    """Return an address with its placeholders filled in and quoted.
 
-    None when there is none, when it needs an id that is not known, or when its host is not allowed.
+    None for an empty address, and for one that needs an unknown participant's id.
     """
-    if not return_url or ("{participant}" in return_url and participant is None):
+    if not address or ("{participant}" in address and participant is None):
         return None
-    address = return_url.format(code=quote(code, safe=""), participant=quote(participant or "", safe=""))
-    return address if _is_allowed(urlsplit(address).netloc, return_hosts) else None
-
-
-def _is_allowed(host: str, hosts: Collection[str]) -> bool:
-    """Tell whether a host is among these; capitals mean nothing in hosts (RFC 3986, 3.2.2)."""
-    return host.lower() in {one.lower() for one in hosts}
+    return address.format(code=quote(code, safe=""), participant=quote(participant or "", safe=""))

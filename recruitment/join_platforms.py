@@ -5,12 +5,12 @@ Sources: Prolific, docs.prolific.com; SONA, its researchers' documentation ("Usi
 and for the names of the parameters what studies in public repositories read when their people arrive.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
-
-from recruitment.join_links import JoinSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class JoinPlatform:
     """A platform's settings to fill in, and a hint on the way back and on what to look up there."""
 
     label: Promise | str
-    settings: JoinSettings
+    settings: Mapping[str, Any]
     hint: Promise
 
 

@@ -46,6 +46,25 @@ class WayBack:
     is_return: bool = False
 
 
+class InvalidHook(Exception):
+    """A request that is not a notification from the platform, with the response to give."""
+
+    def __init__(self, status: int, **headers: str) -> None:
+        super().__init__(status)
+        self.status, self.headers = status, headers
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """A platform's notification that something changed: a reason to look, never evidence."""
+
+    event_id: str
+    about: tuple[str, ...]
+    """The platform's ids of campaigns, postings or submissions."""
+    returned: tuple[tuple[str, str], ...] = ()
+    """Submissions that were returned or timed out, as pairs of its id and the person's."""
+
+
 @dataclass(frozen=True, slots=True)
 class Words:
     """A platform's own words on our pages."""
@@ -93,8 +112,6 @@ class Platform(ABC):
     """Fields of the campaign form that mean nothing on this platform."""
     review_days: ClassVar[int | None] = None
     """Days after which it approves by itself, where a campaign cannot say it."""
-    hooks: ClassVar[str] = ""
-    """The URL module of its notifications, served under ``hooks/NAME/``."""
 
     lists_unfinished_work: ClassVar[bool] = False
     """Its lists include work that was taken and not handed in."""
@@ -166,6 +183,10 @@ class Platform(ABC):
     def work_page(self, posting: str) -> str:
         """Return the researchers' page on the platform with all work of a posting, or ""."""
         return ""
+
+    def read_hook(self, headers: Mapping[str, str], body: bytes, *, environment: str) -> Hint | None:
+        """Return the hint in a request to ``hooks/NAME/``, or None. Raise :class:`InvalidHook`."""
+        raise InvalidHook(404)
 
     def subscribe(self, environment: str, *, address: str) -> str:
         """Have the platform post notifications to ``address``; return the line for ``.env``.

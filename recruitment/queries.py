@@ -13,7 +13,7 @@ from annotation import queries as annotation_queries
 from annotation.models import Enrollment, Event, Study, WorkSession
 from recruitment.arrivals.arrival import Arrival
 from recruitment.codes import CompletionOutcome, completion_code, find_code, outcome_of
-from recruitment.join_links import participant_of, person_of, way_back, way_of_less
+from recruitment.join_links import filled_in, participant_of, person_of, screen_out_address
 from recruitment.models import Campaign, JoinLink, LinkPayment, Payment, Submission, Visit
 from recruitment.ways_back import may_go_on
 
@@ -110,11 +110,8 @@ def completion_of(enrollment: Enrollment) -> Completion | None:
     if outcome is CompletionOutcome.NO_WORK and may_still_begin(enrollment):
         return None
     code = completion_code(enrollment.study.pseudonym_key, enrollment.pk, outcome)
-    address = link.return_url
-    if outcome is not CompletionOutcome.COMPLETED:
-        address = way_of_less(link.return_url, link.screen_out_url)
-    participant = _participant(enrollment, link.source)
-    back = way_back(address, link.return_hosts, code=code, participant=participant)
+    address = link.return_url if outcome is CompletionOutcome.COMPLETED else screen_out_address(link)
+    back = filled_in(address, code=code, participant=_participant(enrollment, link.source))
     return Completion(code, back, outcome, link.least_stories or 1)
 
 
@@ -133,15 +130,15 @@ def _outcome_of(enrollment: Enrollment, link: JoinLink | None) -> CompletionOutc
     return outcome_of(stories, least=least, tested=bool(stories) or has_tested(enrollment))
 
 
-def way_out_of(enrollment: Enrollment) -> str | None:
+def leave_address_of(enrollment: Enrollment) -> str | None:
     """Return the way back without a code, "" if it cannot be known; None in a study without a join link."""
     link = JoinLink.objects.filter(study=enrollment.study_id).first()
-    return way_out_by(link, participant=_participant(enrollment, link.source)) if link else None
+    return leave_address_by(link, participant=_participant(enrollment, link.source)) if link else None
 
 
-def way_out_by(link: JoinLink, *, participant: str | None) -> str:
+def leave_address_by(link: JoinLink, *, participant: str | None) -> str:
     """Return the way back without a code of a person who came by this link; "" if it cannot be known."""
-    return way_back(link.leave_url, link.return_hosts, code="", participant=participant) or ""
+    return filled_in(link.leave_url, code="", participant=participant) or ""
 
 
 def is_past_test(state: str, gate: str) -> bool:

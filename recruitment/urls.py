@@ -3,7 +3,6 @@
 from django.urls import include, path
 
 from recruitment import views, visit_views
-from recruitment.platforms import PLATFORMS, platform_named
 
 # A personal link's token has a full stop in it, a slug has none.
 _join = [
@@ -16,10 +15,9 @@ _link = [
     path("confirm/<str:token>/", views.confirm, name="confirm"),
     path("work/<str:token>/you/email/", views.address, name="address"),
     path("work/<str:token>/hand-in/", visit_views.hand_in, name="hand_in"),
+    path("hooks/<slug:platform>/<slug:environment>/", visit_views.hook, name="hook"),
 ]
-_hooks = {name: platform_named(name).hooks for name in PLATFORMS}
 urlpatterns = [
     path("join/", include((_join, "recruitment"))),
     path("", include((_link, "link"))),
-    *(path(f"hooks/{name}/", include(module)) for name, module in _hooks.items() if module),
 ]

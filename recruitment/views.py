@@ -72,7 +72,7 @@ def arrive(request: HttpRequest, token: str) -> HttpResponse:
     if enrollment.link_key != claim.link_key or enrollment.annotator.erased_at:
         return revoked_link(request, enrollment)
     if enrollment.state in UNDECIDED and enrollment.study.state in REASON_OF_CLOSED_DOOR:
-        return _closed(request, enrollment.study, queries.way_out_of(enrollment))
+        return _closed(request, enrollment.study, queries.leave_address_of(enrollment))
     if request.method == "POST":
         return redirect(visit_path(actions.arrive_by_link(enrollment=enrollment, now=clock.now())))
     context = {
@@ -101,7 +101,7 @@ def join(request: HttpRequest, slug: str) -> HttpResponse:
                 "Open this link from the site that sent you: that site adds your id to it. Go back there "
                 "and open the link again. If that doesn’t help, write to the researchers."
             ),
-            "way_out": queries.way_out_by(link, participant=None),
+            "way_out": queries.leave_address_by(link, participant=None),
         }
         return render(request, "recruitment/no_way_in.html", said, status=400)
     now = clock.now()
@@ -111,7 +111,7 @@ def join(request: HttpRequest, slug: str) -> HttpResponse:
     try:
         enrollment = actions.join(link=link, participant=participant, now=now)
     except CannotJoin:
-        return _closed(request, link.study, queries.way_out_by(link, participant=participant))
+        return _closed(request, link.study, queries.leave_address_by(link, participant=participant))
     except AskedToBeForgotten:
         return link_problem(request, LinkProblem.FORGOTTEN)
     return redirect(personal_path(enrollment))

@@ -1,13 +1,14 @@
-"""Pages for platforms' participants: arriving at a campaign, and handing in."""
+"""Pages for platforms' participants: arriving at a campaign, and handing in. Platforms' notifications."""
 
 from typing import Any
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.rate_limits import CAMPAIGN_VISITS, REFUSED_VISITS, RateLimited, client_of, count_try, used_up
 from annotation import queries as annotation_queries
@@ -23,7 +24,7 @@ from recruitment.links import visit_path
 from recruitment.models import Campaign
 from recruitment.pay import advertised_pay
 from recruitment.places import has_story_for_newcomers
-from recruitment.platforms import platform_of
+from recruitment.platforms import PLATFORMS, InvalidHook, platform_named, platform_of
 from recruitment.visit_refusals import REFUSALS
 from tomannot import clock
 
@@ -95,6 +96,22 @@ def hand_in(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
         sites = [visit.submit_to, *settings.FRAME_ANCESTORS]  # a platform may send on to another of its own
         response._csp_update = {"form-action": sites}  # type: ignore[attr-defined]  # as csp_update does
     return response
+
+
+@csrf_exempt  # the platform's signature or password is the authority; no cookie is read
+@never_cache
+@require_POST
+def hook(request: HttpRequest, platform: str, environment: str) -> HttpResponse:
+    """Take in a platform's notification. Refuse one that is not proven to be the platform's."""
+    if platform not in PLATFORMS:
+        raise Http404
+    try:
+        hint = platform_named(platform).read_hook(request.headers, request.body, environment=environment)
+    except InvalidHook as error:
+        return HttpResponse(status=error.status, headers=error.headers)
+    if hint:
+        actions.handle_notification(platform=platform, environment=environment, hint=hint, now=clock.now())
+    return HttpResponse(status=204)
 
 
 def _code(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:

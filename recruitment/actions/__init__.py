@@ -43,6 +43,7 @@ from recruitment.actions.mismatches import (
     settle_mismatch,
     settle_similar,
 )
+from recruitment.actions.notifications import handle_notification
 from recruitment.actions.payment_delivery import campaigns_with_due, due_payments, send_due, send_payment
 from recruitment.actions.payments import (
     approve,
@@ -61,6 +62,6 @@ from recruitment.actions.reconciliation import (
     record_submission,
     record_sync_problem,
 )
-from recruitment.actions.settlement import settle_stranger, settle_visit
+from recruitment.actions.settlement import settle_visit, settle_without_visit
 from recruitment.actions.visits import arrive_for_campaign, record_hand_in, record_refused_visit
 from recruitment.campaigns import CampaignSettings

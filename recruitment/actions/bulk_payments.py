@@ -1,4 +1,7 @@
-"""Approve, top up or send again everything of a campaign. Approvals and top-ups are one transaction."""
+"""Approve, top up or send again everything of a campaign, in many short transactions.
+
+A run that is cut short has recorded what it has recorded; the next one goes on with the others.
+"""
 
 from datetime import datetime
 from decimal import Decimal
@@ -9,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from annotation.models import Event
-from recruitment.actions.campaign_lifecycle import lock_campaign, record_change
+from recruitment.actions.campaign_lifecycle import record_change
 from recruitment.actions.grants import retry_grants
 from recruitment.actions.payment_records import record_payments
 from recruitment.actions.payments import retry_payment
@@ -19,42 +22,42 @@ from recruitment.queue import SEND_TASK, queue_once, queue_soon
 from recruitment.reconciliation.queries import hourly_pay_of, to_approve, to_top_up
 
 UNSETTLED = (Payment.State.REQUESTED, Payment.State.SENDING)
-BATCH = 1000
-"""Payments in one INSERT."""
+BATCH = 500
+"""Payments in one transaction: their submissions are locked until it ends."""
 
 
-@transaction.atomic
+@queue_once()
 def approve_all(*, campaign: Campaign, by: User | None, now: datetime) -> int:
     """Approve every undecided submission whose visit is confirmed; return how many.
 
     Raise :class:`CannotPay` when nothing waits.
     """
-    campaign = lock_campaign(campaign)
-    waiting = to_approve(campaign)
-    if not waiting.exists():
+    kind, waiting = Payment.Kind.APPROVAL, to_approve(campaign)
+    number = _pay_all(campaign, kind, waiting, campaign.reward, "", by=by, now=now)
+    if not number:
         raise CannotPay(_("No confirmed work waits for a decision."))
-    return _pay(campaign, Payment.Kind.APPROVAL, waiting, campaign.reward, "", by=by, now=now)
+    return number
 
 
-@transaction.atomic
+@queue_once()
 def top_up_all(*, campaign: Campaign, by: User | None, now: datetime) -> int:
     """Pay what is missing to the study's hourly rate for approved work, once for each; return for how many.
 
     What is missing follows from the median time of the campaign's own work as it is now. Raise
     :class:`CannotPay` when nothing is missing, or when too little work has been done to say.
     """
-    campaign = lock_campaign(campaign)
     found = hourly_pay_of(campaign)
     if found is None:
         raise CannotPay(_("Too little work has been confirmed to say how long it takes."))
-    waiting = to_top_up(campaign)
-    if not found.top_up or not waiting.exists():
-        raise CannotPay(_("Nothing is missing: the work paid at least the study’s hourly rate."))
     reason = _("The work took longer than we had thought. This makes it %(rate)s %(currency)s per hour.") % {
         "rate": found.target,
         "currency": campaign.currency,
     }
-    return _pay(campaign, Payment.Kind.TOP_UP, waiting, found.top_up, reason, by=by, now=now)
+    waiting = to_top_up(campaign) if found.top_up else Submission.objects.none()
+    number = _pay_all(campaign, Payment.Kind.TOP_UP, waiting, found.top_up, reason, by=by, now=now)
+    if not number:
+        raise CannotPay(_("Nothing is missing: the work paid at least the study’s hourly rate."))
+    return number
 
 
 @queue_once()
@@ -82,6 +85,26 @@ def retry_campaign(*, campaign: Campaign, by: User | None, now: datetime) -> int
     return number
 
 
+def _pay_all(
+    campaign: Campaign,
+    kind: Payment.Kind,
+    waiting: QuerySet[Submission],
+    amount: Decimal,
+    reason: str,
+    *,
+    by: User | None,
+    now: datetime,
+) -> int:
+    """Record a payment for each submission that waits, and queue them. Return how many."""
+    found = list(waiting.values_list("pk", flat=True))
+    number = 0
+    for start in range(0, len(found), BATCH):
+        batch = waiting.filter(pk__in=found[start : start + BATCH])
+        number += _pay(campaign, kind, batch, amount, reason, by=by, now=now)
+    return number
+
+
+@transaction.atomic
 def _pay(
     campaign: Campaign,
     kind: Payment.Kind,
@@ -92,26 +115,23 @@ def _pay(
     by: User | None,
     now: datetime,
 ) -> int:
-    """Record the payments of a locked campaign, and queue them."""
     payments = Payment.objects.bulk_create(
-        (
-            Payment(
-                submission=work,
-                kind=kind,
-                amount=amount,
-                currency=campaign.currency,
-                reason=reason,
-                requested_by=by,
-                requested_at=now,
-            )
-            for work in _lock(waiting)
-        ),
-        batch_size=BATCH,
+        Payment(
+            submission=work,
+            kind=kind,
+            amount=amount,
+            currency=campaign.currency,
+            reason=reason,
+            requested_by=by,
+            requested_at=now,
+        )
+        for work in _lock(waiting)
     )
-    record_payments(payments=payments, type=Event.Type.PAYMENT_REQUESTED, by=by, now=now, note=reason)
-    note = f"{kind.value} of {amount} {campaign.currency} for each of {len(payments)} submissions"
-    record_change(campaign=campaign, type=Event.Type.CAMPAIGN_CHANGED, by=by, now=now, note=note)
-    queue_soon(SEND_TASK, campaign.pk)
+    if payments:
+        record_payments(payments=payments, type=Event.Type.PAYMENT_REQUESTED, by=by, now=now, note=reason)
+        note = f"{kind.value} of {amount} {campaign.currency} for each of {len(payments)} submissions"
+        record_change(campaign=campaign, type=Event.Type.CAMPAIGN_CHANGED, by=by, now=now, note=note)
+        queue_soon(SEND_TASK, campaign.pk)
     return len(payments)
 
 

@@ -1,7 +1,7 @@
 """Arrivals by personal links, and the join link of a study."""
 
 from datetime import datetime
-from typing import Any, Unpack
+from typing import Any
 
 from django.core.cache import cache
 from django.db import transaction
@@ -13,7 +13,7 @@ from annotation import actions as annotation_actions
 from annotation.models import Enrollment, Event, Study
 from recruitment import queries
 from recruitment.errors import CannotJoin
-from recruitment.join_links import InvalidJoinLink, JoinSettings, check_settings, own_source, person_of
+from recruitment.join_links import SETTINGS, InvalidJoinLink, check_settings, own_source, person_of
 from recruitment.models import JoinLink, Visit
 
 
@@ -67,9 +67,7 @@ def _is_over(link: JoinLink, *, now: datetime) -> bool:
 
 
 @transaction.atomic
-def set_join_link(
-    *, study: Study, by: User | None, now: datetime, **changes: Unpack[JoinSettings]
-) -> JoinLink:
+def set_join_link(*, study: Study, by: User | None, now: datetime, **changes: Any) -> JoinLink:
     """Give the study its join link, or change it; what ``changes`` do not name stays as it is.
 
     Without a source, ids are this study's own. Raise ``recruitment.join_links.InvalidJoinLink``, also for
@@ -77,9 +75,7 @@ def set_join_link(
     """
     had = JoinLink.objects.select_for_update(of=("self",)).filter(study=study).first()
     own = own_source(study.pk)
-    settings: Any = {
-        name: getattr(had or JoinLink(), name) for name in JoinSettings.__annotations__
-    } | changes
+    settings = {name: getattr(had or JoinLink(), name) for name in SETTINGS} | changes
     settings["source"] = settings["source"] or own
     check_settings(settings, own=own, cap=study.story_cap)
     if had and had.source != settings["source"] and queries.came_by(had).exists():
@@ -98,7 +94,7 @@ def set_join_link(
 
 
 def _record(link: JoinLink, *, by: User | None, now: datetime) -> None:
-    said = [(name, getattr(link, name)) for name in JoinSettings.__annotations__]
+    said = [(name, getattr(link, name)) for name in SETTINGS]
     annotation_actions.record_event(
         study=link.study,
         type=Event.Type.JOIN_LINK_SET,
@@ -110,9 +106,7 @@ def _record(link: JoinLink, *, by: User | None, now: datetime) -> None:
 
 
 def _in_log(value: object) -> str:
-    if isinstance(value, datetime):
-        return f"{value:%Y-%m-%d %H:%M} UTC"
-    return " ".join(value) if isinstance(value, list) else str(value)
+    return f"{value:%Y-%m-%d %H:%M} UTC" if isinstance(value, datetime) else str(value)
 
 
 @transaction.atomic

@@ -5,6 +5,7 @@ A payment is a row first. ``recruitment.actions.payment_delivery`` then sends it
 
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import Any
 from uuid import UUID, uuid4
 
 from django.db import transaction
@@ -56,7 +57,9 @@ def approve(*, submission: Submission, by: User | None, now: datetime) -> Paymen
             _("This work has been rejected, so it cannot be approved. Take that back, or overturn it.")
         )
     _check_handed_in(submission)
-    return request_payment(payment=_reward(submission, Kind.APPROVAL, by=by, now=now))
+    return request_payment(
+        payment=_new(submission, Kind.APPROVAL, submission.campaign.reward, by=by, now=now)
+    )
 
 
 @transaction.atomic
@@ -65,8 +68,8 @@ def record_platform_payment(*, submission: Submission, now: datetime) -> Payment
 
     Nothing is sent. Its row must be locked, and no approval may stand.
     """
-    payment = _reward(submission, Kind.APPROVAL, by=None, now=now)
-    payment.decided_by_platform = True
+    reward = submission.campaign.reward
+    payment = _new(submission, Kind.APPROVAL, reward, by=None, now=now, decided_by_platform=True)
     return record_done(payment=payment, note=DECIDED_BY_PLATFORM)
 
 
@@ -100,15 +103,7 @@ def reject(
     _check_handed_in(submission)
     if leave_group:
         grants.leave_group(submission=submission, by=by, now=now)
-    rejection = Payment(
-        submission=submission,
-        kind=Kind.REJECTION,
-        amount=Decimal("0.00"),
-        reason=reason.strip(),
-        category=category,
-        requested_by=by,
-        requested_at=now,
-    )
+    rejection = _new(submission, Kind.REJECTION, Decimal("0.00"), reason, by=by, now=now, category=category)
     return request_payment(payment=rejection, waits=REJECTION_WAITS)
 
 
@@ -131,8 +126,8 @@ def overturn_rejection(
         raise CannotPay(_("Only a rejection that the platform has carried out can be overturned."))
     if overturned_outside([submission.pk]).exists():
         raise CannotPay(_("This work has been paid in another way: to overturn its rejection pays it twice."))
-    payment = _reward(submission, Kind.OVERTURN, by=by, now=now)
-    payment.votes_count = votes_count
+    reward = submission.campaign.reward
+    payment = _new(submission, Kind.OVERTURN, reward, by=by, now=now, votes_count=votes_count)
     return request_payment(payment=payment)
 
 
@@ -170,10 +165,7 @@ def give_bonus(
                 % {"amount": asked.amount, "currency": asked.currency}
             )
         return asked
-    if amount <= 0 or amount != amount.quantize(CENT):
-        raise CannotPay(
-            _("A bonus is a number of whole cents above zero, not %(amount)s.") % {"amount": amount}
-        )
+    _check_amount(amount)
     if not reason.strip():
         raise CannotPay(_("A bonus needs a reason: the person reads it."))
     decided = _decision(submission)
@@ -184,19 +176,9 @@ def give_bonus(
         raise CannotPay(_("The work that this bonus is for has been paid already."))
     if top_up and topped_up(submission).exists():
         raise CannotPay(_("This work has been topped up already."))
-    return request_payment(
-        payment=Payment(
-            submission=submission,
-            kind=Kind.TOP_UP if top_up else Kind.BONUS,
-            amount=amount,
-            reason=reason.strip(),
-            pays_for=pays_for,
-            repeats=repeats,
-            request_token=token or uuid4(),
-            requested_by=by,
-            requested_at=now,
-        )
-    )
+    kind = Kind.TOP_UP if top_up else Kind.BONUS
+    links = {"pays_for": pays_for, "repeats": repeats, "request_token": token or uuid4()}
+    return request_payment(payment=_new(submission, kind, amount, reason, by=by, now=now, **links))
 
 
 @transaction.atomic
@@ -284,21 +266,10 @@ def record_outside(
     now: datetime,
 ) -> Payment:
     """Record that work was paid in another way than by its platform, and how. Its row must be locked."""
-    if amount <= 0 or amount != amount.quantize(CENT):
-        raise CannotPay(
-            _("What was paid is a number of whole cents above zero, not %(amount)s.") % {"amount": amount}
-        )
+    _check_amount(amount)
     if not reason.strip():
         raise CannotPay(_("Say how the person was paid, and why not by the platform."))
-    payment = Payment(
-        submission=submission,
-        repeats=repeats,
-        kind=Kind.OUTSIDE,
-        amount=amount,
-        reason=reason.strip(),
-        requested_by=by,
-        requested_at=now,
-    )
+    payment = _new(submission, Kind.OUTSIDE, amount, reason, by=by, now=now, repeats=repeats)
     return record_done(payment=payment, note=payment.reason)
 
 
@@ -329,7 +300,23 @@ def _check_handed_in(submission: Submission) -> None:
         )
 
 
-def _reward(submission: Submission, kind: Payment.Kind, *, by: User | None, now: datetime) -> Payment:
-    """Return a new payment of the campaign's reward, not stored yet."""
-    reward = submission.campaign.reward
-    return Payment(submission=submission, kind=kind, amount=reward, requested_by=by, requested_at=now)
+def _check_amount(amount: Decimal) -> None:
+    if amount <= 0 or amount != amount.quantize(CENT):
+        raise CannotPay(
+            _("An amount is a number of whole cents above zero, not %(amount)s.") % {"amount": amount}
+        )
+
+
+def _new(
+    submission: Submission,
+    kind: Payment.Kind,
+    amount: Decimal,
+    reason: str = "",
+    *,
+    by: User | None,
+    now: datetime,
+    **more: Any,
+) -> Payment:
+    """Return a new payment that is not stored yet."""
+    values = {"kind": kind, "amount": amount, "reason": reason.strip()} | more
+    return Payment(submission=submission, requested_by=by, requested_at=now, **values)

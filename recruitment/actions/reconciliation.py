@@ -8,8 +8,9 @@ a comparison failed stands at the campaign until the next one succeeds.
 import logging
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from celery.exceptions import SoftTimeLimitExceeded
@@ -21,7 +22,7 @@ from annotation import actions as annotation_actions
 from annotation.models import Event
 from recruitment.actions.campaign_lifecycle import limit_concurrency, record_change
 from recruitment.actions.mismatches import settle_mismatch
-from recruitment.actions.settlement import settle_stranger, settle_visit
+from recruitment.actions.settlement import settle_visit, settle_without_visit
 from recruitment.marketplace import (
     Marketplace,
     MarketplaceError,
@@ -43,14 +44,56 @@ MOST_SECONDS = 900.0
 """After this a comparison ends where it is; the next one goes on."""
 
 
-class Failures:
-    """Errors in single rows of a run that goes on all the same."""
+def reconcile(
+    *, campaign: Campaign, marketplace: Marketplace, now: datetime, most_seconds: float = MOST_SECONDS
+) -> Counter[str]:
+    """Ask the platform about everything of a campaign that is not settled, and settle it; count the steps.
 
-    def __init__(self) -> None:
-        self.errors: list[Exception] = []
+    Posting by posting, the one asked longest ago first, and each is settled as soon as it was asked: a run
+    that is cut short has done what it did, and the next one goes on with the others. Once an hour postings
+    are asked about for which nobody has come here. What goes wrong with one posting or visit keeps no other
+    waiting, and is raised at the end: ``Unreachable``, or else the first error.
+    """
+    comparison = Comparison(campaign, marketplace, now, end=time.monotonic() + most_seconds)
+    with _recording_problem(campaign):
+        comparison.run()
+        for error in sorted(comparison.errors, key=lambda error: isinstance(error, Unreachable)):
+            raise error  # something else than silence first
+    return comparison.taken
+
+
+@dataclass
+class Comparison:
+    """A run over a campaign's postings, which goes on after errors in single rows."""
+
+    campaign: Campaign
+    marketplace: Marketplace
+    now: datetime
+    end: float
+    taken: Counter[str] = field(default_factory=Counter)
+    errors: list[Exception] = field(default_factory=list)
+
+    def run(self) -> None:
+        """Compare all postings while there is time, then settle what has no visit here."""
+        campaign, now = self.campaign, self.now
+        with self.going_on(f"offer of campaign {campaign.pk}"):
+            _ask_whether_open(campaign, self.marketplace, now=now)
+        if self.compare_each(queries.postings_to_ask(campaign, now=now)):
+            self.compare_others()
+        for submission_id in list(queries.submissions_without_visit(campaign).values_list("pk", flat=True)):
+            with self.going_on(f"submission {submission_id}"):
+                self.taken.update(
+                    settle_without_visit(
+                        submission_id=submission_id, returns_receipt=self.returns_receipt, now=now
+                    )
+                )
+        for mismatch in queries.resolved_mismatches(campaign).select_related("campaign__study"):
+            with self.going_on(f"mismatch {mismatch.pk}"):
+                settle_mismatch(mismatch=mismatch, how=ANSWERED, by=None, now=now)
+        _record_sync(campaign, self.taken, now=now)
 
     @contextmanager
-    def of(self, what: str) -> Iterator[None]:
+    def going_on(self, what: str) -> Iterator[None]:
         """Log errors in this block, and keep them to be raised at the end."""
         try:
             yield
@@ -62,56 +105,50 @@ class Failures:
             level = logging.WARNING if is_silence else logging.ERROR
             logger.log(level, "Comparing %s failed: %s", what, error, exc_info=not is_silence)
 
-    def raise_first(self) -> None:
-        """Raise what went wrong, if anything did; something else than silence first."""
-        for error in sorted(self.errors, key=lambda error: isinstance(error, Unreachable)):
-            raise error
+    @property
+    def returns_receipt(self) -> bool:
+        return platform_of(self.campaign).returns_receipt
 
+    def compare_each(self, postings: Iterable[Posting]) -> bool:
+        """Compare postings until the time is up. Return whether there is time left."""
+        for posting in postings:
+            with self.going_on(f"posting {posting.pk}"):
+                self.compare(posting)
+            if time.monotonic() > self.end:
+                return False
+        return True
 
-def reconcile(
-    *, campaign: Campaign, marketplace: Marketplace, now: datetime, most_seconds: float = MOST_SECONDS
-) -> Counter[str]:
-    """Ask the platform about everything of a campaign that is not settled, and settle it; count the steps.
+    def compare(self, posting: Posting) -> None:
+        """Ask about one posting, and settle the visits in it by what is known then.
 
-    Posting by posting, the one asked longest ago first, and each is settled as soon as it was asked: a run
-    that is cut short has done what it did, and the next one goes on with the others. Once an hour postings
-    are asked about for which nobody has come here. What goes wrong with one posting or visit keeps no other
-    waiting, and is raised at the end: ``Unreachable``, or else the first error.
-    """
-    taken, failures = Counter[str](), Failures()
-    end = time.monotonic() + most_seconds
-    with _recording_problem(campaign):
-        _compare_all(campaign, marketplace, taken, failures, end=end, now=now)
-        failures.raise_first()
-    return taken
+        If something that the platform lists could not be taken in, it has not been seen who is missing there.
+        """
+        campaign, now, failed_before = self.campaign, self.now, len(self.errors)
+        listed = self.marketplace.work(campaign.remote_id, posting.remote_id)
+        for work in queries.unrecorded(campaign, listed):
+            with self.going_on(f"work in posting {posting.pk}"):
+                record_submission(campaign=campaign, work=work, now=now)
+        polls = polls_of(posting.synced_at, now) if len(self.errors) == failed_before else []
+        if now in polls:
+            _record_request(posting, now=now)
+        for visit_id in queries.visits_to_settle(campaign, posting):
+            with self.going_on(f"visit {visit_id}"):
+                self.taken.update(
+                    settle_visit(
+                        visit_id=visit_id, returns_receipt=self.returns_receipt, polls=polls, now=now
+                    )
+                )
 
-
-def _compare_all(
-    campaign: Campaign,
-    marketplace: Marketplace,
-    taken: Counter[str],
-    failures: Failures,
-    *,
-    end: float,
-    now: datetime,
-) -> None:
-    with failures.of(f"offer of campaign {campaign.pk}"):
-        _ask_whether_open(campaign, marketplace, now=now)
-    for posting in queries.postings_to_ask(campaign, now=now):
-        with failures.of(f"posting {posting.pk}"):
-            _compare(campaign, posting, marketplace, taken, failures, now=now)
-        if time.monotonic() > end:
-            break
-    else:
-        _ask_the_others(campaign, marketplace, taken, failures, end=end, now=now)
-    receipts = platform_of(campaign).returns_receipt
-    for submission_id in list(queries.unsettled_strangers(campaign).values_list("pk", flat=True)):
-        with failures.of(f"submission {submission_id}"):
-            taken.update(settle_stranger(submission_id=submission_id, returns_receipt=receipts, now=now))
-    for mismatch in queries.resolved_mismatches(campaign).select_related("campaign__study"):
-        with failures.of(f"mismatch {mismatch.pk}"):
-            settle_mismatch(mismatch=mismatch, how=ANSWERED, by=None, now=now)
-    _record_sync(campaign, taken, now=now)
+    def compare_others(self) -> None:
+        """Compare the postings with work that nobody came here for, or of somebody given up."""
+        others = {one.remote_id: one for one in queries.other_postings(self.campaign, now=self.now)}
+        worth = set(others)
+        with self.going_on(f"postings of campaign {self.campaign.pk}"):
+            worth = set(self.marketplace.worth_asking(self.campaign.remote_id, list(others)))
+        for remote_id, posting in others.items():
+            if remote_id not in worth:
+                _record_request(posting, now=self.now)
+        self.compare_each(posting for remote_id, posting in others.items() if remote_id in worth)
 
 
 def _ask_whether_open(campaign: Campaign, marketplace: Marketplace, *, now: datetime) -> None:
@@ -149,59 +186,6 @@ def _recording_problem(campaign: Campaign) -> Iterator[None]:
 def record_sync_problem(*, campaign: Campaign, problem: str) -> None:
     """Say at the campaign why it could not be compared with its platform; empty when it could."""
     Campaign.objects.filter(pk=campaign.pk).exclude(sync_problem=problem).update(sync_problem=problem)
-
-
-def _compare(
-    campaign: Campaign,
-    posting: Posting,
-    marketplace: Marketplace,
-    taken: Counter[str],
-    failures: Failures,
-    *,
-    now: datetime,
-) -> None:
-    """Ask about one posting, and settle the visits in it by what is known then.
-
-    If something that the platform lists could not be taken in, it has not been seen who is missing there.
-    """
-    failed_before = len(failures.errors)
-    for work in queries.unrecorded(campaign, marketplace.work(campaign.remote_id, posting.remote_id)):
-        with failures.of(f"work in posting {posting.pk}"):
-            record_submission(campaign=campaign, work=work, now=now)
-    polls = polls_of(posting.synced_at, now) if len(failures.errors) == failed_before else []
-    if now in polls:
-        _record_request(posting, now=now)
-    receipts = platform_of(campaign).returns_receipt
-    for visit_id in queries.visits_to_settle(campaign, posting):
-        with failures.of(f"visit {visit_id}"):
-            taken.update(settle_visit(visit_id=visit_id, returns_receipt=receipts, polls=polls, now=now))
-
-
-def _ask_the_others(
-    campaign: Campaign,
-    marketplace: Marketplace,
-    taken: Counter[str],
-    failures: Failures,
-    *,
-    end: float,
-    now: datetime,
-) -> None:
-    """Compare the postings in which only a stranger's work could be, or that of somebody given up.
-
-    What could not be asked is asked by the next run.
-    """
-    others = {posting.remote_id: posting for posting in queries.other_postings(campaign, now=now)}
-    worth = set(others)
-    with failures.of(f"postings of campaign {campaign.pk}"):
-        worth = set(marketplace.worth_asking(campaign.remote_id, list(others)))
-    for remote_id, posting in others.items():
-        with failures.of(f"posting {posting.pk}"):
-            if remote_id in worth:
-                _compare(campaign, posting, marketplace, taken, failures, now=now)
-            else:
-                _record_request(posting, now=now)
-        if time.monotonic() > end:
-            return
 
 
 @transaction.atomic

@@ -45,7 +45,7 @@ def settle_visit(*, visit_id: int, returns_receipt: bool, polls: Iterable[dateti
 
 
 @transaction.atomic
-def settle_stranger(*, submission_id: int, returns_receipt: bool, now: datetime) -> Steps:
+def settle_without_visit(*, submission_id: int, returns_receipt: bool, now: datetime) -> Steps:
     """Settle a submission on the platform that has no visit here; return the steps that changed anything."""
     submission = lock_submission(Submission.objects.get(pk=submission_id))
     campaign = submission.campaign

@@ -126,12 +126,12 @@ class PaymentQuerySet(models.QuerySet["Payment"]):
         """
         newer = Payment.objects.filter(submission=OuterRef("submission"), pk__gt=OuterRef("pk"))
         decided = newer.filter(kind__in=["approval", "rejection"])
-        # Noted for a mismatch, or before payments named what they repeat: then the amount tells.
+        # Noted for a mismatch, which names no payment: the amount tells.
         outside = newer.filter(kind="outside", repeats=None, amount=OuterRef("amount"))
         return self.filter(
             Q(kind="bonus")
             | Q(kind__in=["approval", "rejection"]) & ~Exists(decided) & ~Exists(outside)
-            | Q(kind="top_up") & ~Exists(newer.filter(kind="top_up")) & ~Exists(outside)
+            | Q(kind="top_up") & ~Exists(newer.filter(kind="top_up"))
             | Q(kind="overturn") & ~Exists(newer.filter(kind="overturn")),
             state="failed",
             repeated_by=None,
@@ -353,19 +353,3 @@ class Grant(models.Model):
 
     def __str__(self) -> str:
         return f"{self.get_kind_display()}: annotator {self.annotator_id}"
-
-
-class WebhookEvent(models.Model):
-    """A notification that has been taken in, so that its repetition is known. Only ever a hint."""
-
-    platform = models.CharField(max_length=20, choices=PlatformIdentity.Platform)
-    event_id = models.CharField(max_length=100)
-    received_at = models.DateTimeField()
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["platform", "event_id"], name="one_webhook_event_per_id"),
-        ]
-
-    def __str__(self) -> str:
-        return f"event {self.event_id}"

@@ -1,7 +1,11 @@
 """Join links and visits. People's platform ids are in ``accounts.PlatformIdentity``."""
 
+import re
+from urllib.parse import urlsplit
+
 import pgtrigger
-from django.contrib.postgres.fields import ArrayField
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
@@ -19,17 +23,42 @@ _REPLACED_IS_DOUBTED = """
 """
 
 
-class JoinLink(models.Model):
-    """A study's address for everybody: a platform adds the participant's id to it.
+_HOST = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?")
+_FILLED_IN = re.compile(r"\{(?:code|participant)\}")
 
-    The rules of what each setting may be are in ``recruitment.join_links``.
-    """
+
+def check_return_address(address: str) -> None:
+    """Raise ``ValidationError`` unless this is an address of one host, with placeholders that we fill in."""
+    fixed = _FILLED_IN.sub("*", address)
+    if "{" in fixed or "}" in fixed:
+        raise ValidationError(
+            _("Braces can only hold {code} and {participant}, unlike in “%(value)s”."),
+            params={"value": address},
+        )
+    try:
+        parts = urlsplit(fixed)
+    except ValueError:
+        parts = urlsplit("")
+    if parts.scheme != "https" or not _HOST.fullmatch(parts.netloc.lower()):
+        raise ValidationError(
+            _("“%(value)s” must begin with https:// and a host, without a placeholder in it."),
+            params={"value": address},
+        )
+
+
+class JoinLink(models.Model):
+    """A study's address for everybody: a platform adds the participant's id to it."""
 
     study = models.OneToOneField(Study, on_delete=models.PROTECT, related_name="join_link")
     parameter = models.CharField(
         _("Parameter name"),
         max_length=40,
         default="participant",
+        validators=[
+            RegexValidator(
+                r"^[A-Za-z][A-Za-z0-9_]*\Z", _("“%(value)s” is not a name like participant or PROLIFIC_PID.")
+            )
+        ],
         help_text=_("The platform passes the participant’s id under this name, for example participantId."),
     )
     adds_parameter = models.BooleanField(_("The platform adds this parameter automatically"), default=False)
@@ -37,6 +66,7 @@ class JoinLink(models.Model):
         _("Placeholder"),
         max_length=60,
         blank=True,
+        validators=[RegexValidator(r"^[^&#\x00-\x1f\x7f]*\Z", _("At most 60 characters, without & and #."))],
         help_text=_(
             "The platform or mailer replaces it with the id. Empty: the id is appended to the address."
         ),
@@ -45,6 +75,12 @@ class JoinLink(models.Model):
         _("Source of the ids"),
         max_length=60,
         blank=True,
+        validators=[
+            RegexValidator(
+                r"^[a-z0-9][a-z0-9-]*\Z",
+                _("“%(value)s” is not a short name of small letters, digits and hyphens."),
+            )
+        ],
         help_text=_(
             "The same id is the same person in all studies with the same source. Empty: ids are not shared "
             "with other studies. You cannot change this once people have joined."
@@ -54,6 +90,7 @@ class JoinLink(models.Model):
         _("Way back after completing the study"),
         max_length=500,
         blank=True,
+        validators=[check_return_address],
         help_text=_(
             "An address on the platform; we fill in {code} and {participant}. Empty: participants only see "
             "their code."
@@ -63,6 +100,7 @@ class JoinLink(models.Model):
         _("Way back after less (the test only, or too few stories)"),
         max_length=500,
         blank=True,
+        validators=[check_return_address],
         help_text=_(
             "Empty: the address above if it contains {code} (with a different code), otherwise only the code."
         ),
@@ -71,6 +109,7 @@ class JoinLink(models.Model):
         _("Stories that complete the study"),
         null=True,
         blank=True,
+        validators=[MinValueValidator(1)],
         help_text=_(
             "A participant has completed the study after so many stories. With fewer, the code says "
             "“partial”. Empty: one story."
@@ -80,6 +119,14 @@ class JoinLink(models.Model):
         _("Way back without any work"),
         max_length=500,
         blank=True,
+        validators=[
+            check_return_address,
+            RegexValidator(
+                r"\{code\}",
+                _("Someone who did nothing has no code, so {code} cannot be in it."),
+                inverse_match=True,
+            ),
+        ],
         help_text=_(
             "For people who do not consent, for example. It must not report “completed”. Empty: participants "
             "are asked to return their submission."
@@ -89,6 +136,7 @@ class JoinLink(models.Model):
         _("Maximum number of participants"),
         null=True,
         blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(1_000_000)],
         help_text=_("The link closes once so many have joined. Empty: no limit."),
     )
     closes_at = models.DateTimeField(
@@ -98,12 +146,6 @@ class JoinLink(models.Model):
         help_text=_(
             "Newcomers cannot join after this; everybody else can go on. Empty: as long as the study is open."
         ),
-    )
-    return_hosts = ArrayField(
-        models.CharField(max_length=253),
-        default=list,
-        blank=True,
-        help_text=_("Hosts to which people may be sent."),
     )
     set_at = models.DateTimeField()
 

@@ -8,11 +8,14 @@ which SNS knows): without one nothing is taken in.
 import base64
 import hmac
 import json
+import logging
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from recruitment.platforms import Hint, InvalidHook
+
+logger = logging.getLogger(__name__)
 EVENT_TYPES = ("AssignmentSubmitted", "AssignmentReturned", "AssignmentAbandoned", "HITReviewable")
 LEFT = ("AssignmentReturned", "AssignmentAbandoned")
 VERSION = "2014-08-15"
@@ -22,25 +25,24 @@ USER = "tomannot"
 LONGEST_ID = 100
 
 
-class InvalidNotification(Exception):
-    """The message is not from our topic, or says nothing that we could use."""
-
-
-@dataclass(frozen=True, slots=True)
-class Hint:
-    """A change at these HITs.
-
-    ``left``: who gave which piece of work back or let it run out, as (assignment, worker).
-    """
-
-    event_id: str
-    hits: tuple[str, ...]
-    left: tuple[tuple[str, str], ...] = ()
-
-
 def specification(topic: str) -> dict[str, Any]:
     """Return the NotificationSpecification that has Mechanical Turk tell the SNS topic with this ARN."""
     return {"Destination": topic, "Transport": "SNS", "Version": VERSION, "EventTypes": list(EVENT_TYPES)}
+
+
+def read_hook(headers: Mapping[str, str], body: bytes, *, password: str, topic: str) -> Hint | None:
+    """Return the hint in a request of SNS's; None for its question whether it may post here.
+
+    An operator opens the address in the log to agree. Raise :class:`InvalidHook` without the password, which
+    SNS sends once it is asked for it, and for a message that is not of our topic.
+    """
+    if not knows_password(headers, password):
+        raise InvalidHook(401, **{"WWW-Authenticate": 'Basic realm="tomannot"'})
+    url = confirmation_in(body, topic=topic)
+    if not url:
+        return read_notification(body, topic=topic)
+    logger.warning("Open this address to let SNS post notifications here: %s", url)
+    return None
 
 
 def knows_password(headers: Mapping[str, str], password: str) -> bool:
@@ -62,11 +64,11 @@ def confirmation_in(body: bytes, *, topic: str) -> str:
 
 
 def read_notification(body: bytes, *, topic: str) -> Hint:
-    """Return the hint in what SNS posts. Raise :class:`InvalidNotification` for anything else."""
+    """Return the hint in what SNS posts. Raise :class:`InvalidHook` for anything else."""
     try:
         envelope = json.loads(body)
         if envelope["Type"] != "Notification" or envelope["TopicArn"] != topic:
-            raise InvalidNotification
+            raise ValueError
         document = json.loads(envelope["Message"])
         event_id = document["EventDocId"]
         hits = {event["HITId"] for event in document["Events"]}
@@ -76,11 +78,10 @@ def read_notification(body: bytes, *, topic: str) -> Hint:
             if event["EventType"] in LEFT and "WorkerId" in event  # for years it was not told
         }
     except (ValueError, KeyError, TypeError) as error:
-        raise InvalidNotification from error
-    if not all(isinstance(hit, str) and ENTITY.fullmatch(hit) for hit in hits):
-        raise InvalidNotification
-    if not isinstance(event_id, str) or not 0 < len(event_id) <= LONGEST_ID:
-        raise InvalidNotification
-    if not all(isinstance(one, str) and ENTITY.fullmatch(one) for pair in left for one in pair):
-        raise InvalidNotification
+        logger.warning("A message was refused: it is not a notification of the configured topic.")
+        raise InvalidHook(400) from error
+    named = [*hits, *(one for pair in left for one in pair)]
+    is_readable = all(isinstance(one, str) and ENTITY.fullmatch(one) for one in named)
+    if not is_readable or not isinstance(event_id, str) or not 0 < len(event_id) <= LONGEST_ID:
+        raise InvalidHook(400)
     return Hint(event_id, tuple(sorted(hits)), tuple(sorted(left)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -19,8 +20,9 @@ from recruitment.models import Campaign, Visit
 from recruitment.mturk.arrivals import ASSIGNMENT, is_preview, read_mturk, submit_address
 from recruitment.mturk.environments import is_amazon, site_of
 from recruitment.mturk.fees import MANY_SEATS, bonus_fee
+from recruitment.mturk.notifications import read_hook
 from recruitment.mturk.questions import RECEIPT_FIELD
-from recruitment.platforms import CampaignDefaults, Platform, WayBack, Words
+from recruitment.platforms import CampaignDefaults, Hint, Platform, WayBack, Words
 
 if TYPE_CHECKING:
     from recruitment.mturk.marketplace import MechanicalTurk
@@ -44,7 +46,6 @@ class MechanicalTurkPlatform(Platform):
     )
     is_framed = True
     verifies_arrivals = False
-    hooks = "recruitment.mturk.urls"
 
     returns_receipt = True
     ends_offers = True
@@ -106,6 +107,11 @@ class MechanicalTurkPlatform(Platform):
     def way_to_hand_in(self, visit: Visit, ending: Ending) -> WayBack | None:
         fields = {ASSIGNMENT: visit.hit_assignment, RECEIPT_FIELD: visit.receipt}
         return WayBack(submit_address(visit.submit_to), fields) if ending.is_work else None
+
+    def read_hook(self, headers: Mapping[str, str], body: bytes, *, environment: str) -> Hint | None:
+        account = site.MTURK.get(environment, {})
+        password = account.get("notification_password", "")
+        return read_hook(headers, body, password=password, topic=account.get("notification_topic", ""))
 
     def problems_of(self, terms: Terms) -> list[str]:
         found = []

@@ -1,6 +1,5 @@
 """Prolific: its REST API, signed study addresses, webhooks, and what it forbids.
 
 Facts are from Prolific's API reference and help pages as of November 2026. ``marketplace`` is the
-adapter; ``client`` speaks HTTP; everything else here is pure, except ``views`` and ``actions``, which take
-in webhooks.
+adapter; ``client`` speaks HTTP; everything else here is pure.
 """

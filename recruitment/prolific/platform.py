@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
 
@@ -15,7 +16,7 @@ from recruitment.arrivals.arrival import Arrival, CannotArrive, Problem
 from recruitment.arrivals.ending import Ending
 from recruitment.marketplace import NotConfigured, Terms
 from recruitment.models import Campaign, Visit
-from recruitment.platforms import Platform, WayBack, Words
+from recruitment.platforms import Hint, Platform, WayBack, Words
 from recruitment.prolific.arrivals import PARTICIPANTS_SITE, completion_url, participants_site
 from recruitment.prolific.client import API
 from recruitment.prolific.identity import identify
@@ -23,7 +24,7 @@ from recruitment.prolific.marketplace import Prolific
 from recruitment.prolific.money import pay_warning
 from recruitment.prolific.payloads import REVIEW_DAYS, limits_of
 from recruitment.prolific.review import CATEGORIES, SHORTEST_REJECTION
-from recruitment.prolific.webhooks import subscribe
+from recruitment.prolific.webhooks import read_hook, subscribe
 
 
 class ProlificPlatform(Platform):
@@ -48,7 +49,6 @@ class ProlificPlatform(Platform):
     has_return_page = True
     unused_fields = ("masters_only", "keywords", "days_open", "days_to_review")
     review_days = REVIEW_DAYS
-    hooks = "recruitment.prolific.urls"
 
     lists_unfinished_work = True
     approves_in_bulk = True
@@ -113,6 +113,9 @@ class ProlificPlatform(Platform):
 
     def work_page(self, posting: str) -> str:
         return f"{PARTICIPANTS_SITE}/researcher/workspaces/studies/{posting}/submissions" if posting else ""
+
+    def read_hook(self, headers: Mapping[str, str], body: bytes, *, environment: str) -> Hint:
+        return read_hook(headers, body, secret=site.PROLIFIC_WEBHOOK_SECRETS.get(environment, ""))
 
     def subscribe(self, environment: str, *, address: str) -> str:
         prolific = self.marketplace(environment)

@@ -5,8 +5,8 @@ import hashlib
 import hmac
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from recruitment.platforms import Hint, InvalidHook
 from recruitment.prolific.arrivals import is_id
 from recruitment.prolific.client import ProlificClient
 
@@ -14,21 +14,9 @@ SIGNATURE = "X-Prolific-Request-Signature"
 TIMESTAMP = "X-Prolific-Request-Timestamp"
 EVENT_ID = "X-Event-ID"
 HOOK_SECRET = "X-Hook-Secret"  # noqa: S105  # the name of a header
+LONGEST_ID = 100
 EVENT_TYPES = ("submission.status.change", "study.status.change")
 """Events that we subscribe to."""
-
-
-class InvalidHook(Exception):
-    """The request is not from Prolific, or says nothing that we could use."""
-
-
-@dataclass(frozen=True, slots=True)
-class Hint:
-    """A change of a submission (``submission.status.change``) or of a study."""
-
-    event_id: str
-    event_type: str
-    resource: str
 
 
 def signature_of(secret: str, timestamp: str, body: bytes) -> str:
@@ -40,24 +28,21 @@ def signature_of(secret: str, timestamp: str, body: bytes) -> str:
 def read_hook(headers: Mapping[str, str], body: bytes, *, secret: str) -> Hint:
     """Return the hint in a request. Raise :class:`InvalidHook` for one that Prolific did not sign.
 
-    An old request is taken too: it can say nothing but where to look, and repetitions are known by their id.
+    Old requests are accepted too: they only say where to look, and repetitions are known by their id.
     """
     timestamp = headers.get(TIMESTAMP, "")
     expected = signature_of(secret, timestamp, body)
     signed = hmac.compare_digest(expected.encode(), headers.get(SIGNATURE, "").encode())
     if not secret or not timestamp or not signed:
-        raise InvalidHook
+        raise InvalidHook(403)
     try:
-        said = json.loads(body)
-        event_type, resource = said["event_type"], said["resource_id"]
+        resource = json.loads(body)["resource_id"]
     except (ValueError, KeyError, TypeError) as error:
-        raise InvalidHook from error
+        raise InvalidHook(403) from error
     event_id = headers.get(EVENT_ID, "")
-    if not isinstance(event_type, str) or not isinstance(resource, str) or not is_id(resource):
-        raise InvalidHook
-    if not event_id or len(event_id) > 100:
-        raise InvalidHook
-    return Hint(event_id=event_id, event_type=event_type, resource=resource)
+    if not isinstance(resource, str) or not is_id(resource) or not 0 < len(event_id) <= LONGEST_ID:
+        raise InvalidHook(403)
+    return Hint(event_id, (resource,))
 
 
 def subscribe(client: ProlificClient, *, workspace: str, address: str) -> str:

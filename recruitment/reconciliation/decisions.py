@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import OuterRef, Q, QuerySet
 
 from recruitment.models import Payment, Submission
 from recruitment.models.payments import DECIDING, ELSEWHERE
@@ -40,17 +40,9 @@ def standing_decisions(submission: Submission | OuterRef) -> QuerySet[Payment]:
 
 def topped_up(submission: Submission | OuterRef) -> QuerySet[Payment]:
     """Return the payments that top a submission up, or are going to, also outside the platform."""
-    # Until payments named what they repeat, the amount told it.
-    refused = Payment.objects.filter(
-        submission=OuterRef("submission"),
-        amount=OuterRef("amount"),
-        pk__lt=OuterRef("pk"),
-        kind=Kind.TOP_UP,
-        state=State.FAILED,
-    )
-    outside = Q(repeats__kind=Kind.TOP_UP) | Q(Exists(refused), repeats=None)
+    outside = Q(kind=Kind.OUTSIDE, repeats__kind=Kind.TOP_UP)
     by_platform = Q(kind=Kind.TOP_UP) & ~Q(state=State.FAILED)
-    return Payment.objects.filter(by_platform | Q(kind=Kind.OUTSIDE) & outside, submission=submission)
+    return Payment.objects.filter(by_platform | outside, submission=submission)
 
 
 def overturned_outside(submissions: Iterable[int]) -> QuerySet[Payment]:

@@ -138,7 +138,7 @@ def visits_to_settle(campaign: Campaign, posting: Posting) -> list[int]:
     return list(visits.values_list("pk", flat=True))
 
 
-def unsettled_strangers(campaign: Campaign) -> QuerySet[Submission]:
+def submissions_without_visit(campaign: Campaign) -> QuerySet[Submission]:
     """Return unnoticed submissions without a visit here.
 
     Also what was paid there after that and is not among our payments.

@@ -13,10 +13,10 @@ from recruitment.platforms import platform_of
 from recruitment.queries import (
     completion_of,
     has_tested,
+    leave_address_of,
     stories_to_complete,
     unpaid_of,
     visit_of,
-    way_out_of,
 )
 from recruitment.ways_back import UNFINISHED, ending_of, outcome_of
 from tomannot import clock
@@ -39,7 +39,7 @@ def finish(
     return {
         "completion": found,
         "quiet": quiet,
-        "way_out": way_out_of(enrollment) if way_out and not found else None,
+        "way_out": leave_address_of(enrollment) if way_out and not found else None,
         "finish_url": page_url(context["request"], "link:hand_in"),
     }
 

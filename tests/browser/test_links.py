@@ -36,7 +36,6 @@ def with_join_link(study: Study) -> Study:
     actions.set_join_link(
         study=study,
         return_url="https://app.example.org/done?cc={code}",
-        return_hosts=["app.example.org"],
         by=None,
         now=timezone.now(),
     )

@@ -42,7 +42,7 @@ PUBLIC: dict[str, tuple[Any, ...]] = {
     "recruitment:campaign": ("pilot", 1),
 }
 """Addresses that anybody may open, with their arguments."""
-OF_PLATFORMS = {"mturk:hook", "prolific:hook"}
+OF_PLATFORMS = {"link:hook"}
 """Where platforms post what has changed."""
 OF_ACCOUNTS = {"accounts:sign_in", "accounts:sign_out", "accounts:password"}
 VALUES = {"token": "1-1.not-ours", "position": 1, "assignment_id": 1}
@@ -115,13 +115,14 @@ def test_what_is_public_is_the_same_for_everybody(
 
 
 def test_what_platforms_post_is_taken_from_nobody_else(everybody: dict[str, Client]) -> None:
-    for name in OF_PLATFORMS:
+    (name,) = OF_PLATFORMS
+    for platform in ("mturk", "prolific", "nobody"):
         for environment in ("live", "rehearsal", "nowhere"):
-            address = reverse(name, kwargs={"environment": environment})
+            address = reverse(name, args=[platform, environment])
             for who, client in everybody.items():
                 assert client.get(address).status_code == 405
                 posted = client.post(address, b"{}", content_type="application/json").status_code
-                assert posted in (401, 403, 404), f"{name} as {who}"
+                assert posted in (401, 403, 404), f"{platform} as {who}"
 
 
 def test_a_password_is_changed_by_who_is_signed_in(everybody: dict[str, Client]) -> None:

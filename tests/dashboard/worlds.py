@@ -26,8 +26,7 @@ from annotation.models import (
 from qualification import actions as qualification_actions
 from recruitment import actions as recruitment_actions
 from recruitment.models import Grant, Mismatch, Submission
-from recruitment.mturk.actions import handle_notification
-from recruitment.mturk.notifications import Hint
+from recruitment.platforms import Hint
 from tests import builders
 from tests.doubles.mturk.server import MTurkDouble
 from tests.recruitment.campaigns import STORIES
@@ -190,7 +189,9 @@ def _build_recruited() -> Submission:
         idler = PlatformIdentity.objects.get(annotator=idle.enrollment.annotator_id)
         assert idle.posting is not None
         told = Hint("left-1", (idle.posting.remote_id,), ((idle.hit_assignment, idler.person),))
-        handle_notification(hint=told, environment="live", now=timezone.now())
+        recruitment_actions.handle_notification(
+            platform="mturk", hint=told, environment="live", now=timezone.now()
+        )
         for now in (timezone.now(), late, late + timedelta(minutes=5)):
             desk.sweep(now=now)
         desk.look(paid)

@@ -23,7 +23,6 @@ from recruitment import actions
 from recruitment.campaigns import offer_of
 from recruitment.marketplace import Group, Marketplace, Unreachable
 from recruitment.models import Campaign, Grant, Mismatch, Payment, Submission, Visit
-from recruitment.mturk.actions import handle_notification
 from recruitment.mturk.fees import reward_fee
 from recruitment.mturk.notifications import read_notification
 from recruitment.reconciliation.queries import unsettled_visits
@@ -85,7 +84,7 @@ def be_told(double: MTurkDouble) -> None:
     """The notifications come: some twice, in no order, and some without the worker's id."""
     for message in double.world.post.collect():
         hint = read_notification(json.dumps(message).encode(), topic=TOPIC)
-        handle_notification(hint=hint, environment="live", now=double.world.now())
+        actions.handle_notification(platform="mturk", hint=hint, environment="live", now=double.world.now())
 
 
 def sweep(campaign: Campaign, marketplace: Marketplace, now: datetime) -> None:

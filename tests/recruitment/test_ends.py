@@ -72,7 +72,7 @@ STOPS: dict[str, Move] = {"suspended": suspend, "paused": pause, "protocol chang
 @pytest.mark.parametrize("stop", STOPS.values(), ids=STOPS)
 def test_whoever_is_stopped_after_some_work_still_gets_their_code(stop: Move) -> None:
     study = builders.make_study()
-    make_join_link(study, return_url=NEEDS_CODE, return_hosts=["app.example.org"])
+    make_join_link(study, return_url=NEEDS_CODE)
     (person,) = builders.qualified(study)
     builders.vote(person)
     stop(person)
@@ -156,7 +156,7 @@ def test_whoever_did_nothing_is_told_the_way_back_and_never_the_one_of_who_did(
     end: Callable[[Study], Browser], way: str
 ) -> None:
     study = builders.make_study(opened=end is not _not_for_them)
-    make_join_link(study, return_hosts=["app.example.org"], **{way: BACK})
+    make_join_link(study, **{way: BACK})
 
     browser = end(study)
 
@@ -167,7 +167,7 @@ def test_whoever_did_nothing_is_told_the_way_back_and_never_the_one_of_who_did(
 
 def test_who_has_only_done_the_test_has_a_way_back_of_their_own() -> None:
     study = builders.make_study(qualification=1)
-    make_join_link(study, return_url=f"{BACK}?done", return_hosts=["app.example.org"])
+    make_join_link(study, return_url=f"{BACK}?done")
     person = builders.take_test(builders.consent(builders.invite(study)[0]), builders.answers(q3="no"))
     assert ways_back(at(person, "hand-in/")) == [], "it would say that they are done"
     make_join_link(study, screen_out_url=f"{BACK}?tested={{code}}")
@@ -385,7 +385,7 @@ def test_who_passed_the_test_reads_of_the_code_and_finds_it_above_every_story() 
 
 def test_too_few_stories_have_a_code_and_a_way_back_of_their_own() -> None:
     study = builders.make_study(stories=4)
-    make_join_link(study, return_url=f"{BACK}?done", return_hosts=["app.example.org"], least_stories=2)
+    make_join_link(study, return_url=f"{BACK}?done", least_stories=2)
     person = _stopped(study)
 
     few = at(person, "done/")

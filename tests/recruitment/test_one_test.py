@@ -18,8 +18,7 @@ from recruitment import actions
 from recruitment.arrivals.arrival import Arrival, CannotArrive, Problem
 from recruitment.links import visit_path
 from recruitment.models import Campaign, Grant, Mismatch, Payment, Posting, Submission, Visit
-from recruitment.mturk.actions import handle_notification
-from recruitment.mturk.notifications import Hint
+from recruitment.platforms import Hint
 from tests import builders
 from tests.doubles.mturk.server import MTurkDouble
 from tests.recruitment.campaigns import TEST, make_campaign
@@ -91,7 +90,9 @@ def give_back(desk: Desk, visit: Visit, worker: str, *, is_told: bool) -> None:
     desk.double.crowd.give_back(visit.hit_assignment, worker)
     if is_told:
         hint = Hint(f"event-{visit.pk}", (), ((visit.hit_assignment, worker),))
-        handle_notification(hint=hint, environment=visit.environment, now=timezone.now())
+        actions.handle_notification(
+            platform="mturk", hint=hint, environment=visit.environment, now=timezone.now()
+        )
 
 
 def hand_in(desk: Desk, visit: Visit) -> None:

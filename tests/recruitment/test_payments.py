@@ -346,8 +346,7 @@ def test_of_two_refused_bonuses_of_one_amount_each_can_be_asked_for_again(desk: 
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("named", [True, False], ids=["names what it repeats", "written before it was named"])
-def test_who_was_topped_up_in_another_way_is_not_topped_up_once_more(desk: Desk, named: bool) -> None:
+def test_who_was_topped_up_in_another_way_is_not_topped_up_once_more(desk: Desk) -> None:
     work = desk.hand_in()
     desk.send(approve(work))
     desk.later(days=200)  # bonuses are paid for half a year
@@ -356,12 +355,7 @@ def test_who_was_topped_up_in_another_way_is_not_topped_up_once_more(desk: Desk,
     assert (refused.state, list(to_top_up(desk.campaign))) == (State.FAILED, [work])
     now = timezone.now()
     boss = ensure_researcher(username="boss", password="unguessable-1")
-    if named:
-        actions.record_external_payment(payment=refused, reason="By bank.", by=boss, now=now)
-    else:
-        noted = {"kind": Kind.OUTSIDE, "state": State.DONE, "amount": refused.amount, "currency": "USD"}
-        said = {"reason": "By bank.", "requested_by": boss, "requested_at": now, "settled_at": now}
-        Payment.objects.create(submission=work, **noted, **said)
+    actions.record_external_payment(payment=refused, reason="By bank.", by=boss, now=now)
 
     assert not retryable(refused)
     assert not to_top_up(desk.campaign).exists()

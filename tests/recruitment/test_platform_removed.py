@@ -27,7 +27,8 @@ from recruitment.models import Campaign
 
 call_command("check")
 assert get_resolver().reverse_dict is not None
-reverse("prolific:hook", kwargs={"environment": "live"})
+assert Client().post("/hooks/prolific/live/").status_code == 403
+assert Client().post("/hooks/mturk/live/").status_code == 404
 campaign = Campaign.objects.select_related("study").get()
 study = campaign.study.slug
 client = Client()

@@ -25,8 +25,7 @@ from recruitment.errors import CannotPay, CannotSettle
 from recruitment.links import visit_path
 from recruitment.marketplace import Status, Unreachable, Work
 from recruitment.models import Campaign, Grant, Mismatch, Payment, Submission, Visit
-from recruitment.mturk.actions import handle_notification
-from recruitment.mturk.notifications import Hint
+from recruitment.platforms import Hint
 from tests import builders
 from tests.doubles.mturk.client import client_for
 from tests.doubles.mturk.faults import Fault
@@ -200,7 +199,7 @@ def test_of_whom_the_platform_tells_that_they_left_is_kept_out_until_they_are_fo
     assert visit.posting is not None
     identity = PlatformIdentity.objects.get(annotator=visit.enrollment.annotator)
     hint = Hint("event-1", (visit.posting.remote_id,), ((visit.hit_assignment, identity.person),))
-    handle_notification(hint=hint, environment="live", now=late)
+    actions.handle_notification(platform="mturk", hint=hint, environment="live", now=late)
     desk.sweep(now=late)
     desk.sweep(now=late + timedelta(minutes=5))
     grant = Grant.objects.get()

@@ -145,7 +145,7 @@ def _save(request: HttpRequest, study: Study, form: JoinLinkForm) -> bool:
     """Save the valid form and return True; otherwise add the refusal to its field and return False."""
     by = signed_in(request)
     try:
-        actions.set_join_link(study=study, by=by, now=clock.now(), **form.settings())
+        actions.set_join_link(study=study, by=by, now=clock.now(), **form.cleaned_data)
     except InvalidJoinLink as error:
         form.refuse_setting(error)
         return False

@@ -24,7 +24,7 @@ from dashboard.settings.configuration.values import (
 from publishing.data_statement import problems as statement_problems
 from publishing.facts import Statement
 from qualification.models import Round
-from recruitment.join_links import InvalidJoinLink, JoinSettings, check_settings
+from recruitment.join_links import InvalidJoinLink, check_settings
 
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 """JSON can escape these characters; PostgreSQL and UTF-8 cannot hold them."""
@@ -237,12 +237,10 @@ class Reader:
         examples = {question: text.strip() for question, text in given.get("examples", {}).items()}
         return {"before_test": "", "thanks": ""} | given | {"examples": examples}
 
-    def _join_link(self, data: Any) -> JoinSettings | None:
+    def _join_link(self, data: Any) -> dict[str, Any] | None:
         if data is None:
             return None
-        link = JoinSettings(
-            **{"parameter": "participant"} | self._fields(data, schema.JOIN_LINK, "join_link")
-        )
+        link = {"parameter": "participant"} | self._fields(data, schema.JOIN_LINK, "join_link")
         try:
             check_settings(link)
         except InvalidJoinLink as error:

@@ -94,7 +94,6 @@ JOIN_LINK = _object(
         ("parameter", "placeholder", "source", "return_url", "screen_out_url", "leave_url"), _TEXT
     ),
     adds_parameter=_FLAG,
-    return_hosts=_texts("hosts"),
     least_stories=_whole(1),
 )
 """Not when it closes: that is of one study alone."""

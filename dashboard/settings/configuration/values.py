@@ -9,7 +9,6 @@ from annotation.actions import StudySettings
 from annotation.hidden_checks import CheckRules
 from publishing.facts import Statement
 from qualification.models import Round
-from recruitment.join_links import JoinSettings
 
 
 class InvalidConfiguration(Exception):
@@ -60,7 +59,7 @@ class StudyConfiguration:
     rounds: tuple[RoundConfiguration, ...] = ()
     stories: list[Path] = field(default_factory=list)
     statement: Statement = field(default_factory=Statement)
-    join_link: JoinSettings | None = None
+    join_link: Mapping[str, Any] | None = None
     qualified_through: str = ""
     rehearsal: bool = False
     checks: CheckConfiguration | None = None

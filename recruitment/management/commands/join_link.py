@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from annotation.management.arguments import find_study
 from recruitment.actions import remove_join_link, set_join_link
-from recruitment.join_links import InvalidJoinLink, JoinSettings
+from recruitment.join_links import InvalidJoinLink
 from recruitment.join_platforms import PLATFORMS
 from recruitment.links import join_address
 from tomannot import clock
@@ -35,7 +35,7 @@ examples:
   manage.py join_link my-study
   manage.py join_link my-study --platform connect
   manage.py join_link my-study --parameter PROLIFIC_PID --source prolific \\
-      --return-url "https://app.example.org/done?cc={code}" --return-host app.example.org
+      --return-url "https://app.example.org/done?cc={code}"
   manage.py join_link my-study --remove
 
 exit codes: 0 done · 1 no such study, or a setting that cannot be used · 2 wrong usage"""
@@ -46,13 +46,6 @@ exit codes: 0 done · 1 no such study, or a setting that cannot be used · 2 wro
         parser.add_argument("--platform", choices=PLATFORMS, help="fill in what is known of this one")
         for name, (metavar, words) in TEXTS.items():
             parser.add_argument(f"--{name.replace('_', '-')}", metavar=metavar, help=words)
-        parser.add_argument(
-            "--return-host",
-            action="append",
-            dest="return_hosts",
-            metavar="HOST",
-            help="a host to which people may be sent; repeatable",
-        )
         parser.add_argument("--most-people", type=int, metavar="N", help="let in no more people than these")
         parser.add_argument("--least-stories", type=int, metavar="N", help="stories that complete the study")
         parser.add_argument("--close", action="store_true", help="let nobody new in; codes go on being shown")
@@ -73,13 +66,12 @@ exit codes: 0 done · 1 no such study, or a setting that cannot be used · 2 wro
         self.stdout.write(join_address(link))
 
 
-def _settings(options: dict[str, Any], *, now: datetime) -> JoinSettings:
+def _settings(options: dict[str, Any], *, now: datetime) -> dict[str, Any]:
     """Return the settings that were named, over those known of the platform that was named."""
-    said: Any = dict(PLATFORMS[options["platform"]].settings) if options["platform"] else {}
+    said = dict(PLATFORMS[options["platform"]].settings) if options["platform"] else {}
     if options["reopen"]:
         said |= {"closes_at": None, "most_people": None}
     if options["close"]:
         said |= {"closes_at": now}
-    named = (*TEXTS, "return_hosts", "most_people", "least_stories")
-    settings: JoinSettings = said | {name: options[name] for name in named if options[name] is not None}
-    return settings
+    named = (*TEXTS, "most_people", "least_stories")
+    return said | {name: options[name] for name in named if options[name] is not None}

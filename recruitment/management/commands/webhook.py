@@ -33,7 +33,7 @@ exit codes: 0 subscribed · 1 there is no account, or the platform refused or di
     def handle(self, *args: Any, **options: Any) -> None:
         environment = Environment.REHEARSAL if options["rehearsal"] else Environment.LIVE
         name = options["platform"]
-        hook = reverse(f"{name}:hook", kwargs={"environment": environment.value})
+        hook = reverse("link:hook", args=[name, environment.value])
         try:
             line = platform_named(name).subscribe(environment, address=absolute(hook))
         except MarketplaceError as error:

