@@ -1,4 +1,4 @@
-"""The results of a run: per annotator while it lasts, summed up at its end."""
+"""The results of a run: per annotator, and summed up."""
 
 import dataclasses
 import enum
@@ -100,9 +100,10 @@ class Report(Counts):
 
 def summed_up(tallies: Sequence[Tally], *, seconds: float) -> Report:
     """Return the report of a run that took ``seconds``."""
-    receipts = [receipt for tally in tallies for receipt in tally.receipts.values()]
-    errors = [error for tally in tallies for error in tally.errors]
-    submits = sorted(seconds for tally in tallies for seconds in tally.submit_seconds)
+    # Copied first, since annotators may be at work.
+    receipts = [receipt for tally in tallies for receipt in [*tally.receipts.values()]]
+    errors = [error for tally in tallies for error in [*tally.errors]]
+    submits = sorted(seconds for tally in tallies for seconds in [*tally.submit_seconds])
     return Report(
         seconds=seconds,
         people=_counted(tally.outcome.value for tally in tallies),

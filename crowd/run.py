@@ -10,21 +10,10 @@ from dataclasses import dataclass
 from crowd.annotator import Annotator, Habits
 from crowd.behaviour import Behaviour, Population, profile
 from crowd.browser import Browser, Server
-from crowd.report import AnnotatorOutcome, Report, summed_up
+from crowd.report import Report, summed_up
 from crowd.truth import Truth
 
 PROGRESS_SECONDS = 2.0
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """The progress of a run."""
-
-    seconds: float
-    people: int
-    people_done: int
-    votes: int
-    errors: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +35,13 @@ def run(
     limits: Limits | None = None,
     pace: float = 0.0,
     stories_each: int | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[Report], None] | None = None,
 ) -> Report:
     """Let one annotator per personal link work against the server at ``base_url`` until all are done.
 
     The links must lead to that server. Annotators and their behaviour follow from ``seed``; nobody is late
-    in a run that is too short for it. ``progress`` is called every two seconds. Raise ``NotLoopback`` if
+    in a run that is too short for it. ``progress`` is called every two seconds
+    with the report so far. Raise ``NotLoopback`` if
     ``base_url`` does not point to this machine.
     """
     population = population or Population()
@@ -65,11 +55,15 @@ def run(
         for person in [profile(seed=seed, number=number, population=population)]
     ]
     began = time.monotonic()
+
+    def report() -> Report:
+        return summed_up([person.tally for person in people], seconds=time.monotonic() - began)
+
     try:
-        asyncio.run(_work(people, limits, lambda: progress and progress(_progress(people, began))))
+        asyncio.run(_work(people, limits, lambda: progress and progress(report())))
     finally:
         server.close()
-    return summed_up([person.tally for person in people], seconds=time.monotonic() - began)
+    return report()
 
 
 async def _work(people: Sequence[Annotator], limits: Limits, report_progress: Callable[[], object]) -> None:
@@ -98,14 +92,3 @@ def _within(behaviour: Behaviour, limits: Limits) -> Behaviour:
     if behaviour.late_seconds < limits.max_seconds:
         return behaviour
     return dataclasses.replace(behaviour, comes_late=0.0)
-
-
-def _progress(people: Sequence[Annotator], began: float) -> Progress:
-    tallies = [person.tally for person in people]
-    return Progress(
-        seconds=time.monotonic() - began,
-        people=len(tallies),
-        people_done=sum(tally.outcome != AnnotatorOutcome.STILL_THERE for tally in tallies),
-        votes=sum(len(tally.receipts) for tally in tallies),
-        errors=sum(len(tally.errors) for tally in tallies),
-    )

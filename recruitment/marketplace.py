@@ -201,7 +201,7 @@ class PostingRequest:
 class Work:
     """A person's submission as the platform describes it."""
 
-    hit_assignment: str
+    remote_id: str
     person: str
     status: Status
     posting: str = ""
@@ -213,7 +213,7 @@ class Work:
 class BonusRequest:
     """A bonus to be paid once, whatever happens on the way."""
 
-    hit_assignment: str
+    submission: str
     person: str
     amount: Decimal
     reason: str
@@ -281,19 +281,19 @@ class Marketplace(Protocol):
         """Return the postings in which work may have been handed in; all where the platform cannot say."""
         return list(postings)
 
-    def one_work(self, hit_assignment: str) -> Work | None:
+    def one_work(self, submission: str) -> Work | None:
         """Return one submission as it stands now; None when the platform does not say (yet)."""
 
-    def approve(self, hit_assignment: str, *, person: str) -> None:
+    def approve(self, submission: str, *, person: str) -> None:
         """Pay the reward. Leave approved work as it is."""
 
-    def approve_all(self, hit_assignments: Sequence[str]) -> None:
+    def approve_all(self, submissions: Sequence[str]) -> None:
         """Begin to pay the rewards of many submissions, on a platform that approves in bulk."""
         return
 
     def reject(
         self,
-        hit_assignment: str,
+        submission: str,
         *,
         person: str,
         reason: str,
@@ -305,7 +305,7 @@ class Marketplace(Protocol):
         ``since``: when it was asked for, for a platform that gives people days to answer it.
         """
 
-    def overturn(self, hit_assignment: str, *, person: str) -> None:
+    def overturn(self, submission: str, *, person: str) -> None:
         """Pay the reward of rejected work after all. Leave approved work as it is."""
 
     def prepare_bonus(self, request: BonusRequest) -> str:

@@ -34,7 +34,7 @@ PLATFORMS = {
 
 
 @dataclass(frozen=True, slots=True)
-class WayBack:
+class ReturnLink:
     """The browser's way back: a link, or a form if there are ``fields``.
 
     ``is_return``: it leads to where work is given back, not handed in.
@@ -161,10 +161,10 @@ class Platform(ABC):
         return False
 
     @abstractmethod
-    def way_to_hand_in(self, visit: Visit, ending: Ending) -> WayBack | None:
+    def hand_in_link(self, visit: Visit, ending: Ending) -> ReturnLink | None:
         """Return how the visit's work is handed in or given back; None when only words help."""
 
-    def way_of_refused(self, campaign: Campaign) -> WayBack | None:
+    def return_link(self, campaign: Campaign) -> ReturnLink | None:
         """Return the address that leads back people who were not let in. It never hands in work."""
         return None
 

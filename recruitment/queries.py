@@ -15,7 +15,7 @@ from recruitment.arrivals.arrival import Arrival
 from recruitment.codes import CompletionOutcome, completion_code, find_code, outcome_of
 from recruitment.join_links import filled_in, participant_of, person_of, screen_out_address
 from recruitment.models import Campaign, JoinLink, LinkPayment, Payment, Submission, Visit
-from recruitment.ways_back import may_go_on
+from recruitment.visit_endings import may_go_on
 
 EMAIL = PlatformIdentity.Platform.EMAIL
 LINK = PlatformIdentity.Platform.LINK
@@ -200,7 +200,7 @@ def is_known_visit(campaign: Campaign, arrival: Arrival) -> bool:
     return Visit.objects.filter(
         platform=campaign.platform,
         environment=campaign.environment,
-        hit_assignment=arrival.hit_assignment,
+        remote_id=arrival.remote_id,
         enrollment__annotator__in=identities.values("annotator"),
     ).exists()
 
@@ -211,21 +211,15 @@ def visit_of(session: WorkSession) -> Visit | None:
     return Visit.objects.select_related(*needed).filter(session=session).first()
 
 
-@dataclass(frozen=True, slots=True)
-class Unpaid:
-    """Payments of one campaign that have not arrived, or for which nobody has decided yet."""
+def unpaid_of(annotator: Annotator) -> list[tuple[Campaign, int, Decimal]]:
+    """Return what a person is still owed: each campaign with the number and sum of its payments.
 
-    campaign: Campaign
-    number: int
-    amount: Decimal
-
-
-def unpaid_of(annotator: Annotator) -> list[Unpaid]:
-    """Return what is still to come to a person, by campaign: undecided work and payments underway."""
+    That is undecided work, and payments on their way.
+    """
     found: dict[Campaign, list[Decimal]] = {}
     for campaign, amount in [*_on_their_way(annotator), *_undecided(annotator), *_unconfirmed(annotator)]:
         found.setdefault(campaign, []).append(amount)
-    return [Unpaid(campaign, len(amounts), sum(amounts, Decimal(0))) for campaign, amounts in found.items()]
+    return [(campaign, len(amounts), sum(amounts, Decimal(0))) for campaign, amounts in found.items()]
 
 
 Due = Iterable[tuple[Campaign, Decimal]]

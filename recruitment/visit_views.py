@@ -16,7 +16,7 @@ from annotation.access import annotator_page, may_be_framed, page_url, rate_limi
 from annotation.models import ConsentText, Enrollment
 from annotation.protocols.base import Protocol
 from annotation.views.common import continue_link, page
-from recruitment import actions, queries, visit_tests, ways_back
+from recruitment import actions, queries, visit_endings, visit_tests
 from recruitment.arrivals.admission import lets_in
 from recruitment.arrivals.arrival import CannotArrive, Problem
 from recruitment.arrivals.ending import Ending
@@ -66,33 +66,33 @@ def hand_in(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
         return _code(request, enrollment)
     if visit.replaced_at:
         return _superseded(request, enrollment)
-    outcome = ways_back.outcome_of(visit)
+    outcome = visit_endings.outcome_of(visit)
     if outcome:
         over = {"visit": visit, "session": session, "outcome": outcome.value}
         return page(request, enrollment, "recruitment/over.html", over)
-    ending = ways_back.ending_of(visit, now=now)
+    ending = visit_endings.ending_of(visit, now=now)
     assert session is not None  # a visit found by it
     has_work = session.stories_submitted or session.test_begun
-    asks_to = request.META["QUERY_STRING"] == ways_back.UNFINISHED and has_work
+    asks_to = request.META["QUERY_STRING"] == visit_endings.UNFINISHED and has_work
     if ending == Ending.GO_ON and not asks_to:
         return redirect(page_url(request, "annotation:home"))
     ending = Ending.PARTIAL if ending == Ending.GO_ON else ending
     assert visit.campaign is not None  # only visits for campaigns have a work session
-    way = platform_of(visit.campaign).way_to_hand_in(visit, ending)
-    if way and ending.is_work:
-        ended_by = ways_back.end_of(visit, now=now) if ending == Ending.PARTIAL else ""
+    link = platform_of(visit.campaign).hand_in_link(visit, ending)
+    if link and ending.is_work:
+        ended_by = visit_endings.end_of(visit, now=now) if ending == Ending.PARTIAL else ""
         actions.record_hand_in(visit=visit, ended_by=ended_by, now=now)
     context: dict[str, Any] = {
         "visit": visit,
         "ending": ending.value,
-        "way": way,
+        "link": link,
         "session": session,
         "may_be_somebody_else": visit_tests.may_be_somebody_else(visit),
-        "goes_on": ending == Ending.PARTIAL and ways_back.may_go_on(enrollment, session, now=now),
+        "goes_on": ending == Ending.PARTIAL and visit_endings.may_go_on(enrollment, session, now=now),
         "actions": [continue_link(request)],
     }
     response = page(request, enrollment, "recruitment/hand_in.html", context)
-    if way and way.fields:
+    if link and link.fields:
         sites = [visit.submit_to, *settings.FRAME_ANCESTORS]  # a platform may send on to another of its own
         response._csp_update = {"form-action": sites}  # type: ignore[attr-defined]  # as csp_update does
     return response
@@ -122,7 +122,7 @@ def _code(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     context = {
         "completion": completion,
         "missing": max(0, completion.least_stories - enrollment.stories_submitted),
-        "goes_on": enrollment.state == Enrollment.State.QUALIFIED and ways_back.may_go_on(enrollment),
+        "goes_on": enrollment.state == Enrollment.State.QUALIFIED and visit_endings.may_go_on(enrollment),
         "work": annotation_queries.work_so_far(enrollment),
         "actions": [continue_link(request, _("Answer more stories"))],
     }
@@ -149,7 +149,7 @@ def _preview(campaign: Campaign) -> dict[str, Any]:
     return {
         "study": campaign.study,
         "campaign": campaign,
-        "lets_somebody_in": lets_in(study_state=campaign.study.state, campaign_state=campaign.state)
+        "lets_somebody_in": lets_in(campaign)
         and (campaign.purpose == Campaign.Purpose.TEST or has_story_for_newcomers(campaign.study)),
         "is_test": campaign.purpose == Campaign.Purpose.TEST,
         "hourly": advertised_pay(campaign.reward, campaign.minutes_expected),
@@ -194,7 +194,7 @@ def _refused(request: HttpRequest, campaign: Campaign, problem: Problem) -> Http
         "heading": heading,
         "text": text,
         "may_be_somebody_else": problem == Problem.TEST_TAKEN,
-        "way": platform_of(campaign).way_of_refused(campaign),
+        "link": platform_of(campaign).return_link(campaign),
     }
     return render(request, "recruitment/refused.html", context, status=status)
 

@@ -24,7 +24,7 @@ from recruitment.queue import queue_once
 from recruitment.reconciliation.cases import cases_of, has_answers, other_approved_work, visit_of_mismatch
 from recruitment.reconciliation.decisions import decision_of
 from recruitment.reconciliation.plan import Decision
-from recruitment.reconciliation.remedies import Way, ways_of
+from recruitment.reconciliation.remedies import Remedy, remedies_of
 
 Locked = tuple[Mismatch, Visit | None, Submission | None]
 NOTED_AT_ONCE = 500
@@ -99,7 +99,7 @@ def confirm_manually(*, mismatch: Mismatch, how: str, by: User | None, now: date
 
 @transaction.atomic
 def decide_mismatch(
-    *, mismatch: Mismatch, way: Way, how: str, by: User | None, now: datetime, **rejection: Any
+    *, mismatch: Mismatch, remedy: Remedy, how: str, by: User | None, now: datetime, **rejection: Any
 ) -> Mismatch:
     """Approve, reject or overturn the submission that a mismatch is about, and settle it; both or neither.
 
@@ -109,10 +109,10 @@ def decide_mismatch(
     mismatch, _visit, work = _lock_open(mismatch)
     if work is None:
         raise CannotPay(_("The platform does not list this work, so it cannot be decided there."))
-    if way == Way.OVERTURN:
+    if remedy == Remedy.OVERTURN:
         overturn_rejection(submission=work, votes_count=True, by=by, now=now)
         return close_mismatch(mismatch=mismatch, how=how, by=by, now=now)
-    if way == Way.APPROVE:
+    if remedy == Remedy.APPROVE:
         approve(submission=work, by=by, now=now)
     else:
         reject(submission=work, by=by, now=now, **rejection)
@@ -123,7 +123,7 @@ def decide_mismatch(
 def pay_for_mismatch(
     *,
     mismatch: Mismatch,
-    way: Way,
+    remedy: Remedy,
     amount: Decimal,
     reason: str,
     votes_count: bool,
@@ -137,12 +137,12 @@ def pay_for_mismatch(
     changed.
     """
     mismatch, visit, work = _lock_open(mismatch)
-    if visit is None or way not in ways_of(cases_of([mismatch])[mismatch.pk]):
+    if visit is None or remedy not in remedies_of(cases_of([mismatch])[mismatch.pk]):
         raise CannotPay(_("This work cannot be paid like that. Nothing was changed."))
     if votes_count:
         _accept(visit=visit, work=work, by=by, now=now)
     work = work or _not_listed(visit, now=now)
-    if way == Way.OUTSIDE:
+    if remedy == Remedy.OUTSIDE:
         payment = record_outside(work, amount, reason, by=by, now=now)
     else:
         carrier, instead = _carrier(work, mismatch)
@@ -220,7 +220,7 @@ def _not_listed(visit: Visit, *, now: datetime) -> Submission:
     work, _made = Submission.objects.get_or_create(
         platform=visit.platform,
         environment=visit.environment,
-        hit_assignment=visit.hit_assignment,
+        remote_id=visit.remote_id,
         annotator=visit.enrollment.annotator,
         defaults={
             "campaign": visit.campaign,

@@ -29,10 +29,10 @@ def handle_notification(*, platform: str, environment: str, hint: Hint, now: dat
     for work, person in hint.returned:
         identity = {f"enrollment__annotator__identities__{name}": value for name, value in here.items()}
         identity["enrollment__annotator__identities__person"] = person
-        visits = Visit.objects.filter(**here, **identity, hit_assignment=work, return_reported_at=None)
+        visits = Visit.objects.filter(**here, **identity, remote_id=work, return_reported_at=None)
         visits.update(return_reported_at=now)
     named = Q(remote_id__in=hint.about) | Q(postings__remote_id__in=hint.about)
-    named |= Q(visits__hit_assignment__in=hint.about)
+    named |= Q(visits__remote_id__in=hint.about)
     campaigns = list(Campaign.objects.filter(named, **here).distinct().order_by("pk"))
     for campaign in campaigns:
         if cache.add(f"hinted-{campaign.pk}", 1, timeout=GATHERED):

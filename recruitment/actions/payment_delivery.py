@@ -131,7 +131,7 @@ def _approve_in_bulk(campaign: Campaign, marketplace: Marketplace) -> None:
         kind=Kind.APPROVAL,
         tries=0,
     )
-    works = list(new.order_by("pk").values_list("submission__hit_assignment", flat=True)[:MOST_IN_BULK])
+    works = list(new.order_by("pk").values_list("submission__remote_id", flat=True)[:MOST_IN_BULK])
     if len(works) < LEAST_IN_BULK:
         return
     try:
@@ -236,7 +236,7 @@ def _bonuses(submission: Submission) -> QuerySet[Payment]:
 
 def _carry_out(claim: Claim, marketplace: Marketplace) -> None:
     payment = claim.payment
-    work = payment.submission.hit_assignment
+    work = payment.submission.remote_id
     person = person_of(payment.submission)
     if payment.kind == Kind.APPROVAL:
         marketplace.approve(work, person=person)
@@ -255,7 +255,7 @@ def _pay_bonus(claim: Claim, person: str, marketplace: Marketplace) -> None:
     assert payment.first_sent_at is not None
     others = _bonuses(payment.submission).filter(amount=payment.amount).exclude(pk=payment.pk)
     request = BonusRequest(
-        hit_assignment=payment.submission.hit_assignment,
+        submission=payment.submission.remote_id,
         person=person,
         amount=payment.amount,
         reason=payment.reason,

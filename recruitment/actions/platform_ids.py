@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 
 from accounts.models import Annotator, PlatformIdentity, User
 from annotation import actions as annotation_actions
@@ -27,15 +27,6 @@ class Found:
     visits: list[Visit]
 
 
-@dataclass(frozen=True, slots=True)
-class RemoteIds:
-    """A platform's ids of a submission. ``person`` is empty for people who have been forgotten."""
-
-    person: str
-    work: str
-    posting: str
-
-
 @transaction.atomic
 def look_up(*, study: Study, remote_id: str, by: User, now: datetime) -> list[Found]:
     """Find people of the study by a platform's id of a person, an assignment or a submission.
@@ -45,7 +36,7 @@ def look_up(*, study: Study, remote_id: str, by: User, now: datetime) -> list[Fo
     remote_id = remote_id.strip()
     if not remote_id:
         return []
-    of_work = Q(hit_assignment=remote_id)
+    of_work = Q(remote_id=remote_id)
     people = PlatformIdentity.objects.filter(
         platform__in=PLATFORMS, environment=study.environment, person=remote_id
     ).values("annotator")
@@ -58,46 +49,32 @@ def look_up(*, study: Study, remote_id: str, by: User, now: datetime) -> list[Fo
         ),
         *Enrollment.objects.filter(study=study, annotator__in=people).values_list("annotator", flat=True),
     }
-    found = [
-        _found(study, one, works, visits) for one in Annotator.objects.filter(pk__in=about).order_by("pk")
-    ]
-    for one in found:
-        _record(study, one.enrollment, "found by an id of the platform", by=by, now=now)
+    found = []
+    for annotator in Annotator.objects.filter(pk__in=about).order_by("pk"):
+        enrollment = Enrollment.objects.filter(study=study, annotator=annotator).first()
+        theirs = works.filter(annotator=annotator).select_related("campaign").order_by("-pk")
+        unlisted = visits.filter(enrollment__annotator=annotator, submission=None)
+        unlisted = unlisted.select_related("campaign", "session").order_by("-pk")
+        found.append(Found(annotator, enrollment, list(theirs), list(unlisted)))
+        _record(study, enrollment, "found by an id of the platform", by=by, now=now)
     return found
 
 
 @transaction.atomic
-def show_ids(*, work: Submission | Visit, by: User, now: datetime) -> RemoteIds:
-    """Return the platform's ids of a submission and its person."""
-    visit = work if isinstance(work, Visit) else work.visit
+def show_ids(*, work: Submission | Visit, by: User, now: datetime) -> dict[str, str]:
+    """Return the platform's ids of a submission or visit, and of its person ("" if forgotten)."""
     campaign = work.campaign
     assert campaign is not None  # a piece of work is of a campaign, and so is the visit for it
-    annotator = work.enrollment.annotator_id if isinstance(work, Visit) else work.annotator_id
-    enrollment = (
-        visit.enrollment
-        if visit
-        else Enrollment.objects.filter(study=campaign.study, annotator=annotator).first()
-    )
+    enrollment = Enrollment.objects.filter(study=campaign.study, annotator=work.annotator_id).first()
     _record(campaign.study, enrollment, f"ids of work in campaign {campaign.number}", by=by, now=now)
     identity = PlatformIdentity.objects.filter(
-        annotator=annotator, platform=campaign.platform, environment=campaign.environment
+        annotator=work.annotator_id, platform=campaign.platform, environment=campaign.environment
     ).first()
-    return RemoteIds(
-        person=identity.person if identity else "",
-        work=work.hit_assignment,
-        posting=work.posting.remote_id if work.posting else campaign.remote_id,
-    )
-
-
-def _found(study: Study, annotator: Annotator, works: QuerySet[Submission], visits: QuerySet[Visit]) -> Found:
-    theirs = works.filter(annotator=annotator).select_related("campaign").order_by("-pk")
-    unlisted = visits.filter(enrollment__annotator=annotator, submission=None)
-    return Found(
-        annotator=annotator,
-        enrollment=Enrollment.objects.filter(study=study, annotator=annotator).first(),
-        works=list(theirs),
-        visits=list(unlisted.select_related("campaign", "session").order_by("-pk")),
-    )
+    return {
+        "person": identity.person if identity else "",
+        "work": work.remote_id,
+        "posting": work.posting.remote_id if work.posting else campaign.remote_id,
+    }
 
 
 def _record(study: Study, enrollment: Enrollment | None, subject: str, *, by: User, now: datetime) -> None:

@@ -206,13 +206,13 @@ def record_submission(*, campaign: Campaign, work: Work, now: datetime) -> Submi
     key = {
         "platform": campaign.platform,
         "environment": campaign.environment,
-        "hit_assignment": work.hit_assignment,
+        "remote_id": work.remote_id,
         "annotator": annotator,
     }
     visit = Visit.objects.filter(
         replaced_at=None,
         campaign=campaign,
-        hit_assignment=work.hit_assignment,
+        remote_id=work.remote_id,
         enrollment__annotator=annotator,
     ).first()
     posting = Posting.objects.filter(campaign=campaign, remote_id=work.posting).first()
@@ -264,7 +264,7 @@ def _annotator_of(campaign: Campaign, work: Work, *, now: datetime) -> Annotator
         theirs = Visit.objects.filter(
             replaced_at=None,
             campaign=campaign,
-            hit_assignment=work.hit_assignment,
+            remote_id=work.remote_id,
             enrollment__annotator__erased_at__isnull=False,
         ).select_related("enrollment__annotator")
         found = list(theirs[:2])

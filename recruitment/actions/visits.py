@@ -36,7 +36,7 @@ def arrive_for_campaign(*, campaign: Campaign, arrival: Arrival, is_proven: bool
             replaced_at=None,
             platform=campaign.platform,
             environment=campaign.environment,
-            hit_assignment=arrival.hit_assignment,
+            remote_id=arrival.remote_id,
             enrollment__annotator=annotator,
         )
         .first()
@@ -111,23 +111,13 @@ def _replace_if_retaken(visit: Visit, posting: Posting, *, now: datetime) -> boo
 
     Not where they could begin nothing: then the earlier one says why.
     """
-    session, campaign, person = visit.session, visit.campaign, visit.enrollment
-    assert session is not None
-    assert campaign is not None
-    anew = is_retaken(
-        session=session.state,
-        is_whole=session.is_whole if session.story_limit else session.test_finished_at is not None,
-        has_answers=session.stories_submitted > 0,
-        return_reported=visit.return_reported_at is not None,
-        is_listed=Submission.objects.filter(visit=visit).exists(),
-        handed_in=visit.handed_in_at is not None,
-        decided_manually=visit.decided_manually,
-        expires_at=session.expires_at,
-        now=now,
-    )
-    if not anew or visit.posting_id != posting.pk or _problem(campaign, person, None):
+    assert visit.session is not None
+    assert visit.campaign is not None
+    is_listed = Submission.objects.filter(visit=visit).exists()
+    anew = is_retaken(visit, is_listed=is_listed, now=now)
+    if not anew or visit.posting_id != posting.pk or may_begin(visit.campaign, visit.enrollment):
         return False
-    annotation_actions.doubt_session(session=session, reason=RETAKEN, by=None, now=now)
+    annotation_actions.doubt_session(session=visit.session, reason=RETAKEN, by=None, now=now)
     Visit.objects.filter(pk=visit.pk).update(replaced_at=now)
     return True
 
@@ -142,24 +132,12 @@ def _let_in(
     known = Enrollment.objects.select_related("study").filter(study=study, annotator=annotator).first()
     is_tested = campaign.purpose == Campaign.Purpose.TEST and known is not None and known.state in TESTED
     lost = lost_test(known, posting, now=now) if known and is_tested else None
-    problem = _problem(campaign, known, lost)
+    problem = may_begin(campaign, known, has_lost_test=lost is not None)
     if problem:
         raise CannotArrive(problem)
     if known is None:
         return annotation_actions.enroll(study=study, annotator=annotator, now=now), None
     return annotation_actions.request_new_consent(enrollment=known, now=now), lost
-
-
-def _problem(campaign: Campaign, known: Enrollment | None, lost: WorkSession | None) -> Problem | None:
-    study = campaign.study
-    return may_begin(
-        is_test=campaign.purpose == Campaign.Purpose.TEST,
-        needs_test=study.gate != Study.Gate.NOT_REQUIRED,
-        study_state=study.state,
-        campaign_state=campaign.state,
-        enrollment_state=known.state if known else None,
-        has_lost_test=lost is not None,
-    )
 
 
 def _begin(
@@ -187,7 +165,7 @@ def _begin(
         arrived_at=now,
         campaign=campaign,
         posting=posting,
-        hit_assignment=arrival.hit_assignment,
+        remote_id=arrival.remote_id,
         session=session,
         submit_to=arrival.submit_to,
         receipt=secrets.token_hex(RECEIPT_BYTES),

@@ -1,1 +1,1 @@
-"""Pure rules of arrivals: ``admission`` decides on who may begin, ``ending`` on a visit's end."""
+"""Rules of arrivals: ``admission`` decides on who may begin, ``ending`` on a visit's end."""

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 class Arrival:
     """The ids in an arrival's address; all of them could have been typed.
 
-    ``hit_assignment`` is the platform's id of the piece of work, ``posting`` that of the HIT or study,
+    ``remote_id`` is the platform's id of the piece of work, ``posting`` that of the HIT or study,
     ``person`` that of the person. ``submit_to`` is the platform's site to which the work is handed in, where
     the address says so.
     """
 
-    hit_assignment: str
+    remote_id: str
     posting: str
     person: str
     submit_to: str = ""

@@ -36,7 +36,7 @@ class Submission(models.Model):
     )
     platform = models.CharField(max_length=20, choices=PlatformIdentity.Platform)
     environment = models.CharField(max_length=20, choices=Environment)
-    hit_assignment = models.CharField(max_length=64)
+    remote_id = models.CharField(max_length=64)
     annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="submissions")
     visit = models.OneToOneField(
         Visit, on_delete=models.PROTECT, null=True, blank=True, related_name="submission"
@@ -50,10 +50,10 @@ class Submission(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["platform", "environment", "hit_assignment", "annotator"],
+                fields=["platform", "environment", "remote_id", "annotator"],
                 name="one_submission_per_piece_of_work_and_person",
             ),
-            models.CheckConstraint(condition=~Q(hit_assignment=""), name="submission_is_named"),
+            models.CheckConstraint(condition=~Q(remote_id=""), name="submission_is_named"),
         ]
         indexes = [
             models.Index(fields=["campaign", "status", "id"], name="work_by_status"),

@@ -202,7 +202,7 @@ class Visit(models.Model):
     posting = models.ForeignKey(
         Posting, on_delete=models.PROTECT, null=True, blank=True, related_name="visits"
     )
-    hit_assignment = models.CharField(
+    remote_id = models.CharField(
         max_length=64, blank=True, help_text=_("The platform’s id of this piece of work.")
     )
     session = models.OneToOneField(
@@ -243,17 +243,17 @@ class Visit(models.Model):
         ordering = ("-pk",)
         constraints = [
             models.UniqueConstraint(
-                fields=["platform", "environment", "hit_assignment", "enrollment"],
-                condition=~Q(hit_assignment="") & Q(replaced_at=None),
+                fields=["platform", "environment", "remote_id", "enrollment"],
+                condition=~Q(remote_id="") & Q(replaced_at=None),
                 name="one_visit_per_piece_of_work_and_person",
             ),
             models.CheckConstraint(
-                condition=Q(campaign=None, session=None, hit_assignment="", receipt="")
-                | Q(campaign__isnull=False, session__isnull=False) & ~Q(hit_assignment="") & ~Q(receipt=""),
+                condition=Q(campaign=None, session=None, remote_id="", receipt="")
+                | Q(campaign__isnull=False, session__isnull=False) & ~Q(remote_id="") & ~Q(receipt=""),
                 name="visit_is_for_a_campaign_or_not",
             ),
             models.CheckConstraint(
-                condition=Q(replaced_at=None) | ~Q(hit_assignment=""), name="only_submissions_are_retaken"
+                condition=Q(replaced_at=None) | ~Q(remote_id=""), name="only_submissions_are_retaken"
             ),
         ]
         triggers = [
@@ -267,3 +267,7 @@ class Visit(models.Model):
 
     def __str__(self) -> str:
         return f"visit {self.pk}"
+
+    @property
+    def annotator_id(self) -> int:
+        return self.enrollment.annotator_id

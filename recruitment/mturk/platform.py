@@ -22,7 +22,7 @@ from recruitment.mturk.environments import is_amazon, site_of
 from recruitment.mturk.fees import MANY_SEATS, bonus_fee
 from recruitment.mturk.notifications import read_hook
 from recruitment.mturk.questions import RECEIPT_FIELD
-from recruitment.platforms import CampaignDefaults, Hint, Platform, WayBack, Words
+from recruitment.platforms import CampaignDefaults, Hint, Platform, ReturnLink, Words
 
 if TYPE_CHECKING:
     from recruitment.mturk.marketplace import MechanicalTurk
@@ -104,9 +104,9 @@ class MechanicalTurkPlatform(Platform):
     def is_preview(self, query: QueryDict) -> bool:
         return is_preview(dict(query.lists()))
 
-    def way_to_hand_in(self, visit: Visit, ending: Ending) -> WayBack | None:
-        fields = {ASSIGNMENT: visit.hit_assignment, RECEIPT_FIELD: visit.receipt}
-        return WayBack(submit_address(visit.submit_to), fields) if ending.is_work else None
+    def hand_in_link(self, visit: Visit, ending: Ending) -> ReturnLink | None:
+        fields = {ASSIGNMENT: visit.remote_id, RECEIPT_FIELD: visit.receipt}
+        return ReturnLink(submit_address(visit.submit_to), fields) if ending.is_work else None
 
     def read_hook(self, headers: Mapping[str, str], body: bytes, *, environment: str) -> Hint | None:
         account = site.MTURK.get(environment, {})

@@ -60,22 +60,22 @@ class Review:
         }
         return sorted(set(postings) - untouched)
 
-    def one_work(self, hit_assignment: str) -> Work | None:
+    def one_work(self, submission: str) -> Work | None:
         """Return one submission; None until it is handed in, and for a moment after that."""
         try:
-            return _work(self._api.call("GetAssignment", AssignmentId=hit_assignment)["Assignment"])
+            return _work(self._api.call("GetAssignment", AssignmentId=submission)["Assignment"])
         except Refused as error:
             if error.code not in NOT_SHOWN:
                 raise
             return None
 
-    def approve(self, hit_assignment: str, *, person: str) -> None:
+    def approve(self, submission: str, *, person: str) -> None:
         """Pay the reward of a submission to the worker who handed it in."""
-        self._decide("ApproveAssignment", Status.APPROVED, hit_assignment, person, {})
+        self._decide("ApproveAssignment", Status.APPROVED, submission, person, {})
 
     def reject(
         self,
-        hit_assignment: str,
+        submission: str,
         *,
         person: str,
         reason: str,
@@ -84,18 +84,18 @@ class Review:
     ) -> None:
         """Pay nothing for a submission, and tell its worker why."""
         feedback = {"RequesterFeedback": reason}
-        self._decide("RejectAssignment", Status.REJECTED, hit_assignment, person, feedback)
+        self._decide("RejectAssignment", Status.REJECTED, submission, person, feedback)
 
-    def overturn(self, hit_assignment: str, *, person: str) -> None:
+    def overturn(self, submission: str, *, person: str) -> None:
         """Pay the reward of a rejected submission; for 30 days after it was handed in."""
-        if self._submission_of(hit_assignment, person).status == Status.APPROVED:
+        if self._submission_of(submission, person).status == Status.APPROVED:
             return
         try:
-            self._api.call("ApproveAssignment", AssignmentId=hit_assignment, OverrideRejection=True)
+            self._api.call("ApproveAssignment", AssignmentId=submission, OverrideRejection=True)
         except Refused as error:
             if error.code != errors.WRONG_ASSIGNMENT_STATE:
                 raise
-            if self._submission_of(hit_assignment, person).status == Status.APPROVED:
+            if self._submission_of(submission, person).status == Status.APPROVED:
                 return  # an earlier attempt did it, or somebody on the web site
             raise Refused(
                 _("Mechanical Turk overturns a rejection only within 30 days of the handing in."),
@@ -103,23 +103,23 @@ class Review:
             ) from error
 
     def _decide(
-        self, operation: str, wanted: Status, hit_assignment: str, person: str, feedback: dict[str, str]
+        self, operation: str, wanted: Status, submission: str, person: str, feedback: dict[str, str]
     ) -> None:
-        if self._is_decided(wanted, hit_assignment, person):
+        if self._is_decided(wanted, submission, person):
             return
         try:
-            self._api.call(operation, AssignmentId=hit_assignment, **feedback)
+            self._api.call(operation, AssignmentId=submission, **feedback)
         except Refused as error:
             if error.code != errors.WRONG_ASSIGNMENT_STATE:
                 raise
             # Somebody was faster: an earlier attempt, the clock, or a person on the web site.
-            if not self._is_decided(wanted, hit_assignment, person):
+            if not self._is_decided(wanted, submission, person):
                 message = _("Mechanical Turk does not show yet how this work was decided.")
                 raise Unreachable(message) from error
 
-    def _is_decided(self, wanted: Status, hit_assignment: str, person: str) -> bool:
+    def _is_decided(self, wanted: Status, submission: str, person: str) -> bool:
         """Tell whether the work is decided as wanted; raise if it cannot or must not be."""
-        work = self._submission_of(hit_assignment, person)
+        work = self._submission_of(submission, person)
         if work.status not in (wanted, Status.SUBMITTED):
             message = (
                 _("This work was approved already.")
@@ -129,9 +129,9 @@ class Review:
             raise Refused(message, code=errors.WRONG_ASSIGNMENT_STATE)
         return work.status == wanted
 
-    def _submission_of(self, hit_assignment: str, person: str) -> Work:
+    def _submission_of(self, submission: str, person: str) -> Work:
         """Return the submission as it is shown now. Raise unless this person handed it in."""
-        work = self.one_work(hit_assignment)
+        work = self.one_work(submission)
         if work is None:
             raise NotShown(_("Mechanical Turk does not show this work, or not yet."))
         if work.person != person:
@@ -151,7 +151,7 @@ class Review:
             self._api.call(
                 "SendBonus",
                 WorkerId=request.person,
-                AssignmentId=request.hit_assignment,
+                AssignmentId=request.submission,
                 BonusAmount=f"{request.amount:.2f}",
                 Reason=_with_reference(request),
                 UniqueRequestToken=str(request.token),
@@ -166,7 +166,7 @@ class Review:
                 raise
 
     def _is_paid(self, request: BonusRequest) -> bool:
-        assignment = request.hit_assignment
+        assignment = request.submission
         paid = self._api.everything("ListBonusPayments", "BonusPayments", AssignmentId=assignment)
         names = [reference_of(token) for token in (request.token, *request.earlier_tokens)]
         return any(
@@ -185,7 +185,7 @@ def _with_reference(request: BonusRequest) -> str:
 
 def _work(row: dict[str, Any]) -> Work:
     return Work(
-        hit_assignment=row["AssignmentId"],
+        remote_id=row["AssignmentId"],
         person=row["WorkerId"],
         status=STATUS.get(row["AssignmentStatus"], Status.UNKNOWN),
         posting=row["HITId"],

@@ -34,7 +34,7 @@ def read_claim(parameters: Mapping[str, str]) -> Arrival:
     if not all(map(is_id, found)):
         raise CannotArrive(Problem.WRONG_IDS)
     person, study, submission = found
-    return Arrival(hit_assignment=submission, posting=study, person=person)
+    return Arrival(remote_id=submission, posting=study, person=person)
 
 
 def study_address(entry_url: str) -> str:

@@ -72,7 +72,7 @@ def _signed(
         logger.warning("Prolific's keys cannot be had, so that a signed address could not be read.")
         return None, False
     said = {name: parameters[name].strip().lower() for name in IDS if name in parameters}
-    if said.items() - zip(IDS, (claim.person, claim.posting, claim.hit_assignment), strict=True):
+    if said.items() - zip(IDS, (claim.person, claim.posting, claim.remote_id), strict=True):
         raise CannotArrive(Problem.NOT_PROVEN)
     return claim, is_new
 
@@ -86,7 +86,7 @@ def _is_confirmed(platform: Prolific, campaign: Campaign, arrival: Arrival, *, n
         if not may_ask:
             return False
         try:
-            work = platform.one_work(arrival.hit_assignment)
+            work = platform.one_work(arrival.remote_id)
         except MarketplaceError:
             logger.warning("Prolific could not be asked about a visit; it is let in until it can be.")
             return False

@@ -146,13 +146,11 @@ class Prolific(Review, Marketplace):
         return str(found["id"])
 
     def _filters(self, offer: Offer) -> list[dict[str, Any]]:
+        if problems_of(offer):
+            return []
         needs_names = offer.approved_percent is not None or offer.approved_work or offer.countries
-        known = self._known_filters() if needs_names and not problems_of(offer) else []
-        return filters_of(offer, known) if not problems_of(offer) else []
-
-    def _known_filters(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.client.get("/filters/", workspace_id=self.workspace)["results"]
-        return found
+        known = self.client.get("/filters/", workspace_id=self.workspace)["results"] if needs_names else []
+        return filters_of(offer, known)
 
     def _find(self, offer: Offer, address: str) -> dict[str, Any] | None:
         """Return our study for the offer, if any: published ones before drafts, older drafts first."""
@@ -174,10 +172,6 @@ class Prolific(Review, Marketplace):
 
     def post(self, offer: Offer, remote_id: str, request: PostingRequest) -> str:
         """Publish the study: the posting is the study itself."""
-        if request.number != 1 or request.seats != offer.seats:
-            raise Refused(
-                _("On Prolific a campaign is one study: all places belong to one posting."), code="OFFER"
-            )
         self._move(remote_id, "PUBLISH", statuses.PUBLISHED)
         return remote_id
 
@@ -240,15 +234,13 @@ class Prolific(Review, Marketplace):
     # -- people's work
 
     def work(self, remote_id: str, posting: str) -> list[Work]:
-        if posting != remote_id:  # an empty list would say that nobody's work is there
-            raise Refused(_("On Prolific a campaign’s only posting is its study."), code="POSTING")
         rows = self.client.rows("/submissions/", study=remote_id, ordering="started_at")
         return [statuses.work_of(row, study=remote_id) for row in rows]
 
-    def one_work(self, hit_assignment: str) -> Work | None:
+    def one_work(self, submission: str) -> Work | None:
         """Asked while somebody who has just come waits, so that it is asked once and not for long."""
         try:
-            return statuses.work_of(self._quick.get(f"/submissions/{hit_assignment}/"))
+            return statuses.work_of(self._quick.get(f"/submissions/{submission}/"))
         except NotFound:
             return None
 

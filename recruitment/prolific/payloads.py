@@ -26,8 +26,8 @@ def least_minutes_allowed(minutes_expected: int) -> int:
     return math.ceil(2 + 2 * minutes_expected + 2 * math.sqrt(minutes_expected))
 
 
-def limits_of(terms: Terms) -> list[str]:
-    """Return which terms cannot be had on Prolific, in sentences."""
+def problems_of(terms: Terms) -> list[str]:
+    """Return which terms Prolific does not offer, in sentences."""
     problems = []
     least = least_minutes_allowed(terms.minutes_expected)
     if terms.minutes_allowed < least:
@@ -40,18 +40,6 @@ def limits_of(terms: Terms) -> list[str]:
     unknown = [code for code in terms.countries if code not in COUNTRY_NAMES]
     if unknown:
         problems.append(_("Prolific has nobody from: %s.") % ", ".join(unknown))
-    return problems
-
-
-def problems_of(offer: Offer) -> list[str]:
-    """Return what of the offer cannot be had on Prolific, in sentences."""
-    problems = limits_of(offer)
-    if len(offer.postings) != 1:
-        problems.append(_("On Prolific a campaign is one study: all places belong to one posting."))
-    if not offer.completion_code or not offer.screen_out_code:
-        problems.append(_("A study needs a completion code and a screen-out code."))
-    elif offer.completion_code == offer.screen_out_code:
-        problems.append(_("The completion code and the screen-out code must differ."))
     return problems
 
 

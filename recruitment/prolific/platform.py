@@ -16,13 +16,13 @@ from recruitment.arrivals.arrival import Arrival, CannotArrive, Problem
 from recruitment.arrivals.ending import Ending
 from recruitment.marketplace import NotConfigured, Terms
 from recruitment.models import Campaign, Visit
-from recruitment.platforms import Hint, Platform, WayBack, Words
+from recruitment.platforms import Hint, Platform, ReturnLink, Words
 from recruitment.prolific.arrivals import PARTICIPANTS_SITE, completion_url, participants_site
 from recruitment.prolific.client import API
 from recruitment.prolific.identity import identify
 from recruitment.prolific.marketplace import Prolific
 from recruitment.prolific.money import pay_warning
-from recruitment.prolific.payloads import REVIEW_DAYS, limits_of
+from recruitment.prolific.payloads import REVIEW_DAYS, problems_of
 from recruitment.prolific.review import CATEGORIES, SHORTEST_REJECTION
 from recruitment.prolific.webhooks import read_hook, subscribe
 
@@ -92,21 +92,21 @@ class ProlificPlatform(Platform):
         only = {name: values[0] for name, values in parameters.items() if values}
         return identify(campaign, only, now=now)
 
-    def way_to_hand_in(self, visit: Visit, ending: Ending) -> WayBack | None:
+    def hand_in_link(self, visit: Visit, ending: Ending) -> ReturnLink | None:
         campaign = visit.campaign
         assert campaign is not None
         if not ending.is_work:
-            return self.way_of_refused(campaign)
+            return self.return_link(campaign)
         code = campaign.completion_code
         if ending in (Ending.SCREENED_OUT, Ending.NO_WORK):
             code = campaign.screen_out_code or code
-        return WayBack(completion_url(code, api=_api(campaign)), code=code)
+        return ReturnLink(completion_url(code, api=_api(campaign)), code=code)
 
-    def way_of_refused(self, campaign: Campaign) -> WayBack:
-        return WayBack(f"{participants_site(_api(campaign))}/submissions", is_return=True)
+    def return_link(self, campaign: Campaign) -> ReturnLink:
+        return ReturnLink(f"{participants_site(_api(campaign))}/submissions", is_return=True)
 
     def problems_of(self, terms: Terms) -> list[str]:
-        return limits_of(terms)
+        return problems_of(terms)
 
     def pay_warning(self, reward: Decimal, currency: str, seconds: float) -> str:
         return pay_warning(reward, currency, seconds)

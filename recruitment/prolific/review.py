@@ -42,18 +42,18 @@ class Review:
     client: ProlificClient
     _now: Callable[[], datetime]
 
-    def approve(self, hit_assignment: str, *, person: str) -> None:
+    def approve(self, submission: str, *, person: str) -> None:
         """Pay the reward."""
-        self._decide(hit_assignment, person, Status.APPROVED, {"action": "APPROVE"})
+        self._decide(submission, person, Status.APPROVED, {"action": "APPROVE"})
 
-    def approve_all(self, hit_assignments: Sequence[str]) -> None:
+    def approve_all(self, submissions: Sequence[str]) -> None:
         """Begin to approve up to 1,000 submissions. Prolific goes on with it after its answer."""
-        body = {"submission_ids": list(hit_assignments)}
+        body = {"submission_ids": list(submissions)}
         self.client.post("/submissions/bulk-approve/", body, repeatable=True)
 
     def reject(
         self,
-        hit_assignment: str,
+        submission: str,
         *,
         person: str,
         reason: str,
@@ -71,42 +71,42 @@ class Review:
                 _("Prolific wants a category and a reason of at least %s characters.") % SHORTEST_REJECTION,
                 code="REASON",
             )
-        found = self._submission_of(hit_assignment, person)
+        found = self._submission_of(submission, person)
         if statuses.status_of(found["status"]) is Status.SUBMITTED:
             asked_at = statuses.moment_of(found.get("return_requested"))
             if asked_at is None:
-                self._ask_to_return(hit_assignment, reason)
+                self._ask_to_return(submission, reason)
             asked = (asked_at or self._now(), since)
             end = max(moment for moment in asked if moment) + RETURN_WAIT
             if self._now() < end:
                 told = _("The person is asked to return the work, and has %s days before it is rejected.")
                 raise Unreachable(told % RETURN_WAIT.days, maybe_done=False, not_before=end)
         body = {"action": "REJECT", "message": reason, "rejection_category": category}
-        self._decide(hit_assignment, person, Status.REJECTED, body)
+        self._decide(submission, person, Status.REJECTED, body)
 
-    def _ask_to_return(self, hit_assignment: str, reason: str) -> None:
+    def _ask_to_return(self, submission: str, reason: str) -> None:
         """Ask the person to return the work. Failing at this is certainly no rejection."""
-        path = f"/submissions/{hit_assignment}/request-return/"
+        path = f"/submissions/{submission}/request-return/"
         try:
             self.client.post(path, {"request_return_reasons": [reason]}, repeatable=True)
         except Unreachable as trouble:
             trouble.maybe_done = False
             raise
 
-    def _one(self, hit_assignment: str) -> dict[str, Any]:
-        found: dict[str, Any] = self.client.get(f"/submissions/{hit_assignment}/")
+    def _one(self, submission: str) -> dict[str, Any]:
+        found: dict[str, Any] = self.client.get(f"/submissions/{submission}/")
         return found
 
-    def _submission_of(self, hit_assignment: str, person: str) -> dict[str, Any]:
+    def _submission_of(self, submission: str, person: str) -> dict[str, Any]:
         """Return the submission, if it is this person's: else nothing may be decided about it."""
-        found = self._one(hit_assignment)
+        found = self._one(submission)
         if found["participant"] != person:
             raise Refused(_("On Prolific this work is somebody else’s."), code="OTHER_PERSON")
         return found
 
-    def _decide(self, hit_assignment: str, person: str, wanted: Status, body: dict[str, str]) -> None:
+    def _decide(self, submission: str, person: str, wanted: Status, body: dict[str, str]) -> None:
         """Decide about work that waits for it. Prolific takes the same decision twice, and no other then."""
-        status = statuses.status_of(self._submission_of(hit_assignment, person)["status"])
+        status = statuses.status_of(self._submission_of(submission, person)["status"])
         if status is wanted:
             return
         if status in (Status.ACTIVE, Status.UNKNOWN):
@@ -117,44 +117,44 @@ class Review:
                 _("On Prolific this work is closed already: %s.") % status.value, code=status.value.upper()
             )
         try:
-            self.client.post(f"/submissions/{hit_assignment}/transition/", body, repeatable=True)
+            self.client.post(f"/submissions/{submission}/transition/", body, repeatable=True)
         except Refused:
-            seen = (self._one(hit_assignment)["status"] for _read in range(READS))
+            seen = (self._one(submission)["status"] for _read in range(READS))
             if not any(statuses.status_of(said) is wanted for said in seen):
                 raise
 
-    def overturn(self, hit_assignment: str, *, person: str) -> None:
+    def overturn(self, submission: str, *, person: str) -> None:
         """Take a rejection back, and approve the submission. What is approved already is left as it is.
 
         The reference names the action and not what follows from it, so the submission's status after it
         decides. Raise :class:`Refused` if it is still rejected.
         """
-        if statuses.status_of(self._submission_of(hit_assignment, person)["status"]) is Status.REJECTED:
-            self._take_rejection_back(hit_assignment)
+        if statuses.status_of(self._submission_of(submission, person)["status"]) is Status.REJECTED:
+            self._take_rejection_back(submission)
         try:
-            self.approve(hit_assignment, person=person)
+            self.approve(submission, person=person)
         except Refused as error:
             if error.code != Status.REJECTED.value.upper():
                 raise
             raise Unreachable(_("Prolific does not show yet that the rejection is overturned.")) from error
 
-    def _take_rejection_back(self, hit_assignment: str) -> None:
+    def _take_rejection_back(self, submission: str) -> None:
         refusal: Refused | None = None
         try:
             self.client.post(
-                f"/submissions/{hit_assignment}/transition/", {"action": "UNREJECT"}, repeatable=True
+                f"/submissions/{submission}/transition/", {"action": "UNREJECT"}, repeatable=True
             )
         except Refused as error:  # also when an earlier request, whose answer was lost, has done it
             refusal = error
-        seen = (self._one(hit_assignment)["status"] for _read in range(READS))
+        seen = (self._one(submission)["status"] for _read in range(READS))
         if all(statuses.status_of(said) is Status.REJECTED for said in seen) and refusal:
             told = _("Prolific does not overturn this rejection (%s). Overturn it on its own pages.")
             raise Refused(told % refusal, code=refusal.code) from refusal
 
     def prepare_bonus(self, request: BonusRequest) -> str:
         """Set the bonus up. Nothing is paid; setting one up twice leaves one that is never paid."""
-        found = self._submission_of(request.hit_assignment, request.person)
-        lines = f"{request.hit_assignment},{request.amount:.2f}"
+        found = self._submission_of(request.submission, request.person)
+        lines = f"{request.submission},{request.amount:.2f}"
         body = {"study_id": found["study_id"], "csv_bonuses": lines}
         try:
             made = self.client.post("/submissions/bonus-payments/", body, repeatable=True)
@@ -187,7 +187,7 @@ class Review:
 
     def _shows(self, request: BonusRequest) -> bool:
         """Tell whether one bonus more of this amount has been paid than we know of."""
-        paid = self._submission_of(request.hit_assignment, request.person).get("bonus_payments") or []
+        paid = self._submission_of(request.submission, request.person).get("bonus_payments") or []
         same = [Decimal(said) for said in paid].count(Decimal(cents(request.amount)))
         return same > request.same_amount_paid
 

@@ -129,7 +129,7 @@ def _check(
     audience = claims["aud"] if isinstance(claims["aud"], str) else ""
     if (
         not is_same_page(audience, entry_url)
-        or claims["sub"] != claim.hit_assignment
+        or claims["sub"] != claim.remote_id
         or claims["prolific"].get("workspace_id") != workspace
         or not all(isinstance(claims[name], int) for name in ("iat", "exp"))
         or claims["iat"] > (now + CLOCKS_DIFFER).timestamp()

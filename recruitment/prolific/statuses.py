@@ -39,7 +39,7 @@ def work_of(row: Mapping[str, Any], *, study: str = "") -> Work:
     ``study_id``. The completion code is no receipt: everybody in a study has the same.
     """
     return Work(
-        hit_assignment=row["id"],
+        remote_id=row["id"],
         person=row.get("participant_id") or row.get("participant") or "",
         status=status_of(row["status"]),
         posting=row.get("study_id") or study,

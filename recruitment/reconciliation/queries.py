@@ -55,13 +55,13 @@ def unrecorded(campaign: Campaign, works: Sequence[Work]) -> Iterator[Work]:
         posting__isnull=False,
         annotator__identities__platform=campaign.platform,
         annotator__identities__environment=campaign.environment,
-    ).values_list("hit_assignment", "annotator__identities__person", "status", "receipt", "submitted_at")
+    ).values_list("remote_id", "annotator__identities__person", "status", "receipt", "submitted_at")
     for start in range(0, len(works), AT_ONCE):
         batch = works[start : start + AT_ONCE]
-        rows = whole.filter(hit_assignment__in={work.hit_assignment for work in batch})
+        rows = whole.filter(remote_id__in={work.remote_id for work in batch})
         known = {(work, person): (status, receipt, at) for work, person, status, receipt, at in rows}
         for work in batch:
-            status, receipt, at = known.get((work.hit_assignment, work.person), (None, "", None))
+            status, receipt, at = known.get((work.remote_id, work.person), (None, "", None))
             is_same = work.receipt in ("", receipt) and work.submitted_at in (None, at)
             if work.status != status or not is_same:
                 yield work

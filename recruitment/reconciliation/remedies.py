@@ -7,7 +7,7 @@ from recruitment.marketplace import NEVER_APPROVED, MismatchKind, Status
 from recruitment.reconciliation.plan import Decision
 
 
-class Way(enum.StrEnum):
+class Remedy(enum.StrEnum):
     """A remedy that a researcher can choose for a mismatch."""
 
     SETTLE = "settle"
@@ -25,7 +25,7 @@ class Way(enum.StrEnum):
     """Note that the person was paid in another way, since the platform cannot pay them for this work."""
 
 
-PAYING = (Way.BONUS, Way.OUTSIDE)
+PAYING = (Remedy.BONUS, Remedy.OUTSIDE)
 _NOT_LISTED = (None, Status.ACTIVE, Status.UNKNOWN)
 
 
@@ -49,32 +49,32 @@ class Case:
     """The platform refused to overturn the rejection, and the person was paid in another way."""
 
 
-def ways_of(case: Case) -> list[Way]:
+def remedies_of(case: Case) -> list[Remedy]:
     """Return every remedy that is open, in the order in which it is shown.
 
     Nobody can tell the platform anything about who has been forgotten: that is left to its own pages.
     """
-    ways = [Way.SETTLE]
+    ways = [Remedy.SETTLE]
     is_rejected = case.status == Status.REJECTED or case.decision == Decision.REJECTED
     can_count = case.session in ("open", "doubted") and (
         case.has_answers or case.kind != MismatchKind.NO_DATA
     )
     if can_count and case.kind != MismatchKind.PARTIAL and not is_rejected:
-        ways.append(Way.CONFIRM)
+        ways.append(Remedy.CONFIRM)
     if case.status == Status.REJECTED and not case.is_forgotten and not case.is_overturned_outside:
-        ways.append(Way.OVERTURN)
+        ways.append(Remedy.OVERTURN)
     is_decided = case.decision in (Decision.APPROVED, Decision.REJECTED)
     if case.status == Status.SUBMITTED and not is_decided and not case.is_forgotten:
-        ways += [Way.APPROVE, Way.REJECT]
+        ways += [Remedy.APPROVE, Remedy.REJECT]
     return ways + (_paying(case) if case.session else [])
 
 
-def _paying(case: Case) -> list[Way]:
+def _paying(case: Case) -> list[Remedy]:
     """Return the ways to pay somebody for work that cannot be approved."""
     if case.status in NEVER_APPROVED:
-        return [Way.OUTSIDE if case.is_forgotten else Way.BONUS]
+        return [Remedy.OUTSIDE if case.is_forgotten else Remedy.BONUS]
     if case.kind != MismatchKind.NOT_HANDED_IN or case.status not in _NOT_LISTED:
         return []
     if case.has_other_approved_work and not case.is_forgotten:
-        return [Way.BONUS, Way.OUTSIDE]
-    return [Way.OUTSIDE]
+        return [Remedy.BONUS, Remedy.OUTSIDE]
+    return [Remedy.OUTSIDE]

@@ -18,7 +18,7 @@ from recruitment.queries import (
     unpaid_of,
     visit_of,
 )
-from recruitment.ways_back import UNFINISHED, ending_of, outcome_of
+from recruitment.visit_endings import UNFINISHED, ending_of, outcome_of
 from tomannot import clock
 
 register = template.Library()

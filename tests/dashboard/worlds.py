@@ -188,7 +188,7 @@ def _build_recruited() -> Submission:
         late = timezone.now() + desk.campaign.time_allowed + timedelta(hours=1)
         idler = PlatformIdentity.objects.get(annotator=idle.enrollment.annotator_id)
         assert idle.posting is not None
-        told = Hint("left-1", (idle.posting.remote_id,), ((idle.hit_assignment, idler.person),))
+        told = Hint("left-1", (idle.posting.remote_id,), ((idle.remote_id, idler.person),))
         recruitment_actions.handle_notification(
             platform="mturk", hint=told, environment="live", now=timezone.now()
         )

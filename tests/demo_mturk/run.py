@@ -27,7 +27,7 @@ from recruitment import actions
 from recruitment.actions import CampaignSettings
 from recruitment.models import Campaign, Mismatch, Payment
 from recruitment.platforms import marketplace_of
-from recruitment.reconciliation.remedies import Way
+from recruitment.reconciliation.remedies import Remedy
 from tests.demo_mturk.workers import Workers
 from tests.doubles.mturk.server import MTurkDouble
 from tests.kept import put_static_files
@@ -190,7 +190,7 @@ def _approve_the_last(study: Study) -> None:
     partial = Mismatch.objects.filter(campaign__study=study, kind=Mismatch.Kind.PARTIAL, settled_at=None)
     for found in partial:
         how = "No more stories were left for them."
-        actions.decide_mismatch(mismatch=found, way=Way.APPROVE, how=how, by=by, now=timezone.now())
+        actions.decide_mismatch(mismatch=found, remedy=Remedy.APPROVE, how=how, by=by, now=timezone.now())
 
 
 def _wait(done: Callable[[], bool]) -> None:

@@ -45,7 +45,7 @@ def make_campaign(
 def stranger_on_a_platform(study: Study) -> Mismatch:
     """Work that somebody handed in on Prolific, of which nothing is here."""
     campaign = make_campaign(study, platform="prolific")
-    work = Work(hit_assignment="a-session", person="5f3a9c0de1", status=Status.SUBMITTED)
+    work = Work(remote_id="a-session", person="5f3a9c0de1", status=Status.SUBMITTED)
     now = timezone.now()
     submission = actions.record_submission(campaign=campaign, work=work, now=now)
     assert isinstance(submission, Submission)

@@ -76,7 +76,7 @@ class Desk:
     def submit(self, visit: Visit, *, receipt: str | None = None) -> None:
         """The browser hands the form of the last page in."""
         fields = {
-            "assignmentId": visit.hit_assignment,
+            "assignmentId": visit.remote_id,
             "receipt": visit.receipt if receipt is None else receipt,
         }
         self.double.crowd.submit(list(fields.items()))
@@ -88,7 +88,7 @@ class Desk:
             self.answer(visit)
         actions.record_hand_in(visit=visit, now=visit.arrived_at + timedelta(minutes=minutes))
         self.submit(visit)
-        listed = self.marketplace.one_work(visit.hit_assignment)
+        listed = self.marketplace.one_work(visit.remote_id)
         assert listed is not None
         submission = actions.record_submission(campaign=self.campaign, work=listed, now=timezone.now())
         assert submission is not None
@@ -99,7 +99,7 @@ class Desk:
 
     def look(self, submission: Submission) -> Work:
         """What the platform says of the work now, taken in."""
-        listed = self.marketplace.one_work(submission.hit_assignment)
+        listed = self.marketplace.one_work(submission.remote_id)
         assert listed is not None
         actions.record_submission(campaign=self.campaign, work=listed, now=timezone.now())
         return listed

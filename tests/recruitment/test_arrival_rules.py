@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from annotation.models import Enrollment, Study
 from recruitment.arrivals.admission import may_begin
 from recruitment.arrivals.arrival import Arrival, CannotArrive, Problem
 from recruitment.arrivals.ending import Ending, VisitOutcome, ending, visit_outcome
+from recruitment.models import Campaign
 from recruitment.mturk.arrivals import is_preview, read_mturk, submit_address
 
 SITES = ["https://www.mturk.com/"]
@@ -84,7 +86,13 @@ OPEN: dict[str, Any] = {
     ],
 )
 def test_who_may_begin(changes: dict[str, Any], problem: Problem | None) -> None:
-    assert may_begin(**OPEN | changes) == problem
+    case = OPEN | changes
+    gate = Study.Gate.READY if case["needs_test"] else Study.Gate.NOT_REQUIRED
+    purpose = Campaign.Purpose.TEST if case["is_test"] else Campaign.Purpose.STORIES
+    study = Study(state=case["study_state"], gate=gate)
+    campaign = Campaign(study=study, state=case["campaign_state"], purpose=purpose)
+    person = Enrollment(state=case["enrollment_state"]) if case["enrollment_state"] else None
+    assert may_begin(campaign, person, has_lost_test=case["has_lost_test"]) == problem
 
 
 HALF_DONE: dict[str, Any] = {

@@ -19,7 +19,7 @@ from recruitment import actions
 from recruitment.errors import CannotSettle
 from recruitment.marketplace import Status, Work
 from recruitment.models import Campaign, Grant, Mismatch, Payment, Submission, Visit
-from recruitment.reconciliation.remedies import Way
+from recruitment.reconciliation.remedies import Remedy
 from tests import builders
 from tests.doubles.mturk import qualifications
 from tests.doubles.mturk.faults import Fault
@@ -62,7 +62,7 @@ def listed_as(desk: Desk, visit: Visit, status: Status) -> None:
     """The platform says this of the work, with our receipt, and it is compared."""
     assert visit.posting is not None
     worker = desk.worker_of_visit(visit)
-    work = Work(visit.hit_assignment, worker, status, visit.posting.remote_id, visit.receipt)
+    work = Work(visit.remote_id, worker, status, visit.posting.remote_id, visit.receipt)
     actions.record_submission(campaign=desk.campaign, work=work, now=timezone.now())
     actions.settle_visit(visit_id=visit.pk, returns_receipt=True, polls=[], now=timezone.now())
 
@@ -108,7 +108,7 @@ def test_rejected_work_is_not_let_count_from_a_stale_page_or_by_a_sweep(desk: De
     desk.sweep()
     stale = Mismatch.objects.select_related("campaign").get()
     actions.decide_mismatch(
-        way=Way.REJECT,
+        remedy=Remedy.REJECT,
         mismatch=stale,
         how="Rejected.",
         reason="Nothing was read.",
@@ -143,7 +143,7 @@ def test_a_rejection_that_comes_too_late_is_shown_and_its_votes_can_count(desk: 
     work = desk.hand_in()
     assert work.visit is not None
     payment = reject(work)
-    desk.marketplace.approve(work.hit_assignment, person=desk.worker_of(work))  # its clock, or a colleague
+    desk.marketplace.approve(work.remote_id, person=desk.worker_of(work))  # its clock, or a colleague
     desk.send_all()
     payment.refresh_from_db()
     desk.sweep(now=timezone.now() + timedelta(hours=2))
@@ -154,9 +154,9 @@ def test_a_rejection_that_comes_too_late_is_shown_and_its_votes_can_count(desk: 
     assert state_of(work.visit) == COUNTS
 
 
-@pytest.mark.parametrize("way", [Way.BONUS, Way.OUTSIDE])
+@pytest.mark.parametrize("way", [Remedy.BONUS, Remedy.OUTSIDE])
 def test_who_was_paid_otherwise_and_is_found_after_all_is_shown_and_not_paid_again(
-    desk: Desk, way: Way
+    desk: Desk, way: Remedy
 ) -> None:
     first = desk.hand_in()
     desk.send(approve(first))
@@ -169,7 +169,7 @@ def test_who_was_paid_otherwise_and_is_found_after_all_is_shown_and_not_paid_aga
     mismatch = given_up(desk)
     actions.pay_for_mismatch(
         mismatch=mismatch,
-        way=way,
+        remedy=way,
         amount=Decimal("0.25"),
         reason="For the HIT that was lost.",
         votes_count=True,
@@ -179,7 +179,7 @@ def test_who_was_paid_otherwise_and_is_found_after_all_is_shown_and_not_paid_aga
     for hours in (3, 5):
         desk.sweep(now=timezone.now() + timedelta(hours=hours))
     assert desk.charges() == [("0.25", "0.05")], "the first piece of work, and nothing for this one"
-    assert len(desk.charges("bonus")) == (way == Way.BONUS)
+    assert len(desk.charges("bonus")) == (way == Remedy.BONUS)
     assert state_of(visit) == COUNTS
     assert Mismatch.objects.get(settled_at=None).kind == Kind.PAID_OTHERWISE
 

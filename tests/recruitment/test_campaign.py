@@ -221,7 +221,7 @@ def check_money(double: MTurkDouble, campaigns: list[Campaign], crowd: Workers, 
             charge
             for charge in paid
             if charge.assignment_id
-            in set(Submission.objects.filter(campaign=campaign).values_list("hit_assignment", flat=True))
+            in set(Submission.objects.filter(campaign=campaign).values_list("remote_id", flat=True))
         ]
         assert sum(charge.amount + charge.fee for charge in done) == per_seat * len(done)
 

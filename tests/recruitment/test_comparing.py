@@ -70,7 +70,7 @@ def test_a_list_that_could_not_be_taken_in_says_of_nobody_that_they_are_missing(
     late, taking = late_in(desk), actions.record_submission
 
     def record_submission(*, work: Work, **named: Any) -> Submission | None:
-        if work.hit_assignment == bad.hit_assignment:
+        if work.remote_id == bad.remote_id:
             raise ValueError("cannot be written")
         return taking(work=work, **named)
 
@@ -180,7 +180,7 @@ def test_work_that_was_screened_out_there_frees_its_slots(desk: Desk) -> None:
     visit = work_in(desk, hands_in=False)
     assert visit.posting is not None
     worker = desk.worker_of_visit(visit)
-    work = Work(visit.hit_assignment, worker, Status.SCREENED_OUT, visit.posting.remote_id)
+    work = Work(visit.remote_id, worker, Status.SCREENED_OUT, visit.posting.remote_id)
     actions.record_submission(campaign=desk.campaign, work=work, now=timezone.now())
     actions.settle_visit(visit_id=visit.pk, returns_receipt=True, polls=[], now=timezone.now())
     assert Assignment.objects.get().state == Assignment.State.DOUBTED

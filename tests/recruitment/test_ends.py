@@ -46,7 +46,7 @@ def said_on(browser: Browser) -> str:
     return " ".join(browser.document.xpath("//main")[0].text_content().split())
 
 
-def ways_back(browser: Browser) -> list[str]:
+def visit_endings(browser: Browser) -> list[str]:
     return [str(address) for address in browser.document.xpath("//a[starts-with(@href, 'https://')]/@href")]
 
 
@@ -161,7 +161,7 @@ def test_whoever_did_nothing_is_told_the_way_back_and_never_the_one_of_who_did(
     browser = end(study)
 
     assert code_on(browser) == []
-    assert ways_back(browser) == ([BACK] if way == "leave_url" else [])
+    assert visit_endings(browser) == ([BACK] if way == "leave_url" else [])
     assert (RETURN_IT in browser.document.text_content()) is (way != "leave_url")
 
 
@@ -169,16 +169,16 @@ def test_who_has_only_done_the_test_has_a_way_back_of_their_own() -> None:
     study = builders.make_study(qualification=1)
     make_join_link(study, return_url=f"{BACK}?done")
     person = builders.take_test(builders.consent(builders.invite(study)[0]), builders.answers(q3="no"))
-    assert ways_back(at(person, "hand-in/")) == [], "it would say that they are done"
+    assert visit_endings(at(person, "hand-in/")) == [], "it would say that they are done"
     make_join_link(study, screen_out_url=f"{BACK}?tested={{code}}")
     code = completion_code(study.pseudonym_key, person.pk, CompletionOutcome.SCREENED_OUT)
-    assert ways_back(at(person, "hand-in/")) == [f"{BACK}?tested={code}"]
+    assert visit_endings(at(person, "hand-in/")) == [f"{BACK}?tested={code}"]
 
 
 def test_in_a_study_without_a_join_link_nobody_is_sent_to_a_platform() -> None:
     browser = _declined(builders.make_study())
 
-    assert ways_back(browser) == []
+    assert visit_endings(browser) == []
     assert RETURN_IT not in browser.document.text_content()
 
 
@@ -391,15 +391,15 @@ def test_too_few_stories_have_a_code_and_a_way_back_of_their_own() -> None:
     few = at(person, "done/")
     assert "The study is completed with 2 stories. Your code says that you finished fewer." in said_on(few)
     assert code_on(few) == [completion_code(study.pseudonym_key, person.pk, CompletionOutcome.PARTIAL)]
-    assert ways_back(few) == [], "it would say that they are done"
+    assert visit_endings(few) == [], "it would say that they are done"
     assert "1 more story completes the study. This page then shows another code" in said_on(few)
 
     make_join_link(study, screen_out_url=f"{BACK}?few={{code}}")
-    assert ways_back(at(person, "hand-in/")) == [f"{BACK}?few={code_on(few)[0]}"]
+    assert visit_endings(at(person, "hand-in/")) == [f"{BACK}?few={code_on(few)[0]}"]
     builders.vote(person)
     enough = at(person, "done/")
     assert code_on(enough) == [completion_code(study.pseudonym_key, person.pk, CompletionOutcome.COMPLETED)]
-    assert ways_back(enough) == [f"{BACK}?done"]
+    assert visit_endings(enough) == [f"{BACK}?done"]
 
 
 def test_who_cannot_reach_the_minimum_is_told_that_it_is_not_their_fault() -> None:

@@ -87,9 +87,9 @@ def save_stories(visit: Visit, number: int) -> Attempt:
 
 def give_back(desk: Desk, visit: Visit, worker: str, *, is_told: bool) -> None:
     """The worker returns the HIT; ``is_told``: the platform's notification of it arrives."""
-    desk.double.crowd.give_back(visit.hit_assignment, worker)
+    desk.double.crowd.give_back(visit.remote_id, worker)
     if is_told:
-        hint = Hint(f"event-{visit.pk}", (), ((visit.hit_assignment, worker),))
+        hint = Hint(f"event-{visit.pk}", (), ((visit.remote_id, worker),))
         actions.handle_notification(
             platform="mturk", hint=hint, environment=visit.environment, now=timezone.now()
         )
@@ -150,11 +150,11 @@ def test_a_test_returned_at_any_step_and_taken_again_is_paid_once(
     if not recycled:  # somebody else takes the seat that is free again
         other = desk.double.crowd.hire().worker_id
         hit = Posting.objects.get().remote_id
-        assert desk.double.crowd.accept(hit, other).assignment_id == first.hit_assignment
+        assert desk.double.crowd.accept(hit, other).assignment_id == first.remote_id
 
     second = arrive(desk, worker)
 
-    assert (second.hit_assignment == first.hit_assignment) is recycled
+    assert (second.remote_id == first.remote_id) is recycled
     go_to(second, "last page")
     hand_in(desk, second)
     sweeps(desk)
@@ -190,7 +190,7 @@ def test_two_campaigns_for_the_test_pay_it_once(desk: Desk) -> None:
     page = Client().get(f"{visit_path(second)}hand-in/").content.decode()
 
     assert "Nothing to hand in" in page
-    desk.double.crowd.give_back(second.hit_assignment, worker)
+    desk.double.crowd.give_back(second.remote_id, worker)
     sweeps(desk, desk.campaign, other)
     assert_paid_once_and_in_peace(desk)
     with pytest.raises(CannotArrive) as refused:

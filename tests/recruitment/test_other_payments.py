@@ -22,7 +22,7 @@ from recruitment.marketplace import Status, Work
 from recruitment.models import Mismatch, Payment, Submission, Visit
 from recruitment.reconciliation.cases import cases_of
 from recruitment.reconciliation.plan import Decision
-from recruitment.reconciliation.remedies import Case, Way, ways_of
+from recruitment.reconciliation.remedies import Case, Remedy, remedies_of
 from tests import builders
 from tests.annotation.pages import token_of
 from tests.doubles.mturk.server import MTurkDouble
@@ -54,10 +54,10 @@ def never_handed_in(desk: Desk, *, visit: Visit | None = None) -> Mismatch:
     return Mismatch.objects.select_related("campaign", "visit__enrollment__annotator").get(visit=visit)
 
 
-def pay(mismatch: Mismatch, way: Way, by: User) -> Payment:
+def pay(mismatch: Mismatch, way: Remedy, by: User) -> Payment:
     return actions.pay_for_mismatch(
         mismatch=mismatch,
-        way=way,
+        remedy=way,
         amount=Decimal("0.25"),
         reason="The page of the platform had closed.",
         votes_count=True,
@@ -66,8 +66,8 @@ def pay(mismatch: Mismatch, way: Way, by: User) -> Payment:
     )
 
 
-def ways(mismatch: Mismatch) -> list[Way]:
-    return ways_of(cases_of([mismatch])[mismatch.pk])
+def ways(mismatch: Mismatch) -> list[Remedy]:
+    return remedies_of(cases_of([mismatch])[mismatch.pk])
 
 
 @pytest.mark.parametrize(
@@ -108,24 +108,24 @@ def ways(mismatch: Mismatch) -> list[Way]:
     ],
 )
 def test_what_can_be_done_follows_from_both_sides(case: Case, open_ways: str) -> None:
-    assert " ".join(ways_of(case)) == open_ways
+    assert " ".join(remedies_of(case)) == open_ways
 
 
 def test_whom_the_platform_cannot_pay_is_noted_as_paid_in_another_way(desk: Desk, boss: User) -> None:
     mismatch = never_handed_in(desk)
-    for closed in (Way.BONUS, Way.APPROVE):
+    for closed in (Remedy.BONUS, Remedy.APPROVE):
         with pytest.raises(CannotPay, match="like that"):
             pay(mismatch, closed, boss)
-    payment = pay(mismatch, Way.OUTSIDE, boss)
+    payment = pay(mismatch, Remedy.OUTSIDE, boss)
     assert (payment.state, payment.requested_by, str(payment.submission.status)) == ("done", boss, "unknown")
     with pytest.raises(CannotSettle, match="just dealt with"):
-        pay(mismatch, Way.OUTSIDE, boss)
+        pay(mismatch, Remedy.OUTSIDE, boss)
     assert Payment.objects.count() == 1
     assert WorkSession.objects.get().state == WorkSession.State.CONFIRMED
     desk.send_all()
     assert (desk.charges(), desk.charges("bonus")) == ([], [])
 
-    listed = Work(payment.submission.hit_assignment, desk.worker_of(payment.submission), Status.SUBMITTED)
+    listed = Work(payment.submission.remote_id, desk.worker_of(payment.submission), Status.SUBMITTED)
     actions.record_submission(campaign=desk.campaign, work=listed, now=timezone.now())
     visit = payment.submission.visit
     assert visit is not None
@@ -141,8 +141,8 @@ def test_other_work_of_the_person_carries_the_bonus(desk: Desk, boss: User) -> N
     desk.send(actions.approve(submission=done, by=None, now=timezone.now()))
     assert done.visit is not None
     mismatch = never_handed_in(desk, visit=desk.come_again(done.visit))
-    assert ways(mismatch) == [Way.SETTLE, Way.CONFIRM, Way.BONUS, Way.OUTSIDE]
-    assert pay(mismatch, Way.BONUS, boss).submission == done
+    assert ways(mismatch) == [Remedy.SETTLE, Remedy.CONFIRM, Remedy.BONUS, Remedy.OUTSIDE]
+    assert pay(mismatch, Remedy.BONUS, boss).submission == done
     desk.send_all()
     assert desk.charges("bonus") == [("0.25", "0.05")]
 
@@ -185,7 +185,7 @@ def test_a_bonus_for_somebody_who_is_forgotten_meanwhile_is_shown_to_both(desk: 
 def test_work_that_was_paid_otherwise_and_is_handed_in_then_waits_for_a_decision(
     desk: Desk, boss: User
 ) -> None:
-    payment = pay(never_handed_in(desk), Way.OUTSIDE, boss)
+    payment = pay(never_handed_in(desk), Remedy.OUTSIDE, boss)
     Submission.objects.filter(pk=payment.submission_id).update(status=Status.SUBMITTED)
     page = submissions_page(desk.campaign, size=5)
     assert [(row.pk, row.waits) for row in page.rows] == [(payment.submission_id, True)]  # type: ignore[attr-defined]

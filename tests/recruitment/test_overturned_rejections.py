@@ -22,7 +22,7 @@ from recruitment.marketplace import Status, Unreachable, Work
 from recruitment.models import Campaign, Grant, Mismatch, Payment, Submission
 from recruitment.reconciliation.cases import cases_of
 from recruitment.reconciliation.queries import campaigns_to_ask
-from recruitment.reconciliation.remedies import Way, ways_of
+from recruitment.reconciliation.remedies import Remedy, remedies_of
 from tests import builders
 from tests.doubles.mturk import qualifications
 from tests.doubles.mturk.faults import Fault
@@ -68,7 +68,7 @@ def test_a_rejection_that_somebody_overturns_there_is_noticed_and_its_votes_can_
     long_after = timezone.now() + timedelta(days=desk.campaign.days_to_review + 1)
     Campaign.objects.update(state=Campaign.State.ENDED, ended_at=timezone.now() - timedelta(days=20))
     desk.sweep()
-    desk.marketplace.overturn(work.hit_assignment, person=desk.worker_of(work))
+    desk.marketplace.overturn(work.remote_id, person=desk.worker_of(work))
     assert desk.campaign in campaigns_to_ask(now=timezone.now() + timedelta(hours=2))
     assert desk.campaign not in campaigns_to_ask(now=long_after + timedelta(days=30))
     for hours in (2, 4):
@@ -76,7 +76,7 @@ def test_a_rejection_that_somebody_overturns_there_is_noticed_and_its_votes_can_
     mismatch = Mismatch.objects.get()
     assert mismatch.kind == Mismatch.Kind.DECIDED_BY_PLATFORM
     assert (desk.charges(), paid(desk)) == ([("0.25", "0.05")], Decimal("0.25")), "one row, for what left"
-    assert Way.CONFIRM in ways_of(cases_of([mismatch])[mismatch.pk])
+    assert Remedy.CONFIRM in remedies_of(cases_of([mismatch])[mismatch.pk])
     actions.confirm_manually(mismatch=mismatch, how="Overturned.", by=None, now=timezone.now())
     assert state_of(work) == COUNTS
 
@@ -107,7 +107,7 @@ def test_a_rejection_is_overturned_from_here_and_paid_once(desk: Desk) -> None:
 def test_its_votes_stay_out_where_that_is_wanted_and_a_stale_list_changes_nothing(desk: Desk) -> None:
     work = rejected(desk)
     desk.send(overturn(work, votes_count=False))
-    stale = Work(work.hit_assignment, desk.worker_of(work), Status.REJECTED)
+    stale = Work(work.remote_id, desk.worker_of(work), Status.REJECTED)
     actions.record_submission(campaign=desk.campaign, work=stale, now=timezone.now())
     work.refresh_from_db()
     assert (work.status, state_of(work)) == (Status.APPROVED, IS_OUT)
@@ -115,12 +115,12 @@ def test_its_votes_stay_out_where_that_is_wanted_and_a_stale_list_changes_nothin
 
 def test_work_that_a_colleague_rejected_there_is_overturned_from_its_mismatch(desk: Desk) -> None:
     work = desk.hand_in()
-    desk.marketplace.reject(work.hit_assignment, person=desk.worker_of(work), reason="No.")
+    desk.marketplace.reject(work.remote_id, person=desk.worker_of(work), reason="No.")
     desk.sweep()
     mismatch = Mismatch.objects.get()
-    assert Way.OVERTURN in ways_of(cases_of([mismatch])[mismatch.pk])
+    assert Remedy.OVERTURN in remedies_of(cases_of([mismatch])[mismatch.pk])
     actions.decide_mismatch(
-        mismatch=mismatch, way=Way.OVERTURN, how="It is good work.", by=None, now=timezone.now()
+        mismatch=mismatch, remedy=Remedy.OVERTURN, how="It is good work.", by=None, now=timezone.now()
     )
     for hours in (1, 3):
         desk.sweep(now=timezone.now() + timedelta(hours=hours))
@@ -150,19 +150,19 @@ def test_only_what_is_rejected_there_is_overturned_and_what_is_too_late_says_so(
 
 def test_a_mismatch_does_not_offer_an_overturning_that_was_paid_in_another_way(desk: Desk) -> None:
     work = desk.hand_in()
-    desk.marketplace.reject(work.hit_assignment, person=desk.worker_of(work), reason="No.")
+    desk.marketplace.reject(work.remote_id, person=desk.worker_of(work), reason="No.")
     desk.sweep()
     work.refresh_from_db()
     mismatch = Mismatch.objects.select_related("campaign", "visit__session", "submission").get()
     desk.later(days=31)
     refused = desk.send(overturn(work))
     assert refused is not None
-    assert Way.OVERTURN in ways_of(cases_of([mismatch])[mismatch.pk]), "it can be tried once more"
+    assert Remedy.OVERTURN in remedies_of(cases_of([mismatch])[mismatch.pk]), "it can be tried once more"
 
     boss = ensure_researcher(username="boss", password="unguessable-1")
     actions.record_external_payment(payment=refused, reason="By bank.", by=boss, now=timezone.now())
 
-    assert Way.OVERTURN not in ways_of(cases_of([mismatch])[mismatch.pk])
+    assert Remedy.OVERTURN not in remedies_of(cases_of([mismatch])[mismatch.pk])
 
 
 @pytest.mark.usefixtures("client")

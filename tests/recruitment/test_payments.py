@@ -49,7 +49,7 @@ def test_work_that_was_returned_there_can_have_a_bonus_for_what_was_done(desk: D
     work = desk.hand_in()
     with pytest.raises(CannotPay, match="approved work"):
         bonus(work)
-    returned = Work(work.hit_assignment, desk.worker_of(work), Status.RETURNED)
+    returned = Work(work.remote_id, desk.worker_of(work), Status.RETURNED)
     actions.record_submission(campaign=desk.campaign, work=returned, now=timezone.now())
     with pytest.raises(CannotPay, match="approved work"):
         bonus(work, top_up=True)
@@ -85,7 +85,7 @@ def test_a_rejection_says_why_and_pays_nothing(desk: Desk) -> None:
         bonus(work)
     assert desk.charges() == []
     assert desk.look(work).status == Status.REJECTED
-    told = desk.double.world.assignments.get(work.hit_assignment)
+    told = desk.double.world.assignments.get(work.remote_id)
     assert told is not None
     assert (told.feedback, told.worker_id) == ("Nothing was read.", desk.worker_of(work))
 
@@ -228,7 +228,7 @@ def test_work_that_is_not_shown_is_looked_for_for_a_day_and_then_somebody_is_tol
 ) -> None:
     work = desk.hand_in()
     payment, start = approve(work), timezone.now()
-    Submission.objects.filter(pk=work.pk).update(hit_assignment="3" + "Z" * 29)  # as of another account
+    Submission.objects.filter(pk=work.pk).update(remote_id="3" + "Z" * 29)  # as of another account
     now, pauses = start, []
     while now < start + timedelta(days=1):
         waiting = desk.send(payment, now=now)
@@ -245,7 +245,7 @@ def test_work_that_is_not_shown_is_looked_for_for_a_day_and_then_somebody_is_tol
     assert failed.state == State.FAILED
     assert "whether the account is still the one" in failed.problem
     assert retryable(failed) == {failed.pk}
-    Submission.objects.filter(pk=work.pk).update(hit_assignment=work.hit_assignment)
+    Submission.objects.filter(pk=work.pk).update(remote_id=work.remote_id)
     desk.send(actions.retry_payment(payment=failed, by=None, now=timezone.now()))
     assert desk.charges() == [("0.25", "0.05")]
 

@@ -198,14 +198,14 @@ def test_of_whom_the_platform_tells_that_they_left_is_kept_out_until_they_are_fo
     late = over(desk)
     assert visit.posting is not None
     identity = PlatformIdentity.objects.get(annotator=visit.enrollment.annotator)
-    hint = Hint("event-1", (visit.posting.remote_id,), ((visit.hit_assignment, identity.person),))
+    hint = Hint("event-1", (visit.posting.remote_id,), ((visit.remote_id, identity.person),))
     actions.handle_notification(platform="mturk", hint=hint, environment="live", now=late)
     desk.sweep(now=late)
     desk.sweep(now=late + timedelta(minutes=5))
     grant = Grant.objects.get()
     assert (grant.kind, grant.state) == (Grant.Kind.INCOMPLETE, Grant.State.REQUESTED)
     found = Work(
-        hit_assignment=visit.hit_assignment,
+        remote_id=visit.remote_id,
         person=identity.person,
         status=Status.SUBMITTED,
         posting=visit.posting.remote_id,
@@ -267,7 +267,7 @@ def test_work_of_which_nothing_is_here_is_shown_once_and_not_paid(desk: Desk) ->
 
 def test_what_is_decided_on_the_platforms_own_pages_is_shown_once(desk: Desk) -> None:
     visit = work_in(desk)
-    desk.marketplace.approve(visit.hit_assignment, person=desk.worker_of_visit(visit))
+    desk.marketplace.approve(visit.remote_id, person=desk.worker_of_visit(visit))
     for hours in (0, 1):
         desk.sweep(now=timezone.now() + timedelta(hours=hours))
     assert not Mismatch.objects.exists(), "it is whole and counts: nobody has anything to judge"
@@ -309,7 +309,7 @@ def test_a_rejection_that_is_overturned_there_is_in_our_books_and_shown(desk: De
     reject(submission)
     desk.send_all()
     assert desk.charges() == []
-    client_for(desk.double).approve_assignment(AssignmentId=submission.hit_assignment, OverrideRejection=True)
+    client_for(desk.double).approve_assignment(AssignmentId=submission.remote_id, OverrideRejection=True)
     for hours in (2, 4):
         desk.sweep(now=timezone.now() + timedelta(hours=hours))
     only_mismatch(Kind.DECIDED_BY_PLATFORM)
@@ -322,7 +322,7 @@ def test_a_rejection_that_is_overturned_there_is_in_our_books_and_shown(desk: De
 
 def test_a_stale_answer_takes_nothing_back(desk: Desk) -> None:
     submission = desk.hand_in()
-    stale = Work(submission.hit_assignment, desk.worker_of(submission), Status.ACTIVE)
+    stale = Work(submission.remote_id, desk.worker_of(submission), Status.ACTIVE)
     taken = actions.record_submission(campaign=desk.campaign, work=stale, now=timezone.now())
     assert taken is not None
     assert (taken.status, taken.receipt) == (Submission.Status.SUBMITTED, submission.receipt)

@@ -135,7 +135,7 @@ def test_what_somebody_else_took_is_not_paid_by_itself(desk: Desk) -> None:
     campaign = Campaign.objects.select_related("study").get()
     actions.record_submission(
         campaign=campaign,
-        work=desk.marketplace.one_work(Visit.objects.get().hit_assignment),  # type: ignore[arg-type]
+        work=desk.marketplace.one_work(Visit.objects.get().remote_id),  # type: ignore[arg-type]
         now=timezone.now(),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from django.db import DatabaseError, transaction
@@ -35,13 +36,13 @@ def desk() -> Iterator[Desk]:
 
 
 def give_back(desk: Desk, visit: Visit) -> None:
-    desk.double.crowd.give_back(visit.hit_assignment, desk.worker_of_visit(visit))
+    desk.double.crowd.give_back(visit.remote_id, desk.worker_of_visit(visit))
 
 
 def open_it(desk: Desk, visit: Visit, *, now: datetime) -> Visit:
     """The same person opens the same piece of work."""
     assert visit.posting is not None
-    arrival = Arrival(visit.hit_assignment, visit.posting.remote_id, desk.worker_of_visit(visit), SITE)
+    arrival = Arrival(visit.remote_id, visit.posting.remote_id, desk.worker_of_visit(visit), SITE)
     opened = actions.arrive_for_campaign(campaign=desk.campaign, arrival=arrival, is_proven=False, now=now)
     return Visit.objects.select_related("session", "enrollment", "campaign__study").get(pk=opened.pk)
 
@@ -159,17 +160,8 @@ def test_the_database_keeps_one_visit_of_a_piece_of_work_in_force(desk: Desk) ->
 
 
 NOW = timezone.now()
-OVER = {
-    "session": "doubted",
-    "is_whole": False,
-    "has_answers": False,
-    "return_reported": False,
-    "is_listed": False,
-    "handed_in": False,
-    "decided_manually": False,
-    "expires_at": NOW - timedelta(minutes=1),
-    "now": NOW,
-}
+ENDED = {"state": "doubted", "story_limit": 3, "expires_at": NOW - timedelta(minutes=1)}
+SOON = NOW + timedelta(minutes=1)
 
 
 @pytest.mark.parametrize(
@@ -177,17 +169,22 @@ OVER = {
     [
         ({}, True),
         ({"has_answers": True}, True),
-        ({"session": "open"}, True),
-        ({"session": "open", "has_answers": True}, False),
-        ({"session": "open", "expires_at": NOW + timedelta(minutes=1)}, False),
-        ({"session": "open", "expires_at": NOW + timedelta(minutes=1), "return_reported": True}, True),
-        ({"session": "open", "has_answers": True, "return_reported": True}, False),
-        ({"session": "confirmed"}, False),
-        ({"is_whole": True}, False),
-        ({"is_listed": True}, False),
-        ({"handed_in": True}, False),
+        ({"state": "open"}, True),
+        ({"state": "open", "stories_submitted": 1}, False),
+        ({"state": "open", "expires_at": SOON}, False),
+        ({"state": "open", "expires_at": SOON, "return_reported_at": NOW}, True),
+        ({"state": "open", "stories_submitted": 1, "return_reported_at": NOW}, False),
+        ({"state": "confirmed"}, False),
+        ({"stories_submitted": 3}, False),
+        ({"story_limit": 0, "test_finished_at": NOW}, False),
+        ({"handed_in_at": NOW}, False),
         ({"decided_manually": True}, False),
     ],
 )
-def test_what_is_taken_anew(changed: dict[str, object], expected: bool) -> None:
-    assert is_retaken(**OVER | changed) is expected  # type: ignore[arg-type]
+def test_what_is_taken_anew(changed: dict[str, Any], expected: bool) -> None:
+    of_visit = ("return_reported_at", "handed_in_at", "decided_manually")
+    mine = {name: value for name, value in changed.items() if name in of_visit}
+    session = WorkSession(**ENDED | {name: changed[name] for name in changed.keys() - mine.keys()})
+    visit = Visit(session=session, **mine)
+    assert is_retaken(visit, is_listed=False, now=NOW) is expected
+    assert not is_retaken(visit, is_listed=True, now=NOW)

@@ -243,7 +243,7 @@ def test_what_the_platform_lists_as_handed_in_is_not_given_up(trial: Campaign) -
     forge(trial)
     visit = newest_visit()
     assert visit.posting is not None
-    work = Work(visit.hit_assignment, VICTIM, Status.SUBMITTED, visit.posting.remote_id, visit.receipt)
+    work = Work(visit.remote_id, VICTIM, Status.SUBMITTED, visit.posting.remote_id, visit.receipt)
     actions.record_submission(campaign=trial, work=work, now=timezone.now())
 
     again()

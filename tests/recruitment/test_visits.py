@@ -393,7 +393,7 @@ def test_an_assignment_id_that_goes_to_the_next_worker_mixes_nobody(campaign: Ca
 
     second = newest_visit()
     assert browser.heading == "Story 1 of 2"
-    assert (second.hit_assignment, second.pk != first.pk) == (first.hit_assignment, True)
+    assert (second.remote_id, second.pk != first.pk) == (first.remote_id, True)
     assert second.enrollment_id != first.enrollment_id
     assert second.receipt != first.receipt
     browser.open(f"/work/{browser.url.split('/')[2]}/answers/")

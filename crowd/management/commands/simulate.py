@@ -18,8 +18,8 @@ from annotation.models import Enrollment, Study
 from crowd.behaviour import Behaviour, Population
 from crowd.browser import NotLoopback, loopback_origin
 from crowd.knowledge import truth_of
-from crowd.report import Report
-from crowd.run import Limits, Progress
+from crowd.report import AnnotatorOutcome, Report
+from crowd.run import Limits
 from crowd.run import run as run_crowd
 from recruitment.links import personal_link
 from tomannot import clock
@@ -151,10 +151,12 @@ exit codes: 0 all annotators did their part · 1 refused, or an error occurred (
         self.stderr.write(f"“{study.slug}” is now a test run, for good: simulated answers are not real.")
         return study
 
-    def _progress(self, progress: Progress) -> None:
+    def _progress(self, so_far: Report) -> None:
+        people = sum(so_far.people.values())
+        done = people - so_far.people.get(AnnotatorOutcome.STILL_THERE, 0)
         self.stderr.write(
-            f"{progress.seconds:5.0f} s: {progress.people_done} of {progress.people} people done, "
-            f"{progress.votes:,} votes, {progress.errors} errors"
+            f"{so_far.seconds:5.0f} s: {done} of {people} people done, "
+            f"{so_far.votes:,} votes, {so_far.errors_total} errors"
         )
 
     def _say(self, report: Report, *, as_json: bool) -> None:

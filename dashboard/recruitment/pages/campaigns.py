@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -88,15 +89,7 @@ def new_campaign(request: HttpRequest, study: Study, platform: str, purpose: str
         raise Http404
     data = request.POST if request.method == "POST" else None
     form = CampaignForm.of(study, platform=platform, purpose=purpose, data=data)
-    if form.is_valid():
-        try:
-            campaign = actions.create_campaign(
-                study=study, settings=form.settings(), by=signed_in(request), now=clock.now()
-            )
-            return redirect("dashboard:campaign", slug=study.slug, number=campaign.number)
-        except RecruitmentError as error:
-            form.refuse_lines(str(error))
-    return _form_page(request, study, form)
+    return _save_or_show(request, study, form, partial(actions.create_campaign, study=study))
 
 
 @form_page(Right.CHANGE)
@@ -104,20 +97,22 @@ def change_campaign(request: HttpRequest, study: Study, number: int) -> HttpResp
     """Change a draft. Everything but its purpose can change, since the platform has not seen it."""
     draft = _campaign(study, number)
     form = CampaignForm.changing(draft, data=request.POST if request.method == "POST" else None)
+    return _save_or_show(request, study, form, partial(actions.change_campaign, campaign=draft), draft)
+
+
+def _save_or_show(
+    request: HttpRequest,
+    study: Study,
+    form: CampaignForm,
+    save: Callable[..., Campaign],
+    draft: Campaign | None = None,
+) -> HttpResponse:
     if form.is_valid():
         try:
-            actions.change_campaign(
-                campaign=draft, settings=form.settings(), by=signed_in(request), now=clock.now()
-            )
-            return redirect("dashboard:campaign", slug=study.slug, number=number)
+            saved = save(settings=form.settings(), by=signed_in(request), now=clock.now())
+            return redirect("dashboard:campaign", slug=study.slug, number=saved.number)
         except RecruitmentError as error:
             form.refuse_lines(str(error))
-    return _form_page(request, study, form, draft)
-
-
-def _form_page(
-    request: HttpRequest, study: Study, form: CampaignForm, draft: Campaign | None = None
-) -> HttpResponse:
     context = {
         "form": form,
         "draft": draft,

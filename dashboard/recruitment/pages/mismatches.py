@@ -29,7 +29,7 @@ from recruitment.marketplace import GIVEN_UP, Status
 from recruitment.models import Campaign, Mismatch
 from recruitment.platforms import platform_of
 from recruitment.reconciliation.cases import cases_of, person_of_mismatch, visit_of_mismatch
-from recruitment.reconciliation.remedies import PAYING, Case, Way, ways_of
+from recruitment.reconciliation.remedies import PAYING, Case, Remedy, remedies_of
 from tomannot import clock
 
 ON_A_PAGE = 50
@@ -93,7 +93,7 @@ def settle_mismatch(request: HttpRequest, study: Study, number: int) -> HttpResp
         campaign__study=study,
     )
     way = request.POST.get("way", "")
-    question = confirmation_of_large_bonus(request, mismatch.campaign) if way == Way.BONUS else None
+    question = confirmation_of_large_bonus(request, mismatch.campaign) if way == Remedy.BONUS else None
     if question:
         return question
     with ErrorsAsMessages(request, RecruitmentError):
@@ -106,19 +106,19 @@ def _settle(mismatch: Mismatch, way: str, request: HttpRequest, *, by: User) -> 
     now = clock.now()
     if way in PAYING:
         payment = valid(RemedyForm(request.POST))
-        actions.pay_for_mismatch(mismatch=mismatch, way=Way(way), by=by, now=now, **payment)
+        actions.pay_for_mismatch(mismatch=mismatch, remedy=Remedy(way), by=by, now=now, **payment)
         return
     form = DecisionForm(request.POST)
-    if way not in [*Way] or not form.is_valid():
+    if way not in [*Remedy] or not form.is_valid():
         raise CannotSettle(_("Say in a few words how you dealt with this. Nothing was changed."))
     how = form.cleaned_data["how"]
-    if way == Way.CONFIRM:
+    if way == Remedy.CONFIRM:
         actions.confirm_manually(mismatch=mismatch, how=how, by=by, now=now)
-    elif way == Way.SETTLE:
+    elif way == Remedy.SETTLE:
         actions.settle_mismatch(mismatch=mismatch, how=how, by=by, now=now)
     else:
-        rejection = valid(rejection_form(mismatch.campaign, request.POST)) if way == Way.REJECT else {}
-        actions.decide_mismatch(mismatch=mismatch, way=Way(way), how=how, by=by, now=now, **rejection)
+        rejection = valid(rejection_form(mismatch.campaign, request.POST)) if way == Remedy.REJECT else {}
+        actions.decide_mismatch(mismatch=mismatch, remedy=Remedy(way), how=how, by=by, now=now, **rejection)
 
 
 def _enrolled(study: Study, mismatches: list[Mismatch]) -> set[int]:
@@ -144,7 +144,7 @@ def _row(
         "test": tests.get(person),
         "submission": mismatch.submission,
         "is_listed": case.status in GIVEN_UP,
-        "ways": ways_of(case),
+        "ways": remedies_of(case),
         "is_forgotten": case.is_forgotten,
         "pays_too": case.status == Status.SUBMITTED and case.decision is None and campaign.auto_approves,
         "platform": platform_of(campaign),

@@ -69,7 +69,7 @@ def _rows(study: Study, shown: list[Payment], *, may_change: bool) -> list[dict[
 def payments_file(request: HttpRequest, study: Study) -> HttpResponseBase:
     """Stream the payments that the address selects as CSV, under pseudonyms."""
     rows = queries.payment_rows(study, PaymentFilter(study, request.GET).rows())
-    return csv_stream(request, f"{study.slug}-payments", queries.PAYMENT_COLUMNS, rows)
+    return csv_stream(request, f"{study.slug}-payments", [*queries.PAYMENT_COLUMNS], rows)
 
 
 @write_page(Right.CHANGE)

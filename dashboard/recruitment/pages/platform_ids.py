@@ -45,15 +45,14 @@ def submission_ids(request: HttpRequest, study: Study, number: int) -> HttpRespo
 
 def _ids(request: HttpRequest, study: Study, work: Submission | Visit) -> HttpResponse:
     ids = actions.show_ids(work=work, by=signed_in(request), now=clock.now())
-    annotator = work.enrollment.annotator_id if isinstance(work, Visit) else work.annotator_id
     assert work.campaign is not None  # the visits and submissions of campaigns alone are shown
     platform = platform_of(work.campaign)
     context = {
         "ids": ids,
         "campaign": work.campaign,
         "words": platform.words,
-        "pseudonym": pseudonym(study.pseudonym_key, annotator),
-        "address": platform.work_page(ids.posting),
+        "pseudonym": pseudonym(study.pseudonym_key, work.annotator_id),
+        "address": platform.work_page(ids["posting"]),
     }
     return render(request, "dashboard/recruitment/ids.html", context)
 

@@ -100,45 +100,32 @@ def retryable_by_campaign(study: Study) -> Counter[int]:
     return found
 
 
-PAYMENT_COLUMNS = (
-    "annotator",
-    "campaign",
-    "platform",
-    "work",
-    "kind",
-    "amount",
-    "currency",
-    "state",
-    "decided_by_platform",
-    "requested_at",
-    "settled_at",
-    "problem",
-)
+PAYMENT_COLUMNS = {
+    "annotator": "submission__annotator",
+    "campaign": "submission__campaign__number",
+    "platform": "submission__platform",
+    "work": "submission",
+    "kind": "kind",
+    "amount": "amount",
+    "currency": "currency",
+    "state": "state",
+    "decided_by_platform": "decided_by_platform",
+    "requested_at": "requested_at",
+    "settled_at": "settled_at",
+    "problem": "problem",
+}
+"""Columns of the table of payments, with the fields that they show."""
 
 
 def payment_rows(study: Study, only: Q | None = None) -> Iterator[dict[str, Any]]:
     """Yield the study's payments, or ``only`` some, under pseudonyms, the oldest first."""
-    payments = (
-        Payment.objects.filter(only or Q(), submission__campaign__study=study)
-        .select_related("submission__campaign")
-        .order_by("pk")
-    )
-    for payment in payments.iterator():
-        submission = payment.submission
-        yield {
-            "annotator": pseudonym(study.pseudonym_key, submission.annotator_id),
-            "campaign": submission.campaign.number,
-            "platform": submission.platform,
-            "work": submission.pk,
-            "kind": payment.kind,
-            "amount": str(payment.amount),
-            "currency": payment.currency,
-            "state": payment.state,
-            "decided_by_platform": payment.decided_by_platform,
-            "requested_at": payment.requested_at.isoformat(),
-            "settled_at": payment.settled_at.isoformat() if payment.settled_at else "",
-            "problem": payment.problem,
-        }
+    payments = Payment.objects.filter(only or Q(), submission__campaign__study=study).order_by("pk")
+    for values in payments.values_list(*PAYMENT_COLUMNS.values()).iterator():
+        row = dict(zip(PAYMENT_COLUMNS, values, strict=True))
+        for name in ("requested_at", "settled_at"):
+            row[name] = row[name].isoformat() if row[name] else ""
+        name = pseudonym(study.pseudonym_key, row["annotator"])
+        yield row | {"annotator": name, "amount": str(row["amount"])}
 
 
 @dataclass(frozen=True, slots=True)

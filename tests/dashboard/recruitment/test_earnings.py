@@ -52,7 +52,7 @@ def test_the_time_of_work_whose_pay_waits_is_not_yet_set_against_what_arrived() 
         desk.answer(again)
         actions.record_hand_in(visit=again, now=again.arrived_at + timedelta(minutes=45))
         desk.submit(again)
-        work = desk.marketplace.one_work(again.hit_assignment)
+        work = desk.marketplace.one_work(again.remote_id)
         assert work is not None
         submission = actions.record_submission(campaign=desk.campaign, work=work, now=timezone.now())
         assert submission is not None

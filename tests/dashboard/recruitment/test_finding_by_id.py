@@ -65,7 +65,7 @@ def test_who_writes_from_a_platform_is_found_by_every_id_they_may_give(
     other = desk.hand_in()
     name = pseudonym(study.pseudonym_key, work.annotator_id)
     assert "Find by platform id" in words(boss.get(address("recruitment")).content)
-    for said in (desk.worker_of(work), f" {work.hit_assignment} "):
+    for said in (desk.worker_of(work), f" {work.remote_id} "):
         response = boss.post(address("find_by_id"), {"remote_id": said})
         html = response.content.decode()
         assert said.strip() not in html, "the page is kept by the browser"
@@ -122,7 +122,7 @@ def test_of_a_refused_payment_too_and_of_who_was_forgotten_the_work_alone(
     desk.send(approval)
     assert address("submission_ids", work.pk) in boss.get(address("payments")).content.decode()
     shown = words(boss.post(address("submission_ids", work.pk)).content)
-    assert work.hit_assignment in shown
+    assert work.remote_id in shown
     assert worker not in shown
     assert "deleted at their request" in shown
 

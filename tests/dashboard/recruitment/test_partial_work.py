@@ -61,7 +61,7 @@ def test_partial_work_is_shown_as_what_it_is(desk: Desk, boss: Client) -> None:
 
     worker = desk.worker_of_visit(visit)
     actions.record_submission(
-        campaign=desk.campaign, work=Work(visit.hit_assignment, worker, Status.RETURNED), now=timezone.now()
+        campaign=desk.campaign, work=Work(visit.remote_id, worker, Status.RETURNED), now=timezone.now()
     )
     assert "Pay a bonus" in shown(boss, "submissions", desk.campaign.number)
 

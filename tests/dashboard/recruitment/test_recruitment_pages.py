@@ -383,11 +383,11 @@ def test_who_was_asked_to_return_work_is_still_asked_after_the_rejection_is_take
 
 def test_rejecting_a_test_offers_to_take_its_author_out_of_the_group(study: Study, boss: Client) -> None:
     campaign = make_campaign(study, TEST)
-    work = Work(hit_assignment="3ASSIGNMENT", person="A1WORKER", status=Status.SUBMITTED)
+    work = Work(remote_id="3ASSIGNMENT", person="A1WORKER", status=Status.SUBMITTED)
     actions.record_submission(campaign=campaign, work=work, now=timezone.now())
     page = boss.get(address("submissions", 1)).content.decode()
     assert re.search(r'name="leave_group"\s+checked', page)
-    stories = replace(work, hit_assignment="3OTHER")
+    stories = replace(work, remote_id="3OTHER")
     actions.record_submission(campaign=make_campaign(study), work=stories, now=timezone.now())
     assert "leave_group" not in boss.get(address("submissions", 2)).content.decode()
 

@@ -66,7 +66,7 @@ def handed_in(double: MTurkDouble, hit: str, receipt: str = "r") -> Assignment:
 
 def bonus(double: MTurkDouble, work: Assignment, **other: object) -> BonusRequest:
     values: dict[str, Any] = {
-        "hit_assignment": work.assignment_id,
+        "remote_id": work.assignment_id,
         "person": work.worker_id,
         "amount": Decimal("0.40"),
         "reason": "It took longer.",
@@ -158,7 +158,7 @@ def test_work_is_listed_from_all_pages_with_its_author_and_receipt(
     listed = turk.work(kind, hit)
     assert turk.work(kind, "3GONE") == []
 
-    assert [(one.hit_assignment, one.person, one.receipt) for one in listed] == [
+    assert [(one.remote_id, one.person, one.receipt) for one in listed] == [
         (work.assignment_id, work.worker_id, f"r{number}") for number, work in enumerate(works)
     ]
     assert [one.status for one in listed[:3]] == [Status.APPROVED, Status.REJECTED, Status.SUBMITTED]

@@ -67,14 +67,14 @@ class Lab:
 
     def bonus_for(self, submission: str, amount: str, **changes: Any) -> BonusRequest:
         request = BonusRequest(
-            hit_assignment=submission,
+            submission=submission,
             person=self.double.submission(submission).participant,
             amount=Decimal(amount),
             reason="Thank you",
             token=uuid.uuid4(),
             first_sent_at=self.platform.clock.now(),
         )
-        return replace(request, remote_id=self.prolific.prepare_bonus(request), **changes)
+        return replace(request, submission=self.prolific.prepare_bonus(request), **changes)
 
     def paid(self, kind: str) -> list[int]:
         self.double.settle()

@@ -122,7 +122,7 @@ def hand_in(lab: Campaigns, submission: str, browser: Browser) -> None:
 
 def take_test(lab: Campaigns, person: str, campaign: Campaign, **answers: str) -> str:
     submission, browser = lab.come(person, campaign)
-    enrollment = Enrollment.objects.get(visits__hit_assignment=submission)
+    enrollment = Enrollment.objects.get(visits__remote_id=submission)
     builders.take_test(builders.consent(enrollment), builders.answers(**answers))
     hand_in(lab, submission, browser)
     return submission
@@ -150,7 +150,7 @@ def test_who_passes_is_let_in_and_everybody_is_paid_once(lab: Campaigns) -> None
         [],
     ]
     assert Grant.objects.filter(kind="qualified", state="done").count() == 3
-    assert WorkSession.objects.get(visit__hit_assignment=left).state == WorkSession.State.DOUBTED
+    assert WorkSession.objects.get(visit__remote_id=left).state == WorkSession.State.DOUBTED
 
     submissions = []
     for person in passes:
@@ -172,7 +172,7 @@ def test_who_passes_is_let_in_and_everybody_is_paid_once(lab: Campaigns) -> None
     assert lab.paid("reward") == [50] * 7
     assert Mismatch.objects.count() == 0
 
-    work = Submission.objects.get(hit_assignment=submissions[0])
+    work = Submission.objects.get(remote_id=submissions[0])
     now = lab.platform.clock.now()
     for amount in ("0.20", "0.20"):
         actions.give_bonus(submission=work, amount=Decimal(amount), reason="Thank you", by=None, now=now)
@@ -230,7 +230,7 @@ def test_a_signature_is_enough_and_where_there_are_signatures_nothing_else_is(
     browser.open(started.url)
     visit = Visit.objects.select_related("session").get()
     assert visit.session is not None
-    assert (visit.hit_assignment, visit.session.identity_claimed) == (started.submission, False)
+    assert (visit.remote_id, visit.session.identity_claimed) == (started.submission, False)
     assert lab.double.seen == ["GET /.well-known/study/jwks.json"]
     assert "prolific_token" not in browser.url
 
@@ -253,7 +253,7 @@ def test_a_signature_is_enough_and_where_there_are_signatures_nothing_else_is(
     loaded_again.open(f"{plain}&prolific_token={lab.platform.signer.token(long_ago)}")
     visit = Visit.objects.select_related("session").latest("pk")
     assert visit.session is not None
-    assert (visit.hit_assignment, visit.session.identity_claimed) == (theirs.submission, False)
+    assert (visit.remote_id, visit.session.identity_claimed) == (theirs.submission, False)
     assert lab.double.seen[-1] == f"GET /api/v1/submissions/{theirs.submission}/"
 
 

@@ -83,18 +83,16 @@ def test_every_submission_is_approved_once_and_no_bonus_is_paid_twice(seed: int)
         assert len(work) == PEOPLE
         assert Counter(piece.status for piece in work)[Status.RETURNED] == PEOPLE // 8
         for piece in handed_in:
-            persist(partial(lab.prolific.approve, piece.hit_assignment, person=piece.person))
-        bonuses = pay_all(lab, [owed_to(lab, piece.hit_assignment, piece.person) for piece in handed_in])
+            persist(partial(lab.prolific.approve, piece.remote_id, person=piece.person))
+        bonuses = pay_all(lab, [owed_to(lab, piece.remote_id, piece.person) for piece in handed_in])
         persist(lambda: lab.prolific.end(study, study))
         double.settle()
 
         paid = Counter((entry.kind, entry.submission) for entry in lab.platform.ledger)
-        assert {key for key in paid if key[0] == "reward"} == {
-            ("reward", p.hit_assignment) for p in handed_in
-        }
+        assert {key for key in paid if key[0] == "reward"} == {("reward", p.remote_id) for p in handed_in}
         assert max(paid.values()) == 1
         shown = {entry.submission for entry in lab.platform.ledger if entry.kind == "bonus"}
-        assert shown == {owed.request.hit_assignment for owed in bonuses if owed.state == "done"}
+        assert shown == {owed.request.remote_id for owed in bonuses if owed.state == "done"}
         lost = [owed for owed in bonuses if owed.state == "look"]
         assert len(lost) + len(shown) == len(handed_in)
         assert len(lost) < len(handed_in) // 4

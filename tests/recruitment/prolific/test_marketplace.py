@@ -120,10 +120,10 @@ def test_people_come_with_their_ids_and_work_is_listed_to_the_last_page(
     test = lab.publish(reference="test-1", is_test=True)
     double.start(people[0], test)
     assert double.sees(people[0]) == [study]  # the test once
-    assert (claim.person, claim.posting, claim.hit_assignment) == (people[0], study, started[0].submission)
+    assert (claim.person, claim.posting, claim.remote_id) == (people[0], study, started[0].submission)
     double.give_back(started[1].submission)
     double.complete(started[2].submission, None)
-    found = {work.hit_assignment: work for work in lab.prolific.work(study, study)}
+    found = {work.remote_id: work for work in lab.prolific.work(study, study)}
     assert len(found) == 205
     assert {work.person for work in found.values()} == set(people)
     assert [found[started[n].submission].status for n in range(3)] == [

@@ -57,7 +57,7 @@ def arrived(double: ProlificDouble) -> Arrived:
 def test_the_token_says_who_comes(double: ProlificDouble, arrived: Arrived, keeps_parameters: bool) -> None:
     double.platform.keeps_parameters = keeps_parameters
     claim = arrived.read(token_of(double.open_again(arrived.submission)))
-    assert (claim.person, claim.posting, claim.hit_assignment) == (
+    assert (claim.person, claim.posting, claim.remote_id) == (
         arrived.person,
         arrived.study,
         arrived.submission,
