@@ -7,7 +7,7 @@ from annotation.rules import CENT
 
 HOUR = 3600
 FEWEST = 5
-"""Pieces of work from which on their median time says something."""
+"""Fewest submissions whose median time is meaningful."""
 SHORTEST = 5.0
 """Seconds: nobody reads two sentences and answers in less, so a shorter median is of machines or mistakes."""
 
@@ -28,7 +28,7 @@ class HourlyPay:
 
 
 def advertised_pay(reward: Decimal, minutes: int) -> Decimal:
-    """Return what a reward for so many minutes of work comes to in an hour, to the cent."""
+    """Return the hourly pay of a reward for this many minutes, in whole cents."""
     return (reward * 60 / minutes).quantize(CENT, ROUND_HALF_UP)
 
 

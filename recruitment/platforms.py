@@ -107,7 +107,7 @@ class Platform(ABC):
     needs_codes: ClassVar[bool] = False
     """Campaigns have completion codes."""
     has_return_page: ClassVar[bool] = False
-    """An address leads people back who have nothing to hand in."""
+    """It has a page for people who have nothing to hand in."""
     unused_fields: ClassVar[tuple[str, ...]] = ()
     """Fields of the campaign form that mean nothing on this platform."""
     review_days: ClassVar[int | None] = None
@@ -134,7 +134,7 @@ class Platform(ABC):
     """The fee on top of a bonus or top-up, in a sentence."""
 
     def bonus_fee(self, amount: Decimal) -> Decimal | None:
-        """Return what is taken on top of a bonus; None where the platform's account decides."""
+        """Return the fee on a bonus; None where it depends on the platform's account."""
         return None
 
     def still_exists(self, environment: str) -> bool:
@@ -165,7 +165,7 @@ class Platform(ABC):
         """Return how the visit's work is handed in or given back; None when only words help."""
 
     def return_link(self, campaign: Campaign) -> ReturnLink | None:
-        """Return the address that leads back people who were not let in. It never hands in work."""
+        """Return the link for people who were refused. It never hands in work."""
         return None
 
     @abstractmethod
@@ -177,7 +177,7 @@ class Platform(ABC):
         return []
 
     def pay_warning(self, reward: Decimal, currency: str, seconds: float) -> str:
-        """Return why the platform would complain about this reward for so many seconds of work, or ""."""
+        """Return why the platform would object to this reward for this many seconds of work, or ""."""
         return ""
 
     def work_page(self, posting: str) -> str:

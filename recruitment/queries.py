@@ -160,7 +160,7 @@ def may_still_begin(enrollment: Enrollment) -> bool:
 
 
 def check_code(study: Study, text: str, *, participant: str = "") -> CheckedCode | None:
-    """Return whose code this is in the study, or None. ``participant``: the platform's id of who sent it."""
+    """Return the owner of a code in the study, or None. ``participant``: the sender's id on the platform."""
     ids = Enrollment.objects.filter(study=study).order_by("pk").values_list("pk", flat=True)
     found = find_code(study.pseudonym_key, ids.iterator(), text)
     if found is None:
@@ -193,7 +193,7 @@ def _participant(enrollment: Enrollment, source: str) -> str | None:
 
 
 def is_known_visit(campaign: Campaign, arrival: Arrival) -> bool:
-    """Tell whether the same id has come for this submission before."""
+    """Tell whether this id has opened this submission before."""
     identities = PlatformIdentity.objects.filter(
         platform=campaign.platform, environment=campaign.environment, person=arrival.person
     )

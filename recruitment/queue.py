@@ -23,7 +23,7 @@ _collected: ContextVar[dict[tuple[str, tuple[int, ...]], None] | None] = Context
 
 
 def queue_mail(task: str, *ids: int | str | None) -> None:
-    """Have a worker do it once everything is committed. Queue ids and a mail's language, no address or token.
+    """Queue a mail task on commit. Queue ids and a mail's language, no address or token.
 
     The commit raises :class:`NotQueued` when the broker does not take it; what was to be stored is stored.
     """
@@ -35,7 +35,7 @@ def queue_mail(task: str, *ids: int | str | None) -> None:
 
 
 def queue_or_fail(task: str, *ids: int | str | None, problem: str = "") -> None:
-    """Have a worker do it at once, because a person has just asked. Raise :class:`NotQueued`."""
+    """Queue a task now, because a person asked for it. Raise :class:`NotQueued`."""
     try:
         app.send_task(task, args=list(ids))
     except OperationalError as error:
@@ -44,7 +44,7 @@ def queue_or_fail(task: str, *ids: int | str | None, problem: str = "") -> None:
 
 
 def queue_soon(task: str, *ids: int, after: int = 0) -> None:
-    """Queue what a sweep repeats if the broker does not take it: then it is late, not lost, and logged.
+    """Queue a task on commit that a sweep repeats: without a broker it is late, not lost, and logged.
 
     ``after``: not before so many seconds are over.
     """
@@ -61,7 +61,7 @@ def next_try(waits_since: datetime | None, *, now: datetime) -> datetime:
 
 @contextmanager
 def queue_once() -> Iterator[None]:
-    """Queue what is to be done soon once, when this block ends, however often it was asked for."""
+    """Collect the tasks that this block queues, and queue each once when it ends."""
     wanted: dict[tuple[str, tuple[int, ...]], None] = {}
     outside = _collected.set(wanted)
     try:

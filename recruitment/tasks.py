@@ -63,7 +63,7 @@ def _researcher(user_id: int | None) -> User | None:
 
 @task(time_limit=60)
 def sweep_campaigns() -> None:
-    """Have every campaign compared with its platform, and send what is due or could not be sent before."""
+    """Queue comparisons of all campaigns, due payments and unfinished changes."""
     now = clock.now()
     actions.pause_without_stories(now=now)
     for campaign in campaigns_to_ask(now=now):
@@ -104,7 +104,7 @@ def reconcile(campaign_id: int) -> None:
 
 @task(time_limit=480)
 def send_due(campaign_id: int) -> None:
-    """Have the platform carry out what is due of a campaign; what is left is queued behind the others."""
+    """Send a campaign's due payments and grants; queue the rest behind other campaigns."""
     campaign = Campaign.objects.get(pk=campaign_id)
     if actions.send_due(campaign=campaign, marketplace=marketplace_of(campaign)):
         app.send_task(SEND_TASK, args=[campaign_id])

@@ -34,7 +34,7 @@ def ending_of(visit: Visit, *, now: datetime) -> Ending:
 
 
 def _found_nothing(person: Enrollment, session: WorkSession, *, now: datetime) -> bool:
-    """Tell whether somebody who agreed to take part came in time and was never given anything to do."""
+    """Tell whether a person who consented came in time and was never given a story or test."""
     is_in_time = session.state == WorkSession.State.OPEN and now < session.expires_at
     # Whoever is qualified had the test in another visit.
     agreed = person.state == State.CONSENTED or bool(session.story_limit and person.state == State.QUALIFIED)
@@ -58,7 +58,7 @@ def end_of(visit: Visit, *, now: datetime) -> Visit.End:
 
 
 def outcome_of(visit: Visit) -> VisitOutcome | None:
-    """Return the visit's outcome, as far as settled. It must carry its session and submission."""
+    """Return the visit's outcome, or None while it is open. It must carry its session and submission."""
     assert visit.session is not None
     work: Submission | None = getattr(visit, "submission", None)
     return visit_outcome(session=visit.session.state, status=work.status if work else None)

@@ -13,7 +13,7 @@ from recruitment.marketplace import HANDED_IN
 from recruitment.models import Campaign, Posting, Visit
 
 CARRIED = Q(session__test_finished_at__lt=F("session__opened_at"))
-"""Visits whose test was finished in an earlier one, perhaps by somebody who typed the person's id."""
+"""Visits with a test of an earlier visit, perhaps by another person who typed the same id."""
 State = WorkSession.State
 
 

@@ -35,7 +35,7 @@ SELECT %(sessions)s + v, enrollment, state, wanted, answers, false, state <> 'co
 FROM piece WHERE campaign IS NOT NULL ORDER BY v;
 
 INSERT INTO recruitment_visit
-    (id, enrollment_id, platform, environment, arrived_at, campaign_id, posting_id, hit_assignment, session_id,
+    (id, enrollment_id, platform, environment, arrived_at, campaign_id, posting_id, remote_id, session_id,
      submit_to, receipt, handed_in_at)
 SELECT %(visit_rows)s + v, enrollment, platform, 'live', arrived, campaign, p.id,
        CASE WHEN campaign IS NULL THEN '' ELSE 'work-' || v END,
@@ -63,7 +63,7 @@ FROM piece JOIN recruitment_campaign AS campaign ON campaign.id = campaign
 WHERE piece.state <> 'open' OR piece.platform = 'prolific';
 
 INSERT INTO recruitment_submission
-    (id, campaign_id, posting_id, platform, environment, hit_assignment, annotator_id, visit_id, status, receipt,
+    (id, campaign_id, posting_id, platform, environment, remote_id, annotator_id, visit_id, status, receipt,
      submitted_at)
 SELECT h.id, campaign, p.id, platform, 'live', 'work-' || v, annotator, %(visit_rows)s + v, status, 'receipt-' || v,
        CASE WHEN status NOT IN ('active', 'timed_out', 'returned') THEN ended END
@@ -72,7 +72,7 @@ ORDER BY h.id;
 
 -- Work of people of whom no visit is known, one in a thousand.
 INSERT INTO recruitment_submission
-    (id, campaign_id, posting_id, platform, environment, hit_assignment, annotator_id, status, receipt,
+    (id, campaign_id, posting_id, platform, environment, remote_id, annotator_id, status, receipt,
      submitted_at)
 SELECT (SELECT max(id) FROM handed_in) + row_number() OVER (ORDER BY h.id), campaign, p.id, platform, 'live', 'stranger-' || v,
        annotator, 'submitted', '', ended

@@ -18,7 +18,7 @@ from recruitment.platforms import marketplace_of, platform_of
 from tomannot import clock
 
 MANY_REWARDS = 3
-"""Ask again before a bonus of more than so many rewards: it may lack its decimal point."""
+"""Ask again before a bonus of more than this many rewards: it may lack its decimal point."""
 
 
 def is_test(campaign: Campaign) -> bool:

@@ -38,12 +38,12 @@ from recruitment.queue import CARRY_OUT_TASK, RECONCILE_TASK, queue_or_fail, que
 logger = logging.getLogger(__name__)
 State = Campaign.State
 MOST_SILENT = 3
-"""After so many postings in a row about which the platform does not answer, the next run goes on."""
+"""Stop after this many unanswered postings in a row; the next run continues."""
 
 
 @transaction.atomic
 def pause_campaign(*, campaign: Campaign, by: User | None, now: datetime) -> Campaign:
-    """Have a worker let nobody new begin until it is resumed.
+    """Have a worker stop new people from beginning until the campaign is resumed.
 
     Raise :class:`CannotRecruit` unless it is live.
     """
@@ -52,7 +52,7 @@ def pause_campaign(*, campaign: Campaign, by: User | None, now: datetime) -> Cam
 
 @transaction.atomic
 def resume_campaign(*, campaign: Campaign, by: User | None, now: datetime) -> Campaign:
-    """Have a worker let people begin again, for as many days as were on offer at first.
+    """Have a worker reopen the campaign for as many days as it was offered at first.
 
     Raise :class:`CannotRecruit` unless it is paused, here or on the platform, or the days on offer are over.
     """
@@ -68,7 +68,7 @@ def resume_campaign(*, campaign: Campaign, by: User | None, now: datetime) -> Ca
 
 @transaction.atomic
 def end_campaign(*, campaign: Campaign, by: User | None, now: datetime) -> Campaign:
-    """Have a worker let nobody new begin, for good. Who works may hand in, and is still compared and paid.
+    """Have a worker close the campaign for good. People at work can hand in, and are compared and paid.
 
     Also while it is published, if the platform refuses part of it. Raise :class:`CannotRecruit`
     for a draft, and for one that is ended or being ended.
@@ -81,7 +81,7 @@ def end_campaign(*, campaign: Campaign, by: User | None, now: datetime) -> Campa
 def extend_offer(
     *, campaign: Campaign, only_from: Iterable[Campaign.State], by: User | None, now: datetime
 ) -> Campaign:
-    """Have a worker make what is not on the platform yet, and offer everything for the days on offer anew."""
+    """Have a worker create missing postings, and restart the days on offer for all of them."""
     campaign = _request_state(campaign, State.CREATING, only_from=only_from, by=by, now=now)
     if campaign.offered_until:
         campaign.offered_until = now + timedelta(days=campaign.days_open)
@@ -91,7 +91,7 @@ def extend_offer(
 
 @transaction.atomic
 def pause_without_stories(*, now: datetime) -> list[Campaign]:
-    """Pause campaigns that find no story for those who come, and resume them when there is one.
+    """Pause campaigns without a story for new visits, and resume them when there is one.
 
     Return the campaigns that changed. A researcher's own pause stays.
     """
@@ -139,11 +139,10 @@ def _request_state(
 
 
 def carry_out(*, campaign: Campaign, marketplace: Marketplace, now: datetime) -> Campaign:
-    """Bring the platform to the campaign's wanted state; called again, go on from there.
+    """Bring the platform to the campaign's wanted state. Calling it again continues from there.
 
-    One worker at a time: another returns at once. What comes to be wanted meanwhile is done by the same
-    worker. What the platform says when it refuses or does not answer stands on the campaign afterwards, and
-    is raised.
+    One worker at a time: another returns at once. The same worker also does what is requested meanwhile.
+    When the platform refuses or does not answer, its message is stored on the campaign and raised.
     """
     campaign = _reload(campaign)
     while campaign.state in Campaign.UNDERWAY:
@@ -211,7 +210,7 @@ def limit_concurrency(*, campaign: Campaign, marketplace: Marketplace) -> None:
 
 
 def _ensure_groups(campaign: Campaign, marketplace: Marketplace) -> None:
-    """Make our groups there: people who passed the study's test, and people who left work unfinished."""
+    """Create the study's groups on the platform: people who passed the test, people who left work."""
     if not campaign.qualified_group and campaign.study.gate != Study.Gate.NOT_REQUIRED:
         group = marketplace.ensure_group(Group.QUALIFIED, reference=campaign.study.slug)
         _store_remote_id(campaign, "qualified_group", group)
@@ -233,7 +232,7 @@ def _create_posting(campaign: Campaign, posting: Posting, marketplace: Marketpla
 
 
 def _update_posting(campaign: Campaign, posting: Posting, marketplace: Marketplace, *, now: datetime) -> None:
-    """Bring a posting that is there to its seats and its time, and let people begin."""
+    """Give an existing posting its seats and its time, and open it."""
     if is_one_posting(campaign):
         # The token is that of this number of seats, and of no other.
         token = uuid5(posting.request_token, str(posting.seats))
@@ -290,7 +289,7 @@ def _stop_each(
 def _find_unconfirmed_postings(
     campaign: Campaign, marketplace: Marketplace, *, now: datetime
 ) -> Unreachable | None:
-    """Ask again for what may have been made and was never heard of, so that it is ended with the others.
+    """Find postings whose creation was never confirmed, so that they are ended with the others.
 
     A platform with one posting per campaign is not asked: the posting has the campaign's id. Return why the
     platform does not answer, if it does not: postings that are known to be there are ended all the same.
@@ -337,7 +336,7 @@ def _mark_done(campaign: Campaign, state: Campaign.State, *, now: datetime) -> N
 
 
 def _set_state(campaign: Campaign, state: Campaign.State, *, by: User | None, now: datetime) -> None:
-    """Set the state of a locked campaign, and drop what the platform said about the state before."""
+    """Set the state of a locked campaign, and clear the platform's messages about the state before."""
     campaign.state, campaign.problem = state, ""
     campaign.platform_offer, campaign.platform_offer_since = "", None
     campaign.ended_at = now if state == State.ENDED else campaign.ended_at
@@ -371,7 +370,7 @@ def check_state(campaign: Campaign, *states: Campaign.State) -> None:
 
 
 def lock_campaign(campaign: Campaign) -> Campaign:
-    """Return the campaign as it is, which nobody else changes before the transaction ends.
+    """Lock and return the campaign as stored.
 
     Raise :class:`CannotRecruit` for a draft that somebody has discarded meanwhile.
     """

@@ -169,9 +169,9 @@ def add_seats(
     by: User | None,
     now: datetime,
 ) -> Campaign:
-    """Offer so many more submissions, if the account holds their cost; a worker puts them up.
+    """Offer more submissions, if the account holds their cost; a worker adds them on the platform.
 
-    ``offered`` is how many there were for whoever asks, so that one wish, sent twice, adds once. The whole
+    ``offered`` is the number that the form showed, so that a form sent twice adds once. The whole
     campaign is then offered for its days anew. Raise :class:`CannotRecruit` with the sums when the account
     does not hold them, for what cannot be added, unless people can come, or when others have been added
     meanwhile; and the errors of ``recruitment.marketplace``.

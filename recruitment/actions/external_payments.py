@@ -29,7 +29,7 @@ def record_link_payments(
     by: User,
     now: datetime,
 ) -> int:
-    """Write down what people were paid outside, by their enrollments in the study; returns how many.
+    """Record external payments by enrollment; return how many.
 
     ``token`` is that of the form or file: a second press writes nothing and returns 0. ``seen``: what they
     had been paid by then, as far as the one who pays knew. All or nothing: raises :class:`CannotPay` without

@@ -29,10 +29,10 @@ WAITING, OUT = (State.REQUESTED, State.LEAVING), (State.LEAVING, State.LEFT)
 
 @transaction.atomic
 def grant(*, campaign: Campaign, annotator: Annotator, kind: Group, now: datetime) -> Grant | None:
-    """Have a person put into the study's group of this kind; return None if the campaign has none.
+    """Request a person's membership in the study's group; return None if the campaign has no such group.
 
-    Asked again, gives the grant that there is; one that was taken back is given anew, unless a researcher
-    took it or the person has no more stories to come.
+    Asked again, return the existing grant. A membership that ended is renewed, unless a researcher ended it
+    or the person gets no more stories.
     """
     if not _group(campaign, kind):
         return None
@@ -92,7 +92,7 @@ def set_membership(
 
 @transaction.atomic
 def leave_group(*, submission: Submission, by: User | None, now: datetime) -> None:
-    """Have a person leave the group of those who passed, if they are in it, on a researcher's word.
+    """End a person's membership in the group of people who passed, on a researcher's decision.
 
     Call it at the time of the decision about the test, by which :func:`rejoin_group` finds it.
     """
@@ -142,7 +142,7 @@ def reset_for_retake(
 
 
 def update_groups(*, now: datetime) -> int:
-    """Have people leave the group when they have no more stories to come, and rejoin when they have.
+    """End memberships of people who get no more stories, and renew them when there are some.
 
     People who passed a test that had been settled before join it, too. Return how many requests are to be
     sent.
@@ -194,13 +194,13 @@ def send_grant(*, grant_id: int, marketplace: Marketplace, now: datetime) -> Gra
 
 
 def due_grants(*, now: datetime) -> QuerySet[Grant, int]:
-    """Return the ids of grants that are to be sent, what was tried least first, of the others the oldest."""
+    """Return the ids of grants to send: the least tried first, then the oldest."""
     return _due(now).order_by("tries", "pk").values_list("pk", flat=True)
 
 
 @transaction.atomic
 def retry_grants(*, campaign: Campaign, now: datetime) -> int:
-    """Send what waits for the account, and what was refused to people who passed; return how many."""
+    """Retry memberships that wait for the account, and refused ones of people who passed; return how many."""
     waiting = Grant.objects.filter(campaign=campaign, state__in=WAITING, waits_since__isnull=False)
     refused = Grant.objects.filter(campaign=campaign, state=State.FAILED, kind=Group.QUALIFIED)
     found = [*waiting.values_list("pk", flat=True), *refused.values_list("pk", flat=True)]

@@ -36,10 +36,9 @@ def arrive_by_link(*, enrollment: Enrollment, now: datetime) -> Visit:
 def join(*, link: JoinLink, participant: str, now: datetime) -> Enrollment:
     """Return a platform participant's enrollment in the study; make it if they have none.
 
-    The same id from the same source is the same person, with the same place, also when it arrives twice
-    at once. Raise :class:`CannotJoin` for somebody new to a study that is not open or by a link that is
-    closed or has let in as many people as it may, and ``accounts.actions.AskedToBeForgotten`` for somebody
-    who has been forgotten.
+    An id from one source is always one person, also when it arrives twice at once. Raise
+    :class:`CannotJoin` for a new person while the study is not open or the link is closed or full, and
+    ``accounts.actions.AskedToBeForgotten`` for one whose data were deleted.
     """
     annotator = recognise(
         platform=PlatformIdentity.Platform.LINK,
@@ -68,7 +67,7 @@ def _is_over(link: JoinLink, *, now: datetime) -> bool:
 
 @transaction.atomic
 def set_join_link(*, study: Study, by: User | None, now: datetime, **changes: Any) -> JoinLink:
-    """Give the study its join link, or change it; what ``changes`` do not name stays as it is.
+    """Create or change the study's join link; settings that ``changes`` do not name stay.
 
     Without a source, ids are this study's own. Raise ``recruitment.join_links.InvalidJoinLink``, also for
     another source once people have come by the old one: each of them would be somebody new.
@@ -111,7 +110,7 @@ def _in_log(value: object) -> str:
 
 @transaction.atomic
 def remove_join_link(*, study: Study, by: User | None, now: datetime) -> bool:
-    """Let nobody else in by the study's join link, and show no codes. Whether there was one."""
+    """Remove the study's join link and its codes. Return whether there was one."""
     removed, _rows = JoinLink.objects.filter(study=study).delete()
     if removed:
         transaction.on_commit(lambda: cache.delete(queries.LEAST_KEY % study.pk))

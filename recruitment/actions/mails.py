@@ -28,7 +28,7 @@ NOBODY = 0
 def give_address(
     *, enrollment: Enrollment, address: str, language: str, now: datetime
 ) -> PlatformIdentity | None:
-    """Remember where the person says their link may be sent, and ask that address by mail.
+    """Store the person's e-mail address, and mail it a request to confirm.
 
     A confirmed one stays until the new one is confirmed, and is told, in case it was somebody else who
     opened the person's place. An empty address forgets it. Raise :class:`CannotMail`,
@@ -75,7 +75,7 @@ def confirm_address(*, identity_id: int, now: datetime) -> PlatformIdentity:
 
 
 def ask_for_links(*, address: str) -> None:
-    """Have the links of an address mailed to it. Known and unknown addresses take the same time.
+    """Mail an address its personal links. Known and unknown addresses take the same time.
 
     Raise :class:`CannotMail` and :class:`NotQueued`.
     """
@@ -187,7 +187,7 @@ def _enrollments(identity: PlatformIdentity | None, enrollment_id: int | None) -
 def record_mail_failure(
     *, identity_id: int, enrollment_id: int | None, why: MailFailed | MailRefused, now: datetime
 ) -> None:
-    """Say in the log of the studies concerned that a mail will not be sent, and what the server said."""
+    """Log in the mail's studies that it will not be sent, and the server's answer."""
     identity = PlatformIdentity.objects.filter(pk=identity_id).first()
     enrollments = _enrollments(identity, enrollment_id)
     _record(enrollments, Event.Type.LINK_NOT_MAILED, now=now, note=str(why))

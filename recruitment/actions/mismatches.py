@@ -28,7 +28,7 @@ from recruitment.reconciliation.remedies import Remedy, remedies_of
 
 Locked = tuple[Mismatch, Visit | None, Submission | None]
 NOTED_AT_ONCE = 500
-"""Mismatches that one press notes: as many as are done while somebody waits for the page."""
+"""Most mismatches settled by one request: more would keep the researcher waiting."""
 UNPROVEN = (Mismatch.Kind.WRONG_RECEIPT, Mismatch.Kind.NO_DATA)
 """Mismatches about work that is not confirmed unless a researcher says so."""
 
@@ -37,8 +37,8 @@ UNPROVEN = (Mismatch.Kind.WRONG_RECEIPT, Mismatch.Kind.NO_DATA)
 def settle_mismatch(*, mismatch: Mismatch, how: str, by: User | None, now: datetime) -> Mismatch:
     """Settle a mismatch with a note. Raise :class:`CannotSettle` without one.
 
-    Votes of work that could not be proven do not count after that: their slots go to others. Whoever comes
-    second changes nothing.
+    Votes of work that could not be proven do not count after that: their slots go to others. A second
+    request changes nothing.
     """
     mismatch, visit, _work = _lock(mismatch)
     if mismatch.settled_at:
@@ -81,10 +81,10 @@ def settle_similar(
 
 @transaction.atomic
 def confirm_manually(*, mismatch: Mismatch, how: str, by: User | None, now: datetime) -> Mismatch:
-    """Let the votes of a visit count on a researcher's word, and settle the mismatch about it.
+    """Count the votes of a visit on a researcher's decision, and settle its mismatch.
 
-    What follows is the same as when a comparison confirms it; where the campaign approves confirmed work by
-    itself, work that waits for a decision is approved, too. Raise :class:`CannotSettle` for work of which
+    The consequences are those of a confirmation by comparison: in a campaign that approves confirmed work,
+    an undecided submission is approved. Raise :class:`CannotSettle` for work of which
     nothing is here or that was rejected, and when somebody else has dealt with it.
     """
     mismatch, visit, work = _lock_open(mismatch)
@@ -130,10 +130,10 @@ def pay_for_mismatch(
     by: User,
     now: datetime,
 ) -> Payment:
-    """Pay for work that cannot be approved, in a way that is open to it, and settle the mismatch.
+    """Pay for work that cannot be approved by one of its remedies, and settle the mismatch.
 
-    ``votes_count``: its votes count from now on, too. Raise :class:`CannotPay` for a way that is not open or
-    an amount that cannot be paid, and ``CannotSettle`` when somebody else has dealt with it; then nothing is
+    ``votes_count``: its votes count from now on, too. Raise :class:`CannotPay` for a remedy that is not open
+    and for an impossible amount, and ``CannotSettle`` when somebody else has dealt with it; then nothing is
     changed.
     """
     mismatch, visit, work = _lock_open(mismatch)

@@ -48,13 +48,13 @@ DECIDED = {
 SENDING = timedelta(minutes=5)
 """Longer than any call of a platform takes, with its repetitions."""
 SHOWN_WITHIN = timedelta(days=1)
-"""Work that a platform has not shown for so long is not there any more: it has listed it before."""
+"""Give up after this time without the platform showing the submission, which it has listed before."""
 BONUSES = (Kind.BONUS, Kind.TOP_UP)
 UNSETTLED = (State.REQUESTED, State.SENDING)
 MOST_SECONDS = 240.0
 """After this the others of the queue have their turn."""
 MOST_SILENT = 3
-"""After so many in a row about which the platform did not answer, the rest is left to the next sweep."""
+"""Stop after this many unanswered requests in a row; the next sweep continues."""
 LEAST_IN_BULK, MOST_IN_BULK = 10, 1000
 """Approvals that one request asks for, on a platform that takes several."""
 Row = tuple[type[Payment] | type[Grant], int]

@@ -44,7 +44,7 @@ def study_address(entry_url: str) -> str:
 
 
 def participants_site(api: str) -> str:
-    """Return the site people go back to: Prolific's, or that of a double or an own API."""
+    """Return the participants' site: Prolific's, or that of a double."""
     return PARTICIPANTS_SITE if api.rstrip("/") == API else api.rstrip("/")
 
 

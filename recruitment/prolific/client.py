@@ -72,7 +72,7 @@ class ProlificClient:
         )
 
     def get(self, path: str, **query: Any) -> Any:
-        """Return what is at the path; a read is always safe to repeat."""
+        """Send a GET request; it is safe to repeat."""
         return self.reply("GET", f"/api/v1{path}", query=query, repeatable=True).body
 
     def rows(self, path: str, **query: Any) -> Iterator[dict[str, Any]]:
@@ -96,15 +96,15 @@ class ProlificClient:
                 return
 
     def post(self, path: str, body: Mapping[str, Any] | None = None, *, repeatable: bool) -> Any:
-        """Have something done. ``repeatable`` says that doing it twice is the same as doing it once."""
+        """Send a POST request. ``repeatable``: doing it twice has the same effect as doing it once."""
         return self.reply("POST", f"/api/v1{path}", body=body, repeatable=repeatable).body
 
     def patch(self, path: str, body: Mapping[str, Any]) -> Any:
-        """Set fields to values, which twice is the same as once."""
+        """Send a PATCH request; it is safe to repeat."""
         return self.reply("PATCH", f"/api/v1{path}", body=body, repeatable=True).body
 
     def delete(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        """Take something away."""
+        """Send a DELETE request; it is safe to repeat."""
         return self.reply("DELETE", f"/api/v1{path}", body=body, repeatable=True).body
 
     def reply(

@@ -238,7 +238,7 @@ class Prolific(Review, Marketplace):
         return [statuses.work_of(row, study=remote_id) for row in rows]
 
     def one_work(self, submission: str) -> Work | None:
-        """Asked while somebody who has just come waits, so that it is asked once and not for long."""
+        """Ask once and briefly: a participant waits for the page."""
         try:
             return statuses.work_of(self._quick.get(f"/submissions/{submission}/"))
         except NotFound:

@@ -18,7 +18,7 @@ COUNTRY = "current-country-of-residence"
 ALLOWED = "participant_group_allowlist"
 BLOCKED = "participant_group_blocklist"
 REVIEW_DAYS = 21
-"""After so many days Prolific approves what nobody has decided about."""
+"""After this many days Prolific approves undecided submissions."""
 
 
 def least_minutes_allowed(minutes_expected: int) -> int:

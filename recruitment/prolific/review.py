@@ -29,11 +29,11 @@ CATEGORIES: Mapping[str, Promise] = {
 }
 """Prolific's categories of rejections that can apply here."""
 RETURN_WAIT = timedelta(days=3)
-"""So long somebody is given to return their work before it is rejected."""
+"""Time to return a submission before it is rejected."""
 BONUS_WAIT = timedelta(days=1)
-"""So long a bonus that may have been paid is looked for: Prolific pays within minutes."""
+"""How long to look for a bonus that may have been paid: Prolific pays within minutes."""
 READS = 3
-"""Reads until something must show, since one may be answered with what was before."""
+"""Reads until a change must show, since one may be answered from an old copy."""
 
 
 class Review:
@@ -105,7 +105,7 @@ class Review:
         return found
 
     def _decide(self, submission: str, person: str, wanted: Status, body: dict[str, str]) -> None:
-        """Decide about work that waits for it. Prolific takes the same decision twice, and no other then."""
+        """Decide an undecided submission. Prolific accepts the same decision again, and no other."""
         status = statuses.status_of(self._submission_of(submission, person)["status"])
         if status is wanted:
             return
@@ -124,7 +124,7 @@ class Review:
                 raise
 
     def overturn(self, submission: str, *, person: str) -> None:
-        """Take a rejection back, and approve the submission. What is approved already is left as it is.
+        """Undo a rejection and approve the submission. Leave an approved one as it is.
 
         The reference names the action and not what follows from it, so the submission's status after it
         decides. Raise :class:`Refused` if it is still rejected.
@@ -168,7 +168,7 @@ class Review:
         return str(made["id"])
 
     def bonus(self, request: BonusRequest) -> None:
-        """Pay what was set up, with one request: Prolific pays again for every further one.
+        """Pay a prepared bonus with one request: Prolific pays again for every further one.
 
         Asked again about one that may have been paid, it is only looked for. Raise :class:`Unreachable`
         while it does not show, and :class:`Refused` once it has not shown for a day.

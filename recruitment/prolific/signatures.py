@@ -27,9 +27,9 @@ CLAIMS = ["iss", "iat", "exp", "aud", "sub", "prolific"]
 CLOCKS_DIFFER = timedelta(seconds=30)
 KEYS_ARE_FRESH = timedelta(days=1)
 KEYS_ARE_KEPT = timedelta(days=2)
-"""So long old keys serve when new ones cannot be had."""
+"""How long old keys are used when new ones cannot be fetched."""
 SOONEST_AGAIN = timedelta(minutes=1)
-"""Tokens with made-up key names must not have us ask Prolific for every one of them."""
+"""Shortest time between two fetches: made-up key names must not cause one each."""
 
 
 class InvalidSignature(Exception):

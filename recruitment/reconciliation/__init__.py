@@ -1,1 +1,1 @@
-"""Compare what a platform says with what is here, and plan the steps."""
+"""Compare a platform's submissions with visits here, and plan the steps."""

@@ -34,11 +34,11 @@ from recruitment.visit_tests import handed_in_elsewhere, is_handed_in_elsewhere
 
 DAY, HOUR = Value(timedelta(days=1)), timedelta(hours=1)
 OVERTURNED_WITHIN = timedelta(days=30)
-"""So long after work was handed in its rejection may be overturned: Mechanical Turk's rule."""
+"""How long after the hand-in a rejection can be overturned: Mechanical Turk's rule."""
 
 
 AT_ONCE = 1000
-"""Pieces of work that are looked up by one query."""
+"""Submissions looked up by one query."""
 
 
 def unrecorded(campaign: Campaign, works: Sequence[Work]) -> Iterator[Work]:

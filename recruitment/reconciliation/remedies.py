@@ -70,7 +70,7 @@ def remedies_of(case: Case) -> list[Remedy]:
 
 
 def _paying(case: Case) -> list[Remedy]:
-    """Return the ways to pay somebody for work that cannot be approved."""
+    """Return the remedies that pay for work that cannot be approved."""
     if case.status in NEVER_APPROVED:
         return [Remedy.OUTSIDE if case.is_forgotten else Remedy.BONUS]
     if case.kind != MismatchKind.NOT_HANDED_IN or case.status not in _NOT_LISTED:
