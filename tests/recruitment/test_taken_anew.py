@@ -168,7 +168,7 @@ SOON = NOW + timedelta(minutes=1)
     ("changed", "expected"),
     [
         ({}, True),
-        ({"has_answers": True}, True),
+        ({"stories_submitted": 1}, True),
         ({"state": "open"}, True),
         ({"state": "open", "stories_submitted": 1}, False),
         ({"state": "open", "expires_at": SOON}, False),

@@ -66,7 +66,7 @@ def handed_in(double: MTurkDouble, hit: str, receipt: str = "r") -> Assignment:
 
 def bonus(double: MTurkDouble, work: Assignment, **other: object) -> BonusRequest:
     values: dict[str, Any] = {
-        "remote_id": work.assignment_id,
+        "submission": work.assignment_id,
         "person": work.worker_id,
         "amount": Decimal("0.40"),
         "reason": "It took longer.",

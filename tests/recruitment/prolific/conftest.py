@@ -74,7 +74,7 @@ class Lab:
             token=uuid.uuid4(),
             first_sent_at=self.platform.clock.now(),
         )
-        return replace(request, submission=self.prolific.prepare_bonus(request), **changes)
+        return replace(request, remote_id=self.prolific.prepare_bonus(request), **changes)
 
     def paid(self, kind: str) -> list[int]:
         self.double.settle()

@@ -92,7 +92,7 @@ def test_every_submission_is_approved_once_and_no_bonus_is_paid_twice(seed: int)
         assert {key for key in paid if key[0] == "reward"} == {("reward", p.remote_id) for p in handed_in}
         assert max(paid.values()) == 1
         shown = {entry.submission for entry in lab.platform.ledger if entry.kind == "bonus"}
-        assert shown == {owed.request.remote_id for owed in bonuses if owed.state == "done"}
+        assert shown == {owed.request.submission for owed in bonuses if owed.state == "done"}
         lost = [owed for owed in bonuses if owed.state == "look"]
         assert len(lost) + len(shown) == len(handed_in)
         assert len(lost) < len(handed_in) // 4
