@@ -97,11 +97,8 @@ def _pay_all(
 ) -> int:
     """Record a payment for each submission that waits, and queue them. Return how many."""
     found = list(waiting.values_list("pk", flat=True))
-    number = 0
-    for start in range(0, len(found), BATCH):
-        batch = waiting.filter(pk__in=found[start : start + BATCH])
-        number += _pay(campaign, kind, batch, amount, reason, by=by, now=now)
-    return number
+    batches = [found[start : start + BATCH] for start in range(0, len(found), BATCH)]
+    return sum(_pay(campaign, kind, waiting, batch, amount, reason, by=by, now=now) for batch in batches)
 
 
 @transaction.atomic
@@ -109,6 +106,7 @@ def _pay(
     campaign: Campaign,
     kind: Payment.Kind,
     waiting: QuerySet[Submission],
+    batch: list[int],
     amount: Decimal,
     reason: str,
     *,
@@ -125,7 +123,7 @@ def _pay(
             requested_by=by,
             requested_at=now,
         )
-        for work in _lock(waiting)
+        for work in _lock(waiting, batch)
     )
     if payments:
         record_payments(payments=payments, type=Event.Type.PAYMENT_REQUESTED, by=by, now=now, note=reason)
@@ -135,9 +133,8 @@ def _pay(
     return len(payments)
 
 
-def _lock(waiting: QuerySet[Submission]) -> list[Submission]:
-    """Lock the submissions; return those for which nobody has decided meanwhile."""
-    found = list(waiting.values_list("pk", flat=True))
-    locked = Submission.objects.select_for_update(of=("self",), no_key=True).filter(pk__in=found)
+def _lock(waiting: QuerySet[Submission], batch: list[int]) -> list[Submission]:
+    """Lock the submissions of a batch; return those for which nobody has decided meanwhile."""
+    locked = Submission.objects.select_for_update(of=("self",), no_key=True).filter(pk__in=batch)
     list(locked.order_by("pk").values_list("pk"))
-    return list(waiting.filter(pk__in=found).select_related("campaign__study"))
+    return list(waiting.filter(pk__in=batch).select_related("campaign__study"))
