@@ -10,7 +10,7 @@ class Environment(models.TextChoices):
     """Live data or a test run. A study has one environment, and only rows of the same one count in it."""
 
     LIVE = "live", _("live")
-    REHEARSAL = "rehearsal", _("rehearsal")
+    REHEARSAL = "rehearsal", _("test run")
 
 
 class User(AbstractUser):

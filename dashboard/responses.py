@@ -45,6 +45,6 @@ class ErrorsAsMessages:
     ) -> bool:
         if not isinstance(error, self._refusals):
             return False
-        said = _("Nothing was saved: the form was incomplete. Decide again.")
+        said = _("Nothing was saved: the form was incomplete. Fill it in again.")
         messages.error(self._request, said if isinstance(error, ValueError) else str(error))
         return True

@@ -197,13 +197,13 @@ def make_rehearsal(*, study: Study, by: User | None, now: datetime) -> Study:
         return study
     if Enrollment.objects.filter(study=study).exclude(state=Enrollment.State.INVITED).exists():
         raise WrongState(
-            f"People have taken part in “{study.slug}”, so it cannot become a rehearsal. "
+            f"People have taken part in “{study.slug}”, so it cannot become a test run. "
             "Create another study for tests and simulations."
         )
     if study.qualified_through and study.qualified_through.environment != Environment.REHEARSAL:
         raise WrongState(
             f"Only people qualified in “{study.qualified_through.slug}” may take part in “{study.slug}”, and "
-            "they are real. Rehearse with a study that is drawn from a rehearsal."
+            "they are real. Use a study that is drawn from a test run."
         )
     real = Study.objects.filter(qualified_through=study).exclude(environment=Environment.REHEARSAL).first()
     if real:

@@ -19,7 +19,7 @@ class Event(models.Model):
         STUDY_CLOSED = "study_closed", _("study closed")
         STUDY_COMPLETED = "study_completed", _("every story has all its votes")
         STUDY_STALLED = "study_stalled", _("no votes for a while")
-        STUDY_REHEARSAL = "study_made_rehearsal", _("study made a rehearsal")
+        STUDY_REHEARSAL = "study_made_rehearsal", _("study made a test run")
         STUDY_CHANGED = "study_changed", _("study’s settings changed")
         ROLE_GIVEN = "role_given", _("role given")
         ROLE_TAKEN = "role_taken", _("role taken")
