@@ -171,7 +171,7 @@ def test_a_test_of_its_own_and_another_environment_are_refused(source: Study) ->
 
 
 def test_a_study_for_real_people_does_not_become_a_rehearsal(study: Study) -> None:
-    with pytest.raises(WrongState, match="drawn from a rehearsal"):
+    with pytest.raises(WrongState, match="drawn from a test run"):
         actions.make_rehearsal(study=study, by=None, now=timezone.now())
 
 

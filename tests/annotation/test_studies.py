@@ -179,7 +179,7 @@ def test_a_study_that_people_have_begun_never_becomes_a_rehearsal() -> None:
     study = builders.make_study()
     builders.qualified(study)
 
-    with pytest.raises(WrongState, match="cannot become a rehearsal"):
+    with pytest.raises(WrongState, match="cannot become a test run"):
         actions.make_rehearsal(study=study, by=None, now=timezone.now())
 
 

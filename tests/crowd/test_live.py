@@ -270,7 +270,7 @@ def test_the_command_fills_a_study_and_marks_it_a_rehearsal(live_server: LiveSer
 def test_the_command_refuses_a_study_with_real_people_in_it(live_server: LiveServer) -> None:
     study = builders.make_study()
     builders.consent(builders.invite(study)[0])
-    with pytest.raises(CommandError, match="cannot become a rehearsal"):
+    with pytest.raises(CommandError, match="cannot become a test run"):
         simulate(study.slug, live_server.url, annotators=1, seed=1)
     study.refresh_from_db()
     assert study.environment == Environment.LIVE
