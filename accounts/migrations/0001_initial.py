@@ -63,7 +63,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('platform', models.CharField(choices=[('link', 'personal link'), ('email', 'e-mail'), ('prolific', 'Prolific'), ('mturk', 'Mechanical Turk')], max_length=20)),
-                ('environment', models.CharField(choices=[('live', 'live'), ('rehearsal', 'rehearsal')], max_length=20)),
+                ('environment', models.CharField(choices=[('live', 'live'), ('rehearsal', 'test run')], max_length=20)),
                 ('person', models.CharField(help_text="The person's id on the platform.", max_length=200)),
                 ('language', models.CharField(blank=True, help_text='The language of mails.', max_length=10)),
                 ('created_at', models.DateTimeField()),

@@ -55,7 +55,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('number', models.PositiveIntegerField()),
                 ('state', models.CharField(choices=[('requested', 'requested'), ('building', 'being built'), ('published', 'published'), ('failed', 'failed')], default='requested', max_length=10)),
-                ('environment', models.CharField(choices=[('live', 'live'), ('rehearsal', 'rehearsal')], max_length=20)),
+                ('environment', models.CharField(choices=[('live', 'live'), ('rehearsal', 'test run')], max_length=20)),
                 ('study_state', models.CharField(choices=[('draft', 'draft'), ('open', 'open'), ('paused', 'paused'), ('closed', 'closed')], help_text="The study's state when the release was asked for.", max_length=10)),
                 ('title', models.CharField(max_length=200)),
                 ('description', models.TextField(blank=True)),

@@ -3,6 +3,7 @@ import django.core.validators
 import django.db.models.deletion
 import pgtrigger.compiler
 import pgtrigger.migrations
+import recruitment.models.visits
 import uuid
 from django.conf import settings
 from django.db import migrations, models
@@ -25,7 +26,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('number', models.PositiveSmallIntegerField()),
                 ('platform', models.CharField(choices=[('link', 'personal link'), ('email', 'e-mail'), ('prolific', 'Prolific'), ('mturk', 'Mechanical Turk')], max_length=20)),
-                ('environment', models.CharField(choices=[('live', 'live'), ('rehearsal', 'rehearsal')], max_length=20)),
+                ('environment', models.CharField(choices=[('live', 'live'), ('rehearsal', 'test run')], max_length=20)),
                 ('purpose', models.CharField(choices=[('test', 'qualification test'), ('stories', 'stories')], max_length=10)),
                 ('state', models.CharField(choices=[('draft', 'draft: nothing is on the platform'), ('creating', 'being put on the platform'), ('live', 'people can come'), ('pausing', 'is being paused'), ('paused', 'paused'), ('ending', 'is being ended'), ('ended', 'ended')], default='draft', max_length=10)),
                 ('title', models.CharField(help_text='Participants read it in the platform’s list.', max_length=128, verbose_name='Title')),
@@ -74,7 +75,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('platform', models.CharField(choices=[('link', 'personal link'), ('email', 'e-mail'), ('prolific', 'Prolific'), ('mturk', 'Mechanical Turk')], max_length=20)),
-                ('environment', models.CharField(choices=[('live', 'live'), ('rehearsal', 'rehearsal')], max_length=20)),
+                ('environment', models.CharField(choices=[('live', 'live'), ('rehearsal', 'test run')], max_length=20)),
                 ('kind', models.CharField(choices=[('qualified', 'passed the test'), ('incomplete', 'took work and did not hand it in')], max_length=20)),
                 ('state', models.CharField(choices=[('requested', 'to be sent'), ('done', 'done'), ('failed', 'refused by the platform'), ('leaving', 'to be taken back'), ('left', 'taken back')], default='requested', max_length=10)),
                 ('set_manually', models.BooleanField(db_default=False, default=False, help_text='A researcher has put the person in or taken them out: no comparison does otherwise.')),
@@ -93,17 +94,16 @@ class Migration(migrations.Migration):
             name='JoinLink',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('parameter', models.CharField(default='participant', help_text='The platform passes the participant’s id under this name, for example participantId.', max_length=40, verbose_name='Parameter name')),
+                ('parameter', models.CharField(default='participant', help_text='The platform passes the participant’s id under this name, for example participantId.', max_length=40, validators=[django.core.validators.RegexValidator('^[A-Za-z][A-Za-z0-9_]*\\Z', '“%(value)s” is not a name like participant or PROLIFIC_PID.')], verbose_name='Parameter name')),
                 ('adds_parameter', models.BooleanField(default=False, verbose_name='The platform adds this parameter automatically')),
-                ('placeholder', models.CharField(blank=True, help_text='The platform or mailer replaces it with the id. Empty: the id is appended to the address.', max_length=60, verbose_name='Placeholder')),
-                ('source', models.CharField(blank=True, help_text='The same id is the same person in all studies with the same source. Empty: ids are not shared with other studies. You cannot change this once people have joined.', max_length=60, verbose_name='Source of the ids')),
-                ('return_url', models.CharField(blank=True, help_text='An address on the platform; we fill in {code} and {participant}. Empty: participants only see their code.', max_length=500, verbose_name='Way back after completing the study')),
-                ('screen_out_url', models.CharField(blank=True, help_text='Empty: the address above if it contains {code} (with a different code), otherwise only the code.', max_length=500, verbose_name='Way back after less (the test only, or too few stories)')),
-                ('least_stories', models.PositiveIntegerField(blank=True, help_text='A participant has completed the study after so many stories. With fewer, the code says “partial”. Empty: one story.', null=True, verbose_name='Stories that complete the study')),
-                ('leave_url', models.CharField(blank=True, help_text='For people who do not consent, for example. It must not report “completed”. Empty: participants are asked to return their submission.', max_length=500, verbose_name='Way back without any work')),
-                ('most_people', models.PositiveIntegerField(blank=True, help_text='The link closes once so many have joined. Empty: no limit.', null=True, verbose_name='Maximum number of participants')),
+                ('placeholder', models.CharField(blank=True, help_text='The platform or mailer replaces it with the id. Empty: the id is appended to the address.', max_length=60, validators=[django.core.validators.RegexValidator('^[^&#\\x00-\\x1f\\x7f]*\\Z', 'At most 60 characters, without & and #.')], verbose_name='Placeholder')),
+                ('source', models.CharField(blank=True, help_text='The same id is the same person in all studies with the same source. Empty: ids are not shared with other studies. You cannot change this once people have joined.', max_length=60, validators=[django.core.validators.RegexValidator('^[a-z0-9][a-z0-9-]*\\Z', '“%(value)s” is not a short name of small letters, digits and hyphens.')], verbose_name='Source of the ids')),
+                ('return_url', models.CharField(blank=True, help_text='An address on the platform; we fill in {code} and {participant}. Empty: participants only see their code.', max_length=500, validators=[recruitment.models.visits.check_return_address], verbose_name='Way back after completing the study')),
+                ('screen_out_url', models.CharField(blank=True, help_text='Empty: the address above if it contains {code} (with a different code), otherwise only the code.', max_length=500, validators=[recruitment.models.visits.check_return_address], verbose_name='Way back after less (the test only, or too few stories)')),
+                ('least_stories', models.PositiveIntegerField(blank=True, help_text='A participant has completed the study after so many stories. With fewer, the code says “partial”. Empty: one story.', null=True, validators=[django.core.validators.MinValueValidator(1)], verbose_name='Stories that complete the study')),
+                ('leave_url', models.CharField(blank=True, help_text='For people who do not consent, for example. It must not report “completed”. Empty: participants are asked to return their submission.', max_length=500, validators=[recruitment.models.visits.check_return_address, django.core.validators.RegexValidator('\\{code\\}', 'Someone who did nothing has no code, so {code} cannot be in it.', inverse_match=True)], verbose_name='Way back without any work')),
+                ('most_people', models.PositiveIntegerField(blank=True, help_text='The link closes once so many have joined. Empty: no limit.', null=True, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(1000000)], verbose_name='Maximum number of participants')),
                 ('closes_at', models.DateTimeField(blank=True, help_text='Newcomers cannot join after this; everybody else can go on. Empty: as long as the study is open.', null=True, verbose_name='Closes at (UTC)')),
-                ('return_hosts', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=253), blank=True, default=list, help_text='Hosts to which people may be sent.', size=None)),
                 ('set_at', models.DateTimeField()),
                 ('study', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='join_link', to='annotation.study')),
             ],
@@ -148,8 +148,8 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('platform', models.CharField(choices=[('link', 'personal link'), ('email', 'e-mail'), ('prolific', 'Prolific'), ('mturk', 'Mechanical Turk')], max_length=20)),
-                ('environment', models.CharField(choices=[('live', 'live'), ('rehearsal', 'rehearsal')], max_length=20)),
-                ('hit_assignment', models.CharField(max_length=64)),
+                ('environment', models.CharField(choices=[('live', 'live'), ('rehearsal', 'test run')], max_length=20)),
+                ('remote_id', models.CharField(max_length=64)),
                 ('status', models.CharField(choices=[('active', 'being worked on'), ('submitted', 'handed in'), ('approved', 'approved'), ('rejected', 'rejected'), ('returned', 'returned'), ('timed_out', 'ran out of time'), ('screened_out', 'screened out'), ('unknown', 'unknown')], max_length=20)),
                 ('receipt', models.CharField(blank=True, help_text='The receipt that was handed in with it.', max_length=40)),
                 ('submitted_at', models.DateTimeField(blank=True, null=True)),
@@ -194,9 +194,9 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('platform', models.CharField(choices=[('link', 'personal link'), ('email', 'e-mail'), ('prolific', 'Prolific'), ('mturk', 'Mechanical Turk')], max_length=20)),
-                ('environment', models.CharField(choices=[('live', 'live'), ('rehearsal', 'rehearsal')], max_length=20)),
+                ('environment', models.CharField(choices=[('live', 'live'), ('rehearsal', 'test run')], max_length=20)),
                 ('arrived_at', models.DateTimeField()),
-                ('hit_assignment', models.CharField(blank=True, help_text='The platform’s id of this piece of work.', max_length=64)),
+                ('remote_id', models.CharField(blank=True, help_text='The platform’s id of this piece of work.', max_length=64)),
                 ('submit_to', models.CharField(blank=True, help_text='The platform’s site to which the work is handed in.', max_length=200)),
                 ('receipt', models.CharField(blank=True, help_text='Goes to the platform with the work, and comes back from it.', max_length=40)),
                 ('handed_in_at', models.DateTimeField(blank=True, help_text='When the person was first sent to hand it in.', null=True)),
@@ -233,18 +233,6 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ('pk',),
-            },
-        ),
-        migrations.CreateModel(
-            name='WebhookEvent',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('platform', models.CharField(choices=[('link', 'personal link'), ('email', 'e-mail'), ('prolific', 'Prolific'), ('mturk', 'Mechanical Turk')], max_length=20)),
-                ('event_id', models.CharField(max_length=100)),
-                ('received_at', models.DateTimeField()),
-            ],
-            options={
-                'constraints': [models.UniqueConstraint(fields=('platform', 'event_id'), name='one_webhook_event_per_id')],
             },
         ),
         migrations.AddConstraint(
@@ -397,15 +385,15 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='visit',
-            constraint=models.UniqueConstraint(condition=models.Q(models.Q(('hit_assignment', ''), _negated=True), ('replaced_at', None)), fields=('platform', 'environment', 'hit_assignment', 'enrollment'), name='one_visit_per_piece_of_work_and_person'),
+            constraint=models.UniqueConstraint(condition=models.Q(models.Q(('remote_id', ''), _negated=True), ('replaced_at', None)), fields=('platform', 'environment', 'remote_id', 'enrollment'), name='one_visit_per_piece_of_work_and_person'),
         ),
         migrations.AddConstraint(
             model_name='visit',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('campaign', None), ('hit_assignment', ''), ('receipt', ''), ('session', None)), models.Q(('campaign__isnull', False), ('session__isnull', False), models.Q(('hit_assignment', ''), _negated=True), models.Q(('receipt', ''), _negated=True)), _connector='OR'), name='visit_is_for_a_campaign_or_not'),
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('campaign', None), ('receipt', ''), ('remote_id', ''), ('session', None)), models.Q(('campaign__isnull', False), ('session__isnull', False), models.Q(('remote_id', ''), _negated=True), models.Q(('receipt', ''), _negated=True)), _connector='OR'), name='visit_is_for_a_campaign_or_not'),
         ),
         migrations.AddConstraint(
             model_name='visit',
-            constraint=models.CheckConstraint(condition=models.Q(('replaced_at', None), models.Q(('hit_assignment', ''), _negated=True), _connector='OR'), name='only_submissions_are_retaken'),
+            constraint=models.CheckConstraint(condition=models.Q(('replaced_at', None), models.Q(('remote_id', ''), _negated=True), _connector='OR'), name='only_submissions_are_retaken'),
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='visit',
@@ -421,11 +409,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='submission',
-            constraint=models.UniqueConstraint(fields=('platform', 'environment', 'hit_assignment', 'annotator'), name='one_submission_per_piece_of_work_and_person'),
+            constraint=models.UniqueConstraint(fields=('platform', 'environment', 'remote_id', 'annotator'), name='one_submission_per_piece_of_work_and_person'),
         ),
         migrations.AddConstraint(
             model_name='submission',
-            constraint=models.CheckConstraint(condition=models.Q(('hit_assignment', ''), _negated=True), name='submission_is_named'),
+            constraint=models.CheckConstraint(condition=models.Q(('remote_id', ''), _negated=True), name='submission_is_named'),
         ),
         migrations.AddIndex(
             model_name='mismatch',
