@@ -187,7 +187,9 @@ def send_grant(*, grant_id: int, marketplace: Marketplace, now: datetime) -> Gra
     except Unreachable:
         raise
     except ACCOUNT_PROBLEMS as error:
-        return _postpone(wanted, error, now=now)
+        since = wanted.waits_since
+        later = next_try(since, now=now)
+        return _store(wanted, problem=str(error), next_try_at=later, waits_since=since or now)
     except MarketplaceError as error:
         return _settle(wanted, State.FAILED, str(error), now=now)
     return _settle(wanted, State.LEFT if leaves else State.DONE, "", now=now)
@@ -246,21 +248,14 @@ def _due(now: datetime) -> QuerySet[Grant]:
     return Grant.objects.filter(its_time, state__in=WAITING)
 
 
-def _postpone(wanted: Grant, error: MarketplaceError, *, now: datetime) -> Grant:
-    later = next_try(wanted.waits_since, now=now)
-    Grant.objects.filter(pk=wanted.pk, state=wanted.state).update(
-        problem=str(error), next_try_at=later, waits_since=wanted.waits_since or now
-    )
-    wanted.refresh_from_db()
-    return wanted
+def _settle(wanted: Grant, state: Grant.State, problem: str, *, now: datetime) -> Grant:
+    return _store(wanted, state=state, problem=problem, settled_at=now, next_try_at=None)
 
 
 @transaction.atomic
-def _settle(wanted: Grant, state: Grant.State, problem: str, *, now: datetime) -> Grant:
-    # Not if somebody has asked for the opposite meanwhile: then that is sent.
-    Grant.objects.filter(pk=wanted.pk, state=wanted.state).update(
-        state=state, problem=problem, settled_at=now, next_try_at=None
-    )
+def _store(wanted: Grant, **changes: Any) -> Grant:
+    """Store the platform's answer, unless the opposite was requested meanwhile: then that is sent."""
+    Grant.objects.filter(pk=wanted.pk, state=wanted.state).update(**changes)
     wanted.refresh_from_db()
     return wanted
 

@@ -33,7 +33,6 @@ from recruitment.marketplace import (
     Work,
 )
 from recruitment.models import Campaign, Posting, Submission, Visit
-from recruitment.platforms import platform_of
 from recruitment.reconciliation import queries
 from recruitment.reconciliation.plan import polls_of
 
@@ -82,11 +81,7 @@ class Comparison:
             self.compare_others()
         for submission_id in list(queries.submissions_without_visit(campaign).values_list("pk", flat=True)):
             with self.going_on(f"submission {submission_id}"):
-                self.taken.update(
-                    settle_without_visit(
-                        submission_id=submission_id, returns_receipt=self.returns_receipt, now=now
-                    )
-                )
+                self.taken.update(settle_without_visit(submission_id=submission_id, now=now))
         for mismatch in queries.resolved_mismatches(campaign).select_related("campaign__study"):
             with self.going_on(f"mismatch {mismatch.pk}"):
                 settle_mismatch(mismatch=mismatch, how=ANSWERED, by=None, now=now)
@@ -104,10 +99,6 @@ class Comparison:
             is_silence = isinstance(error, Unreachable)
             level = logging.WARNING if is_silence else logging.ERROR
             logger.log(level, "Comparing %s failed: %s", what, error, exc_info=not is_silence)
-
-    @property
-    def returns_receipt(self) -> bool:
-        return platform_of(self.campaign).returns_receipt
 
     def compare_each(self, postings: Iterable[Posting]) -> bool:
         """Compare postings until the time is up. Return whether there is time left."""
@@ -133,11 +124,7 @@ class Comparison:
             _record_request(posting, now=now)
         for visit_id in queries.visits_to_settle(campaign, posting):
             with self.going_on(f"visit {visit_id}"):
-                self.taken.update(
-                    settle_visit(
-                        visit_id=visit_id, returns_receipt=self.returns_receipt, polls=polls, now=now
-                    )
-                )
+                self.taken.update(settle_visit(visit_id=visit_id, polls=polls, now=now))
 
     def compare_others(self) -> None:
         """Compare the postings with work that nobody came here for, or of somebody given up."""

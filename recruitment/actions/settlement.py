@@ -19,6 +19,7 @@ from recruitment.actions.payment_records import lock_submission
 from recruitment.actions.payments import approve, record_platform_payment
 from recruitment.marketplace import HANDED_IN, Group, MismatchKind, Status
 from recruitment.models import Campaign, Mismatch, Submission, Visit
+from recruitment.platforms import platform_of
 from recruitment.reconciliation import queries
 from recruitment.reconciliation.decisions import decision_of
 from recruitment.reconciliation.plan import ListedWork, Rules, Step, Steps, accepted, plan
@@ -28,7 +29,7 @@ REJECTED = "The platform lists this work as rejected."
 
 
 @transaction.atomic
-def settle_visit(*, visit_id: int, returns_receipt: bool, polls: Iterable[datetime], now: datetime) -> Steps:
+def settle_visit(*, visit_id: int, polls: Iterable[datetime], now: datetime) -> Steps:
     """Settle a visit by what both sides say now; return the steps that changed anything.
 
     ``polls``: when the platform was asked, this time and the time before.
@@ -36,26 +37,21 @@ def settle_visit(*, visit_id: int, returns_receipt: bool, polls: Iterable[dateti
     visit, submission = lock_visit(visit_id)
     assert visit.session is not None
     assert visit.campaign is not None
-    rules = Rules(
-        returns_receipt=returns_receipt,
-        auto_approves=visit.campaign.auto_approves,
-        polls_since_expiry=sum(moment > visit.session.expires_at for moment in polls),
-    )
-    return _settle(visit, submission, visit.campaign, rules, now=now)
+    polls_since_expiry = sum(moment > visit.session.expires_at for moment in polls)
+    return _settle(visit, submission, visit.campaign, polls_since_expiry, now=now)
 
 
 @transaction.atomic
-def settle_without_visit(*, submission_id: int, returns_receipt: bool, now: datetime) -> Steps:
+def settle_without_visit(*, submission_id: int, now: datetime) -> Steps:
     """Settle a submission on the platform that has no visit here; return the steps that changed anything."""
     submission = lock_submission(Submission.objects.get(pk=submission_id))
-    campaign = submission.campaign
-    rules = Rules(returns_receipt, campaign.auto_approves, polls_since_expiry=0)
-    return _settle(None, submission, campaign, rules, now=now)
+    return _settle(None, submission, submission.campaign, 0, now=now)
 
 
 def _settle(
-    visit: Visit | None, submission: Submission | None, campaign: Campaign, rules: Rules, *, now: datetime
+    visit: Visit | None, submission: Submission | None, campaign: Campaign, polls: int, *, now: datetime
 ) -> Steps:
+    rules = Rules(platform_of(campaign).returns_receipt, campaign.auto_approves, polls_since_expiry=polls)
     decision = decision_of(submission) if submission else None
     there = ListedWork(Status(submission.status), submission.receipt) if submission else None
     steps = plan(queries.local_visit(visit) if visit else None, there, rules, decision=decision, now=now)

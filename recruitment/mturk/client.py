@@ -30,16 +30,9 @@ PAGE = 100  # the most that a list gives at once
 class Api:
     """Operations by their names in the protocol; errors are those of ``recruitment.marketplace``.
 
-    Args:
-        environment: ``live`` or ``rehearsal``, which is Amazon's sandbox.
-        key_id: The AWS access key's id. Neither it nor ``secret`` is taken from anywhere else.
-        secret: The AWS secret access key.
-        endpoint: Where the API is, if not at Amazon's for the environment.
-        retries: botocore's retry settings.
-        seconds: How long is waited for a connection, and for an answer.
-
-    Raise :class:`NotConfigured` without credentials, and when a rehearsal is given the live endpoint or
-    the other way round.
+    The arguments are those of :class:`recruitment.mturk.marketplace.MechanicalTurk`; ``seconds`` are those to
+    wait for a connection, and for an answer. Raise :class:`NotConfigured` without credentials, and when a
+    rehearsal is given the live endpoint or the other way round.
     """
 
     def __init__(

@@ -49,7 +49,7 @@ def stranger_on_a_platform(study: Study) -> Mismatch:
     now = timezone.now()
     submission = actions.record_submission(campaign=campaign, work=work, now=now)
     assert isinstance(submission, Submission)
-    actions.settle_without_visit(submission_id=submission.pk, returns_receipt=False, now=now)
+    actions.settle_without_visit(submission_id=submission.pk, now=now)
     return Mismatch.objects.get(submission=submission)
 
 

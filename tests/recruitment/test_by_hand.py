@@ -64,7 +64,7 @@ def listed_as(desk: Desk, visit: Visit, status: Status) -> None:
     worker = desk.worker_of_visit(visit)
     work = Work(visit.remote_id, worker, status, visit.posting.remote_id, visit.receipt)
     actions.record_submission(campaign=desk.campaign, work=work, now=timezone.now())
-    actions.settle_visit(visit_id=visit.pk, returns_receipt=True, polls=[], now=timezone.now())
+    actions.settle_visit(visit_id=visit.pk, polls=[], now=timezone.now())
 
 
 def confirm(mismatch: Mismatch, how: str = "She showed us.") -> None:

@@ -182,5 +182,5 @@ def test_work_that_was_screened_out_there_frees_its_slots(desk: Desk) -> None:
     worker = desk.worker_of_visit(visit)
     work = Work(visit.remote_id, worker, Status.SCREENED_OUT, visit.posting.remote_id)
     actions.record_submission(campaign=desk.campaign, work=work, now=timezone.now())
-    actions.settle_visit(visit_id=visit.pk, returns_receipt=True, polls=[], now=timezone.now())
+    actions.settle_visit(visit_id=visit.pk, polls=[], now=timezone.now())
     assert Assignment.objects.get().state == Assignment.State.DOUBTED

@@ -212,7 +212,7 @@ def test_of_whom_the_platform_tells_that_they_left_is_kept_out_until_they_are_fo
         receipt=visit.receipt,
     )
     actions.record_submission(campaign=desk.campaign, work=found, now=late)
-    actions.settle_visit(visit_id=visit.pk, returns_receipt=True, polls=[], now=late)
+    actions.settle_visit(visit_id=visit.pk, polls=[], now=late)
     grant.refresh_from_db()
     assert grant.state == Grant.State.LEAVING
 

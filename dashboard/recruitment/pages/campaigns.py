@@ -24,7 +24,7 @@ from recruitment.campaigns import offer_of
 from recruitment.errors import CannotRecruit, RecruitmentError
 from recruitment.links import campaign_address
 from recruitment.marketplace import Marketplace, MarketplaceError, NotConfigured, OnOffer
-from recruitment.models import Campaign, Grant, Posting
+from recruitment.models import Campaign, Grant, Posting, Submission
 from recruitment.places import free_places
 from recruitment.platforms import PLATFORMS, is_shown, marketplace_of, platform_named, platform_of
 from recruitment.reconciliation.queries import hourly_pay_of, to_approve, to_top_up
@@ -164,7 +164,7 @@ def _sums(found: Campaign) -> dict[str, Any]:
     wanting = queries.cached(found, "to_top_up", lambda one: to_top_up(one).count(), size=size)
     return {
         "visits": queries.cached(found, "visits", queries.visits_by_state, size=size),
-        "submissions": queries.labelled(numbers),
+        "submissions": queries.labelled(numbers, Submission.Status),
         "ends": queries.cached(found, "ends", queries.ends_of, size=size),
         "money": queries.cached(found, "money", money_of, size=size),
         "hourly": hourly,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, TypeVar
 
-from django.db.models import Count, IntegerField, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models import Count, IntegerField, OuterRef, Q, QuerySet, Subquery, TextChoices, Value
 from django.db.models.functions import Coalesce
 
 from annotation.models import Assignment, Study, WorkSession
@@ -69,26 +69,26 @@ def _visits_of(study: Study) -> dict[int, Counter[str]]:
 
 def visits_by_state(campaign: Campaign) -> dict[str, int]:
     """Count the campaign's visits by state."""
-    rows = campaign.visits.order_by().values_list("session__state").annotate(count=Count("pk"))
-    found = dict(rows)
-    return {state: found.get(state, 0) for state in WorkSession.State.values}
+    return dict.fromkeys(WorkSession.State.values, 0) | _counted(campaign.visits.all(), "session__state")
 
 
 def ends_of(campaign: Campaign) -> list[tuple[str, int]]:
     """Return (reason, count) pairs: why visits ended with less work than asked for."""
-    rows = campaign.visits.exclude(ended_by="").order_by().values_list("ended_by")
-    found = dict(rows.annotate(count=Count("pk")))
-    return [(str(label), found[value]) for value, label in Visit.End.choices if value in found]
+    return labelled(_counted(campaign.visits.exclude(ended_by=""), "ended_by"), Visit.End)
 
 
 def numbers_by_status(campaign: Campaign) -> dict[str, int]:
     """Count the submissions that the platform lists, by status."""
-    return dict(campaign.submissions.values_list("status").annotate(count=Count("pk")))
+    return _counted(campaign.submissions.all(), "status")
 
 
-def labelled(numbers: Mapping[str, int]) -> list[tuple[str, int]]:
-    """Return (label, count) pairs in the order of the statuses."""
-    return [(str(label), numbers[value]) for value, label in Submission.Status.choices if value in numbers]
+def _counted(rows: QuerySet[Any], field: str) -> dict[str, int]:
+    return dict(rows.order_by().values_list(field).annotate(count=Count("pk")))
+
+
+def labelled(numbers: Mapping[str, int], choices: type[TextChoices]) -> list[tuple[str, int]]:
+    """Return (label, count) pairs in the order of the choices."""
+    return [(str(label), numbers[value]) for value, label in choices.choices if value in numbers]
 
 
 def votes_waiting(study: Study) -> int:
