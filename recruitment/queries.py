@@ -174,22 +174,20 @@ def check_code(study: Study, text: str, *, participant: str = "") -> CheckedCode
     )
 
 
-def _participants(enrollment: Enrollment) -> list[str]:
+def _participants(enrollment: Enrollment, beginning: str = "") -> list[str]:
+    """Return the person's ids on platforms of join links, of one source if ``beginning`` names it."""
     persons = PlatformIdentity.objects.filter(
-        annotator=enrollment.annotator_id, platform=LINK, environment=enrollment.environment
-    ).values_list("person", flat=True)
-    return [participant_of(person) for person in persons]
+        annotator=enrollment.annotator_id,
+        platform=LINK,
+        environment=enrollment.environment,
+        person__startswith=beginning,
+    )
+    return [participant_of(person) for person in persons.values_list("person", flat=True)]
 
 
 def _participant(enrollment: Enrollment, source: str) -> str | None:
     """Return the person's id in this source, if they came from there."""
-    identity = PlatformIdentity.objects.filter(
-        annotator=enrollment.annotator_id,
-        platform=LINK,
-        environment=enrollment.environment,
-        person__startswith=f"{source}/",
-    ).first()
-    return participant_of(identity.person) if identity else None
+    return next(iter(_participants(enrollment, person_of(source, ""))), None)
 
 
 def is_known_visit(campaign: Campaign, arrival: Arrival) -> bool:
@@ -226,9 +224,9 @@ Due = Iterable[tuple[Campaign, Decimal]]
 
 
 def _on_their_way(annotator: Annotator) -> Due:
-    payments = Payment.objects.filter(
-        submission__annotator=annotator, state__in=[Payment.State.REQUESTED, Payment.State.SENDING]
-    ).exclude(kind=Payment.Kind.REJECTION)
+    payments = Payment.objects.filter(submission__annotator=annotator, state__in=Payment.UNSETTLED).exclude(
+        kind=Payment.Kind.REJECTION
+    )
     for payment in payments.select_related("submission__campaign__study"):
         yield payment.submission.campaign, payment.amount
 

@@ -13,7 +13,6 @@ from dashboard.settings.forms import StudyForm
 from recruitment.models import Mismatch, Payment
 
 UNDERWAY = "underway"
-_UNSETTLED = (Payment.State.REQUESTED, Payment.State.SENDING)
 _ALL = ("", _("all"))
 
 
@@ -54,7 +53,7 @@ class PaymentFilter(ListFilter):
         names = {"campaign": "submission__campaign__number", "kind": "kind", "state": "state"}
         rows = {names[name]: value for name, value in self.chosen.items()}
         if rows.get("state") == UNDERWAY:
-            rows["state__in"] = _UNSETTLED
+            rows["state__in"] = Payment.UNSETTLED
             del rows["state"]
         return Q(**rows)
 

@@ -21,7 +21,6 @@ from recruitment.models import Campaign, Payment, Submission
 from recruitment.queue import SEND_TASK, queue_once, queue_soon
 from recruitment.reconciliation.queries import hourly_pay_of, to_approve, to_top_up
 
-UNSETTLED = (Payment.State.REQUESTED, Payment.State.SENDING)
 BATCH = 500
 """Payments in one transaction: their submissions are locked until it ends."""
 
@@ -68,7 +67,7 @@ def retry_campaign(*, campaign: Campaign, by: User | None, now: datetime) -> int
     need a look at each. People who have been forgotten cannot be paid any more.
     """
     waiting = Payment.objects.filter(
-        submission__campaign=campaign, state__in=UNSETTLED, waits_since__isnull=False
+        submission__campaign=campaign, state__in=Payment.UNSETTLED, waits_since__isnull=False
     )
     number = waiting.update(next_try_at=None, waits_since=None)
     if number:

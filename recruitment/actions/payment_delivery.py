@@ -50,7 +50,6 @@ SENDING = timedelta(minutes=5)
 SHOWN_WITHIN = timedelta(days=1)
 """Give up after this time without the platform showing the submission, which it has listed before."""
 BONUSES = (Kind.BONUS, Kind.TOP_UP)
-UNSETTLED = (State.REQUESTED, State.SENDING)
 MOST_SECONDS = 240.0
 """After this the others of the queue have their turn."""
 MOST_SILENT = 3
@@ -227,7 +226,7 @@ def person_of(submission: Submission) -> str:
 def _due(now: datetime) -> QuerySet[Payment]:
     free = Q(sending_until=None) | Q(sending_until__lte=now)
     its_time = Q(next_try_at=None) | Q(next_try_at__lte=now)
-    return Payment.objects.filter(free, its_time, state__in=UNSETTLED)
+    return Payment.objects.filter(free, its_time, state__in=Payment.UNSETTLED)
 
 
 def _bonuses(submission: Submission) -> QuerySet[Payment]:

@@ -169,6 +169,8 @@ class Payment(models.Model):
         FAILED = "failed", _("not carried out")
         WITHDRAWN = "withdrawn", _("taken back")
 
+    UNSETTLED = (State.REQUESTED, State.SENDING)
+
     submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="payments")
     pays_for = models.ForeignKey(
         Submission,

@@ -3,7 +3,6 @@
 Ids travel in request and response bodies only, since addresses are logged and kept in histories.
 """
 
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
@@ -33,14 +32,15 @@ def find_by_id(request: HttpRequest, study: Study) -> HttpResponse:
 def mismatch_ids(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """Show the platform's ids of a mismatch's submission and participant."""
     found = get_object_or_404(Mismatch, pk=number, campaign__study=study)
-    work = _submissions(study).filter(pk=found.submission_id or 0).first()
-    return _ids(request, study, work or _visits(study).get(pk=found.visit_id or 0))
+    work = found.submission or found.visit
+    assert work is not None  # the database asks for one of the two
+    return _ids(request, study, work)
 
 
 @write_page(Right.CHANGE)
 def submission_ids(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """Show the platform's ids of a submission and its participant."""
-    return _ids(request, study, get_object_or_404(_submissions(study), pk=number))
+    return _ids(request, study, get_object_or_404(Submission, pk=number, campaign__study=study))
 
 
 def _ids(request: HttpRequest, study: Study, work: Submission | Visit) -> HttpResponse:
@@ -55,13 +55,3 @@ def _ids(request: HttpRequest, study: Study, work: Submission | Visit) -> HttpRe
         "address": platform.work_page(ids["posting"]),
     }
     return render(request, "dashboard/recruitment/ids.html", context)
-
-
-def _submissions(study: Study) -> QuerySet[Submission]:
-    needed = ("campaign__study", "posting", "visit__enrollment")
-    return Submission.objects.filter(campaign__study=study).select_related(*needed)
-
-
-def _visits(study: Study) -> QuerySet[Visit]:
-    needed = ("campaign__study", "posting", "enrollment")
-    return Visit.objects.filter(campaign__study=study).select_related(*needed)

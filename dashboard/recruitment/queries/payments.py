@@ -64,7 +64,7 @@ def _sums(payments: QuerySet[Payment]) -> dict[int, Money]:
             paid=Sum("amount", filter=Q(state=State.DONE), default=NOTHING),
             outside=Sum("amount", filter=Q(kind=Payment.Kind.OUTSIDE), default=NOTHING),
             there=Sum("amount", filter=Q(decided_by_platform=True), default=NOTHING),
-            underway=Sum("amount", filter=Q(state__in=[State.REQUESTED, State.SENDING]), default=NOTHING),
+            underway=Sum("amount", filter=Q(state__in=Payment.UNSETTLED), default=NOTHING),
             refused=Count("pk", filter=Q(state=State.FAILED)),
         )
     )
@@ -76,7 +76,7 @@ def unpaid_to_forgotten(study: Study) -> int:
     theirs = Payment.objects.filter(
         submission__campaign__study=study, submission__annotator__erased_at__isnull=False
     ).exclude(kind=Payment.Kind.REJECTION)
-    due = theirs.filter(state__in=[Payment.State.REQUESTED, Payment.State.SENDING])
+    due = theirs.filter(state__in=Payment.UNSETTLED)
     return due.count() + theirs.retryable().count()
 
 
@@ -87,7 +87,7 @@ def retryable_by_campaign(study: Study) -> Counter[int]:
     """
     payments = Payment.objects.filter(submission__campaign__study=study)
     refused = payments.filter(submission__annotator__erased_at=None, kind="approval").retryable()
-    waiting = payments.filter(state__in=["requested", "sending"], waits_since__isnull=False)
+    waiting = payments.filter(state__in=Payment.UNSETTLED, waits_since__isnull=False)
     unsent = Q(state__in=["requested", "leaving"], waits_since__isnull=False)
     grants = study.grants.filter(unsent | Q(state="failed", kind="qualified"))
     found: Counter[int] = Counter()
