@@ -5,6 +5,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from functools import lru_cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ from publishing.steps import Report, Stage, no_report, reported
 RELEASE_JSON = "release.json"
 STATISTICS_JSON = "statistics.json"
 MACHINE_VALIDATION_JSON = "machine_validation.json"
+_BY_TIME = attrgetter("submitted_at", "annotator")
 _REMEMBERED = 4096
 """Cached verdicts, by combination of answers; most stories repeat a few."""
 
@@ -160,10 +162,8 @@ def write_stories(
             verdict = first_of_each(verdict, story)
             tally.add(story, votes, verdict)
             statistics.add(story, votes, verdict)
-            given = [vote_rows.row(story.story_id, vote) for vote in votes]
-            given.sort(key=lambda row: (row["submitted_at"], row["annotator"]))
-            for row in given:
-                votes_file.write(jsonl.line(row))
+            for vote in sorted(votes, key=_BY_TIME):
+                votes_file.write(jsonl.line(vote_rows.row(story.story_id, vote)))
             row = layout.story_row(story)
             if verdict.outcome is Outcome.KEPT:
                 for question_set in layout.question_sets:
@@ -203,7 +203,7 @@ def write_questions(
         sets = [
             (
                 question_set,
-                sides[question_set.config].right_answer_first,
+                sides[question_set.config].right_answers_first(),
                 open_files.enter_context(writer.open(rows.config_path(question_set.config))),
             )
             for question_set in layout.question_sets
@@ -212,9 +212,9 @@ def write_questions(
             return
         for line in reported(story_lines, report, Stage.QUESTIONS, stories):
             story_row = orjson.loads(line)
-            for question_set, right_answer_first, file in sets:
-                first = right_answer_first(question_set.question_id(story_row))
-                file.write(jsonl.line(question_set.row(story_row, right_answer_first=first)))
+            for question_set, right_answers_first, file in sets:
+                row = question_set.row(story_row, right_answer_first=next(right_answers_first))
+                file.write(jsonl.line(row))
 
 
 def _write_documents(

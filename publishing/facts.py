@@ -193,27 +193,14 @@ class ReleaseFacts:
 
 
 @dataclass(slots=True)
-class Share:
-    """Story counts of one scenario or generator."""
-
-    generated: int = 0
-    complete: int = 0
-    kept: int = 0
-
-    @property
-    def retention(self) -> float | None:
-        """The share kept among complete stories; None if there are none."""
-        return self.kept / self.complete if self.complete else None
-
-
-@dataclass(slots=True)
 class Tally:
     """Counts over the stories of a release, added one at a time. Memory grows with people, not stories."""
 
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     votes: int = 0
-    first_vote: datetime | None = None
-    last_vote: datetime | None = None
+    first_vote: str = ""
+    """The moment of the first vote, as releases write it."""
+    last_vote: str = ""
     forms: Counter[tuple[int, str]] = field(default_factory=Counter)
     """Votes by version of the study's own instructions and by language."""
     seconds: Counter[int] = field(default_factory=Counter)
@@ -223,39 +210,32 @@ class Tally:
     reasons: Counter[str] = field(default_factory=Counter)
     by_expert: Counter[Outcome] = field(default_factory=Counter)
     """Stories that experts decided, because the votes split."""
-    by_scenario: dict[str, Share] = field(default_factory=dict)
-    by_generator: dict[str, Share] = field(default_factory=dict)
+    generators: Counter[str] = field(default_factory=Counter)
+    """Stories by generator."""
 
     def add(self, story: ReleasedStory, votes: Sequence[CountedVote], verdict: Verdict) -> None:
         self.outcomes[verdict.outcome] += 1
+        self.generators[story.story_generator_model or NOT_STATED] += 1
         self.votes += len(votes)
         for vote in votes:
             self.annotators[vote.annotator] += 1
             self.forms[vote.instructions, vote.language] += 1
             self.seconds[min(ceil(vote.seconds_on_task), MAX_SECONDS)] += 1
-            if self.first_vote is None or vote.submitted_at < self.first_vote:
-                self.first_vote = vote.submitted_at
-            if self.last_vote is None or vote.submitted_at > self.last_vote:
-                self.last_vote = vote.submitted_at
+            moment = vote.submitted_at
+            if moment > self.last_vote:
+                self.last_vote = moment
+            if moment < self.first_vote or not self.first_vote:
+                self.first_vote = moment
         if verdict.by_expert:
             self.by_expert[verdict.outcome] += 1
         if verdict.outcome is Outcome.DROPPED:
             self.reasons[verdict.reason] += 1
-        for shares, name in (
-            (self.by_scenario, story.scenario_name),
-            (self.by_generator, story.story_generator_model),
-        ):
-            share = shares.setdefault(name or NOT_STATED, Share())
-            share.generated += 1
-            share.complete += verdict.outcome is not Outcome.INCOMPLETE
-            share.kept += verdict.outcome is Outcome.KEPT
 
     def authors(self) -> tuple[list[str], int, int]:
         """Return the generator models, and the numbers of stories by people and by unnamed authors."""
-        people = {name for name in self.by_generator if _HUMAN.fullmatch(name)}
-        by_people = sum(self.by_generator[name].generated for name in people)
-        unknown = self.by_generator.get(NOT_STATED, Share()).generated
-        return sorted(self.by_generator.keys() - people - {NOT_STATED}), by_people, unknown
+        people = {name for name in self.generators if _HUMAN.fullmatch(name)}
+        by_people = sum(self.generators[name] for name in people)
+        return sorted(self.generators.keys() - people - {NOT_STATED}), by_people, self.generators[NOT_STATED]
 
     def median_seconds(self) -> int | None:
         """Return the median of the seconds on task, rounded up (the lower of two); None without votes."""

@@ -90,7 +90,7 @@ def _past(vote: CountedVote) -> ImportedVote:
         person=vote.annotator,
         form={choice.field: choice.option for choice in vote.answers},
         served_at=_served_at(vote),
-        submitted_at=vote.submitted_at,
+        submitted_at=datetime.fromisoformat(vote.submitted_at),
         position=vote.position,
         order_seed=vote.order_seed,
         option_seed=vote.option_seed,
@@ -101,7 +101,8 @@ def _past(vote: CountedVote) -> ImportedVote:
 
 
 def _served_at(vote: CountedVote) -> datetime:
-    return vote.submitted_at - timedelta(milliseconds=round(vote.seconds_on_task * 1000))
+    submitted_at = datetime.fromisoformat(vote.submitted_at)
+    return submitted_at - timedelta(milliseconds=round(vote.seconds_on_task * 1000))
 
 
 @contextmanager

@@ -1,53 +1,51 @@
 """Stories of a study with their counted votes, streamed from the database. No writes.
 
 One statement joins everything and ``COPY`` sends the rows, so that the server keeps working while they are
-used here; with a cursor each side would wait for the other. The votes on a story, and the answers of a vote,
-arrive as one text each, because a few rows to parse are cheaper than millions to fetch.
+used here; with a cursor each side would wait for the other. The votes on a story arrive as one JSON text, and
+the answers of a vote as one string in it, because a few texts to parse are cheaper than millions to fetch.
 """
 
-import json
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
+import orjson
 import psycopg
 from django.contrib.postgres.aggregates import StringAgg
 from django.db import connection
-from django.db.models import BigIntegerField, Case, CharField, F, Func, Q, QuerySet, Value, When
-from django.db.models.expressions import Combinable
-from django.db.models.functions import Cast, Coalesce, Collate, Concat
+from django.db.models import BigIntegerField, Case, CharField, F, Func, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.db.models.functions import Collate
 
 from annotation.importing.rows import IMPORTED
-from annotation.models import Adjudication, Skip, Story, Study, Vote
+from annotation.models import Adjudication, Answer, Skip, Story, Study, Vote
 from annotation.protocols.base import Choice
 from publishing.files import jsonl
 from publishing.files.identifiers import without_identifiers
 from publishing.files.rows import Against, CountedVote, Decision, JudgedStory, ReleasedStory, Row
 
-_VOTES, _FACTS, _ANSWERS, _PARTS = ";", " ", ",", "|"
-"""Separators between votes, the facts of a vote, its answers, and the parts of an answer.
-
-They cannot occur in a protocol's keys (KEY_PATTERN), a language or a number.
-"""
-_AS_HEX = "encode(convert_to(%(expressions)s, 'UTF8'), 'hex')"
+_ANSWERS, _PARTS = ",", "|"
+"""Separators between the answers of a vote and the parts of an answer, which no protocol's key contains."""
 _COUNTS_AGAINST = "!"
 _REMEMBERED = 4096
 """Cached combinations of answers; most votes repeat a few."""
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_AS_TIMESTAMP = """to_char(%(expressions)s AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')"""
+"""The same as :func:`publishing.files.jsonl.timestamp`."""
+_MICROSECONDS = "(date_part('epoch', %(expressions)s) * 1000000)::bigint"
 
-_STORY_COLUMNS = ("pk", *IMPORTED)
+_STORY_COLUMNS = ("pk", "text_hash", *IMPORTED)
 
 _STATEMENT = """
 SELECT story.*, judged.votes
-FROM ({stories}) AS story (pk, story_id, {others})
+FROM ({stories}) AS story (pk, text_hash, story_id, {others})
 LEFT JOIN (
     SELECT story, string_agg(
-        concat_ws(%s, annotator, submitted, took, language, position, starts, options, shown, comment, given),
-        %s ORDER BY pk)
-    FROM ({votes}) AS vote
-         (story, pk, annotator, submitted, took, language, position, starts, options, shown, comment, given)
+        concat('["', annotator, '","', given, '","', submitted, '",', took, ',"', language, '",', place, ',',
+               coalesce(starts::text, 'null'), ',', coalesce(options::text, 'null'), ',',
+               coalesce(shown, 0), ',', coalesce(to_json(words)::text, '""'), ']'),
+        ',')
+    FROM ({votes}) AS vote (story, annotator, given, submitted, took, language, place, starts, options, shown, words)
     GROUP BY story
 ) AS judged (story, votes) ON judged.story = story.pk
 ORDER BY story.story_id COLLATE "C"
@@ -81,11 +79,11 @@ def _rows(study: Study, until: datetime | None) -> Generator[tuple[str | None, .
         Story.objects.filter(study=study).main().order_by().values_list(*_STORY_COLUMNS)
     ).query.sql_with_params()
     votes, vote_values = _counted_votes(study, until).query.sql_with_params()
-    statement = _STATEMENT.format(stories=stories, votes=votes, others=", ".join(_STORY_COLUMNS[2:]))
+    statement = _STATEMENT.format(stories=stories, votes=votes, others=", ".join(_STORY_COLUMNS[3:]))
     connection.ensure_connection()
     with connection.wrap_database_errors:
         writer = psycopg.ClientCursor(connection.connection)  # COPY takes no parameters
-        values = (*story_values, _FACTS, _VOTES, *vote_values)
+        values = (*story_values, *vote_values)
         with connection.connection.cursor() as cursor:
             copying = cursor.copy(writer.mogrify(f"COPY ({statement}) TO STDOUT", values))
             with copying as copy:
@@ -113,56 +111,36 @@ def skip_rows(study: Study, *, until: datetime | None = None) -> Iterator[Row]:
 
 
 def _counted_votes(study: Study, until: datetime | None) -> QuerySet[Any, Any]:
-    """Select per vote: story, vote, annotator, submitted and time taken (microseconds), language, answers."""
-    answer = Concat(
-        "answers__question",
-        Value(_PARTS),
-        "answers__row",
-        Value(_PARTS),
-        "answers__option",
-        Value(_PARTS),
-        Case(When(answers__counts_against=True, then=Value(_COUNTS_AGAINST)), default=Value("")),
-        output_field=CharField(),
-    )
+    """Select what a release tells of each vote; moments as it tells them, durations in microseconds."""
+    mark = Case(When(counts_against=True, then=Value(_COUNTS_AGAINST)), default=Value(""))
+    answer = Func(Value(_PARTS), "question", "row", "option", mark, function="concat_ws", output_field=CharField())
+    answers = Answer.objects.filter(vote=OuterRef("pk")).order_by().values("vote")
     counted = Vote.objects.of_study(study).counted()
     rows: QuerySet[Any, Any] = (
         (counted.filter(submitted_at__lte=until) if until else counted)
         .annotate(
-            given=StringAgg(answer, _ANSWERS, filter=Q(answers__isnull=False), default=Value("")),
-            submitted=_microseconds(F("submitted_at")),
-            took=_microseconds(F("first_submitted_at") - F("served_at")),
-            starts=_seed("order_seed"),
-            options=_seed("option_seed"),
-            shown=_seed("instructions_id"),
-            words=Coalesce(Func("comment__words", template=_AS_HEX, output_field=CharField()), Value("")),
+            given=Subquery(answers.annotate(given=StringAgg(answer, _ANSWERS)).values("given")),
+            submitted=Func("submitted_at", template=_AS_TIMESTAMP, output_field=CharField()),
+            took=Func(
+                F("first_submitted_at") - F("served_at"), template=_MICROSECONDS, output_field=BigIntegerField()
+            ),
         )
         .order_by()
         .values_list(
             "assignment__story",
-            "pk",
             "assignment__enrollment__pseudonym",
+            "given",
             "submitted",
             "took",
             "language",
             "order_position",
-            "starts",
-            "options",
-            "shown",
-            "words",
-            "given",
+            "order_seed",
+            "option_seed",
+            "instructions_id",
+            "comment__words",
         )
     )
     return rows
-
-
-def _seed(name: str) -> Coalesce:
-    return Coalesce(Cast(name, CharField()), Value(""))
-
-
-def _microseconds(moment: Combinable) -> Func:
-    """Convert a moment (since 1970) or a duration to microseconds, exactly."""
-    template = "(EXTRACT(EPOCH FROM %(expressions)s) * 1000000)::bigint"
-    return Func(moment, template=template, output_field=BigIntegerField())
 
 
 class _Reader:
@@ -170,11 +148,13 @@ class _Reader:
 
     def __init__(self, decisions: Mapping[str, Decision], versions: Mapping[int, int]) -> None:
         self._decisions = decisions
-        self._versions = versions
+        self._versions = {0: 0, **versions}
         self._answers = lru_cache(maxsize=_REMEMBERED)(_answers)
 
     def story(self, row: tuple[Any, ...]) -> JudgedStory:
-        (_, story_id, core_id, scenario_name, prompt, severity, model, content, harm, unethical, given) = row
+        """Return the story in a row, with its votes."""
+        (_, text, story_id, core_id, scenario_name, prompt, severity, model, *parsed, given) = row
+        content, harmfulness, unethicality = map(jsonl.parsed, parsed)
         story = ReleasedStory(
             story_id,
             core_id,
@@ -182,37 +162,28 @@ class _Reader:
             prompt or None,
             None if severity is None else int(severity),
             model,
-            json.loads(content),
-            json.loads(harm),
-            json.loads(unethical),
+            content,
+            harmfulness,
+            unethicality,
+            text,
         )
-        decision = self._decisions.get(story_id)
-        if given is None:
-            return JudgedStory(story, (), frozenset(), decision)
         votes, against = [], frozenset[Choice]()
-        for text in given.split(_VOTES):
-            vote, counting = self._vote(text)
-            votes.append(vote)
-            against |= counting
-        return JudgedStory(story, tuple(votes), against, decision)
-
-    def _vote(self, text: str) -> tuple[CountedVote, Against]:
-        facts = text.split(_FACTS)
-        annotator, submitted, took, language, position, starts, options, shown, comment, given = facts
-        answers, against = self._answers(given)
-        vote = CountedVote(
-            annotator,
-            answers,
-            _EPOCH + timedelta(microseconds=int(submitted)),
-            int(took) / 1_000_000,
-            language,
-            int(position),
-            int(starts) if starts else None,
-            int(options) if options else None,
-            self._versions[int(shown)] if shown else 0,
-            without_identifiers(bytes.fromhex(comment).decode()) if comment else "",
-        )
-        return vote, against
+        for annotator, answers, submitted, took, *others, shown, words in orjson.loads(f"[{given or ''}]"):
+            choices, counting = self._answers(answers)
+            votes.append(
+                CountedVote(
+                    annotator,
+                    choices,
+                    submitted,
+                    took / 1_000_000,
+                    *others,
+                    self._versions[shown],
+                    without_identifiers(words) if words else "",
+                )
+            )
+            if counting:
+                against |= counting
+        return JudgedStory(story, tuple(votes), against, self._decisions.get(story_id))
 
 
 def _answers(text: str) -> tuple[tuple[Choice, ...], Against]:

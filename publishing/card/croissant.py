@@ -183,7 +183,7 @@ def _responsibility(facts: ReleaseFacts, tally: Tally, machine_warnings: Sequenc
             f"counted votes, including those on incomplete stories. {_people(facts)}"
         ),
         "rai:dataCollectionTimeFrame": [
-            jsonl.timestamp(moment) for moment in (tally.first_vote, tally.last_vote) if moment is not None
+            moment for moment in (tally.first_vote, tally.last_vote) if moment
         ],
         "rai:dataCollectionMissingData": (
             f"{counts['incomplete']:,} stories were incomplete at the time of this release: without verdict. "

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from datetime import datetime
 from decimal import Decimal
 
 from publishing.card.markdown import (
@@ -146,8 +147,9 @@ def _form(facts: ReleaseFacts) -> str:
 
 def _votes(facts: ReleaseFacts, tally: Tally) -> str:
     period = ""
-    if tally.first_vote and tally.last_vote:
-        first, last = f"{tally.first_vote:%-d %B %Y}", f"{tally.last_vote:%-d %B %Y}"
+    if tally.votes:
+        moments = (datetime.fromisoformat(moment) for moment in (tally.first_vote, tally.last_vote))
+        first, last = (f"{moment:%-d %B %Y}" for moment in moments)
         period = f", given on {first}" if first == last else f", given from {first} to {last}"
     cap = "" if facts.imported else f"; nobody was given another story after answering {facts.story_cap:,}"
     return (

@@ -42,7 +42,7 @@ class FileFacts:
 class HashingFile(io.RawIOBase):
     """A file that is hashed while it is written from start to end."""
 
-    def __init__(self, handle: BinaryIO) -> None:
+    def __init__(self, handle: io.FileIO) -> None:
         self._handle = handle
         self._digest = hashlib.sha256()
         self._size = 0
@@ -54,10 +54,10 @@ class HashingFile(io.RawIOBase):
         return self._size
 
     def write(self, data: Any) -> int:
-        self._handle.write(data)
-        self._digest.update(data)
-        self._size += len(data)
-        return len(data)
+        written = self._handle.write(data)
+        self._digest.update(memoryview(data)[:written])
+        self._size += written
+        return written
 
     def facts(self, path: str) -> FileFacts:
         return FileFacts(path, self._size, self._digest.hexdigest())
@@ -75,14 +75,14 @@ class DirectoryWriter:
         directory.mkdir(parents=True)
 
     @contextmanager
-    def open(self, path: str) -> Iterator[HashingFile]:
+    def open(self, path: str) -> Iterator[io.BufferedWriter]:
         """Open a new file at this path (with ``/``); it is durable when the block ends."""
         target = self.directory / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        with open(target, "xb", buffering=_CHUNK) as handle:
+        with open(target, "xb", buffering=0) as handle:
             hashing = HashingFile(handle)
-            yield hashing
-            handle.flush()
+            with io.BufferedWriter(hashing, _CHUNK) as file:
+                yield file
             os.fsync(handle.fileno())
         self.files.append(hashing.facts(path))
 

@@ -24,7 +24,7 @@ _REMEMBERED = 4096
 """Cached combinations of answers; most votes repeat a few."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # a frozen one takes six times as long to make, and there are millions
 class ReleasedStory:
     """A story as it was imported. ``content`` is the item as its study's protocol stores it."""
 
@@ -37,24 +37,27 @@ class ReleasedStory:
     content: Mapping[str, Any]
     harmfulness_predicted: Sequence[Any] = ()
     unethicality_predicted: Sequence[Any] = ()
+    stored_hash: str = ""
+    """The hash of the content, if it is known."""
 
     @property
     def text_hash(self) -> str:
         """The hash of the content, equal for stories with the same text (``annotation.models.Story``)."""
-        return hash_of(self.content)
+        return self.stored_hash or hash_of(self.content)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CountedVote:
     """A vote that the filter uses. ``seconds_on_task`` runs from serving to submission.
 
-    ``language`` is that of the form, ``instructions`` the version of the study's own (0: those of the
-    protocol). The seeds are None where nothing was drawn.
+    ``submitted_at`` is written as in a release (:func:`publishing.files.jsonl.timestamp`). ``language`` is
+    that of the form, ``instructions`` the version of the study's own (0: those of the protocol). The seeds
+    are None where nothing was drawn.
     """
 
     annotator: str
     answers: tuple[Choice, ...]
-    submitted_at: datetime
+    submitted_at: str
     seconds_on_task: float
     language: str = "en"
     position: int = 1
@@ -84,7 +87,7 @@ class Decision:
 DECISION_COLUMNS: dict[str, Type] = dict.fromkeys(("story_id", "verdict", "reason", "decided_at"), "string")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class JudgedStory:
     """A story, its counted votes, the choices in them that count against it, and any expert's decision."""
 
@@ -366,7 +369,7 @@ class VoteRows:
             "story_id": story_id,
             "annotator": vote.annotator,
             **self._answers(vote.answers),
-            "submitted_at": jsonl.timestamp(vote.submitted_at),
+            "submitted_at": vote.submitted_at,
             "seconds_on_task": round(vote.seconds_on_task, 3),
             "position": vote.position,
             "order_seed": vote.order_seed,

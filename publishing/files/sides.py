@@ -12,6 +12,7 @@ the new questions are balanced by chance only.
 
 import hashlib
 from array import array
+from collections.abc import Iterator
 
 
 class Sides:
@@ -30,12 +31,13 @@ class Sides:
         """Add a question. Raise ``RuntimeError`` once a position was asked for."""
         if self._asked:
             raise RuntimeError("The sides are already decided.")
-        if self._threshold is None:
-            self._numbers.append(self._number(question_id))
+        number = hashlib.sha256(f"{self._salt}:{question_id}".encode()).digest()[:8]
+        self._numbers.append(int.from_bytes(number, "big"))
 
-    def right_answer_first(self, question_id: str) -> bool:
-        """Return True if the right answer of this question is choice A."""
-        return self._number(question_id) < self._decided()
+    def right_answers_first(self) -> Iterator[bool]:
+        """Yield for each question, in the order of addition, whether its right answer is choice A."""
+        threshold = self._decided()
+        return (number < threshold for number in self._numbers)
 
     @property
     def median(self) -> str:
@@ -47,8 +49,4 @@ class Sides:
         if self._threshold is None:
             ranked = sorted(self._numbers)
             self._threshold = ranked[len(ranked) // 2] if ranked else 0
-            self._numbers = array("Q")
         return self._threshold
-
-    def _number(self, question_id: str) -> int:
-        return int.from_bytes(hashlib.sha256(f"{self._salt}:{question_id}".encode()).digest()[:8], "big")

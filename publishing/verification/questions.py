@@ -21,6 +21,7 @@ def check(directory: Path, question_set: QuestionSet, sides: Sides, findings: Fi
     """Compare one question set with the kept stories, which must be sound."""
     path = config_path(question_set.config)
     stories = lines.read(directory, KEPT_PATH, Findings())
+    sides_of = sides.right_answers_first()
     asked = first_ones = 0
     for story, question in zip_longest(stories, lines.read(directory, path, findings)):
         if question is None:
@@ -29,7 +30,7 @@ def check(directory: Path, question_set: QuestionSet, sides: Sides, findings: Fi
         if story is None:
             findings.add(CHECK, path, "There is no kept story for this question.", question.number)
             return
-        first = sides.right_answer_first(question_set.question_id(story.row))
+        first = next(sides_of)
         asked, first_ones = asked + 1, first_ones + first
         expected = question_set.row(story.row, right_answer_first=first)
         if jsonl.line(expected) != question.data:

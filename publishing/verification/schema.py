@@ -132,8 +132,7 @@ class VoteReader:
         answers = self._answers(tuple((field, row[field]) for field in fields))
         if isinstance(answers, str):
             return answers
-        context = {key: row[key] for key in CONTEXT_KEYS} | {"submitted_at": moment_of(row["submitted_at"])}
-        return CountedVote(row["annotator"], answers, **context)
+        return CountedVote(row["annotator"], answers, *(row[key] for key in CONTEXT_KEYS))
 
     def columns(self) -> dict[str, Type]:
         """Return the columns of the votes read so far."""
