@@ -163,15 +163,15 @@ def write_stories(
             tally.add(story, votes, verdict)
             statistics.add(story, votes, verdict)
             for vote in sorted(votes, key=_BY_TIME):
-                votes_file.write(jsonl.line(vote_rows.row(story.story_id, vote)))
+                votes_file.write(jsonl.line(vote_rows.row(story.story_id, vote), finite=True))
             row = layout.story_row(story)
             if verdict.outcome is Outcome.KEPT:
                 for question_set in layout.question_sets:
                     sides[question_set.config].add(question_set.question_id(row))
             else:
                 row = rows.unreleased_row(row, verdict.reason)
-            columns[verdict.outcome].add(row)
-            files[verdict.outcome].write(jsonl.line(row))
+            columns[verdict.outcome].add(row, layout.open_columns)
+            files[verdict.outcome].write(jsonl.line(row, finite=True))
     types: dict[str, Mapping[str, Type]] = {
         rows.STORY_PATHS[outcome]: found.types for outcome, found in columns.items()
     }
@@ -214,7 +214,7 @@ def write_questions(
             story_row = orjson.loads(line)
             for question_set, right_answers_first, file in sets:
                 row = question_set.row(story_row, right_answer_first=next(right_answers_first))
-                file.write(jsonl.line(row))
+                file.write(jsonl.line(row, finite=True))
 
 
 def _write_documents(

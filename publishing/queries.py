@@ -86,6 +86,7 @@ def snapshot() -> Iterator[None]:
     with transaction.atomic(durable=True), connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         cursor.execute("SET LOCAL client_connection_check_interval = '2s'")
+        cursor.execute("SET LOCAL work_mem = '64MB'")  # joins and sorts of all votes
         yield
 
 

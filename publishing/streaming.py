@@ -5,6 +5,7 @@ used here; with a cursor each side would wait for the other. The votes on a stor
 the answers of a vote as one string in it, because a few texts to parse are cheaper than millions to fetch.
 """
 
+import json
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
 from datetime import datetime
@@ -154,7 +155,7 @@ class _Reader:
     def story(self, row: tuple[Any, ...]) -> JudgedStory:
         """Return the story in a row, with its votes."""
         (_, text, story_id, core_id, scenario_name, prompt, severity, model, *parsed, given) = row
-        content, harmfulness, unethicality = map(jsonl.parsed, parsed)
+        content, harmfulness, unethicality = (json.loads(text) if text != "[]" else [] for text in parsed)
         story = ReleasedStory(
             story_id,
             core_id,

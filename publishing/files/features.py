@@ -5,7 +5,7 @@ example, an entity first appears later, or lose the type of a list that is alway
 the struct ``entities`` is the union of the keys in all rows, absent keys are null, and every list has a type.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 UNKNOWN = "null"
@@ -46,13 +46,15 @@ def holds(kind: Type, value: Any) -> bool:
             return False
         for key, inner in value.items():
             known = kind.get(key)
-            if type(inner) is str and known == "string":  # the common case, without a call
+            if known is None:
+                return False
+            if inner is None or (known == "string" and type(inner) is str):  # the common cases, without a call
                 continue
-            if known is None or not holds(known, inner):
+            if not holds(known, inner):
                 return False
         return True
     if found is list:
-        return type(kind) is list and all(holds(kind[0], inner) for inner in value)
+        return type(kind) is list and (not value or all([holds(kind[0], inner) for inner in value]))
     if found is int:
         return kind in ("int64", "float64") and _INT64[0] <= value <= _INT64[1]
     return kind == _SCALARS.get(found)
@@ -80,8 +82,9 @@ class Columns:
     def __init__(self, known: Mapping[str, Type]) -> None:
         self._type: Type = dict(known)
 
-    def add(self, row: Mapping[str, Any]) -> None:
-        if not holds(self._type, row):
+    def add(self, row: Mapping[str, Any], open_columns: Collection[str] = ()) -> None:
+        """Add a row. If only ``open_columns`` can differ from what is known, look at nothing else."""
+        if not holds(self._type, {name: row[name] for name in open_columns} if open_columns else row):
             self._type = merged(self._type, type_of(row))
 
     @property

@@ -17,22 +17,19 @@ import orjson
 _STORY_ID = re.compile(rb'\{"story_id": ?"([^"\\]*)"')
 """Matches an id without escapes as the first key of a row; other rows are parsed as JSON."""
 _NESTED = frozenset((dict, list, tuple))
-_LONG_NUMBER = re.compile(r"[0-9]{19}")
 _INDENTED = orjson.OPT_APPEND_NEWLINE | orjson.OPT_INDENT_2
 
 
-def parsed(text: str) -> Any:
-    """Return the value of a JSON text. Whole numbers keep all their digits, also beyond 64 bits."""
-    return json.loads(text) if _LONG_NUMBER.search(text) else orjson.loads(text)
+def line(row: Mapping[str, Any], *, finite: bool = False) -> bytes:
+    """Return one row of a JSON Lines file. Raise ``ValueError`` for NaN and infinities.
 
-
-def line(row: Mapping[str, Any]) -> bytes:
-    """Return one row of a JSON Lines file. Raise ``ValueError`` for NaN and infinities."""
+    ``finite`` says that the row has none, which saves looking for them.
+    """
     try:
         data = orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
     except orjson.JSONEncodeError:  # a whole number beyond 64 bits, which JSON allows and orjson does not
         return (json.dumps(row, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n").encode()
-    if b"null" in data:
+    if not finite and b"null" in data:
         _refuse_odd_numbers(row)
     return data
 

@@ -281,6 +281,8 @@ class Layout:
 
     story_row: Callable[[ReleasedStory], Row]
     story_columns: Mapping[str, Type]
+    open_columns: tuple[str, ...]
+    """Columns of stories whose type depends on the story; the others are as declared."""
     question_sets: tuple[QuestionSet, ...] = ()
 
     def columns(self, config: str) -> Mapping[str, Type]:
@@ -301,13 +303,14 @@ class Layout:
 THEORY_OF_MIND = Layout(
     story_data_row,
     _STORY_COLUMNS,
+    ("entities",),
     (
         QuestionSet("mental-state-qa", "_aware", _ask_awareness),
         QuestionSet("behavior-qa", "_action", _ask_behavior),
         QuestionSet("judgment-qa", "_judge", _ask_judgment),
     ),
 )
-ITEMS_ONLY = Layout(item_row, _ITEM_COLUMNS)
+ITEMS_ONLY = Layout(item_row, _ITEM_COLUMNS, ("item",))
 
 
 def layout_for(protocol_name: str) -> Layout:

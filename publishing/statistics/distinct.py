@@ -2,6 +2,7 @@
 
 from array import array
 from collections.abc import Iterable
+from functools import lru_cache
 from hashlib import blake2b
 
 import numpy as np
@@ -30,7 +31,7 @@ class DistinctStrings:
 
     def add(self, text: str) -> None:
         """Add a string."""
-        self._pending.append(int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little"))
+        self._pending.append(_hash_of(text))
         if len(self._pending) >= max(_PENDING, len(self._hashes)):
             self.hashes()
 
@@ -41,6 +42,11 @@ class DistinctStrings:
             self._hashes = np.unique(np.concatenate([self._hashes, pending]))
             self._pending = array("Q")
         return self._hashes
+
+
+@lru_cache(maxsize=_PENDING)
+def _hash_of(text: str) -> int:
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
 def count_together(sets: Iterable[DistinctStrings]) -> int:

@@ -71,7 +71,7 @@ class StatisticsTally:
             self._names_entities = True
             if verdict.outcome is Outcome.KEPT:
                 _see_entities(entities, kind)
-        patterns, validity = self._read(tuple(vote.answers for vote in votes))
+        patterns, validity = self._read(tuple([vote.answers for vote in votes]))
         for counter, pattern in zip(self._patterns, patterns, strict=True):
             counter[pattern] += 1
         self._validity[validity] += 1
@@ -158,7 +158,11 @@ class StatisticsTally:
 def _see_entities(entities: Mapping[str, Any], kind: _Kind) -> None:
     """Add Person X, Person Y, and every entity called Z (object, action or person)."""
     for name, text in entities.items():
-        letter = name[-1:].lower()
-        known = name in ("Person X", "Person Y") or name.endswith(" Z")
-        if known and isinstance(text, str):
+        letter = _letter(name)
+        if letter and isinstance(text, str):
             kind.entities[letter].add(text)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _letter(name: str) -> str:
+    return name[-1:].lower() if name in ("Person X", "Person Y") or name.endswith(" Z") else ""
