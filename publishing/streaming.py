@@ -16,7 +16,18 @@ import orjson
 import psycopg
 from django.contrib.postgres.aggregates import StringAgg
 from django.db import connection
-from django.db.models import BigIntegerField, Case, CharField, F, Func, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.db.models import (
+    BigIntegerField,
+    Case,
+    CharField,
+    F,
+    Func,
+    OuterRef,
+    QuerySet,
+    Subquery,
+    Value,
+    When,
+)
 from django.db.models.functions import Collate
 
 from annotation.importing.rows import IMPORTED
@@ -114,7 +125,9 @@ def skip_rows(study: Study, *, until: datetime | None = None) -> Iterator[Row]:
 def _counted_votes(study: Study, until: datetime | None) -> QuerySet[Any, Any]:
     """Select what a release tells of each vote; moments as it tells them, durations in microseconds."""
     mark = Case(When(counts_against=True, then=Value(_COUNTS_AGAINST)), default=Value(""))
-    answer = Func(Value(_PARTS), "question", "row", "option", mark, function="concat_ws", output_field=CharField())
+    answer = Func(
+        Value(_PARTS), "question", "row", "option", mark, function="concat_ws", output_field=CharField()
+    )
     answers = Answer.objects.filter(vote=OuterRef("pk")).order_by().values("vote")
     counted = Vote.objects.of_study(study).counted()
     rows: QuerySet[Any, Any] = (
@@ -123,7 +136,9 @@ def _counted_votes(study: Study, until: datetime | None) -> QuerySet[Any, Any]:
             given=Subquery(answers.annotate(given=StringAgg(answer, _ANSWERS)).values("given")),
             submitted=Func("submitted_at", template=_AS_TIMESTAMP, output_field=CharField()),
             took=Func(
-                F("first_submitted_at") - F("served_at"), template=_MICROSECONDS, output_field=BigIntegerField()
+                F("first_submitted_at") - F("served_at"),
+                template=_MICROSECONDS,
+                output_field=BigIntegerField(),
             ),
         )
         .order_by()

@@ -18,7 +18,6 @@ from publishing.card.contents import summary_of
 from publishing.card.meanings import meaning_of
 from publishing.card.procedure import authors
 from publishing.facts import AskedQuestion, ReleaseFacts, Tally
-from publishing.files import jsonl
 from publishing.files.directory import FileFacts
 from publishing.files.features import UNKNOWN, Type
 from publishing.files.parquet import is_text
@@ -182,9 +181,7 @@ def _responsibility(facts: ReleaseFacts, tally: Tally, machine_warnings: Sequenc
             f"{counts['dropped']:,} dropped. {counts['annotators']:,} annotators gave {counts['votes']:,} "
             f"counted votes, including those on incomplete stories. {_people(facts)}"
         ),
-        "rai:dataCollectionTimeFrame": [
-            moment for moment in (tally.first_vote, tally.last_vote) if moment
-        ],
+        "rai:dataCollectionTimeFrame": [moment for moment in (tally.first_vote, tally.last_vote) if moment],
         "rai:dataCollectionMissingData": (
             f"{counts['incomplete']:,} stories were incomplete at the time of this release: without verdict. "
             f"{INCOMPLETE_PATH}. Their votes are in {VOTES_PATH}."

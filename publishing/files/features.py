@@ -48,7 +48,9 @@ def holds(kind: Type, value: Any) -> bool:
             known = kind.get(key)
             if known is None:
                 return False
-            if inner is None or (known == "string" and type(inner) is str):  # the common cases, without a call
+            if inner is None or (
+                known == "string" and type(inner) is str
+            ):  # the common cases, without a call
                 continue
             if not holds(known, inner):
                 return False
