@@ -46,6 +46,8 @@ _AS_TIMESTAMP = """to_char(%(expressions)s AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH2
 """The same as :func:`publishing.files.jsonl.timestamp`."""
 _MICROSECONDS = "(date_part('epoch', %(expressions)s) * 1000000)::bigint"
 
+_GIVEN, _TOOK, _SHOWN, _WORDS = 1, 3, 8, 9
+"""Places of the facts of a vote that need work before they are fields of a :class:`CountedVote`."""
 _STORY_COLUMNS = ("pk", "text_hash", *IMPORTED)
 
 _STATEMENT = """
@@ -57,7 +59,8 @@ LEFT JOIN (
                coalesce(starts::text, 'null'), ',', coalesce(options::text, 'null'), ',',
                coalesce(shown, 0), ',', coalesce(to_json(words)::text, '""'), ']'),
         ',')
-    FROM ({votes}) AS vote (story, annotator, given, submitted, took, language, place, starts, options, shown, words)
+    FROM ({votes}) AS vote
+         (story, annotator, given, submitted, took, language, place, starts, options, shown, words)
     GROUP BY story
 ) AS judged (story, votes) ON judged.story = story.pk
 ORDER BY story.story_id COLLATE "C"
@@ -169,7 +172,7 @@ class _Reader:
 
     def story(self, row: tuple[Any, ...]) -> JudgedStory:
         """Return the story in a row, with its votes."""
-        (_, text, story_id, core_id, scenario_name, prompt, severity, model, *parsed, given) = row
+        (_, text_hash, story_id, core_id, scenario_name, prompt, severity, model, *parsed, given) = row
         content, harmfulness, unethicality = (json.loads(text) if text != "[]" else [] for text in parsed)
         story = ReleasedStory(
             story_id,
@@ -181,22 +184,16 @@ class _Reader:
             content,
             harmfulness,
             unethicality,
-            text,
+            text_hash,
         )
         votes, against = [], frozenset[Choice]()
-        for annotator, answers, submitted, took, *others, shown, words in orjson.loads(f"[{given or ''}]"):
-            choices, counting = self._answers(answers)
-            votes.append(
-                CountedVote(
-                    annotator,
-                    choices,
-                    submitted,
-                    took / 1_000_000,
-                    *others,
-                    self._versions[shown],
-                    without_identifiers(words) if words else "",
-                )
-            )
+        for facts in orjson.loads(f"[{given or ''}]"):  # in the order of the fields of a vote
+            facts[_GIVEN], counting = self._answers(facts[_GIVEN])
+            facts[_TOOK] /= 1_000_000
+            facts[_SHOWN] = self._versions[facts[_SHOWN]]
+            if facts[_WORDS]:
+                facts[_WORDS] = without_identifiers(facts[_WORDS])
+            votes.append(CountedVote(*facts))
             if counting:
                 against |= counting
         return JudgedStory(story, tuple(votes), against, self._decisions.get(story_id))

@@ -81,7 +81,7 @@ def figures(
     """
     comparison, people = Comparison(study.votes_per_story), PeopleTally()
     statistics = StatisticsTally(asked_questions(study))
-    minutes: Counter[int] = Counter()
+    by_minute: Counter[str] = Counter()
     severities: defaultdict[int, Counter[Outcome]] = defaultdict(Counter)
     read = lru_cache(maxsize=_REMEMBERED)(_reading(study))
     started = 0
@@ -97,11 +97,17 @@ def figures(
                 judged.decision.verdict if judged.decision else "",
             )
         started += len(votes) > 0 and not complete
-        minutes.update([int(vote.submitted_at.timestamp() // 60) for vote in votes])
+        by_minute.update([vote.submitted_at[:16] for vote in votes])
         if story.severity_original is not None:
             severities[story.severity_original][verdict.outcome] += 1
+    minutes = Counter({_minute(text): votes for text, votes in by_minute.items()})
     document, persons = _document(study, statistics, comparison, people, minutes, now=now)
     return document | {"by_severity": _by_severity(severities), "started": started}, persons
+
+
+def _minute(text: str) -> int:
+    """Return the minutes since 1970 of the start of an ISO 8601 text: ``2026-03-01T09:30``."""
+    return int(datetime.fromisoformat(f"{text}Z").timestamp()) // 60
 
 
 def _document(

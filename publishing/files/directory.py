@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from publishing.errors import BrokenDirectory, PlaceTaken
 
@@ -75,7 +75,7 @@ class DirectoryWriter:
         directory.mkdir(parents=True)
 
     @contextmanager
-    def open(self, path: str) -> Iterator[io.BufferedWriter]:
+    def open(self, path: str) -> Iterator[BinaryIO]:
         """Open a new file at this path (with ``/``); it is durable when the block ends."""
         target = self.directory / path
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -46,17 +46,13 @@ def holds(kind: Type, value: Any) -> bool:
             return False
         for key, inner in value.items():
             known = kind.get(key)
-            if known is None:
-                return False
-            if inner is None or (
-                known == "string" and type(inner) is str
-            ):  # the common cases, without a call
+            if known == "string" and type(inner) is str:  # the common case, without a call
                 continue
-            if not holds(known, inner):
+            if known is None or not holds(known, inner):
                 return False
         return True
     if found is list:
-        return type(kind) is list and (not value or all([holds(kind[0], inner) for inner in value]))
+        return type(kind) is list and all(holds(kind[0], inner) for inner in value)
     if found is int:
         return kind in ("int64", "float64") and _INT64[0] <= value <= _INT64[1]
     return kind == _SCALARS.get(found)

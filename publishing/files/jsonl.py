@@ -7,7 +7,7 @@ NaN, and one ``\\n`` at the end.
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -71,7 +71,8 @@ def timestamp(moment: datetime) -> str:
 
 def _refuse_odd_numbers(value: Mapping[str, Any] | Sequence[Any]) -> None:
     """Raise ``ValueError`` for NaN and infinities, which orjson would silently write as null."""
-    for inner in value.values() if isinstance(value, dict) else value:
+    inners: Iterable[Any] = value.values() if isinstance(value, Mapping) else value
+    for inner in inners:
         kind = type(inner)
         if kind is float and not math.isfinite(inner):
             raise ValueError(f"{inner} is not a number that JSON has.")

@@ -132,7 +132,7 @@ class VoteReader:
         answers = self._answers(tuple((field, row[field]) for field in fields))
         if isinstance(answers, str):
             return answers
-        return CountedVote(row["annotator"], answers, *(row[key] for key in CONTEXT_KEYS))
+        return CountedVote(row["annotator"], answers, **{key: row[key] for key in CONTEXT_KEYS})
 
     def columns(self) -> dict[str, Type]:
         """Return the columns of the votes read so far."""

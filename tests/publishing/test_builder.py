@@ -132,7 +132,7 @@ def judged(number: int, *forms: str, **changes: Any) -> JudgedStory:
         CountedVote(
             annotator=f"annotator-{person}a",
             answers=tuple(Choice(key, "", options[letter]) for key, letter in zip(SCALES, form, strict=True)),
-            submitted_at=START + timedelta(minutes=number, seconds=person),
+            submitted_at=jsonl.timestamp(START + timedelta(minutes=number, seconds=person)),
             seconds_on_task=20.5 + person,
         )
         for person, form in enumerate(forms)

@@ -16,6 +16,7 @@ import pytest
 from annotation.protocols.base import Choice
 from publishing.card.croissant import CONFORMS_TO
 from publishing.facts import Statement
+from publishing.files.jsonl import timestamp
 from publishing.files.rows import CountedVote, JudgedStory, skip_columns
 from tests.publishing.test_builder import CONFIGS, RATED, START, build, crowd, judged, rows
 
@@ -242,7 +243,7 @@ def test_what_nobody_said_is_left_out(tmp_path: Path) -> None:
 def test_items_of_another_protocol_as_far_as_croissant_can_say(tmp_path: Path) -> None:
     item = {"text": "A story.", "options": ["a", "b"], "deep": {"two words": 3, "far": {"off": True}}}
     stories = [judged(n, "yyyy", "yyyy", "yyyy", content={**item, "mixed": n or "x"}) for n in range(3)]
-    extra = CountedVote("annotator-9c", (Choice("rate", "one-a", "5"),), START, 1.0)
+    extra = CountedVote("annotator-9c", (Choice("rate", "one-a", "5"),), timestamp(START), 1.0)
     stories.append(JudgedStory(judged(3).story, (extra,), frozenset()))
     build(tmp_path / "1", stories, protocol_name="ratings")
     found, _ = read(tmp_path / "1")

@@ -15,6 +15,7 @@ from annotation.models import Answer, Assignment, Study, Vote
 from annotation.protocols import get_protocol
 from annotation.protocols.base import Choice
 from publishing import queries, streaming
+from publishing.files.jsonl import timestamp
 from publishing.filters import Outcome, Verdict, all_agree
 from tests import builders
 from tests.publishing.support import Forms, judged_study, random_forms
@@ -67,7 +68,14 @@ def test_stories_stream_in_byte_order_with_their_own_votes() -> None:
     study = judged_study("order", forms, votes_per_story=1)
     stream = list(streaming.judged_stories(study))
     assert [judged.story.story_id for judged in stream] == sorted(forms, key=str.encode)
+    stored = {
+        vote.assignment.story.story_id: vote for vote in Vote.objects.select_related("assignment__story")
+    }
     for judged in stream:
+        told, vote = judged.votes[0], stored[judged.story.story_id]
+        assert told.submitted_at == timestamp(vote.submitted_at)
+        assert told.seconds_on_task == (vote.first_submitted_at - vote.served_at).total_seconds()
+        assert (told.position, told.order_seed) == (vote.order_position, vote.order_seed)
         chosen = {choice.question: choice.option for choice in judged.votes[0].answers}
         assert chosen == forms[judged.story.story_id][0]
         assert judged.votes[0].annotator.startswith("annotator-")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import statistics
 from collections import Counter
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -17,7 +16,7 @@ from dashboard.figures import flags
 from dashboard.figures.people import SHOWN, PeopleTally
 from publishing.files.rows import CountedVote
 
-MOMENT = datetime(2026, 5, 1, tzinfo=UTC)
+MOMENT = "2026-03-01T00:00:00.000Z"
 AGAINST = frozenset({Choice("q1", "", "no"), Choice("q2", "", "no")})
 Story = tuple[str, list[CountedVote], bool]
 

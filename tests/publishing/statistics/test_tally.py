@@ -8,7 +8,6 @@ import random
 import tracemalloc
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +35,7 @@ SCALES = {
 ASKED = tuple(AskedQuestion(key, f"About {key}", options, ("no",)) for key, options in SCALES.items())
 KEPT, DROPPED = Verdict(Outcome.KEPT), Verdict(Outcome.DROPPED, "q1")
 INCOMPLETE = Verdict(Outcome.INCOMPLETE, "1 of 3 votes")
-NOW = datetime(2026, 3, 1, tzinfo=UTC)
+NOW = "2026-03-01T00:00:00.000Z"
 COEFFICIENTS = ("percent", "fleiss_kappa", "krippendorff_alpha", "gwet_ac1")
 
 Form = Mapping[str, str]
