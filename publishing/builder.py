@@ -68,7 +68,7 @@ def build(
     layout = rows.layout_for(facts.protocol_name)
     writer = DirectoryWriter(directory)
     columns = {rows.config_path(config): layout.columns(config) for config in layout.configs}
-    columns[rows.SKIPS_PATH] = rows.skip_columns()
+    columns[rows.SKIPS_PATH] = rows.SKIP_COLUMNS
     with _parquet_copies(writer, columns) as copy:
         found = write_stories(writer, facts, layout, stories)
         kept = found.tally.outcomes[Outcome.KEPT]
@@ -169,7 +169,7 @@ def write_stories(
                 for question_set in layout.question_sets:
                     sides[question_set.config].add(question_set.question_id(row))
             else:
-                row = rows.unreleased_row(row, verdict.reason)
+                row["reason"] = verdict.reason
             columns[verdict.outcome].add(row, layout.open_columns)
             files[verdict.outcome].write(jsonl.line(row, finite=True))
     types: dict[str, Mapping[str, Type]] = {

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from annotation.importing.rows import hash_of
@@ -185,13 +185,8 @@ def _people_first(entities: Mapping[str, str]) -> dict[str, str]:
     return {name: entities[name] for name in ordered}
 
 
-def _ask_awareness(row: Row) -> tuple[str, str, str]:
-    asked = row["questions"][0]
-    return asked["question"], asked["answer_correct"], asked["answer_incorrect"]
-
-
-def _ask_behavior(row: Row) -> tuple[str, str, str]:
-    asked = row["questions"][1]
+def _ask_stored(place: int, row: Row) -> tuple[str, str, str]:
+    asked = row["questions"][place]
     return asked["question"], asked["answer_correct"], asked["answer_incorrect"]
 
 
@@ -305,8 +300,8 @@ THEORY_OF_MIND = Layout(
     _STORY_COLUMNS,
     ("entities",),
     (
-        QuestionSet("mental-state-qa", "_aware", _ask_awareness),
-        QuestionSet("behavior-qa", "_action", _ask_behavior),
+        QuestionSet("mental-state-qa", "_aware", partial(_ask_stored, 0)),
+        QuestionSet("behavior-qa", "_action", partial(_ask_stored, 1)),
         QuestionSet("judgment-qa", "_judge", _ask_judgment),
     ),
 )
@@ -337,12 +332,11 @@ _CONTEXT: dict[str, Type] = {
 CONTEXT_KEYS = tuple(_CONTEXT)
 
 
-def skip_columns() -> dict[str, Type]:
-    """Return the columns of the file of skips."""
-    names: dict[str, Type] = dict.fromkeys(
-        ("story_id", "annotator", "reason", "words", "skipped_at"), "string"
-    )
-    return names | {"seconds_on_task": "float64", "position": "int64"}
+SKIP_COLUMNS: dict[str, Type] = {
+    **dict.fromkeys(("story_id", "annotator", "reason", "words", "skipped_at"), "string"),
+    "seconds_on_task": "float64",
+    "position": "int64",
+}
 
 
 def vote_columns(answers: Sequence[str]) -> dict[str, Type]:
@@ -395,8 +389,3 @@ class VoteRows:
         fields = {field_name(place[1], place[2]): (place, option) for place, option in placed}
         self._seen |= {field: place for field, (place, _) in fields.items()}
         return {field: option for field, (_, option) in fields.items()}
-
-
-def unreleased_row(story_row: Row, reason: str) -> Row:
-    """Return a dropped or incomplete story: its story-data row and the reason of the verdict."""
-    return {**story_row, "reason": reason}

@@ -9,12 +9,12 @@ from publishing.files.features import Type
 from publishing.files.rows import (
     ADJUDICATIONS_PATH,
     DECISION_COLUMNS,
+    SKIP_COLUMNS,
     SKIPS_PATH,
     STORY_PATHS,
     VOTES_PATH,
     Row,
     config_path,
-    skip_columns,
 )
 from publishing.verification import (
     card,
@@ -184,7 +184,7 @@ def _check_copies(
     columns = {config_path(config): described.layout.columns(config) for config in described.layout.configs}
     columns[decisions.KEPT_PATH] = found.columns[decisions.KEPT_PATH].types
     columns[VOTES_PATH] = found.votes.columns()
-    columns[SKIPS_PATH] = skip_columns()
+    columns[SKIPS_PATH] = SKIP_COLUMNS
     for path, types in columns.items():
         parquet.check(directory, path, types, findings)
     columns[ADJUDICATIONS_PATH] = DECISION_COLUMNS

@@ -17,7 +17,7 @@ from annotation.protocols.base import Choice
 from publishing.card.croissant import CONFORMS_TO
 from publishing.facts import Statement
 from publishing.files.jsonl import timestamp
-from publishing.files.rows import CountedVote, JudgedStory, skip_columns
+from publishing.files.rows import SKIP_COLUMNS, CountedVote, JudgedStory
 from tests.publishing.test_builder import CONFIGS, RATED, START, build, crowd, judged, rows
 
 READER = """
@@ -96,7 +96,7 @@ def test_mlcroissant_reads_every_record_of_every_file(tmp_path: Path) -> None:
     place = tmp_path / "1"
     skip = {"story_id": "0012", "annotator": "annotator-1a", "reason": "broken", "words": "", "position": 2}
     skip |= {"skipped_at": "2026-03-01T09:00:00.000Z", "seconds_on_task": 4.5}
-    build(place, odd_crowd(), skips=[{key: skip[key] for key in skip_columns()}])
+    build(place, odd_crowd(), skips=[{key: skip[key] for key in SKIP_COLUMNS}])
     found, said = read(place)
     assert (found["errors"], found["warnings"]) == ([], [])
     assert "WARNING" not in said.upper(), said

@@ -97,9 +97,6 @@ def test_story_data_row_has_the_published_keys_in_order() -> None:
             "answer_incorrect": "leave the package alone ",
         },
     ]
-    dropped = rows.unreleased_row(ROW, "q1,q3")
-    assert list(dropped) == [*ROW, "reason"]
-    assert dropped["reason"] == "q1,q3"
 
 
 def test_vote_row() -> None:

@@ -7,7 +7,7 @@ from annotation.models import Skip, Story, Study
 from annotation.rights import read_page
 from annotation.rules import is_skipped_often
 from dashboard.csv_files import csv_stream
-from publishing.files.rows import skip_columns
+from publishing.files.rows import SKIP_COLUMNS
 from publishing.streaming import skip_rows
 
 SHOWN = 200
@@ -40,4 +40,4 @@ def skips(request: HttpRequest, study: Study) -> HttpResponse:
 @read_page()
 def skips_file(request: HttpRequest, study: Study) -> HttpResponseBase:
     """Stream every skip of a main story as CSV, as in a release."""
-    return csv_stream(request, f"{study.slug}-skips", list(skip_columns()), skip_rows(study))
+    return csv_stream(request, f"{study.slug}-skips", list(SKIP_COLUMNS), skip_rows(study))
