@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.http import HttpResponse
 from django.test import Client
+from django.utils import timezone
 from lxml import html
 
-from annotation.models import Enrollment
+from annotation import actions
+from annotation.models import Enrollment, Vote
 from annotation.tokens import VisitClaim, visit_token
 from recruitment.links import personal_link
+from tests import builders
 
 HTMX = {"HX-Request": "true", "HX-Target": "work"}
 
@@ -76,6 +80,30 @@ class Browser:
             response = self.client.post(self.url, data, headers=headers)
         self.pages.append(response)
         return self.page
+
+
+def ago(minutes: float) -> datetime:
+    return timezone.now() - timedelta(minutes=minutes)
+
+
+def answer(person: Enrollment, *, after: datetime, seconds: int = 40, **changes: str) -> Vote:
+    assignment = builders.claim(person, now=after)
+    receipt = actions.record_vote(
+        assignment_id=assignment.pk,
+        enrollment=person,
+        submitted=builders.answers(**changes),
+        now=after + timedelta(seconds=seconds),
+    )
+    return receipt.vote
+
+
+def text_of(element: Any) -> str:
+    return " ".join(element.text_content().split())
+
+
+def fact(browser: Browser, name: str) -> str:
+    found = browser.document.xpath(f"//dt[normalize-space()='{name}']/following-sibling::dd")
+    return text_of(found[0]) if found else ""
 
 
 def arrive(enrollment: Enrollment) -> Browser:

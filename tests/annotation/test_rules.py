@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -175,3 +176,37 @@ def test_the_transitions_speak_of_every_state() -> None:
     assert rules.ENROLLMENT_TRANSITIONS.keys() == set(Enrollment.State.values)
     assert set().union(*rules.STUDY_TRANSITIONS.values()) <= set(Study.State.values)
     assert set().union(*rules.ENROLLMENT_TRANSITIONS.values()) <= set(Enrollment.State.values)
+
+
+BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+
+
+@pytest.mark.parametrize(
+    ("before", "last", "served", "submitted", "since"),
+    [
+        pytest.param(None, None, 0, 1, 0, id="first-story"),
+        pytest.param(0, 10, 11, 12, 0, id="goes-on"),
+        pytest.param(0, 10, 25, 26, 0, id="quarter-of-an-hour-is-no-break"),
+        pytest.param(0, 10, 26, 27, 26, id="after-a-break"),
+        pytest.param(0, 10, 11, 30, 30, id="a-story-left-open-is-a-break"),
+        pytest.param(0, 40, 0, 41, 0, id="an-old-page-of-somebody-who-is-working"),
+    ],
+)
+def test_when_a_stretch_of_work_began(
+    before: int | None, last: int | None, served: int, submitted: int, since: int
+) -> None:
+    def at(minutes: int | None) -> datetime | None:
+        return None if minutes is None else BEGAN + minutes * MINUTE
+
+    served_at, submitted_at = BEGAN + served * MINUTE, BEGAN + submitted * MINUTE
+    assert rules.working_since(at(before), at(last), served_at, submitted_at) == at(since)
+
+
+@pytest.mark.parametrize(
+    ("worked", "idle", "minutes"), [(44, 0, 0), (45, 0, 45), (44, 1, 45), (50, 15, 65), (50, 16, 0)]
+)
+def test_when_a_pause_is_suggested(worked: int, idle: int, minutes: int) -> None:
+    last = BEGAN + worked * MINUTE
+    assert rules.pause_minutes(BEGAN, last, last + idle * MINUTE) == minutes
+    assert rules.pause_minutes(None, None, last) == 0
