@@ -49,6 +49,9 @@ def arguments() -> argparse.Namespace:
         "--page-requests", type=int, default=30, metavar="REQUESTS", help="requests per page (default 30)"
     )
     parser.add_argument("--port", type=int, default=8900, help="the first of the two ports to use")
+    parser.add_argument(
+        "--static", metavar="DIRECTORY", help="collected static files to serve (default: collect them)"
+    )
     parser.add_argument("--server", default="", metavar="OPTIONS", help="additional options for granian")
     parser.add_argument(
         "--screen",
@@ -99,6 +102,8 @@ def main() -> None:
     if not lock.try_exclusive():
         sys.exit(f"bench: another benchmark is running in {results}.")
     prepare_environment(state)
+    if chosen.static:
+        os.environ["STATIC_ROOT"] = chosen.static
     try:
         embedded.provide(progress=say)
     except embedded.EmbeddedServerError as error:

@@ -46,10 +46,16 @@ class World:
     """The enrollment ids of the same annotators."""
 
 
+def collect_static() -> None:
+    """Collect the static files, unless ``--static`` named a directory that has them."""
+    if "STATIC_ROOT" not in os.environ:
+        call_command("collectstatic", interactive=False, verbosity=0)
+
+
 def make_world(*, stories: int, people: int) -> World:
     """Empty the settings' database and create a study with stories and qualified annotators."""
     call_command("migrate", verbosity=0)
-    call_command("collectstatic", interactive=False, verbosity=0)
+    collect_static()
     with transaction.atomic():
         study = _make_study(stories)
         enrollments = _make_people(study, people)

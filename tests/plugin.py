@@ -28,6 +28,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     gc.disable()  # until everything is imported, see pytest_collection_finish
     # Tests start a hundred processes; compiling would be a fifth of each one's start.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False  # else each run compiles all tests anew
     scratch = tempfile.TemporaryDirectory(prefix="tomannot-tests-")
     early_config.add_cleanup(scratch.cleanup)
     for name in ("RELEASES_ROOT", "MEDIA_ROOT", "STATIC_ROOT"):

@@ -22,7 +22,7 @@ from annotation import actions
 from annotation.errors import ImportRefused
 from annotation.hidden_checks import CheckRules
 from annotation.models import ApiToken, Assignment, ConsentText, Enrollment, Story, Study
-from bench.world import SAMPLE_STORIES, SEED, SLUG, World
+from bench.world import SAMPLE_STORIES, SEED, SLUG, World, collect_static
 from publishing.actions import releases as publishing
 from publishing.actions.data_statement import describe_data
 from publishing.comparison import build
@@ -46,7 +46,7 @@ ACCEPTED = {"q1": ["yes", "possibly"], "q2": ["yes", "possibly"], "q3": ["yes"],
 def make_beginning() -> World:
     """Empty the settings' database and create a study with a little of everything."""
     call_command("migrate", verbosity=0)
-    call_command("collectstatic", interactive=False, verbosity=0)
+    collect_static()
     shutil.rmtree(Path(settings.RELEASES_ROOT) / SLUG, ignore_errors=True)  # of an interrupted run
     now = timezone.now()
     began = now - timedelta(days=DAYS)

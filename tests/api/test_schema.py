@@ -9,12 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import schemathesis
 from django.core.management import call_command
 from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
-from schemathesis import Case, GenerationMode
-from schemathesis.checks import CHECKS, load_all_checks
 
 from accounts.actions import ensure_researcher
 from accounts.rate_limits import Limit
@@ -68,6 +65,11 @@ def study(settings: Any, tmp_path: Path) -> Study:
 def test_whatever_is_asked_the_answer_is_as_the_schema_says(
     study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Loaded here: it takes seconds, and every worker imports this module.
+    import schemathesis
+    from schemathesis import GenerationMode
+    from schemathesis.checks import CHECKS, load_all_checks
+
     monkeypatch.setattr("api.authentication.API_REQUESTS", Limit("all-we-like", 10**6, timedelta(minutes=1)))
     load_all_checks()
     checks: Any = CHECKS.get_by_names(HELD)
@@ -79,7 +81,7 @@ def test_whatever_is_asked_the_answer_is_as_the_schema_says(
     def try_all(operation: Any, mode: GenerationMode, **chosen: Any) -> None:
         @SAME_EVERY_TIME
         @given(case=operation.as_strategy(generation_mode=mode, **chosen))
-        def try_one(case: Case[Any]) -> None:
+        def try_one(case: Any) -> None:
             response = case.call(headers=token)
             seen[response.status_code] += 1
             case.validate_response(response, checks=checks)

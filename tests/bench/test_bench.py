@@ -44,11 +44,18 @@ def var() -> Iterator[Path]:
 
 
 @pytest.mark.timeout(720)
-def test_a_small_run_measures_everything_and_breaks_nothing(var: Path) -> None:
-    options = {"--stories": 30, "--big": 90, "--annotators": 3, "--seconds": 60, "--requests": 3}
+def test_a_small_run_measures_everything_and_breaks_nothing(var: Path, static_root: Path) -> None:
+    options: dict[str, object] = {
+        "--stories": 30,
+        "--big": 90,
+        "--annotators": 3,
+        "--seconds": 60,
+        "--requests": 3,
+    }
+    options |= {"--port": two_free_ports(), "--static": static_root}
     arguments = [str(part) for option in options.items() for part in option]
     done = subprocess.run(
-        [sys.executable, "-m", "bench", *arguments, "--port", str(two_free_ports())],
+        [sys.executable, "-m", "bench", *arguments],
         cwd=PROJECT,
         env={**os.environ, "TOMANNOT_VAR": str(var)},
         capture_output=True,

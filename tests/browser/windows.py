@@ -11,6 +11,7 @@ from django.utils import timezone
 from annotation.models import Enrollment
 from recruitment import actions as recruitment_actions
 from recruitment.links import visit_path
+from tests.conftest import PAGE_MILLISECONDS
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, ConsoleMessage, Locator, Page, Request, ViewportSize
@@ -81,12 +82,12 @@ class Window:
         self.page.locator("[data-steps] button").nth(number).click()
 
     def wait_until(self, holds: str) -> None:
-        """Wait until this JavaScript expression is true of the page, at most five seconds.
+        """Wait until this JavaScript expression is true of the page, as long as for pages.
 
         Not Playwright's ``wait_for_function``: what it asks a second time it asks inside the page, where the
         policy forbids ``eval``, so that it fails unless the first answer is yes.
         """
-        given_up = time.monotonic() + 5
+        given_up = time.monotonic() + PAGE_MILLISECONDS / 1000
         while not self.page.evaluate(holds):
             assert time.monotonic() < given_up, f"never came true: {holds}"
             self.page.wait_for_timeout(20)
