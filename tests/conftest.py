@@ -79,7 +79,7 @@ def collected_static(request: pytest.FixtureRequest) -> None:
         kept.put_static_files(state_directory())
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def static_root(collected_static: None) -> Path:
     """Where the collected static files are, for a process that would collect them itself."""
     return Path(settings.STATIC_ROOT)

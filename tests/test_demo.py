@@ -10,14 +10,19 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
+from typing import Any
 from urllib.parse import urljoin
 
 import psutil
 import pytest
 import urllib3
+from django.core.management import call_command
+from django.core.management.base import OutputWrapper
 
-from dashboard.management.commands.demo import Stop, stop_signals
+from dashboard.management.commands import demo as demo_command
+from dashboard.management.commands.demo import Stop, static_fingerprint, stop_signals
 from tomannot import embedded
 from tomannot.embedded.system import wait_until
 
@@ -27,9 +32,14 @@ SECONDS = 60.0
 
 
 @pytest.fixture(scope="module")
-def var() -> Iterator[Path]:
-    """A state directory for all demos of this module, so that the second start finds the first one's data."""
+def var(static_root: Path) -> Iterator[Path]:
+    """A state directory for all demos of this module, so that the second start finds the first one's data.
+
+    The static files are there, as after an earlier start: ``collectstatic`` is half a minute of work.
+    """
     directory = Path(tempfile.mkdtemp(prefix="tomannot-")).resolve()
+    shutil.copytree(static_root, directory / "static")
+    (directory / "static" / ".fingerprint").write_text(static_fingerprint())
     yield directory
     for process in processes_of(directory):
         process.kill()
@@ -125,6 +135,34 @@ def assert_a_second_one_is_refused(var: Path) -> None:
     )
     assert second.returncode == 1
     assert "runs already" in second.stderr
+
+
+def test_static_files_are_collected_at_first_and_when_they_have_changed(
+    tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, settings.STATIC_ROOT = tmp_path / "source", tmp_path / "collected"
+    source.mkdir()
+    settings.STATICFILES_DIRS = [source]
+    settings.STATICFILES_FINDERS = ["django.contrib.staticfiles.finders.FileSystemFinder"]
+    monkeypatch.setattr(demo_command, "call_command", collect_only)
+    command = demo_command.Command()
+    command.stdout = OutputWrapper(StringIO())
+    page = source / "page.css"
+    page.write_text("p { color: red }")
+    command._prepare_site()
+    (first,) = settings.STATIC_ROOT.glob("page.*.css")
+    first.unlink()
+    command._prepare_site()
+    assert not first.exists(), "nothing has changed: it was not collected again"
+    page.write_text("p { color: green }")
+    command._prepare_site()
+    assert "green" in next(settings.STATIC_ROOT.glob("page.*.css")).read_text()
+
+
+def collect_only(name: str, **options: Any) -> None:
+    """In place of ``call_command``: the database is migrated already."""
+    if name != "migrate":
+        call_command(name, **options)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

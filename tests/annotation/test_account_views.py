@@ -12,7 +12,7 @@ from lxml import html
 from accounts.actions import set_email
 from accounts.models import Annotator, PlatformIdentity
 from annotation import actions
-from annotation.models import Answer, Enrollment, Event, Study, Vote
+from annotation.models import Enrollment, Study, Vote
 from recruitment.links import personal_link
 from tests import builders
 from tests.annotation.pages import Browser, ago, answer, at, fact, text_of, token_of
@@ -20,7 +20,6 @@ from tests.annotation.pages import Browser, ago, answer, at, fact, text_of, toke
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
 
 NO = builders.answers(q1="no", q4="no")
-WRITTEN = (Vote, Answer, Enrollment, Event, PlatformIdentity, Annotator)
 
 
 @pytest.fixture
@@ -34,17 +33,6 @@ def person(study: Study) -> Enrollment:
     (person,) = builders.qualified(study, now=ago(31))
     answer(person, after=ago(31), seconds=40)
     return Enrollment.objects.select_related("study").get(pk=person.pk)
-
-
-@pytest.fixture
-def no_writes() -> Callable[[], None]:
-    """Call it to see that nothing was written since the test began."""
-    tables = {model: list(model.objects.order_by("pk").values()) for model in WRITTEN}
-
-    def check() -> None:
-        assert {model: list(model.objects.order_by("pk").values()) for model in WRITTEN} == tables
-
-    return check
 
 
 def links(browser: Browser) -> dict[str, str]:

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from annotation.models import Enrollment
 from tests.browser.conftest import OpenWindow
 from tests.browser.journeys import SAVE
-from tests.browser.test_submitting import FORM, at_first_story
+from tests.browser.submitting import FORM, at_first_story
 from tests.browser.windows import DESKTOP, PHONE, Window, stories_path
 
 pytestmark = pytest.mark.browser

@@ -13,7 +13,7 @@ from annotation import actions
 from annotation.models import Enrollment, Skip, Vote
 from tests import builders
 from tests.browser.journeys import SAVE, stored_forms
-from tests.browser.test_submitting import FORM, at_first_story, on_story
+from tests.browser.submitting import FORM, at_first_story, on_story
 from tests.browser.windows import Window, stories_path
 from tests.builders import ALL_YES
 

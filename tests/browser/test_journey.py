@@ -28,8 +28,8 @@ WAYS: dict[str, tuple[journeys.Hands, dict[str, Any]]] = {
     "mouse without scripts": (journeys.Mouse(), {"java_script_enabled": False}),
     "arrows without scripts": (journeys.Arrows(), {"java_script_enabled": False}),
 }
-LONG = {"arrows without scripts"}
-"""Ways for ``make torture``: the others show the arrows, and a page without scripts."""
+LONG = {"arrows", "arrows without scripts"}
+"""Ways for ``make torture``: others walk by keys and without scripts, and one story is answered by arrows."""
 REPEATED = {"Test story 3 of 5", "Test story 4 of 5", "Story 3"}
 """Pages of the way that differ from the one before in their texts alone."""
 

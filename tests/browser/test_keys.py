@@ -13,7 +13,7 @@ from annotation.models import Enrollment, Study
 from tests import builders
 from tests.browser.conftest import OpenWindow
 from tests.browser.pages import OWN, start_test
-from tests.browser.test_submitting import at_first_story
+from tests.browser.submitting import at_first_story
 from tests.browser.windows import DESKTOP, PHONE, Window, stories_path
 
 pytestmark = pytest.mark.browser

@@ -21,7 +21,7 @@ from tests import builders
 from tests.browser.checks import assert_good
 from tests.browser.conftest import OpenWindow
 from tests.browser.pages import sign_in
-from tests.browser.windows import DESKTOP, PHONE
+from tests.browser.windows import DESKTOP, SIZES
 from tests.doubles.mturk.server import KEY_ID, SECRET, MTurkDouble
 from tests.recruitment.campaigns import STORIES, make_campaign, stranger_on_a_platform
 from tests.recruitment.handed_in import Desk, reject
@@ -103,7 +103,7 @@ def test_a_researcher_recruits_decides_and_pays(
     assert not window.foreign_requests()
 
 
-@pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desktop"])
+@pytest.mark.parametrize("viewport", SIZES)
 def test_who_writes_is_found_and_what_harms_or_costs_much_is_asked_about_twice(
     open_window: OpenWindow, researcher: tuple[str, str], desk: Desk, viewport: ViewportSize
 ) -> None:

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from annotation.models import Assignment, Enrollment, Vote
 from bench import screen
 from tests.browser.conftest import OpenWindow
-from tests.browser.journeys import SAVE, stored_forms
+from tests.browser.journeys import SAVE, Arrows, stored_forms
 from tests.browser.submitting import FORM, at_first_story, on_story
 from tests.browser.windows import DESKTOP, PHONE, Window
 from tests.builders import ALL_YES, answers
@@ -136,6 +136,15 @@ def test_enter_goes_to_what_is_missing_and_sends_what_is_complete(
     at_work.page.keyboard.press("Enter")
     on_story(at_work, 2)
     assert stored_forms(person) == [answers(q3="no")]
+
+
+def test_a_story_is_answered_by_tab_space_and_arrows_alone(
+    open_window: OpenWindow, person: Enrollment
+) -> None:
+    window = at_first_story(open_window(viewport=DESKTOP), person)
+    Arrows().answer(window, FORM)
+    on_story(window, 2)
+    assert stored_forms(person) == [FORM]
 
 
 def test_enter_on_an_answer_sends_the_form(at_work: Window, person: Enrollment) -> None:
