@@ -54,7 +54,7 @@ CHECKS = (
         "Rounds that reveal the experts' answers while an expert has still to answer.",
         where(
             "qualification_round r",
-            "laid_open_at IS NOT NULL AND EXISTS (SELECT FROM qualification_expertreview x "
+            "revealed_at IS NOT NULL AND EXISTS (SELECT FROM qualification_expertreview x "
             "WHERE x.round_id = r.id AND x.handed_in_at IS NULL AND x.dismissed_at IS NULL)",
         ),
     ),

@@ -40,7 +40,7 @@ class ExpertAnswerInline(Blind, ReadOnlyInline):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ExpertAnswer]:
         """Return revealed answers only: experts answer blind, in the back office too."""
-        return super().get_queryset(request).filter(pk__in=ExpertAnswer.objects.laid_open())
+        return super().get_queryset(request).filter(pk__in=ExpertAnswer.objects.revealed())
 
 
 class AttemptAnswerInline(Blind, ReadOnlyInline):

@@ -62,7 +62,7 @@ def why_undecided(round: Round) -> str:
 
     Experts are still answering, or their answers are not revealed.
     """
-    if round.laid_open_at:
+    if round.revealed_at:
         return ""
     asked = list(round.reviews.filter(dismissed_at=None).values_list("handed_in_at", flat=True))
     if None in asked:
@@ -137,7 +137,7 @@ def chosen_in(round: Round) -> Chosen:
     over. The latest answer of each expert counts.
     """
     positions = dict(round.round_stories.values_list("story", "position"))
-    answers = ExpertAnswer.objects.laid_open().filter(round_story__story__in=list(positions))
+    answers = ExpertAnswer.objects.revealed().filter(round_story__story__in=list(positions))
     last: dict[tuple[str, int, str], str] = {}
     for name, story, question, row, option in answers.order_by("review__handed_in_at").values_list(
         "review__expert__username", "round_story__story", "question", "row", "option"

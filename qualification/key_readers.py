@@ -68,7 +68,7 @@ def _sources(round: Round) -> _Sources:
     found = Round.objects.filter(round_stories__story__text_hash__in=texts).annotate(
         key_at=Min("keys__created_at")
     )
-    for number, study, *times in found.values_list("pk", "study", "key_at", "laid_open_at"):
+    for number, study, *times in found.values_list("pk", "study", "key_at", "revealed_at"):
         revealed = [at for at in times if at]
         if revealed:
             rounds.append(number)
@@ -82,7 +82,7 @@ def _sources(round: Round) -> _Sources:
 def _answered(rounds: Collection[int]) -> Iterable[int]:
     """Return the experts of these rounds who saw the others' answers when they were revealed."""
     handed_in = ExpertReview.objects.filter(round__in=rounds, handed_in_at__isnull=False)
-    return handed_in.filter(round__laid_open_at__isnull=False).values_list("expert", flat=True)
+    return handed_in.filter(round__revealed_at__isnull=False).values_list("expert", flat=True)
 
 
 def _had_a_role(since: dict[int, datetime], people: Collection[int]) -> set[int]:

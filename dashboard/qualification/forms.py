@@ -306,7 +306,7 @@ def _starting_keys(
     """
     if newest:
         return {entry.story_id: (newest, entry) for entry in entries}
-    if round.laid_open_at:
+    if round.revealed_at:
         return {}
     elsewhere = RoundStory.objects.filter(story__in=[entry.story_id for entry in entries])
     spoken = elsewhere.annotate(newest=Max("round__keys")).exclude(newest=None).order_by("newest")

@@ -153,7 +153,7 @@ def hand_in_review(*, review: ExpertReview, by: User | None, now: datetime) -> E
     review.save(update_fields=["handed_in_at"])
     record_about_round(round=round, type=Event.Type.EXPERT_DONE, by=by, now=now, note=str(review.expert))
     if not round.reviews.pending().exists():
-        _lay_open(round, by=by, now=now)
+        _reveal(round, by=by, now=now)
     return review
 
 
@@ -164,21 +164,21 @@ def close_gathering(*, round: Round, by: User | None, now: datetime) -> Round:
     Raise :class:`NothingHandedIn`. A round whose answers are revealed already is returned unchanged.
     """
     round = lock_rounds(round)[round.pk]
-    if round.laid_open_at:
+    if round.revealed_at:
         return round
     if not round.reviews.filter(handed_in_at__isnull=False).exists():
         raise NothingHandedIn(_("No expert has handed in yet, so there is nothing to reveal."))
     for review in round.reviews.pending().select_for_update():
         _dismiss(round, review, by=by, now=now)
-    _lay_open(round, by=by, now=now)
+    _reveal(round, by=by, now=now)
     return round
 
 
-def _lay_open(round: Round, *, by: User | None, now: datetime) -> None:
-    round.laid_open_at = now
-    round.save(update_fields=["laid_open_at"])
+def _reveal(round: Round, *, by: User | None, now: datetime) -> None:
+    round.revealed_at = now
+    round.save(update_fields=["revealed_at"])
     remember_readers(round=round)
-    note = "experts' answers laid open"
+    note = "experts' answers revealed"
     record_about_round(round=round, type=Event.Type.ROUND_CHANGED, by=by, now=now, note=note)
 
 
@@ -203,7 +203,7 @@ def _incomplete(review: ExpertReview) -> list[int]:
 def _lock(round: Round) -> Round:
     """Lock the study's rounds and return this one. Raise :class:`GatheringOver` if it is revealed."""
     round = lock_rounds(round)[round.pk]
-    if round.laid_open_at:
+    if round.revealed_at:
         raise GatheringOver(_("The experts’ answers are revealed, so nobody can answer blind any more."))
     return round
 

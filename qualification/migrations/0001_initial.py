@@ -41,7 +41,7 @@ class Migration(migrations.Migration):
                 ('attempts_allowed', models.PositiveSmallIntegerField(default=1)),
                 ('pays_on_fail', models.BooleanField(default=True)),
                 ('state', models.CharField(choices=[('preparing', 'without a key'), ('active', 'active'), ('retired', 'retired')], default='preparing', max_length=10)),
-                ('laid_open_at', models.DateTimeField(blank=True, help_text='When the experts’ answers were revealed.', null=True)),
+                ('revealed_at', models.DateTimeField(blank=True, help_text='When the experts’ answers were revealed.', null=True)),
                 ('created_at', models.DateTimeField()),
                 ('study', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='rounds', to='annotation.study')),
             ],
@@ -211,11 +211,11 @@ class Migration(migrations.Migration):
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='round',
-            trigger=pgtrigger.compiler.Trigger(name='round_is_laid_open_for_good', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD."laid_open_at" IS NOT NULL AND OLD."laid_open_at" IS DISTINCT FROM (NEW."laid_open_at"))', func="RAISE EXCEPTION 'pgtrigger: Cannot update rows from % table', TG_TABLE_NAME;", hash='266c75193e61083336a8a06c58240dce6c7fec37', operation='UPDATE', pgid='pgtrigger_round_is_laid_open_for_good_67a42', table='qualification_round', when='BEFORE')),
+            trigger=pgtrigger.compiler.Trigger(name='round_is_revealed_for_good', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD."revealed_at" IS NOT NULL AND OLD."revealed_at" IS DISTINCT FROM (NEW."revealed_at"))', func="RAISE EXCEPTION 'pgtrigger: Cannot update rows from % table', TG_TABLE_NAME;", hash='66dbc716e5141b588367807c459e92d47cded600', operation='UPDATE', pgid='pgtrigger_round_is_revealed_for_good_27ab2', table='qualification_round', when='BEFORE')),
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='round',
-            trigger=pgtrigger.compiler.Trigger(name='nobody_is_blind_when_laid_open', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD."laid_open_at" IS NULL AND NEW."laid_open_at" IS NOT NULL)', func="\n    IF EXISTS (SELECT FROM qualification_expertreview r WHERE r.round_id = NEW.id\n               AND r.handed_in_at IS NULL AND r.dismissed_at IS NULL) THEN\n        RAISE EXCEPTION 'pgtrigger: Cannot lay open what somebody has still to answer blind';\n    END IF;\n    RETURN COALESCE(NEW, OLD);\n", hash='35220552b58b21486cd2bd240f42385f486e8d68', operation='UPDATE', pgid='pgtrigger_nobody_is_blind_when_laid_open_ac79e', table='qualification_round', when='AFTER')),
+            trigger=pgtrigger.compiler.Trigger(name='nobody_is_blind_when_revealed', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD."revealed_at" IS NULL AND NEW."revealed_at" IS NOT NULL)', func="\n    IF EXISTS (SELECT FROM qualification_expertreview r WHERE r.round_id = NEW.id\n               AND r.handed_in_at IS NULL AND r.dismissed_at IS NULL) THEN\n        RAISE EXCEPTION 'pgtrigger: Cannot reveal what somebody has still to answer blind';\n    END IF;\n    RETURN COALESCE(NEW, OLD);\n", hash='cb4181829de0b9872a68aa7a785fcb64698937fd', operation='UPDATE', pgid='pgtrigger_nobody_is_blind_when_revealed_57acc', table='qualification_round', when='AFTER')),
         ),
         migrations.AddConstraint(
             model_name='keyreader',
@@ -247,7 +247,7 @@ class Migration(migrations.Migration):
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='expertreview',
-            trigger=pgtrigger.compiler.Trigger(name='nobody_is_asked_once_open', sql=pgtrigger.compiler.UpsertTriggerSql(func="\n    IF NEW.dismissed_at IS NULL AND EXISTS (\n               SELECT FROM qualification_round r WHERE r.id = NEW.round_id AND r.laid_open_at IS NOT NULL) THEN\n        RAISE EXCEPTION 'pgtrigger: Cannot answer blind what has been laid open';\n    END IF;\n    RETURN COALESCE(NEW, OLD);\n", hash='3f65eebf4b4037f7ae8db96573b32fb6eb8e77bf', operation='INSERT OR UPDATE', pgid='pgtrigger_nobody_is_asked_once_open_9f641', table='qualification_expertreview', when='AFTER')),
+            trigger=pgtrigger.compiler.Trigger(name='nobody_is_asked_once_open', sql=pgtrigger.compiler.UpsertTriggerSql(func="\n    IF NEW.dismissed_at IS NULL AND EXISTS (\n               SELECT FROM qualification_round r WHERE r.id = NEW.round_id AND r.revealed_at IS NOT NULL) THEN\n        RAISE EXCEPTION 'pgtrigger: Cannot answer blind what has been revealed';\n    END IF;\n    RETURN COALESCE(NEW, OLD);\n", hash='5fe94fd0bf1de0c79e9c43d3b3033f2b2d6c4fdd', operation='INSERT OR UPDATE', pgid='pgtrigger_nobody_is_asked_once_open_9f641', table='qualification_expertreview', when='AFTER')),
         ),
         migrations.AddConstraint(
             model_name='attempt',

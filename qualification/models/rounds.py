@@ -60,7 +60,7 @@ class Round(models.Model):
     attempts_allowed = models.PositiveSmallIntegerField(default=1)
     pays_on_fail = models.BooleanField(default=True)
     state = models.CharField(max_length=10, choices=State, default=State.PREPARING)
-    laid_open_at = models.DateTimeField(
+    revealed_at = models.DateTimeField(
         null=True, blank=True, help_text=_("When the experts’ answers were revealed.")
     )
     created_at = models.DateTimeField()
@@ -84,17 +84,17 @@ class Round(models.Model):
         triggers = [
             pgtrigger.ReadOnly(name="round_keeps_its_kind", fields=["kind"]),
             final(
-                "round_is_laid_open_for_good",
+                "round_is_revealed_for_good",
                 pgtrigger.Update,
-                condition=pgtrigger.Q(old__laid_open_at__isnull=False)
-                & pgtrigger.Q(old__laid_open_at__df=pgtrigger.F("new__laid_open_at")),
+                condition=pgtrigger.Q(old__revealed_at__isnull=False)
+                & pgtrigger.Q(old__revealed_at__df=pgtrigger.F("new__revealed_at")),
             ),
             after(
-                "nobody_is_blind_when_laid_open",
+                "nobody_is_blind_when_revealed",
                 pgtrigger.Update,
                 NOBODY_IS_BLIND,
-                condition=pgtrigger.Q(old__laid_open_at__isnull=True)
-                & pgtrigger.Q(new__laid_open_at__isnull=False),
+                condition=pgtrigger.Q(old__revealed_at__isnull=True)
+                & pgtrigger.Q(new__revealed_at__isnull=False),
             ),
         ]
 
@@ -179,9 +179,9 @@ class ExpertReview(models.Model):
 
 
 class ExpertAnswerQuerySet(models.QuerySet["ExpertAnswer"]):
-    def laid_open(self) -> ExpertAnswerQuerySet:
+    def revealed(self) -> ExpertAnswerQuerySet:
         """Return the revealed answers, which everybody with the right may read."""
-        return self.filter(review__handed_in_at__isnull=False, review__round__laid_open_at__isnull=False)
+        return self.filter(review__handed_in_at__isnull=False, review__round__revealed_at__isnull=False)
 
 
 class ExpertAnswer(ChosenOption):

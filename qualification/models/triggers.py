@@ -53,12 +53,12 @@ STAYS_UNDER_ITS_KEY = refuse_if(
 NOBODY_IS_BLIND = refuse_if(
     """EXISTS (SELECT FROM qualification_expertreview r WHERE r.round_id = NEW.id
                AND r.handed_in_at IS NULL AND r.dismissed_at IS NULL)""",
-    "pgtrigger: Cannot lay open what somebody has still to answer blind",
+    "pgtrigger: Cannot reveal what somebody has still to answer blind",
 )
 NOTHING_IS_OPEN = refuse_if(
     """NEW.dismissed_at IS NULL AND EXISTS (
-               SELECT FROM qualification_round r WHERE r.id = NEW.round_id AND r.laid_open_at IS NOT NULL)""",
-    "pgtrigger: Cannot answer blind what has been laid open",
+               SELECT FROM qualification_round r WHERE r.id = NEW.round_id AND r.revealed_at IS NOT NULL)""",
+    "pgtrigger: Cannot answer blind what has been revealed",
 )
 
 

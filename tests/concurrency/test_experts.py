@@ -1,4 +1,4 @@
-"""Races about experts and rounds: answers are laid open once, and never while somebody is waited for."""
+"""Races about experts and rounds: answers are revealed once, and never while somebody is waited for."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ def handing_in(review: ExpertReview) -> Callable[[], Any]:
     return lambda: actions.hand_in_review(review=review, by=review.expert, now=timezone.now())
 
 
-def laid_open() -> int:
-    return Event.objects.filter(note="experts' answers laid open").count()
+def revealed() -> int:
+    return Event.objects.filter(note="experts' answers revealed").count()
 
 
-def test_the_last_experts_at_once_lay_open_once(round: Round, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_experts_at_once_reveal_once(round: Round, monkeypatch: pytest.MonkeyPatch) -> None:
     reviews = [answered(review) for review in ask(round, "ada", "ben", "cleo")]
     slowly(monkeypatch, experts, "record_about_round")
 
@@ -59,8 +59,8 @@ def test_the_last_experts_at_once_lay_open_once(round: Round, monkeypatch: pytes
 
     assert not errors(outcomes)
     round.refresh_from_db()
-    assert round.laid_open_at
-    assert laid_open() == 1
+    assert round.revealed_at
+    assert revealed() == 1
 
 
 def test_control_without_locks_no_expert_sees_the_others_and_nobody_lays_open(
@@ -74,11 +74,11 @@ def test_control_without_locks_no_expert_sees_the_others_and_nobody_lays_open(
 
     assert not errors(outcomes)
     assert not round.reviews.filter(handed_in_at=None).exists()
-    assert laid_open() == 0
+    assert revealed() == 0
 
 
-def _hand_in_while_all_is_laid_open(round: Round, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Ben is about to hand in when the answers are laid open without him."""
+def _hand_in_while_all_is_revealed(round: Round, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Ben is about to hand in when the answers are revealed without him."""
     done, late = (answered(review) for review in ask(round, "ada", "ben"))
     handing_in(done)()
     overtaking = Overtaking()
@@ -93,14 +93,12 @@ def _hand_in_while_all_is_laid_open(round: Round, monkeypatch: pytest.MonkeyPatc
     return race(handing_in(late), overtaking.overtake(closing))
 
 
-def test_who_hands_in_while_answers_are_laid_open_is_in(
-    round: Round, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    outcomes = _hand_in_while_all_is_laid_open(round, monkeypatch)
+def test_who_hands_in_while_answers_are_revealed_is_in(round: Round, monkeypatch: pytest.MonkeyPatch) -> None:
+    outcomes = _hand_in_while_all_is_revealed(round, monkeypatch)
 
     assert not errors(outcomes)
     assert round.reviews.filter(handed_in_at__isnull=False, dismissed_at=None).count() == 2
-    assert laid_open() == 1
+    assert revealed() == 1
 
 
 def test_control_without_locks_the_database_refuses_who_is_left_out_meanwhile(
@@ -108,7 +106,7 @@ def test_control_without_locks_the_database_refuses_who_is_left_out_meanwhile(
 ) -> None:
     without_locks(monkeypatch)
 
-    (refused,) = errors(_hand_in_while_all_is_laid_open(round, monkeypatch))
+    (refused,) = errors(_hand_in_while_all_is_revealed(round, monkeypatch))
 
     assert isinstance(refused, IntegrityError)
     assert "who_handed_in_is_not_dismissed" in str(refused)

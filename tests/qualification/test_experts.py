@@ -1,4 +1,4 @@
-"""Experts answer blind, their answers are laid open all at once, and the key says where it departs."""
+"""Experts answer blind, their answers are revealed all at once, and the key says where it departs."""
 
 from __future__ import annotations
 
@@ -78,22 +78,22 @@ def reasons(round: Round, *fields: str) -> dict[str, dict[str, str]]:
     return {name: dict.fromkeys(fields, " We talked about it. ") for name in names}
 
 
-def test_answers_are_laid_open_with_the_last_that_is_handed_in(round: Round, experts: list[User]) -> None:
+def test_answers_are_revealed_with_the_last_that_is_handed_in(round: Round, experts: list[User]) -> None:
     reviews = ask(round, experts)
     for review in reviews:
         answer(review)
     for review in reviews[:2]:
         hand_in(review)
-        assert not ExpertAnswer.objects.laid_open().exists()
+        assert not ExpertAnswer.objects.revealed().exists()
     hand_in(reviews[2])
     round.refresh_from_db()
-    assert round.laid_open_at
-    assert ExpertAnswer.objects.laid_open().count() == 3 * 2 * 4
+    assert round.revealed_at
+    assert ExpertAnswer.objects.revealed().count() == 3 * 2 * 4
     told = Event.objects.filter(study=round.study, subject="round 1").order_by("pk")
     assert list(told.values_list("type", "note"))[1:] == [
         *((Event.Type.EXPERT_ASKED, name) for name in ("ada", "ben", "cleo")),
         *((Event.Type.EXPERT_DONE, name) for name in ("ada", "ben", "cleo")),
-        (Event.Type.ROUND_CHANGED, "experts' answers laid open"),
+        (Event.Type.ROUND_CHANGED, "experts' answers revealed"),
     ]
 
 
@@ -105,7 +105,7 @@ def test_closing_the_gathering_leaves_out_who_did_not_hand_in(round: Round, expe
     hand_in(done)
     answer(late, q1="no")
     actions.close_gathering(round=round, by=None, now=now())
-    assert set(ExpertAnswer.objects.laid_open().values_list("review__expert__username", flat=True)) == {"ada"}
+    assert set(ExpertAnswer.objects.revealed().values_list("review__expert__username", flat=True)) == {"ada"}
     late.refresh_from_db()
     for refused in (lambda: answer(late), lambda: hand_in(late), lambda: ask(round, [late.expert])):
         with pytest.raises((InvalidExpert, GatheringOver)):
@@ -138,12 +138,12 @@ def test_who_handed_in_changes_nothing_any_more(round: Round, experts: list[User
             write()
 
 
-def test_what_is_laid_open_stays_open(round: Round, experts: list[User]) -> None:
+def test_what_is_revealed_stays_open(round: Round, experts: list[User]) -> None:
     (review,) = ask(round, experts[:1])
     answer(review)
     hand_in(review)
     with pytest.raises(DatabaseError, match="pgtrigger: Cannot"), transaction.atomic():
-        Round.objects.filter(pk=round.pk).update(laid_open_at=None)
+        Round.objects.filter(pk=round.pk).update(revealed_at=None)
 
 
 def test_an_expert_answers_everything_before_handing_in(round: Round, experts: list[User]) -> None:
@@ -177,7 +177,7 @@ def test_no_key_while_experts_are_at_work(round: Round, experts: list[User]) -> 
     assert set_key(round).version == 1
 
 
-def test_no_key_before_what_was_handed_in_is_laid_open(round: Round, experts: list[User]) -> None:
+def test_no_key_before_what_was_handed_in_is_revealed(round: Round, experts: list[User]) -> None:
     done, late = ask(round, experts[:2])
     answer(done, q2="no")
     hand_in(done)

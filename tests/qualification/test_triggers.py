@@ -65,7 +65,7 @@ def test_experts_answers_and_blindness() -> None:
         lambda: ExpertAnswer.objects.create(
             review=open_one, round_story=elsewhere, question="q1", option="no"
         ),
-        lambda: Round.objects.filter(pk=round.pk).update(laid_open_at=timezone.now()),
+        lambda: Round.objects.filter(pk=round.pk).update(revealed_at=timezone.now()),
     )
     actions.close_gathering(round=round, by=None, now=timezone.now())
     refused(

@@ -76,7 +76,7 @@ def _context(round: Round, reader: User, rights: frozenset[Right]) -> dict[str, 
     attempts = round.attempts.count()
     answered = first_turns(round).values("enrollment").distinct().count() if round.is_practice else attempts
     may_change, no_test = Right.CHANGE in rights, why_no_test(round.study)
-    may_ask = may_change and not (no_test or round.laid_open_at or attempts or round.is_practice)
+    may_ask = may_change and not (no_test or round.revealed_at or attempts or round.is_practice)
     askable, knowing = _askable(round, asked) if may_ask else ([], [])
     return {
         "round": round,
@@ -138,7 +138,7 @@ def _do(request: HttpRequest, round: Round) -> str:
         review = get_object_or_404(ExpertReview, round=round, pk__in=_numbers(request, "review")[:1])
         actions.dismiss_expert(review=review, **by)
         return _("The expert is dismissed.")
-    if do == "lay_open":
+    if do == "reveal":
         actions.close_gathering(round=round, **by)
         return _("The answers are revealed.")
     if do == "activate":

@@ -263,11 +263,11 @@ def test_the_pass_mark_is_set_with_the_key_shown_and_copied(rosa: Client, study:
 def test_somebody_who_does_not_answer_is_not_waited_for(rosa: Client, study: Study, round: Round) -> None:
     ada, _ben = member(study, "ada"), member(study, "ben")
     ask(rosa, "ada", "ben")
-    assert "No expert has handed in yet" in text(rosa, f"{HERE}1/", {"do": "lay_open"})
+    assert "No expert has handed in yet" in text(rosa, f"{HERE}1/", {"do": "reveal"})
     answer(ada, 1)
     late = ExpertReview.objects.get(expert__username="ben")
     assert "The expert is dismissed" in text(rosa, f"{HERE}1/", {"do": "dismiss", "review": late.pk})
-    assert "The answers are revealed" in text(rosa, f"{HERE}1/", {"do": "lay_open"})
+    assert "The answers are revealed" in text(rosa, f"{HERE}1/", {"do": "reveal"})
     assert 'data-label="ada"' in text(rosa, f"{HERE}1/key/")
     assert 'data-label="ben"' not in text(rosa, f"{HERE}1/key/")
     for form in ({"do": "dismiss", "review": "x"}, {"do": "dismiss", "review": "4711"}):

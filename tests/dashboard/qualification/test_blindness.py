@@ -233,7 +233,7 @@ def test_experts_are_not_asked_about_a_round_that_people_can_begin(study: Study,
         actions.activate_round(round=first, by=None, now=timezone.now())
 
 
-def test_a_new_round_takes_laid_open_answers_over(study: Study, first: Round) -> None:
+def test_a_new_round_takes_revealed_answers_over(study: Study, first: Round) -> None:
     """So they are not asked twice; and the key that was agreed stands in the form, with its reasons."""
     _rosa, rosa = person(study, "rosa", Role.RESEARCHER)
     ada, expert = person(study, "ada")

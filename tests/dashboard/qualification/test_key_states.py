@@ -112,7 +112,7 @@ def test_when_nobody_answers_any_more_the_page_says_so_and_what_to_do(round: Rou
     shown = text(rosa, f"{HERE}1/key/")
     assert "Reveal them on the page of the round" in shown
     assert not re.search(r"\d+ (is|are) still answering", shown)
-    assert "The answers are revealed" in text(rosa, f"{HERE}1/", {"do": "lay_open"})
+    assert "The answers are revealed" in text(rosa, f"{HERE}1/", {"do": "reveal"})
 
 
 def test_who_is_removed_is_waited_for_no_more(round: Round) -> None:
