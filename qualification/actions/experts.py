@@ -152,7 +152,7 @@ def hand_in_review(*, review: ExpertReview, by: User | None, now: datetime) -> E
     review.handed_in_at = now
     review.save(update_fields=["handed_in_at"])
     record_about_round(round=round, type=Event.Type.EXPERT_DONE, by=by, now=now, note=str(review.expert))
-    if not round.reviews.pending().exists():
+    if not _is_waiting(round):
         _reveal(round, by=by, now=now)
     return review
 
@@ -172,6 +172,10 @@ def close_gathering(*, round: Round, by: User | None, now: datetime) -> Round:
         _dismiss(round, review, by=by, now=now)
     _reveal(round, by=by, now=now)
     return round
+
+
+def _is_waiting(round: Round) -> bool:
+    return round.reviews.pending().exists()
 
 
 def _reveal(round: Round, *, by: User | None, now: datetime) -> None:

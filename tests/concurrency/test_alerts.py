@@ -68,7 +68,7 @@ def test_two_sweeps_notice_a_stalled_study_once(monkeypatch: pytest.MonkeyPatch)
 
 def test_control_without_the_studys_lock_each_notices_it(monkeypatch: pytest.MonkeyPatch) -> None:
     study, now = builders.make_study(), timezone.now() + timedelta(days=2)
-    monkeypatch.setattr(alerts, "lock", lambda study: study)
+    monkeypatch.setattr(alerts, "locked", lambda study: study)
     together(monkeypatch, alerts, "_is_complete", WORKERS)
     race(*[lambda: actions.note_progress(study=study, now=now)] * WORKERS)
     assert Event.objects.filter(type=Event.Type.STUDY_STALLED).count() == WORKERS
