@@ -63,7 +63,7 @@ class NewStudy(StudyChanges):
         help_text=f"The qualification test: the sample test, one that you add later ({OWN_TEST}), or none.",
     )
     environment = serializers.ChoiceField(
-        choices=Environment.values,
+        choices=Environment.choices,
         default=Environment.LIVE,
         help_text="“rehearsal” is a test run: its answers never become data. It never changes.",
     )
