@@ -228,20 +228,23 @@ def page(browser_context: BrowserContext) -> Page:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the long forms unless ``-m`` names them, and begin with the files that take longest.
+    """Leave out the long forms unless ``-m`` names them, and put the files into a good order.
 
-    Of several workers, none then has much left to do alone at the end.
+    Files with browser tests come last: Playwright keeps an event loop on the thread of their process, in
+    which the simulated crowd could not start its own. Of each kind the files that take longest come first,
+    so that of several workers none has much left to do alone at the end.
     """
     if "torture" not in config.option.markexpr:
         long = [item for item in items if item.get_closest_marker("torture")]
         items[:] = [item for item in items if item not in long]
         config.hook.pytest_deselected(items=long)
+    browser = {item.path for item in items if item.get_closest_marker("browser")}
+    work = Counter[Path]()
     if hasattr(config, "workerinput"):
-        work = Counter[Path]()
         for item in items:
             usual = IN_A_BROWSER if item.get_closest_marker("browser") else USUAL_WORK
             work[item.path] += next((much for at, much in WORK.items() if item.nodeid.startswith(at)), usual)
-        items.sort(key=lambda item: (-work[item.path], item.path))
+    items.sort(key=lambda item: (item.path in browser, -work[item.path], item.path if work else ""))
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
