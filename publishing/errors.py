@@ -73,3 +73,7 @@ class NotDrawable(PublishingError):
 
 class NotImportable(PublishingError):
     """A release directory cannot be imported as a study."""
+
+
+class NotEvaluable(PublishingError):
+    """A model's answers do not fit the release, or the release has nothing to compare them with."""

@@ -117,7 +117,8 @@ class ClusterBootstrap:
             [np.bincount(self._cluster_of, given) for given in (numerators, denominators)], axis=1
         )
         above, below = np.concatenate([part @ sums for part in np.array_split(self._drawn, 10)]).T
-        return interval(above / below, self._design).bounds
+        with np.errstate(invalid="ignore"):  # a resample without such items is undefined
+            return interval(above / below, self._design).bounds
 
 
 def _place(values: int, share: float) -> int:
@@ -139,7 +140,7 @@ def _resampled(counts: Integers, members: Integers, stories: Integers, design: B
         yield sums_of(counts, drawn @ members)
 
 
-def wilson(right: int, n: int) -> tuple[float, float] | None:
+def wilson(right: float, n: int) -> tuple[float, float] | None:
     """Return Wilson's 95 % score interval of a share; None without observations."""
     if n == 0:
         return None

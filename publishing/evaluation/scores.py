@@ -1,0 +1,125 @@
+"""Accuracy of models on a release's questions, and comparisons of models. Pure, numpy only.
+
+Stories of one core share text and answers, so whole cores are resampled for every interval (the cluster
+bootstrap, Davison and Hinkley 1997, 3.8; for evaluations of models: Miller 2024, "Adding Error Bars to
+Evals"), with the same resamples for every figure: differences are paired (Efron and Tibshirani 1993).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from publishing.evaluation.reading import Answers, EvaluatedRelease
+from publishing.statistics.intervals import Bootstrap, ClusterBootstrap, wilson
+from publishing.statistics.patterns import rounded
+
+Score = dict[str, Any]
+Marks = NDArray[np.float64]
+"""One number per story: 1 for a right answer (or a story that counts), else 0."""
+DESIGN = Bootstrap()
+METHOD = (
+    "Percentile intervals of a bootstrap by core, the same resamples for every figure. Where all resamples "
+    "are equal, or too few have such questions, it is Wilson's interval with the cores as n (interval_is)."
+)
+
+
+class Scorer:
+    """Shares with intervals, over items of which those with one core are resampled together."""
+
+    def __init__(self, cores: Sequence[str]) -> None:
+        self._cores = np.array(cores)
+        self._bootstrap = ClusterBootstrap(cores, DESIGN)
+
+    def share(self, right: ArrayLike, among: ArrayLike, name: str = "accuracy") -> Score:
+        """Return the share of ``right`` among the items that are 1 in ``among``, under this name."""
+        counting = np.asarray(among, np.float64)
+        counted = np.asarray(right, np.float64) * counting
+        n = int(counting.sum())
+        if not n:
+            return {name: None, "n": 0, "interval": None, "interval_is": None}
+        share = float(counted.sum()) / n
+        bounds, method = self._bootstrap.interval(counted, counting), "bootstrap"
+        if bounds is None:
+            cores = len(np.unique(self._cores[counting > 0]))
+            bounds, method = wilson(share * cores, cores), "wilson"
+        return {
+            name: rounded(share),
+            "n": n,
+            "interval": _bounds(bounds),
+            "interval_is": method,
+        }
+
+    def difference(self, first: ArrayLike, second: ArrayLike) -> Score:
+        """Return how much larger the mean of ``first`` is. The interval is null if no resample differs."""
+        more = np.asarray(first, np.float64) - np.asarray(second, np.float64)
+        bounds = self._bootstrap.interval(more, np.ones(len(more)))
+        return {"difference": rounded(float(more.mean())), "interval": _bounds(bounds)}
+
+
+def design() -> dict[str, Any]:
+    """Return how intervals are computed."""
+    return {**asdict(DESIGN), "unit": "core_id", "method": METHOD}
+
+
+def scores(release: EvaluatedRelease, models: Mapping[str, Answers]) -> dict[str, Any]:
+    """Return the scores of every model, and the difference of every two of them per question set."""
+    scorer = Scorer([story.core for story in release.stories])
+    right = {name: _right(release, answers) for name, answers in models.items()}
+    return {
+        "models": {
+            name: {
+                "unanswered": sum(answer is None for answer in models[name].values()),
+                **_model(release, scorer, found),
+            }
+            for name, found in right.items()
+        },
+        "comparisons": [
+            {"config": config, "models": [one, other]}
+            | scorer.difference(right[one][config], right[other][config])
+            for config in release.questions
+            for one, other in combinations(models, 2)
+        ],
+    }
+
+
+def _right(release: EvaluatedRelease, answers: Answers) -> dict[str, Marks]:
+    return {
+        config: np.array([answers[question.id] == question.right for question in asked], np.float64)
+        for config, asked in release.questions.items()
+    }
+
+
+def _model(release: EvaluatedRelease, scorer: Scorer, right: Mapping[str, Marks]) -> dict[str, Any]:
+    every = np.ones(len(release.stories))
+    pairs = list(combinations(right, 2))
+    return {
+        "configs": {
+            config: {
+                **scorer.share(marks, every),
+                "by_scenario": _by([story.scenario for story in release.stories], scorer, marks),
+                "by_severity": _by([story.severity for story in release.stories], scorer, marks),
+            }
+            for config, marks in right.items()
+        },
+        "if_easier_is_right": [
+            {"config": config, "easier": easier, **scorer.share(right[config], right[easier])}
+            for easier, config in pairs
+        ],
+        "gaps": [
+            {"config": config, "easier": easier, **scorer.difference(right[easier], right[config])}
+            for easier, config in pairs
+        ],
+        "all_questions": scorer.share(np.prod(list(right.values()), axis=0), every),
+    }
+
+
+def _by(values: Sequence[str], scorer: Scorer, marks: Marks) -> dict[str, Score]:
+    return {value: scorer.share(marks, [one == value for one in values]) for value in sorted(set(values))}
+
+
+def _bounds(bounds: tuple[float, float] | None) -> list[float | None] | None:
+    return None if bounds is None else [rounded(bound) for bound in bounds]

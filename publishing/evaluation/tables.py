@@ -1,0 +1,151 @@
+"""The results as tables in Markdown and LaTeX, and as a chart. Pure."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from publishing.card.markdown import NOTHING, one_line, percent, table, text
+from publishing.card.svg import Bar, Group, bar_chart
+
+PEOPLE = "people"
+CHANCE = 0.5
+_LATEX = re.compile(r"[\\&%$#_{}~^]")
+_COMMANDS = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+Document = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of plain text; the first row is its head."""
+
+    title: str
+    rows: Sequence[Sequence[str]]
+
+
+def tables(found: Document) -> list[Table]:
+    """Return the tables of an evaluation. All shares are per cent, with 95 % intervals in brackets."""
+    return [one for one in (*_of_questions(found), *_of_votes(found["votes"])) if len(one.rows) > 1]
+
+
+def _of_questions(found: Document) -> Iterator[Table]:
+    models, human = found["models"], found["human_baseline"] or {}
+    configs = list(found["configs"])
+    rows = [
+        [name, *(_share(model["configs"][config]) for config in configs), _share(model["all_questions"])]
+        for name, model in models.items()
+    ]
+    people = [[PEOPLE, *(_share(human.get(config)) for config in configs), NOTHING]] if human else []
+    yield Table("Right answers", [["model", *configs, "all of a story"], *rows, *people])
+    pairs = list(combinations(configs, 2))
+    for title, key, value, named in (
+        ("Right answers where the easier question was right", "if_easier_is_right", _share, "{1} if {0}"),
+        ("Gap between easier and harder questions", "gaps", _difference, "{0} minus {1}"),
+    ):
+        shown = [[name, *map(value, model[key])] for name, model in models.items() if pairs]
+        yield Table(title, [["model", *(named.format(*pair) for pair in pairs)], *shown])
+    for config in configs:
+        for group in ("scenario", "severity"):
+            of_models = [model["configs"][config][f"by_{group}"] for model in models.values()]
+            rows = [[name, *(_share(one[name]) for one in of_models)] for name in (of_models or [{}])[0]]
+            yield Table(f"{config} by {group}", [[group, *models], *rows])
+    rows = [
+        [f"{one['config']}: {' minus '.join(one['models'])}", _difference(one)]
+        for one in found["comparisons"]
+    ]
+    yield Table("Models compared on the same questions", [["", "difference"], *rows])
+
+
+def _of_votes(votes: Document) -> Iterator[Table]:
+    head = ["question", "annotators", "model", "difference", "at least as close"]
+    for name, found in votes.items():
+        rows = [
+            [
+                key,
+                _share(one["annotators"]),
+                _share(one["model"]),
+                _difference(one),
+                _share(one["at_least_as_close"]),
+            ]
+            for key, one in found.items()
+        ]
+        yield Table(f"Agreement with the other annotators: {name} as one more", [head, *rows])
+
+
+def markdown(found: Document) -> str:
+    """Return all tables in Markdown."""
+    release = found["release"]
+    parts = [
+        f"Release {release['number']} of {text(release['study'])}, MANIFEST `{release['manifest_sha256']}`. "
+        "Per cent, with 95 % intervals.",
+    ]
+    for one in tables(found):
+        head, *body = one.rows
+        shown = table(list(map(text, head)), [[text(row[0]), *row[1:]] for row in body])
+        parts.append(f"**{text(one.title)}**\n\n{shown}")
+    return "\n\n".join(parts) + "\n"
+
+
+def latex(found: Document) -> str:
+    """Return all tables in LaTeX, for the package booktabs."""
+    release = found["release"]
+    parts = [
+        f"% Release {release['number']} of {one_line(release['study'])}, "
+        f"MANIFEST {release['manifest_sha256']}"
+    ]
+    for one in tables(found):
+        head, *body = [" & ".join(map(_escaped, row)) + r" \\" for row in one.rows]
+        lines = [r"\toprule", head, r"\midrule", *body, r"\bottomrule"]
+        caption = f"{_escaped(one.title)} (\\%, with 95\\,\\% intervals)."
+        parts.append(
+            "\n".join(
+                [
+                    r"\begin{table}\centering",
+                    rf"\caption{{{caption}}}",
+                    rf"\begin{{tabular}}{{l{'r' * (len(one.rows[0]) - 1)}}}",
+                    *lines,
+                    r"\end{tabular}",
+                    r"\end{table}",
+                ]
+            )
+        )
+    return "\n\n".join(parts) + "\n"
+
+
+def chart(found: Document) -> bytes:
+    """Draw the right answers of every model and of people, by question set."""
+    groups = []
+    for config in found["configs"]:
+        scores = {name: model["configs"][config] for name, model in found["models"].items()}
+        if people := (found["human_baseline"] or {}).get(config):
+            scores[PEOPLE] = people
+        bars = [
+            Bar(name, one["accuracy"], percent(one["accuracy"]), tuple(one["interval"] or ()) or None)
+            for name, one in scores.items()
+        ]
+        groups.append(Group(config, tuple(bars)))
+    return bar_chart("Right answers (dashed: chance)", groups, mark=CHANCE)
+
+
+def _share(score: Document | None) -> str:
+    if score is None or score["n"] == 0:
+        return NOTHING
+    share = score["accuracy"] if "accuracy" in score else score["share"]
+    return f"{100 * share:.1f}{_bounds(score['interval'])}"
+
+
+def _difference(score: Document) -> str:
+    if score["difference"] is None:
+        return NOTHING
+    return f"{100 * score['difference']:+.1f}{_bounds(score['interval'], '+')}"
+
+
+def _bounds(bounds: Sequence[float] | None, sign: str = "") -> str:
+    return f" [{100 * bounds[0]:{sign}.1f}, {100 * bounds[1]:{sign}.1f}]" if bounds else ""
+
+
+def _escaped(text: str) -> str:
+    return _LATEX.sub(lambda found: _COMMANDS.get(found[0], f"\\{found[0]}"), one_line(text)).replace(
+        NOTHING, "--"
+    )

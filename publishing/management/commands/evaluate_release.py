@@ -1,0 +1,76 @@
+"""Evaluate models on a release directory, wherever it came from."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from publishing.errors import PublishingError
+from publishing.evaluation import tables
+from publishing.evaluation.report import evaluate
+from publishing.files import jsonl
+from publishing.files.directory import check_free
+
+REFUSED = 1
+USAGE = 2
+
+HELP = """\
+Score models on a release, from its files and theirs alone: accuracy by question set, scenario and severity;
+every two models compared; the gap between easier and harder questions of one story. Votes on stories are
+compared with those of each annotator. See docs/releases.md.
+"""
+EPILOG = """\
+each line of a file, one file per model:
+  {"id": "s0001_action", "answer": "A"}           an answer to a question: label or text, null for none
+  {"story_id": "s0001", "q1": "yes", "q2": "no"}  a vote on a story, with every question of the form
+
+examples:
+  manage.py evaluate_release ./pilot-1 small.jsonl large.jsonl --output ./results
+  manage.py evaluate_release ./pilot-1 small.jsonl --config behavior-qa --json
+
+exit codes:
+  0  evaluated
+  1  refused: every problem says file, line and what to do
+  2  wrong arguments, or a file cannot be read or written
+"""
+
+
+class Command(BaseCommand):
+    help = f"{HELP}\n{EPILOG}"
+    requires_system_checks = ()  # they ask for the database
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.formatter_class = argparse.RawDescriptionHelpFormatter
+        parser.add_argument("directory", metavar="DIR", type=Path, help="the release")
+        parser.add_argument("files", metavar="FILE", type=Path, nargs="+", help="a model's answers or votes")
+        parser.add_argument(
+            "--config", action="append", default=[], help="evaluate only this question set (repeatable)"
+        )
+        parser.add_argument(
+            "--output", metavar="NEW", type=Path, help="also write evaluation.md, .tex, .json and .svg here"
+        )
+        parser.add_argument("--json", action="store_true", help="print JSON instead of Markdown")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        output: Path | None = options["output"]
+        try:
+            if output:
+                check_free(output)
+            found = evaluate(options["directory"], options["files"], options["config"])
+            made = {
+                ".md": tables.markdown(found).encode(),
+                ".tex": tables.latex(found).encode(),
+                ".json": jsonl.document(found),
+            }
+            if found["configs"]:
+                made[".svg"] = tables.chart(found)
+            if output:
+                output.mkdir(parents=True, exist_ok=True)
+                for suffix, content in made.items():
+                    (output / f"evaluation{suffix}").write_bytes(content)
+        except PublishingError as error:
+            raise CommandError(str(error), returncode=REFUSED) from error
+        except OSError as error:
+            raise CommandError(f"{error.filename}: {error.strerror}.", returncode=USAGE) from error
+        self.stdout.write(made[".json" if options["json"] else ".md"].decode(), ending="")
