@@ -38,6 +38,7 @@ WORK = {
     "tests/test_demo_mturk.py": 200,
     "tests/integration/": 120,
     "tests/publishing/test_kill.py": 80,
+    "tests/operations/": 50,
     "tests/recruitment/test_campaign.py": 70,
     "tests/test_demo.py": 60,
     "tests/bench/": 35,

@@ -20,6 +20,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tomannot.settings")
 app = Celery("tomannot")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+app.conf.beat_scheduler = "tomannot.beat:Scheduler"
 app.conf.beat_schedule = {
     "resume-releases": {"task": "publishing.tasks.resume_releases", "schedule": 30.0},
     "resume-imports": {"task": "annotation.tasks.resume_imports", "schedule": 60.0},

@@ -3,8 +3,10 @@
 from collections.abc import Callable
 
 from django.db import DatabaseError, connection
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.crypto import salted_hmac
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from kombu.exceptions import OperationalError as BrokerError
@@ -15,37 +17,64 @@ from tomannot.celery import app
 GREATEST_SKEW_SECONDS = 5
 """A machine whose clock is further off says so: its logs and its mails' times would mislead."""
 
+MINIMUM_POSTGRESQL = 15
+"""The oldest major version on which the tests have passed."""
+PROOF = "X-Tomannot"
+"""The header with which ``/healthz?challenge=…`` proves that it knows this installation's key."""
+
 _migrated = False
 
 
 @require_safe
-def healthz(_request: HttpRequest) -> HttpResponse:
+def healthz(request: HttpRequest) -> HttpResponse:
     """Say that the process answers. Asks nobody else, so a restart would not be in vain if this fails."""
-    return HttpResponse("ok\n", content_type="text/plain")
+    response = HttpResponse("ok\n", content_type="text/plain")
+    if challenge := request.GET.get("challenge"):
+        response.headers[PROOF] = proof_of(challenge)
+    return response
+
+
+def proof_of(challenge: str) -> str:
+    """Return what only servers with this installation's key answer to a challenge."""
+    return salted_hmac("tomannot.healthz", challenge, algorithm="sha256").hexdigest()
 
 
 @require_safe
 @never_cache
 def readyz(_request: HttpRequest) -> JsonResponse:
     """Say whether database, migrations, broker and clock allow work (200), or which does not (503)."""
+    found = problems()
+    return JsonResponse({"ready": not found, "problems": found}, status=503 if found else 200)
+
+
+def problems() -> dict[str, str]:
+    """Return what keeps this process from working, by the check's name."""
     checks: dict[str, Callable[[], str]] = {
         "database": _database, "migrations": _migrations, "broker": _broker, "clock": _clock,
     }  # fmt: skip
-    problems = {}
+    found = {}
     for name, check in checks.items():
         try:
             problem = check()
         except (DatabaseError, BrokerError) as error:
             problem = type(error).__name__
         if problem:
-            problems[name] = problem
-    return JsonResponse({"ready": not problems, "problems": problems}, status=503 if problems else 200)
+            found[name] = problem
+    return found
 
 
 def _database() -> str:
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
-    return ""
+    return too_old(connection)
+
+
+def too_old(server: BaseDatabaseWrapper) -> str:
+    """Return what is wrong with the database server's version, or an empty string."""
+    version = server.pg_version // 10_000  # type: ignore[attr-defined]  # of the PostgreSQL backend
+    if version >= MINIMUM_POSTGRESQL:
+        return ""
+    return f"PostgreSQL {version} is too old: tomannot needs {MINIMUM_POSTGRESQL} or newer"
 
 
 def _migrations() -> str:

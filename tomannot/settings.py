@@ -165,6 +165,7 @@ INSTALLED_APPS = [
     "dashboard",
     "integrity",
     "crowd",
+    "operations",
 ]
 
 MIDDLEWARE = [

@@ -19,7 +19,9 @@ START_SECONDS = 30.0
 
 
 @contextmanager
-def running(environment: dict[str, str], logs: Path, *, with_worker: bool = True) -> Iterator[str]:
+def running(
+    environment: dict[str, str], logs: Path, *, with_worker: bool = True, with_beat: bool = False
+) -> Iterator[str]:
     """A web server and a Celery worker as in production; yields the server's address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -28,6 +30,8 @@ def running(environment: dict[str, str], logs: Path, *, with_worker: bool = True
     worker = [*python, "celery", "-A", "tomannot", "worker", "--concurrency", "1", "--loglevel", "INFO"]
     programs = [Program("web", web_server.command(host="127.0.0.1", port=port))]
     programs += [Program("worker", worker)] * with_worker
+    beat = [*python, "celery", "-A", "tomannot", "beat", "--schedule", str(logs / "beat"), "--pidfile", ""]
+    programs += [Program("beat", beat)] * with_beat
     address = f"http://127.0.0.1:{port}"
     environment = environment | {"PUBLIC_URL": address}
     with Supervisor(programs, environment=environment, cwd=settings.BASE_DIR, logs=logs) as supervisor:

@@ -1,0 +1,1 @@
+"""Commands for operators: is everything in order, back up, restore."""

@@ -1,0 +1,287 @@
+"""Checks of an installation: each finding says what is wrong and how to mend it. They change nothing."""
+
+import os
+import secrets
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from http.cookies import SimpleCookie
+from pathlib import Path
+from smtplib import SMTPException
+from urllib.parse import urlsplit
+
+import urllib3
+from django.conf import settings
+from django.contrib.staticfiles.storage import staticfiles_storage
+from django.core import checks as system_checks
+from django.core.mail import get_connection
+from django.db import DatabaseError
+from django.db.models import Q
+from django.http.request import validate_host
+from django.urls import reverse
+from kombu.exceptions import OperationalError as BrokerError
+from redis.exceptions import RedisError
+
+from recruitment.marketplace import MarketplaceError
+from recruitment.models import Campaign
+from recruitment.platforms import platform_named
+from recruitment.reconciliation.queries import campaigns_to_ask
+from tomannot import beat, clock, health
+from tomannot.celery import app
+
+SECONDS = 5.0
+"""The longest that anybody is waited for."""
+HTTPS = "Put a proxy with HTTPS in front, and set PUBLIC_URL to its address."
+ENOUGH_BYTES, LEAST_BYTES = 5_000_000_000, 500_000_000
+READABLE_BY_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+class Level(StrEnum):
+    """How bad a finding is."""
+
+    OK = "ok"
+    WARNING = "warning"
+    PROBLEM = "PROBLEM"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a check found, and what to do about it."""
+
+    level: Level
+    text: str
+    remedy: str = ""
+
+
+def ok(text: str) -> Finding:
+    return Finding(Level.OK, text)
+
+
+def warning(text: str, remedy: str) -> Finding:
+    return Finding(Level.WARNING, text, remedy)
+
+
+def problem(text: str, remedy: str) -> Finding:
+    return Finding(Level.PROBLEM, text, remedy)
+
+
+def examine() -> Iterator[tuple[str, Finding]]:
+    """Run every check. Yield its name with each of its findings."""
+    for name, check in CHECKS.items():
+        try:
+            yield from ((name, finding) for finding in check())
+        except (DatabaseError, BrokerError, RedisError, OSError) as error:
+            text = f"could not be checked: {type(error).__name__}: {error}".splitlines()[0]
+            yield name, problem(text, "Mend what the lines above name, and try again.")
+
+
+def _servers() -> Iterator[Finding]:
+    """Database and its version, migrations, broker, clock: as ``/readyz`` checks them."""
+    remedies = {
+        "database": "Start PostgreSQL, and check DATABASE_URL.",
+        "migrations": "Stop worker and beat, run manage.py migrate, and restart everything.",
+        "broker": "Start Redis, and check REDIS_URL.",
+        "clock": "Run an NTP client here and on the database's machine.",
+    }
+    found = health.problems()
+    for name, remedy in remedies.items():
+        said = found.get(name)
+        yield problem(f"{name}: {said}", remedy) if said else ok(name)
+
+
+def _settings() -> Iterator[Finding]:
+    """Django's own checks of the settings, with those for a public site if it is one."""
+    public = urlsplit(settings.PUBLIC_URL)
+    is_https = public.scheme == "https"
+    if not is_https and public.hostname not in ("localhost", "127.0.0.1"):
+        yield warning("PUBLIC_URL is not https: anybody in between reads links and passwords", HTTPS)
+    if not validate_host(str(public.hostname), settings.ALLOWED_HOSTS):
+        yield problem(f"ALLOWED_HOSTS lacks {public.hostname}", "Add it, or unset ALLOWED_HOSTS.")
+    messages = [
+        message
+        for message in system_checks.run_checks(include_deployment_checks=is_https)
+        if not message.is_silenced()
+    ]
+    for message in messages:
+        level = Level.PROBLEM if message.is_serious() else Level.WARNING
+        yield Finding(level, f"{message.id}: {message.msg}", message.hint or "")
+    if not messages:
+        yield ok(f"manage.py check{' --deploy' * is_https} finds nothing")
+
+
+def _public_url() -> Iterator[Finding]:
+    """Go through DNS, proxy and certificate to the web server, and send a form."""
+    challenge = secrets.token_hex(8)
+    try:
+        reply = _ask("GET", f"/healthz?challenge={challenge}")
+        if reply.headers.get(health.PROOF) != health.proof_of(challenge):
+            yield problem(
+                f"another server answers {settings.PUBLIC_URL}, or one with another SECRET_KEY "
+                f"(status {reply.status})",
+                "Compare PUBLIC_URL, DNS, the proxy's target, and SECRET_KEY on every machine.",
+            )
+            return
+        yield ok(f"{settings.PUBLIC_URL} leads to this installation")
+        yield from _forms()
+    except urllib3.exceptions.HTTPError as error:
+        yield problem(
+            f"{settings.PUBLIC_URL} does not answer ({type(error).__name__})",
+            "Start the web server, and check PUBLIC_URL, DNS, the proxy and its certificate.",
+        )
+
+
+def _forms() -> Iterator[Finding]:
+    """Fetch the sign-in form and send it empty, which is refused only if something in between is wrong."""
+    path = reverse("accounts:sign_in").removeprefix(settings.FORCE_SCRIPT_NAME or "")
+    page = _ask("GET", path)
+    cookie = SimpleCookie(page.headers.get("Set-Cookie", "")).get(settings.CSRF_COOKIE_NAME)
+    if page.status in (301, 302):
+        to = page.headers.get("Location")
+        yield problem(
+            f"the sign-in page redirects to {to}", "Let the proxy set X-Forwarded-Proto: https, and the path."
+        )
+    elif page.status != 200 or cookie is None:
+        yield problem(
+            f"the sign-in page answers {page.status}", "Let the proxy pass Host, and check ALLOWED_HOSTS."
+        )
+    else:
+        headers = {
+            "Cookie": f"{settings.CSRF_COOKIE_NAME}={cookie.value}",
+            "X-CSRFToken": cookie.value,
+            "Origin": settings.CSRF_TRUSTED_ORIGINS[0],
+            "Referer": settings.PUBLIC_URL + path,
+        }
+        status = _ask("POST", path, headers).status
+        if status in (200, 429):  # asked to fill it in, or to wait
+            yield ok("forms arrive")
+        else:
+            yield problem(
+                f"a form is refused with {status}", "Let the proxy pass Host, Origin, Referer and cookies."
+            )
+
+
+def _ask(method: str, path: str, headers: dict[str, str] | None = None) -> urllib3.BaseHTTPResponse:
+    url = settings.PUBLIC_URL + path
+    return urllib3.request(method, url, headers=headers, timeout=SECONDS, retries=False, redirect=False)
+
+
+def _workers() -> Iterator[Finding]:
+    found = app.control.inspect(timeout=2).active_queues() or {}
+    wanted = set(app.amqp.queues)
+    served = {queue["name"] for queues in found.values() for queue in queues}
+    for name in sorted(wanted - served):
+        yield problem(
+            f"no worker takes work from the queue “{name}”",
+            "Start one: celery -A tomannot worker --loglevel INFO --concurrency 2",
+        )
+    if wanted <= served:
+        yield ok(f"{', '.join(sorted(found))}: {', '.join(sorted(wanted))}")
+
+
+def _beat() -> Iterator[Finding]:
+    if beat.is_alive():
+        yield ok("has asked for work within two minutes")
+    else:
+        yield problem(
+            "has asked for no work for two minutes",
+            'Start exactly one: celery -A tomannot beat --loglevel INFO --schedule FILE --pidfile ""',
+        )
+
+
+def _storage() -> Iterator[Finding]:
+    """Write and read a file wherever web and workers do."""
+    remedy = "Give the account that runs tomannot the right to write there, on every machine."
+    for name in ("RELEASES_ROOT", "MEDIA_ROOT"):
+        root: Path = getattr(settings, name)
+        try:
+            root.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=root, prefix=".doctor-") as file:
+                file.write(b"ok")
+                file.flush()
+                Path(file.name).read_bytes()
+            yield ok(f"{name} takes files")
+        except OSError as error:
+            yield problem(f"{name}: {error}", remedy)
+    try:
+        staticfiles_storage.url("tomannot/tomannot.css")
+        yield ok("STATIC_ROOT has the style sheet")
+    except ValueError:
+        yield problem("STATIC_ROOT lacks files of this version", "Run manage.py collectstatic --noinput.")
+
+
+def _disk() -> Iterator[Finding]:
+    seen = set()
+    for path in (settings.VAR_DIR, settings.RELEASES_ROOT, settings.MEDIA_ROOT):
+        there = next(parent for parent in (path, *path.parents) if parent.exists())
+        if (device := there.stat().st_dev) in seen:
+            continue
+        seen.add(device)
+        free = shutil.disk_usage(there).free
+        said = f"{free / 1e9:,.1f} GB free for {there}"
+        remedy = "Free some space, or move the directory to another disk."
+        level = Level.OK if free >= ENOUGH_BYTES else Level.WARNING if free >= LEAST_BYTES else Level.PROBLEM
+        yield Finding(level, said, "" if level == Level.OK else remedy)
+
+
+def _permissions() -> Iterator[Finding]:
+    """Look for secrets, links and uploads that other accounts of the machine can read."""
+    environment = Path(os.environ.get("TOMANNOT_ENV_FILE", settings.BASE_DIR / ".env"))
+    private = [settings.VAR_DIR / name for name in ("secret_key", "mail", "postgres", "redis", "log")]
+    open_to_others = [
+        path for path in (environment, settings.MEDIA_ROOT, *private) if _can_be_read_by_others(path)
+    ]
+    for path in open_to_others:
+        yield problem(f"other accounts can read {path}", f"chmod -R go-rwx {path}")
+    if not open_to_others:
+        yield ok("other accounts cannot read secrets and uploads")
+
+
+def _can_be_read_by_others(path: Path) -> bool:
+    if not path.exists() or any(not above.stat().st_mode & stat.S_IXOTH for above in path.parents):
+        return False
+    mode = path.stat().st_mode
+    if stat.S_ISDIR(mode):
+        return bool(mode & stat.S_IXOTH) and any(map(_can_be_read_by_others, path.iterdir()))
+    return bool(mode & READABLE_BY_OTHERS)
+
+
+def _mail() -> Iterator[Finding]:
+    if not settings.SENDS_MAIL:
+        yield warning("no mail is sent", "Set EMAIL_URL, unless links are handed out in another way.")
+        return
+    try:
+        with get_connection(timeout=SECONDS):
+            yield ok("the server lets us in")
+    except (SMTPException, OSError) as error:
+        yield problem(f"{type(error).__name__}: {error}", "Check EMAIL_URL, the network and the password.")
+
+
+def _platforms() -> Iterator[Finding]:
+    is_busy = Q(pk__in=campaigns_to_ask(now=clock.now()).values("pk")) | Q(state__in=Campaign.UNDERWAY)
+    accounts = sorted(set(Campaign.objects.filter(is_busy).values_list("platform", "environment")))
+    for platform, environment in accounts:
+        name = f"{platform}, {environment}"
+        try:
+            balance = platform_named(platform).marketplace(environment, is_quick=True).balance()
+            yield ok(f"{name}: {'the account answers' if balance is None else f'{balance} to spend'}")
+        except MarketplaceError as error:
+            yield problem(f"{name}: {error}", "Set the credentials (docs/operators.md, docs/recruiting.md).")
+    if not accounts:
+        yield ok("no campaign needs one")
+
+
+CHECKS: dict[str, Callable[[], Iterator[Finding]]] = {
+    "servers": _servers,
+    "settings": _settings,
+    "address": _public_url,
+    "workers": _workers,
+    "beat": _beat,
+    "storage": _storage,
+    "disk": _disk,
+    "permissions": _permissions,
+    "mail": _mail,
+    "platforms": _platforms,
+}

@@ -1,0 +1,39 @@
+import json
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from operations.doctor import Level, examine
+
+
+class Command(BaseCommand):
+    requires_system_checks = ()  # they are among what it examines
+    help = """Examine this installation: servers, settings, public address, workers, storage, mail, platforms.
+
+Prints one line per finding, “ok”, “warning” or “PROBLEM”, and how to mend it. Changes nothing. Run it as
+the account and with the environment that web and workers have.
+
+examples:
+  manage.py doctor
+  manage.py doctor --json
+
+exit codes: 0 no problem · 1 a problem · 2 wrong usage"""
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.formatter_class = RawDescriptionHelpFormatter
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        findings = []
+        for check, finding in examine():
+            findings.append({"check": check, **asdict(finding)})
+            if not options["json"]:
+                remedy = f". {finding.remedy}" if finding.remedy else ""
+                self.stdout.write(f"{finding.level:<8} {check:<12} {finding.text}{remedy}")
+        problems = sum(finding["level"] == Level.PROBLEM for finding in findings)
+        if options["json"]:
+            self.stdout.write(json.dumps({"ok": not problems, "findings": findings}, indent=2))
+        if problems:
+            raise CommandError(f"{problems} problem{'s' * (problems != 1)} found.")
