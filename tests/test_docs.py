@@ -29,7 +29,16 @@ from dashboard.settings.configuration.schema import JOIN_LINK, ROUND, STATEMENT,
 from publishing.provenance import REVISION_VARIABLE
 from tomannot.embedded import PROJECT
 
-ROOMS = {"annotation", "qualification", "recruitment", "publishing", "dashboard", "integrity", "crowd", "operations"}
+ROOMS = {
+    "annotation",
+    "qualification",
+    "recruitment",
+    "publishing",
+    "dashboard",
+    "integrity",
+    "crowd",
+    "operations",
+}
 COMMAND = re.compile(r"manage\.py ([a-z][a-z_]+)")
 LINK = re.compile(r"\]\(([^)\s]+)\)|(?:src|href)=\"([^\"]+)\"")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
