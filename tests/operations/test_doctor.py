@@ -145,19 +145,10 @@ def test_an_old_database_and_missing_migrations_are_named(monkeypatch: pytest.Mo
     assert check_postgresql(None) == []  # no database is asked when none is named
 
 
-@pytest.mark.usefixtures("no_worker")
 def test_missing_workers_and_beat_are_named() -> None:
     caches["shared"].delete(beat.SIGN)
     assert found("workers") == ["PROBLEM no worker takes work from the queue “celery”"]
     assert found("beat") == ["PROBLEM has asked for no work for two minutes"]
-
-
-@pytest.fixture
-def no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody of another test answers a question to all."""
-    monkeypatch.setattr(
-        doctor.app.control, "mailbox", doctor.app.control.mailbox.__class__("nobody", "fanout")
-    )
 
 
 def test_storage_that_takes_no_file_and_old_static_files_are_named(settings: Any, tmp_path: Path) -> None:
