@@ -137,13 +137,13 @@ class Postgres:
 
     def _check_programs(self) -> None:
         """Let the account reach the programs, and try one of them, before creating anything."""
-        binaries = self._binaries()
-        package = binaries.parent.parent
-        system.let_pass(binaries, self.account, self.progress)
-        for tree in (binaries.parent, package.with_name(f"{package.name}.libs")):
+        programs = binaries()
+        package = programs.parent.parent
+        system.let_pass(programs, self.account, self.progress)
+        for tree in (programs.parent, package.with_name(f"{package.name}.libs")):
             if tree.exists():
                 system.let_read(tree, self.account)
-        system.run([self._program("postgres"), "--version"], account=self.account, cwd=binaries, seconds=30)
+        system.run([self._program("postgres"), "--version"], account=self.account, cwd=programs, seconds=30)
 
     def _check_version(self) -> None:
         path = self.data / "PG_VERSION"
@@ -222,23 +222,7 @@ class Postgres:
         system.run(arguments, account=self.account, cwd=self.data, seconds=START_SECONDS + 30)
 
     def _program(self, name: str) -> Path:
-        return self._binaries() / name
-
-    def _binaries(self) -> Path:
-        # Found without importing: the package takes its own lock on import and warns on bare machines.
-        package = importlib.util.find_spec(PACKAGE)
-        if package is None or package.origin is None:
-            raise EmbeddedServerError(
-                f"The package {PACKAGE}, which brings PostgreSQL, is not installed.",
-                f"Install the requirements (make setup). {OR_GIVE_URLS}",
-            )
-        binaries = Path(package.origin).parent / f"pginstall{MAJOR_VERSION}" / "bin"
-        if not (binaries / "postgres").exists():
-            raise EmbeddedServerError(
-                f"The installed {PACKAGE} brings no PostgreSQL {MAJOR_VERSION} in {binaries}.",
-                f"Install the version that requirements/base.txt pins (make setup). {OR_GIVE_URLS}",
-            )
-        return binaries
+        return binaries() / name
 
     def _own(self, path: Path) -> None:
         path.chmod(0o600)
@@ -256,6 +240,24 @@ class Postgres:
                 "Name a state directory with a short path in TOMANNOT_VAR, or a short TMPDIR.",
             )
         return short
+
+
+def binaries() -> Path:
+    """Return the directory of the package's PostgreSQL programs."""
+    # Found without importing: the package takes its own lock on import and warns on bare machines.
+    package = importlib.util.find_spec(PACKAGE)
+    if package is None or package.origin is None:
+        raise EmbeddedServerError(
+            f"The package {PACKAGE}, which brings PostgreSQL, is not installed.",
+            f"Install the requirements (make setup). {OR_GIVE_URLS}",
+        )
+    found = Path(package.origin).parent / f"pginstall{MAJOR_VERSION}" / "bin"
+    if not (found / "postgres").exists():
+        raise EmbeddedServerError(
+            f"The installed {PACKAGE} brings no PostgreSQL {MAJOR_VERSION} in {found}.",
+            f"Install the version that requirements/base.txt pins (make setup). {OR_GIVE_URLS}",
+        )
+    return found
 
 
 def _first_number(path: Path) -> int | None:
