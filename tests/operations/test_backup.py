@@ -28,6 +28,7 @@ from recruitment.links import personal_path
 from tests import builders
 from tests.integration.servers import running
 from tests.publishing.support import judged_study, published, random_forms
+from tomannot.embedded.postgres import binaries
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(180)]
 
@@ -97,7 +98,7 @@ def test_what_was_backed_up_works_elsewhere(
     assert done.stdout.splitlines() == [f"ok {restored}"]
     assert "set the former one" in done.stderr
     assert verify(restored)[1] == release.manifest_sha256
-    upload = Path(elsewhere["MEDIA_ROOT"]) / waiting.file.name
+    upload = Path(elsewhere["MEDIA_ROOT"]) / str(waiting.file.name)
     assert upload.read_bytes() == Path(waiting.file.path).read_bytes()
     integrity = manage(elsewhere, "check_integrity")
     assert integrity.returncode == 0, integrity.stdout
@@ -199,7 +200,7 @@ def test_programs_older_than_the_server_are_not_used(
     old.write_text(f"#!/bin/sh\necho '{name} (PostgreSQL) 12.3'\n")
     old.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
-    assert backup._program(name) == str(backup.binaries() / name)
-    monkeypatch.setattr(backup, "binaries", lambda: tmp_path)
+    assert backup._program(name) == str(binaries() / name)
+    monkeypatch.setattr("operations.backup.binaries", lambda: tmp_path)
     with pytest.raises(backup.BackupError, match=rf"There is no {name} of version \d+ or newer"):
         backup._program(name)
