@@ -19,9 +19,9 @@ from django.core.management.base import CommandError
 from django.db import connection
 from django.utils import timezone
 
-from annotation import actions
+from annotation.actions import queue_import
 from annotation.models import Enrollment, Study
-from operations import backup
+from operations import actions as backup
 from publishing.files.directory import verify
 from publishing.models import Release
 from recruitment.links import personal_path
@@ -76,7 +76,7 @@ def test_what_was_backed_up_works_elsewhere(
     study: Study, release: Release, elsewhere: dict[str, str], static_root: Path, tmp_path: Path
 ) -> None:
     (person,) = builders.invite(study)
-    waiting = actions.queue_import(
+    waiting = queue_import(
         study=study,
         file=ContentFile(json.dumps(builders.story_row(99)).encode(), "more.jsonl"),
         by=None,
@@ -201,6 +201,6 @@ def test_programs_older_than_the_server_are_not_used(
     old.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
     assert backup._program(name) == str(binaries() / name)
-    monkeypatch.setattr("operations.backup.binaries", lambda: tmp_path)
+    monkeypatch.setattr("operations.actions.binaries", lambda: tmp_path)
     with pytest.raises(backup.BackupError, match=rf"There is no {name} of version \d+ or newer"):
         backup._program(name)

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from operations.backup import BackupError, back_up
+from operations.actions import BackupError, back_up
 from publishing.errors import PublishingError
 
 
@@ -27,7 +27,7 @@ exit codes: 0 everything is in it · 1 refused, or a release on the disk is dama
     def handle(self, *args: Any, **options: Any) -> None:
         directory: Path = options["directory"].absolute()
         try:
-            problems = back_up(directory, progress=self.stderr.write)
+            problems = back_up(directory=directory, progress=self.stderr.write)
         except (BackupError, PublishingError, OSError) as error:
             raise CommandError(str(error)) from error
         self.stdout.write(str(directory))

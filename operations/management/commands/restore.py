@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from operations.backup import BackupError, restore
+from operations.actions import BackupError, restore
 from publishing.errors import PublishingError
 
 
@@ -25,7 +25,7 @@ exit codes: 0 restored · 1 refused; the database is as empty as before"""
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            releases = restore(options["directory"].absolute(), progress=self.stderr.write)
+            releases = restore(directory=options["directory"].absolute(), progress=self.stderr.write)
         except (BackupError, PublishingError, OSError) as error:
             raise CommandError(str(error)) from error
         for release in releases:

@@ -62,7 +62,7 @@ class Description:
     postgresql: int
 
 
-def back_up(directory: Path, *, progress: Progress) -> list[str]:
+def back_up(*, directory: Path, progress: Progress) -> list[str]:
     """Write a new backup. Return the problems of releases that are damaged on the disk and so not in it.
 
     Raise :class:`BackupError`, ``PublishingError`` if the directory is taken, or ``OSError``.
@@ -93,7 +93,7 @@ def back_up(directory: Path, *, progress: Progress) -> list[str]:
     return problems
 
 
-def restore(directory: Path, *, progress: Progress) -> list[Path]:
+def restore(*, directory: Path, progress: Progress) -> list[Path]:
     """Restore a backup into an empty database. Return the releases, copied to ``RELEASES_ROOT`` and checked.
 
     The database comes last and at once, so that a restore that was cut short can be repeated. Raise
@@ -217,7 +217,7 @@ def _restore_upload(directory: Path, path: str) -> None:
     name = path.removeprefix(f"{MEDIA}/")
     if not default_storage.exists(name):
         with (directory / path).open("rb") as file:
-            default_storage.save(name, file)
+            default_storage.save(name, file)  # type: ignore[arg-type]  # any file will do
 
 
 # -- PostgreSQL's programs
