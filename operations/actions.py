@@ -217,7 +217,7 @@ def _restore_upload(directory: Path, path: str) -> None:
     name = path.removeprefix(f"{MEDIA}/")
     if not default_storage.exists(name):
         with (directory / path).open("rb") as file:
-            default_storage.save(name, file)  # type: ignore[arg-type]  # any file will do
+            default_storage.save(name, file)
 
 
 # -- PostgreSQL's programs
