@@ -68,7 +68,7 @@ def build(
     layout = rows.layout_for(facts.protocol_name)
     writer = DirectoryWriter(directory)
     columns = {rows.config_path(config): layout.columns(config) for config in layout.configs}
-    columns[rows.SKIPS_PATH] = rows.SKIP_COLUMNS
+    columns |= {rows.SKIPS_PATH: rows.SKIP_COLUMNS, rows.HARD_PATH: rows.HARD_COLUMNS}
     with _parquet_copies(writer, columns) as copy:
         found = write_stories(writer, facts, layout, stories)
         kept = found.tally.outcomes[Outcome.KEPT]
@@ -227,7 +227,9 @@ def _write_documents(
 ) -> tuple[list[str], dict[str, Any]]:
     """Write the documents for people and machines. Return machine validation's warnings and release.json."""
     statistics = found.statistics.document()
-    guesses = machine_validation.document(writer.directory, layout)
+    validation = machine_validation.validate(writer.directory, layout)
+    guesses = validation.document
+    writer.write(rows.HARD_PATH, b"".join(map(jsonl.line, validation.hard)))
     with writer.open(CHANGES_PATH) as file:
         changes = (
             changes_since(previous, describe(facts, found, None), writer.directory, file.write)

@@ -13,6 +13,7 @@ from publishing.files.features import Type
 from publishing.files.rows import (
     ADJUDICATIONS_PATH,
     DROPPED_PATH,
+    HARD_PATH,
     INCOMPLETE_PATH,
     SKIPS_PATH,
     VOTES_PATH,
@@ -37,6 +38,7 @@ FILES: Mapping[str, str] = {
     "parquet/": "the same rows as Parquet files",
     "statistics.json": "retention and agreement, with intervals",
     "machine_validation.json": "what a machine can guess, and the method",
+    HARD_PATH: "the ids of the questions that no shortcut of machine_validation.json answers",
     "figures/": "the charts of this card",
     "croissant.json": "the files and their columns, as Croissant metadata",
     "instrument/": "what annotators were shown: questions, instructions, examples, consent, pay",

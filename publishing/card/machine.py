@@ -5,6 +5,7 @@ from typing import Any
 
 from publishing.card.figures import GUESSES, MACHINE_FIGURE, varied_configs
 from publishing.card.markdown import NOTHING, bullets, code, listed, percent, table, text
+from publishing.files.rows import HARD_PATH
 
 _HELD_OUT = {
     "entities": "stories that share an entity other than the persons X and Y",
@@ -26,7 +27,12 @@ def machine_validation(found: Mapping[str, Any] | None) -> list[str]:
         "of the questions and tested on the rest. Random guessing is right in 50.0 %. In brackets: 95 % "
         "intervals.",
         *_sampled(found["design"], found["configs"]),
-        *([_scores(varied), _figure(), *_kept_together(varied), *_cues(varied)] if varied else []),
+        *(
+            [_scores(varied), _figure(), *_held_out(found["design"], varied), *_cues(varied)]
+            if varied
+            else []
+        ),
+        *_hard(found),
         *(["Warnings, and what to do about them:", bullets(warned)] if warned else []),
         f"The method and all results are in {code('machine_validation.json')}. They only warn: no story was "
         "left out because of them.",
@@ -61,9 +67,15 @@ def _score(score: Mapping[str, Any]) -> str:
     return percent(score["accuracy"]) + brackets
 
 
-def _kept_together(varied: Mapping[str, Any]) -> list[str]:
-    """Return the accuracy of guessing from the choices alone when larger groups are held out."""
+def _held_out(design: Mapping[str, Any], varied: Mapping[str, Any]) -> list[str]:
+    """Return the accuracy of guessing from the choices alone under other ways of holding out."""
     items = [
+        f"{code(config)}, choices only, with cores dealt to folds in {design['repetitions']} ways: "
+        f"{percent(spread['mean'])} on average, {percent(spread['lowest'])} to {percent(spread['highest'])}."
+        for config, found in varied.items()
+        if (spread := found["choice_only"].get("repeated"))
+    ]
+    items += [
         f"{code(config)}, choices only, with all {what} held out together: "
         f"{_score(found['by_group'][grouping]['choice_only'])}."
         for config, found in varied.items()
@@ -71,6 +83,16 @@ def _kept_together(varied: Mapping[str, Any]) -> list[str]:
         if found["by_group"][grouping]["choice_only"]["accuracy"] is not None
     ]
     return [bullets(items)] if items else []
+
+
+def _hard(found: Mapping[str, Any]) -> list[str]:
+    """Return how many stories the shorter choice answers as a whole, and how many questions are hard."""
+    joint = found["all_questions"]["shorter_choice"]
+    hard = [f"{one['hard_questions']:,} of {code(config)}" for config, one in found["configs"].items()]
+    return [
+        f"The shorter choice answers all questions of a story in {_score(joint)} of the stories (guessing: "
+        f"{percent(joint['chance'])}). No shortcut answers {listed(hard)}: {code(HARD_PATH)} has their ids."
+    ]
 
 
 def _cues(varied: Mapping[str, Any]) -> list[str]:

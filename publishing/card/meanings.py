@@ -20,6 +20,7 @@ MEANINGS: Mapping[str, str] = {
     "questions": "the questions about awareness and about the next action",
     "item": "the item as imported",
     "id": "id of the question",
+    "config": "question set of the question",
     "question": "text of the question",
     "choices": "the two answers in the order to show them",
     "answerKey": "letter of the right answer",

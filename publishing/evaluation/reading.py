@@ -52,6 +52,8 @@ class EvaluatedRelease:
     questions: Mapping[str, Sequence[Question]]
     passed_over: Collection[str]
     """The ids of questions in other sets, which are not evaluated."""
+    hard: Collection[str]
+    """The ids of questions that no shortcut answers."""
 
     def rows(self, path: str) -> Iterator[rows.Row]:
         """Yield the rows of a file. Raise :class:`BrokenDirectory` unless it has its hash."""
@@ -85,6 +87,7 @@ def read_release(directory: Path, configs: Collection[str] = ()) -> EvaluatedRel
         [_story_facts(row) for row in _rows(directory, rows.config_path(rows.STORY_CONFIG))],
         questions,
         passed_over,
+        {row["id"] for row in _rows(directory, rows.HARD_PATH)},
     )
 
 

@@ -100,6 +100,9 @@ def _model(release: EvaluatedRelease, scorer: Scorer, right: Mapping[str, Marks]
         "configs": {
             config: {
                 **scorer.share(marks, every),
+                "hard_questions": scorer.share(
+                    marks, [question.id in release.hard for question in release.questions[config]]
+                ),
                 "by_scenario": _by([story.scenario for story in release.stories], scorer, marks),
                 "by_severity": _by([story.severity for story in release.stories], scorer, marks),
             }

@@ -38,6 +38,11 @@ def _of_questions(found: Document) -> Iterator[Table]:
     ]
     people = [[PEOPLE, *(_share(human.get(config)) for config in configs), NOTHING]] if human else []
     yield Table("Right answers", [["model", *configs, "all of a story"], *rows, *people])
+    hard = [
+        [name, *(_share(model["configs"][config]["hard_questions"]) for config in configs)]
+        for name, model in models.items()
+    ]
+    yield Table("Right answers to hard questions", [["model", *configs], *hard])
     pairs = list(combinations(configs, 2))
     for title, key, value, named in (
         ("Right answers where the easier question was right", "if_easier_is_right", _share, "{1} if {0}"),

@@ -50,8 +50,11 @@ _MARKS: Mapping[str, Callable[[Question], Iterable[Hashable]]] = {
 GROUPINGS = tuple(_MARKS)
 
 
-def folds_by(grouping: str, questions: Sequence[Question]) -> Folds:
-    """Split the questions into folds of whole groups: five, or one per scenario (25 at most)."""
+def folds_by(grouping: str, questions: Sequence[Question], repetition: int = 0) -> Folds:
+    """Split the questions into folds of whole groups: five, or one per scenario (25 at most).
+
+    Each ``repetition`` is another split of the same kind.
+    """
     group_of = components([_MARKS[grouping](question) for question in questions])
     sizes = Counter(group_of)
     groups = len(sizes)
@@ -65,7 +68,7 @@ def folds_by(grouping: str, questions: Sequence[Question]) -> Folds:
     if largest is not None and largest > LARGEST_SHARE:
         why = f"One group holds {100 * largest:.1f} % of the questions: too few are left to learn from."
         return Folds(groups, largest, None, undefined=why)
-    fold_of_group = _deal(sizes, wanted)
+    fold_of_group = _deal(sizes, wanted, repetition)
     return Folds(groups, largest, wanted, tuple(fold_of_group[group] for group in group_of))
 
 
@@ -105,15 +108,16 @@ def join_duplicates(sample: Sample) -> None:
         story["core_id"] = first.setdefault(group, story["core_id"])
 
 
-def _deal(sizes: Mapping[int, int], folds: int) -> dict[int, int]:
+def _deal(sizes: Mapping[int, int], folds: int, repetition: int) -> dict[int, int]:
     """Assign groups to folds, largest first, each to the fold with the fewest questions.
 
     Like scikit-learn's GroupKFold, but with a rule for ties (first group, first fold), so that folds do not
-    depend on how a processor sorts equal numbers.
+    depend on how a processor sorts equal numbers. A later repetition orders equal groups by a seeded shuffle.
     """
+    shuffled = np.random.RandomState(repetition).permutation(len(sizes)) if repetition else range(len(sizes))
     loads = [0] * folds
     dealt = {}
-    for group, size in sorted(sizes.items(), key=lambda entry: (-entry[1], entry[0])):
+    for group, size in sorted(sizes.items(), key=lambda entry: (-entry[1], shuffled[entry[0]])):
         fold = loads.index(min(loads))
         dealt[group] = fold
         loads[fold] += size

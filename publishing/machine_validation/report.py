@@ -1,6 +1,7 @@
-"""The content of ``machine_validation.json``: figures, methods and warnings."""
+"""Machine validation of a release: figures, methods, warnings, and the questions that no shortcut answers."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -8,13 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from publishing.files.rows import Layout
+from publishing.files.rows import Layout, Row
 from publishing.machine_validation import groups, learner, rules, warnings
 from publishing.machine_validation import questions as reading
 from publishing.machine_validation.questions import Question, Sample
 from publishing.statistics.intervals import Bootstrap, ClusterBootstrap
 
 Score = dict[str, Any]
+Marks = NDArray[np.float64]
+REPETITIONS = 5
 DESIGN = Bootstrap()
 DECIMALS = 4
 
@@ -23,60 +26,56 @@ _NO_WORDS = "The texts hold no words to learn from."
 _NO_QUESTIONS = "There are no questions."
 
 
-def document(directory: Path, layout: Layout) -> dict[str, Any]:
-    """Return the content of ``machine_validation.json`` for a release with written data files.
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """The content of ``machine_validation.json`` and the rows of ``hard-questions.jsonl``."""
 
-    Reads ``story-data`` and the question sets of ``layout``. The same files give the same document. Undefined
+    document: dict[str, Any]
+    hard: list[Row]
+
+
+def validate(directory: Path, layout: Layout) -> Validation:
+    """Validate a release with written data files.
+
+    Reads ``story-data`` and the question sets of ``layout``. The same files give the same result. Undefined
     values are null, with the reason in ``undefined`` beside them. Raise
     :class:`~publishing.errors.BrokenDirectory` if the files do not match, or ``OSError``.
     """
     sample = reading.read_stories(directory)
     if layout.question_sets:
         groups.join_duplicates(sample)
+    asked = {one.config: reading.read_questions(directory, one, sample) for one in layout.question_sets}
+    configs, hard = {}, list[Row]()
     with learner.one_thread():
-        configs = {
-            question_set.config: _config(reading.read_questions(directory, question_set, sample))
-            for question_set in layout.question_sets
-        }
-    return {"design": _design(sample), "configs": configs, "warnings": warnings.of(configs)}
+        for config, questions in asked.items():
+            configs[config], ids = _config(questions)
+            hard += [{"id": found, "config": config} for found in ids]
+    joint = {"shorter_choice": _joint(list(asked.values()))} if asked else {}
+    warned = [*warnings.of(configs), *warnings.of_joint(joint)]
+    return Validation(
+        {"design": _design(sample), "configs": configs, "all_questions": joint, "warnings": warned}, hard
+    )
 
 
-def hard_questions(directory: Path, layout: Layout) -> dict[str, dict[str, list[str]]]:
-    """Return the ids of questions that the shallow rules get wrong, by config and rule.
-
-    For reporting results on them separately. ``choice_only`` is the learner with cores held out,
-    ``shorter_choice`` the rule; an undecided rule counts as wrong. Configs with a constant answer and
-    undefined designs are left out.
-    """
-    sample = reading.read_stories(directory)
-    groups.join_duplicates(sample)
-    found: dict[str, dict[str, list[str]]] = {}
-    for question_set in layout.question_sets:
-        questions = reading.read_questions(directory, question_set, sample)
-        if rules.constant_answer(questions) is not None:
-            continue
-        correct = {"shorter_choice": np.array([rules.shorter_choice(question) for question in questions])}
-        folds = groups.folds_by("core_id", questions)
-        with learner.one_thread():
-            counts, _ = learner.count(questions, learner.INPUTS["choice_only"])
-            if folds.undefined is None and counts is not None:
-                correct["choice_only"] = learner.ranked_right(counts, folds)
-        found[question_set.config] = {
-            rule: [question.id for question, right in zip(questions, marks, strict=True) if right < 1]
-            for rule, marks in sorted(correct.items())
-        }
-    return found
+def _joint(sets: Sequence[Sequence[Question]]) -> Score:
+    """Score the shorter choice as the answer to every question of a story."""
+    marks = np.prod([[rules.shorter_choice(one) for one in questions] for questions in sets], axis=0)
+    bootstrap = ClusterBootstrap([question.core for question in sets[0]], DESIGN)
+    undefined = None if sets[0] else _NO_QUESTIONS
+    return {**_score(len(sets[0]), bootstrap, undefined, marks), "chance": 0.5 ** len(sets)}
 
 
-def _config(questions: Sequence[Question]) -> dict[str, Any]:
+def _config(questions: Sequence[Question]) -> tuple[dict[str, Any], list[str]]:
+    """Return the figures of a question set, and the ids of its questions that no shortcut answers."""
     bootstrap = ClusterBootstrap([question.core for question in questions], DESIGN)
     constant = rules.constant_answer(questions)
     undefined = _CONSTANT if constant is not None else None if questions else _NO_QUESTIONS
     score = partial(_score, len(questions), bootstrap, undefined)
-    by_group = _learned(questions, bootstrap, undefined)
+    by_group, learned = _learned(questions, bootstrap, undefined)
     letter, share = rules.position_majority(questions)
     more = np.array([rules.more_overlap(question) for question in questions])
-    return {
+    shorter = np.array([rules.shorter_choice(question) for question in questions])
+    found = {
         "questions": len(questions),
         "constant_answer": constant is not None,
         "answer": constant,
@@ -84,19 +83,37 @@ def _config(questions: Sequence[Question]) -> dict[str, Any]:
         "position_letter": letter,
         **{name: by_group["core_id"][name] for name in learner.INPUTS},
         "shorter_choice": {
-            **score(np.array([rules.shorter_choice(question) for question in questions])),
+            **score(shorter),
             "median_extra_words": None if undefined else rules.median_extra_words(questions),
         },
         "overlap": {"more": score(more), "less": score(1 - more)},
         "by_group": by_group,
         "cues": [] if undefined else learner.strongest_cues(questions),
     }
+    marks, sides = {"choice_only": learned, "shorter_choice": shorter, "overlap": more}, warnings.sides(found)
+    solved = [marks[rule] if side > 0 else 1 - marks[rule] for rule, side in sides.items()]
+    hard = (
+        []
+        if constant is not None
+        else [
+            question.id
+            for place, question in enumerate(questions)
+            if all(one[place] <= 0.5 for one in solved)
+        ]
+    )
+    return found | {
+        "shortcuts": ["constant_answer"] if constant else list(sides),
+        "hard_questions": len(hard),
+    }, hard
 
 
 def _learned(
     questions: Sequence[Question], bootstrap: ClusterBootstrap, undefined: str | None
-) -> dict[str, dict[str, Any]]:
-    """Return the learner's scores by grouping and input."""
+) -> tuple[dict[str, dict[str, Any]], Marks]:
+    """Return the learner's scores by grouping and input, and how often it answers each question rightly.
+
+    The latter is for the choices alone, over all repetitions.
+    """
     folds_of = {grouping: groups.folds_by(grouping, questions) for grouping in groups.GROUPINGS}
     by_group: dict[str, dict[str, Any]] = {
         grouping: {
@@ -106,17 +123,33 @@ def _learned(
         }
         for grouping, folds in folds_of.items()
     }
+    alone = np.full(len(questions), 0.5)
     for name, text in learner.INPUTS.items():
         counts = None if undefined else learner.count(questions, text)[0]
         for grouping, folds in folds_of.items():
             why = undefined or (_NO_WORDS if counts is None else folds.undefined)
             correct = None if why else learner.ranked_right(counts, folds)
             by_group[grouping][name] = _score(len(questions), bootstrap, why, correct)
-    return by_group
+            if correct is not None and (grouping, name) == ("core_id", "choice_only"):
+                dealt = (groups.folds_by(grouping, questions, number) for number in range(1, REPETITIONS))
+                marks = np.array([correct, *(learner.ranked_right(counts, again) for again in dealt)])
+                by_group[grouping][name]["repeated"] = _spread(marks.mean(axis=1))
+                alone = marks.mean(axis=0)
+    return by_group, alone
+
+
+def _spread(accuracies: Marks) -> dict[str, float]:
+    figures = {
+        "mean": accuracies.mean(),
+        "sd": accuracies.std(ddof=1),
+        "lowest": accuracies.min(),
+        "highest": accuracies.max(),
+    }
+    return {name: round(float(value), DECIMALS) for name, value in figures.items()}
 
 
 def _score(
-    questions: int, bootstrap: ClusterBootstrap, undefined: str | None, correct: NDArray[np.float64] | None
+    questions: int, bootstrap: ClusterBootstrap, undefined: str | None, correct: Marks | None
 ) -> Score:
     if undefined is not None or correct is None:
         return {"accuracy": None, "n": questions, "interval": None, "undefined": undefined}
@@ -134,6 +167,7 @@ def _design(sample: Sample) -> dict[str, Any]:
     return {
         "group_by": "core_id",
         "folds": groups.FOLDS,
+        "repetitions": REPETITIONS,
         "features": "sublinear TF-IDF of {}- to {}-grams of words, lower case".format(*learner.NGRAMS),
         "model": f"logistic regression, C={learner.C:g}, solver liblinear",
         "library": f"scikit-learn {sklearn.__version__}",
@@ -153,6 +187,11 @@ def _design(sample: Sample) -> dict[str, Any]:
             "is right.",
             "position_majority": "The letter that is right most often is right.",
         },
+        "repeated": "Cores are dealt anew to the folds for each repetition; accuracy is the first one's.",
+        "all_questions": "How often a rule answers every question of a story.",
+        "shortcuts": "Rules that beat chance: with their whole interval, or in each of six cores or more.",
+        "hard_questions": "No shortcut answers them (the learner: in most repetitions); undecided is no "
+        "answer. A constant answer leaves none. Their ids are in hard-questions.jsonl.",
         "cues": "From one fit on all rows of the choices alone, so not held out; the largest weights among "
         f"the n-grams found in {learner.LEAST_CORES} cores or more.",
         "bootstrap": {

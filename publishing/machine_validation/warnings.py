@@ -95,16 +95,30 @@ def advice(configs: Mapping[str, Config]) -> list[str]:
             "Words of the story give the answer away: let both choices name its things equally often."
         ),
     }
-    found = []
-    for name, config in configs.items():
-        if not config["constant_answer"]:
-            sides = {
-                "choice_only": max(_side(config["choice_only"], config), 0),
-                "shorter_choice": _side(config["shorter_choice"], config),
-                "overlap": _side(config["overlap"]["more"], config),
-            }
-            found += [f"{name}: {words[rule]}" for rule, side in sides.items() if side]
-    return found
+    return [f"{name}: {words[rule]}" for name, config in configs.items() for rule in sides(config)]
+
+
+def sides(config: Config) -> dict[str, int]:
+    """Return the rules that beat chance: 1 as they are, -1 the other way round."""
+    if config["constant_answer"]:
+        return {}
+    found = {
+        "choice_only": max(_side(config["choice_only"], config), 0),
+        "shorter_choice": _side(config["shorter_choice"], config),
+        "overlap": _side(config["overlap"]["more"], config),
+    }
+    return {rule: side for rule, side in found.items() if side}
+
+
+def of_joint(joint: Mapping[str, Any]) -> list[str]:
+    """Return a warning if the shorter choice answers all questions of a story too often."""
+    return [
+        f"“The shorter choice is right” answers all questions of a story in {_percent(score['accuracy'])} % "
+        f"of the {score['n']} stories (guessing: {_percent(score['chance'])}): report how many stories a "
+        "model answers as a whole beside it."
+        for score in joint.values()
+        if score["interval"] and score["interval"][0] > score["chance"]
+    ]
 
 
 def _side(score: Mapping[str, Any], config: Config) -> int:

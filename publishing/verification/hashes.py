@@ -11,6 +11,7 @@ from publishing.files.directory import MANIFEST, file_facts, read_manifest
 from publishing.files.parquet import parquet_path
 from publishing.files.rows import (
     ADJUDICATIONS_PATH,
+    HARD_PATH,
     INSTRUMENT_PATH,
     SKIPS_PATH,
     STORY_PATHS,
@@ -36,6 +37,7 @@ _ALWAYS = (
     parquet_path(VOTES_PATH),
     parquet_path(SKIPS_PATH),
     INSTRUMENT_PATH,
+    HARD_PATH,
 )
 HUB_FOLDER, HUB_FILE = ".cache", ".gitattributes"
 _NAMED_ELSEWHERE = re.compile(r"figures/[a-z0-9-]+\.svg|instrument/[A-Za-z0-9-]+\.md")

@@ -9,6 +9,8 @@ from publishing.files.features import Type
 from publishing.files.rows import (
     ADJUDICATIONS_PATH,
     DECISION_COLUMNS,
+    HARD_COLUMNS,
+    HARD_PATH,
     SKIP_COLUMNS,
     SKIPS_PATH,
     STORY_PATHS,
@@ -187,5 +189,5 @@ def _check_copies(
     columns[SKIPS_PATH] = SKIP_COLUMNS
     for path, types in columns.items():
         parquet.check(directory, path, types, findings)
-    columns[ADJUDICATIONS_PATH] = DECISION_COLUMNS
+    columns |= {ADJUDICATIONS_PATH: DECISION_COLUMNS, HARD_PATH: HARD_COLUMNS}
     return columns | {path: found.columns[path].types for path in STORY_PATHS.values()}

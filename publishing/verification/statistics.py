@@ -7,6 +7,8 @@ from typing import Any
 
 from publishing import machine_validation
 from publishing.errors import BrokenDirectory
+from publishing.files.rows import HARD_PATH
+from publishing.verification import jsonl
 from publishing.verification.decisions import Recomputed
 from publishing.verification.description import RELEASE_JSON, Description, read_document
 from publishing.verification.findings import Findings
@@ -37,16 +39,21 @@ def check_machine_validation(directory: Path, description: Description, findings
     if stated is None:
         return
     try:
-        expected = machine_validation.document(directory, description.layout)
+        validation = machine_validation.validate(directory, description.layout)
     except (BrokenDirectory, ValueError) as error:
         findings.add(MACHINE, MACHINE_JSON, f"It cannot be recomputed: {str(error)[:300]}")
         return
+    expected = validation.document
     library = expected["design"].pop("library")
     design = stated.get("design")
     made_with = design.pop("library", None) if isinstance(design, dict) else None
     other = "" if made_with == library else f" (made with {made_with}, recomputed with {library})"
     for problem in differences(stated, expected):
         findings.add(MACHINE, MACHINE_JSON, f"{problem}{other}")
+    hard = [line.row for line in jsonl.read(directory, HARD_PATH, findings)]
+    if hard != validation.hard:
+        problem = f"It has {len(hard)} questions, but not the {len(validation.hard)} recomputed ones{other}."
+        findings.add(MACHINE, HARD_PATH, problem)
 
 
 def differences(found: Any, expected: Any, path: str = "") -> Iterator[str]:

@@ -87,6 +87,7 @@ FILES = [
     "figures/agreement.svg",
     "figures/machine-validation.svg",
     "figures/retention.svg",
+    "hard-questions.jsonl",
     "instrument/consent-1.md",
     "instrument/form-0-en.md",
     "instrument/instrument.json",

@@ -81,7 +81,7 @@ def known() -> Known:
         statistics.add(story.story, story.votes, verdict)
     with TemporaryDirectory() as place:
         build(Path(place) / "1", crowd(42))
-        guesses = machine_validation.document(Path(place) / "1", THEORY_OF_MIND)
+        guesses = machine_validation.validate(Path(place) / "1", THEORY_OF_MIND).document
     return Known(tally, statistics.document(), guesses)
 
 

@@ -68,12 +68,3 @@ def test_the_verdicts_are_recomputed_by_the_filter_of_the_release(
     releases.build_release(release_id=release.pk, now=timezone.now())
     directory = Release.objects.get(pk=release.pk).directory
     assert printed(snippet("is_kept"), where=directory) == f"{KEPT[name]} True\n"
-
-
-def test_the_questions_that_a_rule_gets_wrong_are_printed(disputed: Study, releases_root: Path) -> None:
-    release = releases.request_release(study=disputed, by=None, now=timezone.now(), filter_name="majority")
-    releases.build_release(release_id=release.pk, now=timezone.now())
-    directory = Release.objects.get(pk=release.pk).directory
-    code = snippet("hard_questions").replace("path/to/the/release", str(directory))
-    rules = [line.split()[0] for line in printed(code, where=PROJECT).splitlines()]
-    assert "shorter_choice" in rules

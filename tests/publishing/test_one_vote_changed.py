@@ -50,7 +50,17 @@ def test_a_no_takes_its_story_out_of_exactly_the_files_it_was_in(tmp_path: Path)
     same = {*FILES, "MANIFEST"} - changed
     # What annotators were shown, and the charts of what machines guess, need not change by one story.
     shown = {path for path in FILES if path.startswith("instrument/")}
-    assert OF_OTHERS <= same <= {*OF_OTHERS, *shown, "CITATION.cff", "figures/machine-validation.svg"}
+    assert (
+        OF_OTHERS
+        <= same
+        <= {
+            *OF_OTHERS,
+            *shown,
+            "CITATION.cff",
+            "figures/machine-validation.svg",
+            "hard-questions.jsonl",
+        }
+    )
     ((old, new),) = different_rows(tmp_path, VOTES)
     assert (old["story_id"], old | {"q1": "no"}) == ("s0001", new)  # type: ignore[index, operator]
     for config in CONFIGS:

@@ -27,6 +27,9 @@ class Reference:
         self.stories = read(place / "story-data/test.jsonl")
         self.questions = {name: read(place / name / "test.jsonl") for name in SETS}
 
+        ids = {row["id"] for row in read(place / "hard-questions.jsonl")}
+        self.hard = [row["id"] in ids for row in self.questions["behavior-qa"]]
+
     def right(self, answers: Path) -> dict[str, list[bool]]:
         given = {row["id"]: row["answer"] for row in read(answers)}
         return {

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from io import StringIO
 from pathlib import Path
@@ -29,9 +30,14 @@ EASIER = [(SETS[0], SETS[1]), (SETS[0], SETS[2]), (SETS[1], SETS[2])]
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A release with 34 kept stories of 23 cores, and 17 dropped ones."""
+    """A release with 34 kept stories of 20 cores, and 17 dropped ones. Three swap actions."""
     place = tmp_path_factory.mktemp("release") / "1"
-    build(place, [pseudonymous(judged) for judged in crowd(60)])
+    stories = [pseudonymous(judged) for judged in crowd(60)]
+    for number in (4, 5, 40):
+        story, content = stories[number].story, stories[number].story.content
+        actions = {"action_unaware": content["action_aware"], "action_aware": content["action_unaware"]}
+        stories[number] = replace(stories[number], story=replace(story, content={**content, **actions}))
+    build(place, stories)
     return place
 
 
@@ -86,6 +92,10 @@ def test_toy_models_have_the_accuracy_that_was_put_into_them(place: Path, models
     assert [one["difference"] for one in explicit["gaps"]] == [
         0.5, CLOSE(25 / 34), CLOSE(8 / 34),
     ]  # fmt: skip
+    hard = {
+        name: model["configs"]["behavior-qa"]["hard_questions"] for name, model in found["models"].items()
+    }
+    assert [(one["accuracy"], one["n"]) for one in hard.values()] == [(1, 3), (CLOSE(2 / 3), 3), (0, 3)]
     unsure = found["models"]["wrong"]["if_easier_is_right"]
     assert [(one["accuracy"], one["n"], one["interval"]) for one in unsure] == [(None, 0, None)] * 3
 
@@ -109,6 +119,8 @@ def test_every_figure_is_that_of_a_second_implementation(place: Path, models: li
         for config in SETS:
             score = model["configs"][config]
             check(score, "accuracy", reference.share(mine[config], every))
+            if config == "behavior-qa":
+                check(score["hard_questions"], "accuracy", reference.share(mine[config], reference.hard))
             for group, key in (("by_scenario", "scenario_name"), ("by_severity", "severity_original")):
                 values = [str(story[key]) for story in reference.stories]
                 assert set(score[group]) == set(values)
@@ -125,7 +137,7 @@ def test_every_figure_is_that_of_a_second_implementation(place: Path, models: li
         first, second = (right[name][one["config"]] for name in one["models"])
         check(one, "difference", reference.difference(first, second))
     assert len(found["comparisons"]) == 9
-    assert compared == 3 * (1 + 3 * (1 + 2 + 2)) + 6 + 9 + 9
+    assert compared == 3 * (1 + 3 * (1 + 2 + 2) + 1) + 6 + 9 + 9
 
 
 def votes(place: Path, path: Path) -> Path:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from publishing.files import jsonl
 from publishing.files.rows import STORY_CONFIG, THEORY_OF_MIND, Layout, ReleasedStory, config_path
+from publishing.machine_validation import validate
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,11 @@ def write(directory: Path, stories: Sequence[ReleasedStory], layout: Layout = TH
         made = (question_set.row(row, right_answer_first=place % 2 == 0) for place, row in enumerate(rows))
         _write(directory / config_path(question_set.config), (jsonl.line(row) for row in made))
     return directory
+
+
+def document(directory: Path, layout: Layout) -> dict[str, Any]:
+    """The content of ``machine_validation.json``."""
+    return validate(directory, layout).document
 
 
 def _write(path: Path, lines: Iterable[bytes]) -> None:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from statistics import mean
+from statistics import mean, stdev
 from typing import Any
 
 import pytest
@@ -17,9 +17,10 @@ import pytest
 from publishing.errors import BrokenDirectory
 from publishing.files import jsonl
 from publishing.files.rows import ITEMS_ONLY, THEORY_OF_MIND
-from publishing.machine_validation import document, groups, hard_questions, learner
+from publishing.machine_validation import groups, learner, validate
+from publishing.machine_validation import questions as reading
 from publishing.machine_validation.questions import Question
-from tests.publishing.machine_validation.support import Made, released, write, write_made
+from tests.publishing.machine_validation.support import Made, document, released, write, write_made
 
 PROJECT = Path(__file__).parents[3]
 INPUTS = ("choice_only", "question_choice", "story_choice")
@@ -267,9 +268,9 @@ from pathlib import Path
 assert "sklearn" not in sys.modules
 from publishing.files import jsonl
 from publishing.files.rows import THEORY_OF_MIND
-from publishing.machine_validation import document
+from publishing.machine_validation import validate
 assert "sklearn" not in sys.modules, "web processes would carry scikit-learn"
-sys.stdout.buffer.write(jsonl.document(document(Path(sys.argv[1]), THEORY_OF_MIND)))
+sys.stdout.buffer.write(jsonl.document(validate(Path(sys.argv[1]), THEORY_OF_MIND).document))
 """
 
 
@@ -287,15 +288,62 @@ def test_the_same_files_give_the_same_bytes_in_any_process(tmp_path: Path) -> No
         assert there.stdout == here
 
 
-def test_hard_questions_are_those_that_a_rule_gets_wrong(tmp_path: Path) -> None:
+def test_hard_questions_are_those_that_no_shortcut_answers(tmp_path: Path) -> None:
     made = stories(60, with_a_planted_word)
     made[10] = Made("mmm loudly", "mmm calmly indeed", "core 10", "scenario 0")  # misleads the learner only
+    found = validate(write_made(tmp_path, made), THEORY_OF_MIND)
+    config = found.document["configs"]["behavior-qa"]
+    assert (config["shortcuts"], config["hard_questions"]) == (["choice_only"], 1)
+    assert found.hard == [{"id": "s0010_action", "config": "behavior-qa"}]
+    constant = found.document["configs"]["judgment-qa"]
+    assert (constant["shortcuts"], constant["hard_questions"]) == (["constant_answer"], 0)
+
+
+def test_hard_questions_escape_every_rule_that_beats_chance_in_the_direction_in_which_it_does(
+    tmp_path: Path,
+) -> None:
+    """The longer choice is right in 38 of 40, and undecided in one of the others; the rest tells nothing."""
+    made = stories(40, lambda draw: (some_words(draw) + " qqq", some_words(draw)))
+    for place, (right, wrong) in {7: ("aaa", "bbb ccc"), 9: ("ddd", "eee")}.items():
+        made[place] = Made(right, wrong, f"core {place}", "scenario 0")
+    found = validate(write_made(tmp_path, made), THEORY_OF_MIND)
+    assert "shorter_choice" in found.document["configs"]["behavior-qa"]["shortcuts"]
+    assert [row["id"] for row in found.hard] == ["s0007_action", "s0009_action"]
+
+
+def test_without_a_shortcut_every_question_is_hard(tmp_path: Path) -> None:
+    found = validate(write_made(tmp_path, stories(120, nothing_to_see)), THEORY_OF_MIND)
+    assert found.document["configs"]["behavior-qa"]["shortcuts"] == []
+    assert len(found.hard) == 120
+
+
+def test_folds_are_dealt_anew_and_the_spread_is_theirs(tmp_path: Path) -> None:
+    made = stories(60, nothing_to_see)
     place = write_made(tmp_path, made)
-    hard = hard_questions(place, THEORY_OF_MIND)
-    assert list(hard) == ["behavior-qa"]
-    assert hard["behavior-qa"]["choice_only"] == ["s0010_action"]
-    assert "s0010_action" not in hard["behavior-qa"]["shorter_choice"]
-    assert len(hard["behavior-qa"]["shorter_choice"]) == 59  # equally long: the rule does not get them right
+    config = behavior(place)
+    score = config["by_group"]["core_id"]["choice_only"]
+    sample = reading.read_stories(place)
+    groups.join_duplicates(sample)
+    asked = reading.read_questions(place, THEORY_OF_MIND.question_sets[1], sample)
+    counts, _ = learner.count(asked, learner.INPUTS["choice_only"])
+    deals = [groups.folds_by("core_id", asked, number) for number in range(5)]
+    assert len({deal.fold_of for deal in deals}) == 5
+    found = [learner.ranked_right(counts, deal).mean() for deal in deals]
+    assert score["accuracy"] == pytest.approx(found[0], abs=5e-5)
+    expected = {"mean": mean(found), "sd": stdev(found), "lowest": min(found), "highest": max(found)}
+    assert score["repeated"] == pytest.approx(expected, abs=5e-5)
+    assert "repeated" not in config["by_group"]["scenario"]["choice_only"]
+
+
+def test_the_shorter_choice_is_scored_over_all_questions_of_a_story(tmp_path: Path) -> None:
+    """“No” and “Reasonable” are always the shorter ones, so the action decides."""
+    made = [Made("go", "stay here", f"core {n}") for n in range(9)] + [Made("stay", "go", "core 9")]
+    found = document(write_made(tmp_path, made), THEORY_OF_MIND)
+    score = found["all_questions"]["shorter_choice"]
+    assert (score["accuracy"], score["n"], score["chance"]) == (0.9, 10, 0.125)
+    assert any(
+        "answers all questions of a story in 90.0 % of the 10 stories" in one for one in found["warnings"]
+    )
 
 
 @pytest.mark.parametrize(("cores", "warned"), [(5, False), (6, True)])

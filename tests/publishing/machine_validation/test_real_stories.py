@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from publishing.files.rows import THEORY_OF_MIND, ReleasedStory
-from publishing.machine_validation import document
-from tests.publishing.machine_validation.support import write
+from tests.publishing.machine_validation.support import document, write
 
 
 def lines(path: Path) -> Iterator[dict[str, Any]]:

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from publishing.files.rows import THEORY_OF_MIND
-from publishing.machine_validation import document
 from publishing.machine_validation import questions as reading
-from tests.publishing.machine_validation.support import Made, write_made
+from tests.publishing.machine_validation.support import Made, document, write_made
 
 BEHAVIOR = THEORY_OF_MIND.question_sets[1]
 

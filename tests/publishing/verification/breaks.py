@@ -16,6 +16,7 @@ KEPT = "story-data/test.jsonl"
 DROPPED = "annotations/dropped-stories.jsonl"
 INCOMPLETE = "annotations/incomplete-stories.jsonl"
 MENTAL, BEHAVIOR = "mental-state-qa/test.jsonl", "behavior-qa/test.jsonl"
+HARD = "hard-questions.jsonl"
 COPY = "parquet/annotations/votes.parquet"
 
 
@@ -138,6 +139,10 @@ def rated(rating: Any) -> Callable[[list[Row]], None]:
     return put("harmfulness_predicted", [{"harmfulness": rating, "predictor_model": "judge-1"}])
 
 
+def easy_question(rows: list[Row]) -> None:
+    rows.append({"id": "s0001_action", "config": "behavior-qa"})
+
+
 def all_first(place: Path) -> None:
     """Another median, and every right answer of a question set where it puts them."""
     edit_document("release.json", lambda d: d["medians"].update({"behavior-qa": "f" * 16}))(place)
@@ -231,6 +236,13 @@ DECISIONS = "annotations/adjudications.jsonl"
 BREAKS = (
     Break("a file nobody knows", file_added, "hashes", "annotations/people.csv", "No release has"),
     Break("a file of the layout is away", file_removed, "hashes", "judgment-qa/test.jsonl", "does not list"),
+    Break(
+        "an easy question called hard",
+        edit_rows(HARD, easy_question),
+        "machine-validation",
+        HARD,
+        "but not the",
+    ),
     votes("a key more", "email is not a question", email_asked),
     votes("a key after the last", "keys", put("worker", "w")),
     votes("an unknown option", "is not an option", put("q1", "maybe")),
