@@ -4,10 +4,10 @@ from datetime import datetime
 
 from django.db import IntegrityError, transaction
 from django.db.models import Q
-from django.utils.crypto import salted_hmac
 
 from accounts.models import Annotator, ForgottenIdentity, PlatformIdentity, User
 from accounts.rows import locked
+from tomannot.keyed import MARK_LENGTH, key_marks, keyed_hashes
 
 EMAIL = PlatformIdentity.Platform.EMAIL
 CLAIMED = ~Q(platform=EMAIL) | Q(confirmed_at__isnull=False)
@@ -155,7 +155,7 @@ def erase_identities(*, annotator: Annotator, now: datetime) -> None:
     annotator = locked(annotator)
     identities = PlatformIdentity.objects.filter(annotator=annotator)
     forgotten = [
-        ForgottenIdentity(digest=_digest(one.platform, one.environment, one.person), day=now.date())
+        ForgottenIdentity(digest=_digests(one.platform, one.environment, one.person)[0], day=now.date())
         for one in identities.filter(CLAIMED)
     ]
     ForgottenIdentity.objects.bulk_create(forgotten, ignore_conflicts=True)
@@ -165,9 +165,10 @@ def erase_identities(*, annotator: Annotator, now: datetime) -> None:
 
 def is_forgotten(*, platform: str, environment: str, person: str) -> bool:
     """Return True if this id belongs to an erased annotator."""
-    return ForgottenIdentity.objects.filter(pk=_digest(platform, environment, person)).exists()
+    return ForgottenIdentity.objects.filter(pk__in=_digests(platform, environment, person)).exists()
 
 
-def _digest(platform: str, environment: str, person: str) -> str:
-    value = f"{platform}:{environment}:{person}"
-    return salted_hmac("tomannot.forgotten", value, algorithm="sha256").hexdigest()
+def _digests(platform: str, environment: str, person: str) -> list[str]:
+    """Return the id's marks under the key and each former one; a mark begins with its key's name."""
+    digests = keyed_hashes("tomannot.forgotten", f"{platform}:{environment}:{person}")
+    return [f"{key}{digest[MARK_LENGTH:]}" for key, digest in zip(key_marks(), digests, strict=True)]

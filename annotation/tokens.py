@@ -17,7 +17,8 @@ from functools import partial
 
 from django.conf import settings
 from django.core import signing
-from django.utils.crypto import salted_hmac
+
+from tomannot.keyed import is_one_of, keyed_hashes
 
 ADDRESS_TOKEN_LIFE = timedelta(days=7)
 """The lifetime of the link that confirms an e-mail address."""
@@ -101,16 +102,20 @@ def meant_by(token: str) -> int:
 
 def address_token(identity_id: int, address: str) -> str:
     """Sign the token that confirms an e-mail address, with a keyed hash of it instead of the address."""
-    return _address().sign(f"{identity_id}-{address_digest(address)}")
+    return _address().sign(f"{identity_id}-{_address_digests(address)[0]}")
 
 
-def address_digest(address: str) -> str:
-    """Return a keyed hash of an e-mail address."""
-    return salted_hmac("tomannot.confirmed-address", address).hexdigest()[:16]
+def is_digest_of(digest: str, address: str) -> bool:
+    """Return True if this is the keyed hash of an e-mail address in an :func:`address_token`."""
+    return is_one_of(digest, _address_digests(address))
+
+
+def _address_digests(address: str) -> list[str]:
+    return [digest[:16] for digest in keyed_hashes("tomannot.confirmed-address", address)]
 
 
 def read_address_token(token: str) -> tuple[int, str]:
-    """Read the id and the :func:`address_digest` of the address to confirm.
+    """Read the id of the address to confirm, and its keyed hash (:func:`is_digest_of`).
 
     Raise :class:`InvalidToken` or :class:`ExpiredToken`.
     """

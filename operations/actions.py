@@ -41,6 +41,7 @@ from publishing.provenance import code_version
 from publishing.verification import check_release
 from tomannot.embedded.errors import EmbeddedServerError
 from tomannot.embedded.postgres import binaries
+from tomannot.keyed import key_marks
 
 Progress = Callable[[str], None]
 DUMP, DESCRIPTION, RELEASES, MEDIA = "database.dump", "backup.json", "releases", "media"
@@ -60,6 +61,8 @@ class Description:
     migrations: str
     """Digest of every migration's text: before 1.0 they change without changing their names."""
     postgresql: int
+    key: str
+    """The public name of the SECRET_KEY that signed its links."""
 
 
 def back_up(*, directory: Path, progress: Progress) -> list[str]:
@@ -101,7 +104,7 @@ def restore(*, directory: Path, progress: Progress) -> list[Path]:
     """
     progress("checking the backup")
     files, _ = verify(directory)
-    _check(directory)
+    description = _check(directory)
     progress("copying releases and uploads")
     releases = [_restore_release(found.parent, directory) for found in _releases_in(directory)]
     for file in files:
@@ -112,6 +115,8 @@ def restore(*, directory: Path, progress: Progress) -> list[Path]:
     _run("pg_restore", *options, f"--dbname={connection.settings_dict['NAME']}", str(directory / DUMP))
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
+    if description.key not in key_marks():
+        progress("WARNING: no link works until SECRET_KEY_FALLBACKS has the SECRET_KEY from before.")
     return releases
 
 
@@ -162,13 +167,17 @@ def _describe() -> Description:
         assert source.origin is not None
         texts.update(Path(source.origin).read_bytes())
     version = code_version().partition("+")[0]
-    return Description(FORMAT, version, texts.hexdigest(), connection.pg_version // 10_000)  # type: ignore[attr-defined]
+    return Description(FORMAT, version, texts.hexdigest(), _server_version(), key_marks()[0])
+
+
+def _server_version() -> int:
+    return int(connection.pg_version // 10_000)  # type: ignore[attr-defined]
 
 
 # -- out of a backup
 
 
-def _check(directory: Path) -> None:
+def _check(directory: Path) -> Description:
     """Refuse a backup of another version, and a database or a directory with something in it."""
     try:
         given: dict[str, Any] = json.loads((directory / DESCRIPTION).read_bytes())
@@ -192,6 +201,7 @@ def _check(directory: Path) -> None:
         target = _target_of(release.parent, directory)
         if target.exists() and file_facts(target, MANIFEST) != file_facts(release.parent, MANIFEST):
             raise BackupError(f"{target} exists already, and is another release. Set another RELEASES_ROOT.")
+    return found
 
 
 def _releases_in(directory: Path) -> Iterator[Path]:
@@ -231,7 +241,7 @@ def _run(name: str, *arguments: str) -> None:
 
 def _program(name: str) -> str:
     """Return a program of the server's version or newer: the system's, or that of the embedded PostgreSQL."""
-    needed = connection.pg_version // 10_000  # type: ignore[attr-defined]
+    needed = _server_version()
     candidates = [shutil.which(name)]
     with suppress(EmbeddedServerError):  # not installed
         candidates.append(str(binaries() / name))

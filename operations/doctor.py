@@ -20,17 +20,20 @@ from django.core import checks as system_checks
 from django.core.mail import get_connection
 from django.db import DatabaseError
 from django.db.models import Q
+from django.db.models.functions import Substr
 from django.http.request import validate_host
 from django.urls import reverse
 from kombu.exceptions import OperationalError as BrokerError
 from redis.exceptions import RedisError
 
+from accounts.models import ForgottenIdentity
 from recruitment.marketplace import MarketplaceError
 from recruitment.models import Campaign
 from recruitment.platforms import platform_named
 from recruitment.reconciliation.queries import campaigns_to_ask
 from tomannot import beat, clock, health
 from tomannot.celery import app
+from tomannot.keyed import MARK_LENGTH, is_one_of, key_marks
 
 SECONDS = 5.0
 """The longest that anybody is waited for."""
@@ -112,12 +115,26 @@ def _settings() -> Iterator[Finding]:
         yield ok(f"manage.py check{' --deploy' * is_https} finds nothing")
 
 
+def _keys() -> Iterator[Finding]:
+    """Look for marks of people who had their data deleted that no key at hand can recognise."""
+    marks = ForgottenIdentity.objects.annotate(key=Substr("digest", 1, MARK_LENGTH))
+    lost = marks.exclude(key__in=key_marks()).count()
+    if lost:
+        yield problem(
+            f"{lost} people who had their data deleted would not be recognised: their marks are of another "
+            "SECRET_KEY",
+            "Add the former key to SECRET_KEY_FALLBACKS.",
+        )
+    else:
+        yield ok("SECRET_KEY and SECRET_KEY_FALLBACKS recognise everybody")
+
+
 def _public_url() -> Iterator[Finding]:
     """Go through DNS, proxy and certificate to the web server, and send a form."""
     challenge = secrets.token_hex(8)
     try:
         reply = _ask("GET", f"/healthz?challenge={challenge}")
-        if reply.headers.get(health.PROOF) != health.proof_of(challenge):
+        if not is_one_of(reply.headers.get(health.PROOF, ""), health.proofs_of(challenge)):
             yield problem(
                 f"another server answers {settings.PUBLIC_URL}, or one with another SECRET_KEY "
                 f"(status {reply.status})",
@@ -276,6 +293,7 @@ def _platforms() -> Iterator[Finding]:
 CHECKS: dict[str, Callable[[], Iterator[Finding]]] = {
     "servers": _servers,
     "settings": _settings,
+    "keys": _keys,
     "address": _public_url,
     "workers": _workers,
     "beat": _beat,

@@ -39,7 +39,7 @@ from annotation.rules import REASON_OF_CLOSED_DOOR, UNDECIDED, Refusal
 from annotation.tokens import (
     ExpiredToken,
     InvalidToken,
-    address_digest,
+    is_digest_of,
     read_address_token,
     read_personal_token,
 )
@@ -152,7 +152,7 @@ def confirm(request: HttpRequest, token: str) -> HttpResponse:
     """Confirm an e-mail address on POST, by the link in the mail. A GET changes nothing."""
     try:
         identity_id, digest = read_address_token(token)
-        if address_digest(PlatformIdentity.objects.get(pk=identity_id).person) != digest:
+        if not is_digest_of(digest, PlatformIdentity.objects.get(pk=identity_id).person):
             raise PlatformIdentity.DoesNotExist
         if request.method == "POST":
             actions.confirm_address(identity_id=identity_id, now=clock.now())

@@ -50,12 +50,16 @@ SHOW = """
 import manage  # first of all, as from a shell
 from django.conf import settings
 print(settings.PUBLIC_URL, settings.IMPORT_MAX_MB, settings.SESSION_COOKIE_PATH)
+print(*settings.SECRET_KEY_FALLBACKS)
 """
 
 
 def test_a_file_gives_what_the_environment_leaves_open(tmp_path: Path) -> None:
     file = tmp_path / ".env"
-    file.write_text("PUBLIC_URL=https://example.org/study\nIMPORT_MAX_MB=7\n", encoding="utf-8")
+    file.write_text(
+        "PUBLIC_URL=https://example.org/study\nIMPORT_MAX_MB=7\nSECRET_KEY_FALLBACKS=one,two\n",
+        encoding="utf-8",
+    )
     environment = {**os.environ, "TOMANNOT_ENV_FILE": str(file), "IMPORT_MAX_MB": "8"}
     environment |= {"DJANGO_SETTINGS_MODULE": "tomannot.settings"}
     environment.pop("PUBLIC_URL", None)
@@ -68,7 +72,7 @@ def test_a_file_gives_what_the_environment_leaves_open(tmp_path: Path) -> None:
         timeout=60,
         check=True,
     )
-    assert done.stdout.split() == ["https://example.org/study", "8", "/study"]
+    assert done.stdout.split() == ["https://example.org/study", "8", "/study", "one", "two"]
 
 
 def test_a_broker_that_is_frozen_costs_two_seconds_and_no_more() -> None:

@@ -6,13 +6,13 @@ from django.db import DatabaseError, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.utils.crypto import salted_hmac
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from kombu.exceptions import OperationalError as BrokerError
 
 from tomannot import clock
 from tomannot.celery import app
+from tomannot.keyed import keyed_hashes
 
 GREATEST_SKEW_SECONDS = 5
 """A machine whose clock is further off says so: its logs and its mails' times would mislead."""
@@ -30,13 +30,13 @@ def healthz(request: HttpRequest) -> HttpResponse:
     """Say that the process answers. Asks nobody else, so a restart would not be in vain if this fails."""
     response = HttpResponse("ok\n", content_type="text/plain")
     if challenge := request.GET.get("challenge"):
-        response.headers[PROOF] = proof_of(challenge)
+        response.headers[PROOF] = proofs_of(challenge)[0]
     return response
 
 
-def proof_of(challenge: str) -> str:
-    """Return what only servers with this installation's key answer to a challenge."""
-    return salted_hmac("tomannot.healthz", challenge, algorithm="sha256").hexdigest()
+def proofs_of(challenge: str) -> list[str]:
+    """Return what only servers with this installation's key, or a former one, answer to a challenge."""
+    return keyed_hashes("tomannot.healthz", challenge)
 
 
 @require_safe

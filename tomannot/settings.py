@@ -50,6 +50,8 @@ def _secret_key() -> str:
 
 DEBUG: bool = env.bool("DEBUG", default=False)
 SECRET_KEY = _secret_key()
+SECRET_KEY_FALLBACKS: list[str] = env.list("SECRET_KEY_FALLBACKS", default=[])
+"""Former keys: what they signed still works (:mod:`tomannot.keyed`)."""
 
 _serving = VAR_DIR / "public_url"  # the running demo writes it, for other commands
 PUBLIC_URL: str = env.str(

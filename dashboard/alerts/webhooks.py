@@ -11,10 +11,10 @@ from urllib.parse import SplitResult, urlsplit
 import urllib3
 from celery.exceptions import SoftTimeLimitExceeded
 from django.conf import settings
-from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
 from annotation.models import Webhook
+from tomannot.keyed import keyed_hashes
 
 SECONDS = urllib3.Timeout(connect=5.0, read=10.0)
 _NAT64 = (ip_network("64:ff9b::/96"), ip_network("64:ff9b:1::/48"))
@@ -63,18 +63,21 @@ def is_public(address: str) -> bool:
 
 def secret_of(webhook: Webhook) -> str:
     """Return the webhook's signing secret in the form of Standard Webhooks."""
-    return "whsec_" + base64.b64encode(_key(webhook)).decode()
+    return "whsec_" + base64.b64encode(_keys(webhook)[0]).decode()
 
 
 def signed_headers(webhook: Webhook, *, message_id: str, body: bytes, now: datetime) -> dict[str, str]:
-    """Return the id, the time, and the HMAC-SHA256 of both with the body."""
+    """Return the id, the time, and the HMAC-SHA256 of both with the body.
+
+    There is one signature for each former SECRET_KEY, too, since receivers know only the secret from then.
+    """
     timestamp = str(int(now.timestamp()))
     signed = f"{message_id}.{timestamp}.".encode() + body
-    signature = base64.b64encode(hmac.digest(_key(webhook), signed, hashlib.sha256)).decode()
+    digests = [hmac.digest(key, signed, hashlib.sha256) for key in _keys(webhook)]
     return {
         "webhook-id": message_id,
         "webhook-timestamp": timestamp,
-        "webhook-signature": f"v1,{signature}",
+        "webhook-signature": " ".join(f"v1,{base64.b64encode(digest).decode()}" for digest in digests),
         "Content-Type": "application/json",
         "User-Agent": "tomannot",
     }
@@ -123,5 +126,5 @@ def _pool(parts: SplitResult) -> urllib3.HTTPConnectionPool:
     )
 
 
-def _key(webhook: Webhook) -> bytes:
-    return salted_hmac("dashboard.alerts.webhooks", webhook.nonce, algorithm="sha256").digest()
+def _keys(webhook: Webhook) -> list[bytes]:
+    return [bytes.fromhex(found) for found in keyed_hashes("dashboard.alerts.webhooks", webhook.nonce)]

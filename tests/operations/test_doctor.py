@@ -120,7 +120,7 @@ def test_another_server_at_the_public_address_is_told_from_none(settings: Any) -
 
 
 def test_a_proxy_that_hides_https_is_named(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(health, "proof_of", lambda challenge: "known")
+    monkeypatch.setattr(health, "proofs_of", lambda challenge: ["known"])
     with answering(301, Location="https://study.example.org/sign-in/", **{health.PROOF: "known"}) as url:
         settings.PUBLIC_URL = url
         assert found("address")[1] == (

@@ -30,5 +30,4 @@ exit codes: 0 restored · 1 refused; the database is as empty as before"""
             raise CommandError(str(error)) from error
         for release in releases:
             self.stdout.write(f"ok {release}")
-        self.stderr.write("The database is restored. SECRET_KEY is not in a backup: set the former one, or")
-        self.stderr.write("nobody's link works. Then run manage.py check_integrity and manage.py doctor.")
+        self.stderr.write("Restored. Now run manage.py check_integrity and manage.py doctor.")
