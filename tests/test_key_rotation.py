@@ -28,7 +28,7 @@ from recruitment.links import confirming_link, personal_path
 from tests import builders
 from tests.doubles.webhooks import is_signed
 
-PERSON: dict[str, str] = {"platform": "link", "environment": "live", "person": "5f3c0d9e"}
+PERSON: dict[str, Any] = {"platform": "link", "environment": "live", "person": "5f3c0d9e"}
 
 Rotate = Callable[..., None]
 
