@@ -55,7 +55,11 @@ def test_tokens_work_while_their_key_is_kept(rotate: Rotate) -> None:
         assert tokens.read_invitation_token(signed[2]) == invitation
         assert tokens.personal_token(link) != signed[0], "the new key signs"
     rotate(keep=False)
-    readers = (tokens.read_personal_token, tokens.read_visit_token, tokens.read_invitation_token)
+    readers: tuple[Callable[[str], object], ...] = (
+        tokens.read_personal_token,
+        tokens.read_visit_token,
+        tokens.read_invitation_token,
+    )
     for read, token in zip(readers, signed, strict=True):
         with pytest.raises(InvalidToken):
             read(token)
