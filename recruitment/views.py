@@ -7,7 +7,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.translation import get_language, gettext_lazy
+from django.utils.translation import get_language, gettext_lazy, override
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
@@ -33,6 +33,7 @@ from annotation.access import (
     revoked_link,
     wrong_link,
 )
+from annotation.actions import choose_language
 from annotation.models import Enrollment, Study
 from annotation.refusals import refusal_page
 from annotation.rules import REASON_OF_CLOSED_DOOR, UNDECIDED, Refusal
@@ -73,6 +74,9 @@ def arrive(request: HttpRequest, token: str) -> HttpResponse:
         return revoked_link(request, enrollment)
     if enrollment.state in UNDECIDED and enrollment.study.state in REASON_OF_CLOSED_DOOR:
         return _closed(request, enrollment.study, queries.leave_address_of(enrollment))
+    if "language" in request.POST:
+        choose_language(enrollment=enrollment, language=request.POST["language"])
+        return redirect(request.path)
     if request.method == "POST":
         return redirect(visit_path(actions.arrive_by_link(enrollment=enrollment, now=clock.now())))
     context = {
@@ -80,8 +84,10 @@ def arrive(request: HttpRequest, token: str) -> HttpResponse:
         "state": enrollment.state,
         "joined": enrollment.annotator.identities.filter(platform=queries.LINK).exists(),
         "form_action": request.path,
+        "language_url": request.path,
     }
-    return render(request, "recruitment/arrive.html", context)
+    with override(enrollment.language or get_language() or settings.LANGUAGE_CODE):
+        return render(request, "recruitment/arrive.html", context)
 
 
 @never_cache

@@ -3,6 +3,7 @@
 from datetime import datetime
 from uuid import UUID
 
+from django.conf import settings
 from django.db import ProgrammingError, transaction
 from django.utils.translation import gettext as _
 
@@ -268,7 +269,9 @@ def withdraw(*, enrollment: Enrollment, now: datetime) -> Enrollment:
 
 @transaction.atomic
 def choose_language(*, enrollment: Enrollment, language: str) -> None:
-    """Keep the language that an annotator chose for the pages of this study."""
+    """Keep the language that an annotator chose for the pages of this study, if the site has it."""
+    if language not in dict(settings.LANGUAGES):
+        return
     Enrollment.objects.filter(pk=enrollment.pk).update(language=language)
 
 

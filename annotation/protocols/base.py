@@ -205,6 +205,8 @@ class Protocol(abc.ABC):
     instructions: ClassVar[Instructions]
     finding_labels: ClassVar[Mapping[str, str]] = {}
     """Labels of lint codes for researchers; a code without a label is shown itself."""
+    example: ClassVar[str] = ""
+    """An import file with two stories, shown to researchers who prepare one."""
 
     @abc.abstractmethod
     def parse(self, content: Mapping[str, Any]) -> Any:

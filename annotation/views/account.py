@@ -146,9 +146,7 @@ def own(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 @annotator_page
 def language(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """Keep the annotator's choice of language, and return to the page where they made it."""
-    chosen = request.POST.get("language", "")
-    if chosen in dict(settings.LANGUAGES):
-        actions.choose_language(enrollment=enrollment, language=chosen)
+    actions.choose_language(enrollment=enrollment, language=request.POST.get("language", ""))
     home, back = page_url(request, "annotation:home"), request.POST.get("next", "")
     return redirect(back if back.startswith(home) else home)
 

@@ -129,5 +129,6 @@ def page(
         "enrollment": enrollment,
         "own_url": "" if is_claimed(request) else page_url(request, "annotation:own"),
         "stories_url": page_url(request, "annotation:stories"),
+        "language_url": page_url(request, "annotation:language"),
     }
     return render(request, template, context | shared, status=status)

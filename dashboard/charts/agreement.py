@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.utils.formats import number_format
+from django.template.defaultfilters import floatformat
 from django.utils.translation import gettext as _
 
 from dashboard.charts.base import Chart, Column, in_lines
@@ -76,7 +76,7 @@ def _finding(rows: Sequence[Mapping[str, Any]]) -> str:
     most, least = max(values), min(values)
     return _("Gwet’s AC1 is highest for “%(most)s” (%(high)s) and lowest for “%(least)s” (%(low)s).") % {
         "most": most[1],
-        "high": number_format(most[0], 2),
+        "high": floatformat(most[0], 2),
         "least": least[1],
-        "low": number_format(least[0], 2),
+        "low": floatformat(least[0], 2),
     }

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.utils.formats import number_format
+from django.template.defaultfilters import floatformat
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -84,7 +84,7 @@ def people(rows: Sequence[Mapping[str, Any]], *, median_seconds: float | None, e
         % {
             "flagged": flagged,
             "people": len(found),
-            "seconds": "–" if median_seconds is None else number_format(median_seconds, 1),
+            "seconds": "–" if median_seconds is None else floatformat(median_seconds, 1),
         },
         how=how,
         columns=columns,

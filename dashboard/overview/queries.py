@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from annotation import rules
 from annotation.fixed_settings import fixed_settings
 from annotation.hidden_checks import checks_among
-from annotation.models import Assignment, Enrollment, LintFinding, Story, Study, Vote
+from annotation.models import Assignment, Enrollment, Story, Study, Vote
 from annotation.ordering import unfinished_stories
 from dashboard.people.listing import STEPS, people_address, steps_of
 from dashboard.queries import Share, stories_address
@@ -111,7 +111,7 @@ def opening_figures(study: Study) -> dict[str, Any]:
     return {
         "stories": stories,
         "votes": stories * study.votes_per_story,
-        "warnings": LintFinding.objects.filter(story__study=study, story__role=Story.Role.MAIN).count(),
+        "warnings": Story.objects.filter(study=study, lint_findings__isnull=False).main().distinct().count(),
         "warnings_url": stories_address(study, lint=ANY),
         **rounds.aggregate(test=Count("pk", filter=is_test), practice=Count("pk", filter=~is_test)),
         "is_as_published": study.votes_per_story == 3,

@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 from django import template
 from django.template import RequestContext
+from django.template.defaultfilters import floatformat
 from django.urls import reverse
 from django.utils.formats import date_format, number_format
 from django.utils.html import format_html
@@ -89,5 +90,5 @@ def _said(value: Any, column: Column) -> str:
     if column.kind == "time":
         return date_format(datetime.fromisoformat(value), "DATETIME_FORMAT")
     if column.kind == "number":
-        return number_format(value, decimal_pos=3)
+        return floatformat(value, 3)
     return number_format(value) if column.kind == "count" else str(value)

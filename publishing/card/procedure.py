@@ -25,10 +25,11 @@ MOST_NAMED = 8
 """Generators named in the text; the table has all of them."""
 
 LANGUAGES = {"en": "English", "de": "German"}
-EXCLUDED, DISPLACED = "excluded", "displaced"
+EXCLUDED = "excluded"
 SURPLUS = {
     "late": "too late: the time had run out and the place was taken",
     "not_qualified": "from annotators who were no longer qualified",
+    "displaced": "excluded, and readmitted after the place was taken",
 }
 """Reasons why votes are surplus (``publishing.queries.surplus_votes``), in the card's words."""
 
@@ -165,7 +166,7 @@ def _surplus(facts: ReleaseFacts) -> str:
         return "A release contains no votes that do not count, so none were imported."
     if not facts.surplus:
         return "No vote was too late, excluded, or from an annotator who was no longer qualified."
-    surplus = {name: number for name, number in facts.surplus.items() if name not in (EXCLUDED, DISPLACED)}
+    surplus = {name: number for name, number in facts.surplus.items() if name != EXCLUDED}
     reasons = [
         f"{number:,} ({SURPLUS.get(reason, text(reason))})" for reason, number in sorted(surplus.items())
     ]
@@ -177,15 +178,11 @@ def _surplus(facts: ReleaseFacts) -> str:
 
 
 def _excluded(facts: ReleaseFacts) -> list[str]:
-    """Return the sentences on votes that the researchers excluded, if any."""
-    out, displaced = (facts.surplus.get(name, 0) for name in (EXCLUDED, DISPLACED))
+    """Return the sentence on votes that the researchers excluded, if any."""
+    out = facts.surplus.get(EXCLUDED, 0)
     votes, people = counted(out, "vote", "votes"), counted(facts.excluded_people, "person", "people")
     said = f"The researchers excluded {votes} by {people}; no file of this release has them."
-    back = (
-        f"{counted(displaced, 'vote was', 'votes were')} excluded and readmitted after the place was taken, "
-        f"and {'does' if displaced == 1 else 'do'} not count."
-    )
-    return [*([said] if out else []), *([back] if displaced else [])]
+    return [said] if out else []
 
 
 def _checks(facts: ReleaseFacts) -> str:

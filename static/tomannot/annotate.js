@@ -38,7 +38,7 @@
     label(form);
     const { top, bottom } = form.getBoundingClientRect();
     if (phone.matches && (top < 0 || bottom > innerHeight) && form.dataset.begun) form.scrollIntoView();
-    form.dataset.begun = "";
+    form.dataset.begun = "yes";
   };
   // The steps say which question is shown and what was answered.
   const label = (form) => {

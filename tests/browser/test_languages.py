@@ -61,7 +61,7 @@ def test_the_story_page_fits_and_keys_answer(foreign: Window, person: Enrollment
     page = foreign.page
     page.goto(stories_path(person))
     assert_good_on_all_screens(foreign)
-    page.locator("#instructions > summary").click()
+    page.locator("[data-help]").click()
     assert_good_on_all_screens(foreign)
     page.locator("h1").click()
     for key in "1111":

@@ -173,6 +173,16 @@ def test_the_button_that_finishes_is_on_the_first_screen_of_a_phone(open_window:
         window.page.goto(work(person, page))
         assert_above_the_fold(window.link("Finish and get my code"), phone)
         assert_good(window)
+    window.page.goto(work(passed, "stories/"))
+    window.choose(**builders.ALL_YES)
+    window.button("Save and continue").click()
+    expect(window.page.get_by_text("Your first story is saved. Thank you.")).to_be_visible()
+    save_bar = window.page.locator(".save-bar").bounding_box()
+    assert save_bar is not None
+    for shown in (window.link("Finish and get my code"), window.label("q1", "no")):
+        assert_above_the_fold(shown, {"width": phone["width"], "height": int(save_bar["y"])})
+    window.choose(q1="yes")
+    assert_above_the_fold(window.page.locator("[data-part=story]"), phone)
     annotation_actions.pause_study(study=study, by=None, now=timezone.now())
     annotation_actions.suspend(enrollment=stopped, by=None, now=timezone.now(), reason="too fast")
     annotation_actions.withdraw(enrollment=passed, now=timezone.now())

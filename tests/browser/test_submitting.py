@@ -157,7 +157,7 @@ def test_enter_on_an_answer_sends_the_form(at_work: Window, person: Enrollment) 
 
 def test_the_instructions_are_one_press_away_and_cost_no_answer(at_work: Window) -> None:
     at_work.choose(q1="no")
-    at_work.page.get_by_text("Instructions and examples").click()
+    at_work.link("Instructions").click()
     expect(at_work.page.get_by_role("heading", name="The questions, with examples")).to_be_visible()
     expect(at_work.radio("q1", "no")).to_be_checked()
 

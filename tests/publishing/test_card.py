@@ -146,9 +146,9 @@ def test_it_says_what_happened() -> None:
 
 def test_excluded_votes_are_not_surplus_and_their_people_are_counted() -> None:
     card = known().card(surplus={"late": 1, "excluded": 12, "displaced": 1}, excluded_people=3)
-    assert "1 surplus vote is stored and credited" in card
+    assert "2 surplus votes are stored and credited" in card
     assert "The researchers excluded 12 votes by 3 people; no file of this release has them." in card
-    assert "1 vote was excluded and readmitted after the place was taken, and does not count." in card
+    assert "1 (excluded, and readmitted after the place was taken)" in card
 
 
 def test_people_and_unnamed_authors_are_not_called_models(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ With it people answer the question sets of a release, so that their accuracy can
 :func:`annotation.protocols.multiple_choice.item.parse` leaves it out.
 """
 
+from pathlib import Path
 from typing import Any
 
 from annotation.importing.rows import StoryRow
@@ -48,6 +49,7 @@ class MultipleChoiceProtocol(Protocol):
     )
     instructions = INSTRUCTIONS
     finding_labels = LABELS_OF_CODES
+    example = Path(__file__).with_name("example.jsonl").read_text(encoding="utf-8")
     parse = staticmethod(parse_content)
     read = staticmethod(read_rows)
     lint = staticmethod(lint_item)

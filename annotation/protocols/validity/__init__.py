@@ -4,6 +4,8 @@ The four questions and the rule (one "no" from anybody drops a story, "possibly"
 the procedure of SimpleToM (Gu et al., appendix G). The wording is our own.
 """
 
+from pathlib import Path
+
 from annotation.protocols.base import Option, Part, Protocol, Question
 from annotation.protocols.validity.instructions import INSTRUCTIONS
 from annotation.protocols.validity.item import ValidityItem
@@ -99,6 +101,7 @@ class ValidityProtocol(Protocol):
     )
     instructions = INSTRUCTIONS
     finding_labels = LABELS_OF_CODES
+    example = Path(__file__).with_name("example.csv").read_text(encoding="utf-8")
     parse = staticmethod(parse_content)
     read = staticmethod(read_rows)
     lint = staticmethod(lint_story)

@@ -22,7 +22,7 @@ def skips(request: HttpRequest, study: Study) -> HttpResponse:
         row
         | {
             "often": is_skipped_often(skips=row["skips"], votes_per_story=study.votes_per_story),
-            "by_reason": [row[reason] for reason in Skip.Reason.values],
+            "by_reason": [(reason.label, row[reason]) for reason in Skip.Reason],
         }
         for row in stories[:SHOWN]
     ]

@@ -128,13 +128,15 @@ def _page(
     form = form or SettingsForm(initial=settings_of(study))
     form.fix(fixed_of(study))
     may_change = Right.CHANGE in rights_in(user, study)
+    is_draft = study.state == Study.State.DRAFT
+    steps = [step for step in (*checklist(study), *proxies_step(request)) if is_draft or not step.done]
     context = {
         "form": form,
         "consent_form": consent_form or ConsentForm(initial={"consent": newest_consent(study)}),
         "consent": newest_consent(study),
         "may_change": may_change,
         "may_clone": may_change and user.has_perm(CREATE),
-        "steps": [*checklist(study), *proxies_step(request)],
+        "steps": steps,
         "tests": _tests(study),
         "rounds": [round.number for round in Round.objects.active_in(study)],
     }

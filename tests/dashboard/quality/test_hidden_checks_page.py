@@ -121,11 +121,11 @@ def test_a_check_that_most_people_fail_is_pointed_out_and_left_out(boss: Client,
     assert first == bad.story_id
     answered = row_of(page, bad)
     assert answered[:3] == ["in use", "5", "5"]
-    assert answered[4].startswith("Most people fail it")
+    assert answered[4].startswith("Most participants fail it")
     assert row_of(page, good)[:3] == ["in use", "5", "0"]
     assert row_of(page, good)[4] == "–"
     about = shown(boss.get(page_of(bad)))
-    assert "Most people fail this check." in about
+    assert "Most participants fail this check." in about
     assert "People have been judged by these answers, so they are final." in about
     assert "yes · possibly" in about.lower()
     assert "they can’t change" in shown(
@@ -153,7 +153,7 @@ def test_it_says_how_many_were_warned_and_suspended_in_one_language_for_the_log(
     noted = Event.objects.get(enrollment=failing, type=Event.Type.ENROLLMENT_SUSPENDED).note
     assert noted == "1 of 1 checks failed"
     page = shown(boss.get(ADDRESS))
-    assert "0 people have been warned so far." in page
+    assert "0 participants have been warned so far." in page
     assert "1 person has been suspended for failed checks." in page
 
 

@@ -63,6 +63,7 @@ def test_the_checklist_leads_from_nothing_to_open(boss: Client) -> None:
     assert "Open the study" in shown(boss.get(OPENING))
     boss.post(OPENING)
     assert Study.objects.get(pk=study.pk).state == Study.State.OPEN, "nothing is left to ask"
+    assert boss.get(ADDRESS).context["steps"] == [], "an open study shows only what is not done"
 
 
 def test_a_real_study_opens_with_gaps_only_if_each_is_accepted(
@@ -86,6 +87,9 @@ def test_a_real_study_opens_with_gaps_only_if_each_is_accepted(
     page = shown(boss.get(OPENING))
     assert "it is still our example" in page
     assert "stories 1 votes per story 3 votes in all 3" in page
+    for code in ("made_up", "too"):
+        study.stories.main().get().lint_findings.create(code=code, message="Look at this.")
+    assert "stories with a lint warning 1" in shown(boss.get(OPENING))
     assert "these settings can no longer change: Protocol" in page
     assert "The published procedure has 3 votes" not in page
     Study.objects.filter(pk=study.pk).update(votes_per_story=5)

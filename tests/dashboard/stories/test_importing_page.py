@@ -12,12 +12,14 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils.datastructures import MultiValueDict
+from lxml import html
 
 from accounts.actions import ensure_researcher
 from annotation import tasks
 from annotation.actions import story_files
 from annotation.importing.progress import tell_progress
 from annotation.models import Story, StoryImport, Study
+from annotation.protocols import all_protocols
 from tests import builders
 from tests.dashboard.settings.test_creating import shown
 from tomannot.celery import app
@@ -123,6 +125,17 @@ def test_when_there_are_more_problems_than_are_kept_the_page_says_so(
     page = shown(boss.get(report))
     assert "The file has 5 problems." in page
     assert "Only the first 2 are stored." in page
+
+
+def test_the_example_of_each_protocol_can_be_imported_as_it_stands(boss: Client, study: Study) -> None:
+    for protocol in all_protocols().values():
+        Study.objects.update(protocol_name=protocol.name, protocol_version=protocol.version)
+        page = boss.get(ADDRESS)
+        (example,) = html.document_fromstring(page.content).xpath("//main//details//pre/text()")
+        upload = SimpleUploadedFile("e.jsonl" if example.startswith("{") else "e.csv", example.encode())
+        boss.post(ADDRESS, {"file": upload, "role": "main"})
+        job = work()
+        assert (job.rows_read, job.problems.count()) == (2, 0), protocol.name
 
 
 def test_lint_findings_by_kind_with_examples(boss: Client) -> None:
