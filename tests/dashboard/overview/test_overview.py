@@ -67,7 +67,10 @@ def words(page: bytes) -> str:
 def test_it_says_how_far_people_come_what_it_costs_and_who_holds_a_story(study: Study, boss: Client) -> None:
     compute.make(study.pk, now=timezone.now())
     shown = words(boss.get(ADDRESS).content)
-    assert "3 of 4 people who submitted the test passed it (75 %). In the published procedure it was" in shown
+    assert (
+        "3 of 4 participants who submitted the test passed it (75 %). In the published procedure it was"
+        in shown
+    )
     assert "Invited 5 100 %" in shown
     assert "Answered a story 2 40 %" in shown
     assert "counted votes of 9 6" in shown

@@ -154,7 +154,7 @@ def test_it_says_how_many_were_warned_and_suspended_in_one_language_for_the_log(
     assert noted == "1 of 1 checks failed"
     page = shown(boss.get(ADDRESS))
     assert "0 participants have been warned so far." in page
-    assert "1 person has been suspended for failed checks." in page
+    assert "1 participant has been suspended for failed checks." in page
 
 
 @pytest.mark.django_db(transaction=True)

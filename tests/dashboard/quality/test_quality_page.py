@@ -226,7 +226,7 @@ def test_what_was_really_paid_is_beside_the_target(
     monkeypatch.setattr(compute, "earned_by_everybody", lambda study: paid)
     compute.make(study.pk, now=timezone.now())
     said = words(boss, page)
-    assert "Of 1 person who was paid, 1 got less than the target of 15.00 USD." in said
+    assert "Of 1 participant who was paid, 1 got less than the target of 15.00 USD." in said
     assert f"{name} too fast always alone 24 5.0 12.00" in said
     assert "Pace, as pay" not in said
     rows = {row["pseudonym"]: row for row in table(boss, "people")}

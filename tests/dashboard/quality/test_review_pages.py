@@ -302,7 +302,7 @@ def test_a_sample_says_what_came_of_it_as_a_page_and_as_a_file(
         f"50 % of the judged answers were rejected (1 of 2; Wilson’s 95 % interval {percent(low)} to" in said
     )
     assert f"to {percent(high)})" in said
-    assert "At most 2 answers per person were drawn, so people count equally" in said
+    assert "At most 2 answers per participant were drawn, so participants count equally" in said
     assert_cells(said, pseudonym(person), "2", "1", "0", "1")
     assert_cells(
         re.sub(r"\s+", " ", text(researcher, "/studies/main/quality/review/")),
