@@ -17,6 +17,7 @@ from accounts.models import PlatformIdentity
 from annotation.models import Enrollment
 from recruitment.errors import InvalidAddress, MailFailed, MailRefused
 from recruitment.links import confirming_link, personal_link
+from tomannot.metrics import timed
 
 PERMANENT = range(500, 600)
 """SMTP reply codes for permanent failures (RFC 5321, 4.2.1)."""
@@ -77,6 +78,7 @@ def mail_of(kind: Kind, identity: PlatformIdentity, enrollments: Sequence[Enroll
         )
 
 
+@timed("mail")
 def hand_over(mail: EmailMessage) -> None:
     """Give a mail to the mail server.
 

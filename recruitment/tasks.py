@@ -6,8 +6,6 @@ concerned and in the worker's.
 
 from typing import Any
 
-from celery import Task
-
 from accounts.models import User
 from annotation.locks import alone
 from recruitment import actions
@@ -21,9 +19,10 @@ from recruitment.queue import CARRY_OUT_TASK, RECONCILE_TASK, SEND_TASK, queue_o
 from recruitment.reconciliation.queries import campaigns_to_ask, campaigns_to_carry_out
 from tomannot import clock
 from tomannot.celery import app, task
+from tomannot.metrics import TimedTask
 
 
-class MailTask(Task):  # type: ignore[type-arg]  # not subscriptable at run time
+class MailTask(TimedTask):
     """A task whose first two arguments are the identity and the enrollment (or None) that a mail is for."""
 
     def on_failure(self, exc: Exception, task_id: str, args: Any, kwargs: Any, einfo: Any) -> None:

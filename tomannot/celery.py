@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import environ
-from celery import Celery
+from celery import Celery, signals
 from django.core.cache import caches
 from kombu.exceptions import OperationalError
 
@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 environ.Env.read_env(os.environ.get("TOMANNOT_ENV_FILE", Path(__file__).parents[1] / ".env"))
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tomannot.settings")
 
-app = Celery("tomannot")
+app = Celery("tomannot", task_cls="tomannot.metrics:TimedTask")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 app.conf.beat_scheduler = "tomannot.beat:Scheduler"
@@ -30,6 +30,11 @@ app.conf.beat_schedule = {
     "send-alerts": {"task": "dashboard.tasks.send_alerts", "schedule": 20.0},
     "release-expired-leases": {"task": "annotation.tasks.release_expired_leases", "schedule": 60.0},
 }
+
+
+@signals.setup_logging.connect
+def leave_logging(**_: Any) -> None:
+    """Let workers and beat log as the settings say: otherwise Celery would, unmasked."""
 
 
 def task(*, time_limit: int, **options: Any) -> Callable[[Callable[..., Any]], Any]:

@@ -1,24 +1,27 @@
-"""Keep signed tokens and platform ids out of the logs."""
+"""Keep signed tokens, addresses and platform ids out of logs and error reports."""
 
 import logging
 import re
 
-_TOKEN = re.compile(r"/(work|join|confirm|invited)/[^/\s\"'?]+")
-_API_TOKEN = re.compile(r"tmn_[0-9A-Za-z]+")
-_IDS = re.compile(r"(/join/\*\*\*(?:/\d+)?/?)\?[^\s\"']+")
+_MASKS = [
+    (re.compile(r"/(work|join|confirm|invited)/[^/\s\"'?]+"), r"/\1/***"),
+    (re.compile(r"(/join/\*\*\*(?:/\d+)?/?)\?[^\s\"']+"), r"\1?***"),
+    (re.compile(r"tmn_[0-9A-Za-z]+"), "tmn_***"),
+    (re.compile(r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)+"), "***@***"),
+    (re.compile(r"(Key \([^)]*\)=|Failing row contains )\([^)]*\)"), r"\1(***)"),
+]
+"""Tokens in paths, ids in join links, API tokens, e-mail addresses, rows that PostgreSQL quotes."""
 
 
 def mask_tokens(text: str) -> str:
-    """Return the text with every token, and the query string of every join link, replaced by ``***``."""
-    return _API_TOKEN.sub("tmn_***", _IDS.sub(r"\1?***", _TOKEN.sub(r"/\1/***", text)))
+    """Return the text with everything that opens an account or names a person replaced by ``***``."""
+    for pattern, masked in _MASKS:
+        text = pattern.sub(masked, text)
+    return text
 
 
-class MaskTokens(logging.Filter):
-    """Mask tokens in the rendered message of every record."""
+class MaskingHandler(logging.StreamHandler):  # type: ignore[type-arg]  # not subscriptable at run time
+    """Write records to standard error, masked as they are written: with tracebacks and extra fields."""
 
-    def filter(self, record: logging.LogRecord) -> bool:
-        message = record.getMessage()
-        masked = mask_tokens(message)
-        if masked != message:
-            record.msg, record.args = masked, ()
-        return True
+    def format(self, record: logging.LogRecord) -> str:
+        return mask_tokens(super().format(record))

@@ -8,6 +8,7 @@ follow from it.
 import os
 import secrets
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import environ
@@ -66,7 +67,7 @@ CSRF_TRUSTED_ORIGINS = [f"{_public.scheme}://{_public.netloc}"]
 FORCE_SCRIPT_NAME = _public.path or None
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _https else None
 SECURE_SSL_REDIRECT = _https
-SECURE_REDIRECT_EXEMPT = [r"^(healthz|readyz)$"]  # monitors ask the process itself, without TLS
+SECURE_REDIRECT_EXEMPT = [r"^(healthz|readyz|metrics)$"]  # monitors ask the process itself, without TLS
 SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
 # We only decide about HTTPS for this host, not for its subdomains, as W005 and W021 want.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
@@ -327,21 +328,49 @@ for _name in ("S3_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "HF_
 VISIT_TOKEN_DAYS: int = env.int("VISIT_TOKEN_DAYS", default=14)
 """Days for which the address of an annotator's page works; then they open their personal link again."""
 
+METRICS_TOKEN: str = env.str("METRICS_TOKEN", default="")
+"""Opens ``/metrics``. Without it nothing is measured."""
+_formatter: dict[str, Any] = {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}
+_filters: dict[str, Any] = {}
+_json_logs = env.str("LOG_FORMAT", default="plain") == "json"
+if _json_logs:
+    from django_guid.integrations.celery import CeleryIntegration
+
+    INSTALLED_APPS.append("django_guid")
+    MIDDLEWARE.insert(0, "django_guid.middleware.guid_middleware")
+    DJANGO_GUID = {"GUID_HEADER_NAME": "X-Request-ID", "INTEGRATIONS": [CeleryIntegration()]}
+    _filters["id"] = {"()": "django_guid.log_filters.CorrelationId", "correlation_id_field": "request_id"}
+    _formatter = {
+        "()": "pythonjsonlogger.json.JsonFormatter",
+        "fmt": "%(asctime)s %(levelname)s %(name)s %(message)s %(request_id)s",
+    }
+if _json_logs or METRICS_TOKEN:
+    MIDDLEWARE.insert(int(_json_logs), "tomannot.metrics.time_requests")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"no_tokens": {"()": "tomannot.log_masking.MaskTokens"}},
-    "formatters": {"plain": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+    "filters": _filters,
+    "formatters": {"chosen": _formatter},
     "handlers": {
-        "console": {"class": "logging.StreamHandler", "formatter": "plain", "filters": ["no_tokens"]},
+        "console": {
+            "class": "tomannot.log_masking.MaskingHandler",
+            "formatter": "chosen",
+            "filters": [*_filters],
+        },
     },
     "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
     "loggers": {
         "django": {"handlers": ["console"], "level": "INFO", "propagate": False},
         "axes": {"level": "WARNING"},
+        "django_guid": {"level": "WARNING"},
         "httpx2": {"level": "WARNING"},  # at lower levels it logs signed addresses
+        "tomannot.metrics": {"level": "INFO" if _json_logs else "WARNING"},
     },
 }
+if _dsn := env.str("SENTRY_DSN", default=""):
+    from tomannot import error_reports
+
+    error_reports.start(_dsn)
 
 REST_FRAMEWORK = {
     # Tokens only: cookies are ignored under /api/, so that no other site can use them (CSRF).

@@ -8,6 +8,7 @@ from tomannot import health
 urlpatterns = [
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
+    path("", include("operations.urls")),
     path("", include("recruitment.urls")),
     path("work/<str:token>/qualification/", include("qualification.urls")),
     path("work/<str:token>/", include("annotation.urls")),

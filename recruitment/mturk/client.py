@@ -15,6 +15,7 @@ from accounts.models import Environment
 from recruitment.marketplace import NotConfigured, Refused, Unreachable
 from recruitment.mturk import errors
 from recruitment.mturk.environments import ENDPOINTS, is_of_the_other
+from tomannot.metrics import timed
 
 REGION = "us-east-1"  # there never was another
 ADAPTIVE: Final = {"mode": "adaptive", "total_max_attempts": 4}
@@ -78,6 +79,7 @@ class Api:
 
         return list(self._asked(operation, read, params))
 
+    @timed("platform_call", platform="mturk")
     def _asked(self, operation: str, method: Any, params: Mapping[str, Any]) -> Any:
         try:
             return method(**params)

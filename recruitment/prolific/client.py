@@ -17,6 +17,7 @@ from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionErro
 
 from recruitment.marketplace import Unreachable
 from recruitment.prolific.errors import NotFound, error_of, without_ids
+from tomannot.metrics import timed
 
 API = "https://api.prolific.com"
 TRIES = 4
@@ -107,6 +108,7 @@ class ProlificClient:
         """Send a DELETE request; it is safe to repeat."""
         return self.reply("DELETE", f"/api/v1{path}", body=body, repeatable=True).body
 
+    @timed("platform_call", platform="prolific")
     def reply(
         self,
         method: str,

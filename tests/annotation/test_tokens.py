@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import logging
+import sys
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.utils import timezone
+from django.utils.module_loading import import_string
 
 from annotation import tokens
 from annotation.tokens import ExpiredToken, InvalidToken, LinkClaim, VisitClaim
-from tomannot.log_masking import MaskTokens, mask_tokens
+from tomannot.log_masking import MaskingHandler, mask_tokens
 
 VISIT = VisitClaim(enrollment_id=7, visit_id=11, link_key="2x3fa")
 LINK = LinkClaim(enrollment_id=7, link_key="2x3fa")
@@ -116,11 +118,18 @@ def test_addresses_are_masked(text: str, masked: str) -> None:
 
 def test_the_log_keeps_no_token(settings: Any) -> None:
     handler = settings.LOGGING["handlers"]["console"]
-    assert handler["filters"] == ["no_tokens"]
+    assert import_string(handler["class"]) is MaskingHandler
 
     record = logging.makeLogRecord({"msg": "Not Found: %s", "args": ("/work/7-11.abc.def/",)})
-    assert MaskTokens().filter(record)
-    assert record.getMessage() == "Not Found: /work/***/"
+    try:
+        raise ValueError("Key (platform, person)=(prolific, 5f3a9c) already exists for ada@example.org")
+    except ValueError:
+        record.exc_info = sys.exc_info()
+    lines = MaskingHandler().format(record).splitlines()
+    assert (lines[0], lines[-1]) == (
+        "Not Found: /work/***/",
+        "ValueError: Key (platform, person)=(***) already exists for ***@***",
+    )
 
 
 def test_a_visit_for_a_platform_carries_its_work_session() -> None:

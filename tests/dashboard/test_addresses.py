@@ -28,7 +28,7 @@ Address = tuple[str, frozenset[str]]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
 
 Role = Membership.Role
-WALKED_ELSEWHERE = {"admin", "dashboard", "api"}
+WALKED_ELSEWHERE = {"admin", "dashboard", "api", "operations"}
 PUBLIC: dict[str, tuple[Any, ...]] = {
     "healthz": (),
     "readyz": (),
