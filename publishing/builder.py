@@ -27,6 +27,7 @@ from publishing.files.features import Columns, Type
 from publishing.files.rows import Against, Answers, JudgedStory, Layout, VoteRows
 from publishing.files.sides import Sides
 from publishing.filters import Outcome, Verdict, get_filter
+from publishing.human_baseline.released import Baseline, write_baseline
 from publishing.statistics.distinct import FirstOfEach
 from publishing.statistics.tally import StatisticsTally
 from publishing.steps import Report, Stage, no_report, reported
@@ -55,15 +56,17 @@ def build(
     stories: Iterable[JudgedStory],
     skips: Iterable[rows.Row] = (),
     previous: Path | None = None,
+    baseline: Baseline | None = None,
     report: Report = no_report,
 ) -> BuiltRelease:
     """Write the release into ``directory``, which must not exist yet.
 
-    ``previous`` is the directory of the previous release, with which the card compares this one. ``report``
-    is called for the steps after the reading of stories. ``stories`` and then ``skips`` are consumed once, in
-    order; memory grows by 8 bytes per kept story and question set. Raise ``OSError``,
-    :class:`~publishing.errors.TooManyVotes`, or :class:`~publishing.errors.NothingToRelease` if the filter
-    keeps no story (readers cannot load files without rows).
+    ``previous`` is the directory of the previous release, with which the card compares this one; ``baseline``
+    has people's answers to questions of an earlier one. ``report`` is called for the steps after the reading
+    of stories. ``stories`` and then ``skips`` are consumed once, in order; memory grows by 8 bytes per kept
+    story and question set. Raise ``OSError``, :class:`~publishing.errors.TooManyVotes`, or
+    :class:`~publishing.errors.NothingToRelease` if the filter keeps no story (readers cannot load files
+    without rows).
     """
     layout = rows.layout_for(facts.protocol_name)
     writer = DirectoryWriter(directory)
@@ -89,7 +92,7 @@ def build(
         for question_set in layout.question_sets:
             copy(rows.config_path(question_set.config))
         report(Stage.DOCUMENTS, 0, None)
-        warnings, description = _write_documents(writer, facts, layout, found, columns, previous)
+        warnings, description = _write_documents(writer, facts, layout, found, columns, previous, baseline)
         report(Stage.COPIES, 0, None)
     report(Stage.SEALING, 0, None)
     filled = [file.path for file in writer.files if file.size]
@@ -224,6 +227,7 @@ def _write_documents(
     found: StoryPass,
     columns: Mapping[str, Mapping[str, Type]],
     previous: Path | None,
+    baseline: Baseline | None,
 ) -> tuple[list[str], dict[str, Any]]:
     """Write the documents for people and machines. Return machine validation's warnings and release.json."""
     statistics = found.statistics.document()
@@ -236,11 +240,12 @@ def _write_documents(
             if previous
             else None
         )
+    people = write_baseline(writer, layout, baseline)
     example = first_row(writer.directory, layout)
-    card = dataset_card(facts, found.tally, layout, columns, example, statistics, guesses, changes)
+    card = dataset_card(facts, found.tally, layout, columns, example, statistics, guesses, people, changes)
     writer.write(STATISTICS_JSON, jsonl.document(statistics))
     writer.write(MACHINE_VALIDATION_JSON, jsonl.document(guesses))
-    for path, chart in figures(statistics, guesses).items():
+    for path, chart in figures(statistics, guesses, people).items():
         writer.write(path, chart)
     shown = instrument.document(facts.instrument, found.tally)
     writer.write(rows.INSTRUMENT_PATH, jsonl.document(shown))

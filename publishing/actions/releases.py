@@ -21,7 +21,7 @@ from typing import Any
 from celery.exceptions import SoftTimeLimitExceeded
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, transaction
-from django.db.models import Max, Q
+from django.db.models import Max
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -31,9 +31,9 @@ from annotation.models import Event, Study
 from publishing import builder, locks, queries, streaming
 from publishing.actions.events import record_release
 from publishing.builder import BuiltRelease
+from publishing.earlier_releases import baseline_of, directory_before
 from publishing.errors import BrokenDirectory, NothingToRelease, PlaceTaken, PublishingError, ReleaseUnderway
 from publishing.files import directory
-from publishing.files.directory import MANIFEST
 from publishing.files.jsonl import timestamp
 from publishing.filters import DEFAULT_FILTER, get_filter
 from publishing.models import AnswerSides, DroppedReason, Release, ReleaseFile
@@ -290,42 +290,22 @@ def write_release(release: Release, folder: Path, report: Report) -> BuiltReleas
     """Write the release's files into a new ``folder``, from one snapshot of the database."""
     queries.refresh_planner_statistics()
     with queries.snapshot():
-        facts, previous = queries.release_facts(release), _previous(release)
+        facts, previous = queries.release_facts(release), directory_before(release)
+        baseline = baseline_of(release)
         total = queries.story_count(release.study)
         # Close the stream before the transaction ends: until then the connection is busy.
         with closing(streaming.judged_stories(release.study, until=release.answers_until)) as stories:
             counted = reported(stories, report, Stage.STORIES, total)
             skips = streaming.skip_rows(release.study, until=release.answers_until)
             return builder.build(
-                folder, facts=facts, stories=counted, skips=skips, previous=previous, report=report
+                folder,
+                facts=facts,
+                stories=counted,
+                skips=skips,
+                previous=previous,
+                baseline=baseline,
+                report=report,
             )
-
-
-def _previous(release: Release) -> Path | None:
-    """Return the directory of the previous release; None for the first one or if its files are missing.
-
-    Raise :class:`~publishing.errors.BrokenDirectory` if a file needed for the comparison was changed.
-    """
-    before = Release.objects.published().filter(study=release.study_id, number__lt=release.number)
-    found = before.select_related("study").order_by("-number").first()
-    if found is None or not (found.directory / MANIFEST).is_file():
-        return None
-    for file in found.files.filter(Q(path=builder.RELEASE_JSON) | Q(path__endswith=".jsonl")):
-        if _sha256(found.directory, file.path) != file.sha256:
-            raise BrokenDirectory(
-                f"{found.directory / file.path} is not as it was published, so the new release cannot be "
-                "compared with it. Restore the files of that release, or move its directory away, and "
-                "request the release again."
-            )
-    return found.directory
-
-
-def _sha256(folder: Path, path: str) -> str | None:
-    """Return the hash of a file, or None if it is missing."""
-    try:
-        return directory.file_facts(folder, path).sha256
-    except FileNotFoundError:
-        return None
 
 
 def _adopted(release: Release) -> BuiltRelease | None:

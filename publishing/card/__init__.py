@@ -10,6 +10,7 @@ from typing import Any
 from publishing.card import changes, citation, contents, front_matter, machine, overview, procedure, results
 from publishing.card.changes import Changes
 from publishing.card.markdown import text
+from publishing.card.people import human_baseline
 from publishing.facts import ReleaseFacts, Tally
 from publishing.files.features import Type
 from publishing.files.rows import Layout
@@ -23,13 +24,14 @@ def dataset_card(
     example: Mapping[str, Any],
     statistics: Mapping[str, Any],
     machine_validation: Mapping[str, Any] | None,
+    people: Mapping[str, Any] | None,
     previous: Changes | None,
 ) -> bytes:
     """Return the whole card.
 
     ``columns`` are those of every file; ``example`` is the first row of the first config; ``statistics`` and
-    ``machine_validation`` are the release's documents of these names; ``previous`` is the comparison with the
-    previous release, if its files are available.
+    ``machine_validation`` are the release's documents of these names, ``people`` that of its human baseline,
+    if any; ``previous`` is the comparison with the previous release, if its files are available.
     """
     sections = [
         front_matter.front_matter(facts, tally, layout, columns),
@@ -41,8 +43,9 @@ def dataset_card(
         *results.agreement(facts, statistics),
         *results.selection(facts, tally),
         *machine.machine_validation(machine_validation),
+        *human_baseline(people),
         *changes.changes(facts, tally, previous),
-        *contents.files(layout),
+        *contents.files(layout, with_baseline=bool(people)),
         *contents.columns(layout, facts.asked, columns, example),
         *contents.use(layout),
         *contents.stated(facts.statement),

@@ -12,6 +12,7 @@ from publishing.files import jsonl
 from publishing.files.features import Type
 from publishing.files.rows import (
     ADJUDICATIONS_PATH,
+    BASELINE,
     DROPPED_PATH,
     HARD_PATH,
     INCOMPLETE_PATH,
@@ -39,6 +40,7 @@ FILES: Mapping[str, str] = {
     "statistics.json": "retention and agreement, with intervals",
     "machine_validation.json": "what a machine can guess, and the method",
     HARD_PATH: "the ids of the questions that no shortcut of machine_validation.json answers",
+    BASELINE: "people's answers to a sample of the questions, and their accuracy",
     "figures/": "the charts of this card",
     "croissant.json": "the files and their columns, as Croissant metadata",
     "instrument/": "what annotators were shown: questions, instructions, examples, consent, pay",
@@ -70,10 +72,10 @@ def summary_of(path: str) -> str:
     return CONFIG_SUMMARIES.get(folder) or FILES.get(path) or FILES.get(f"{folder}/", "")
 
 
-def files(layout: Layout) -> list[str]:
+def files(layout: Layout, *, with_baseline: bool) -> list[str]:
     """Return the section on files."""
     rows = [(code(config_path(config)), CONFIG_SUMMARIES[config]) for config in layout.configs]
-    rows += [(code(path), summary) for path, summary in FILES.items()]
+    rows += [(code(path), summary) for path, summary in FILES.items() if with_baseline or path != BASELINE]
     sections = [
         "## Files and splits",
         table(("file", "content"), rows),

@@ -8,6 +8,7 @@ from publishing.card.svg import Bar, Group, bar_chart
 
 RETENTION_FIGURE = "figures/retention.svg"
 AGREEMENT_FIGURE = "figures/agreement.svg"
+PEOPLE_FIGURE = "figures/human-baseline.svg"
 MACHINE_FIGURE = "figures/machine-validation.svg"
 
 MOST_BARS = 24
@@ -23,10 +24,16 @@ GUESSES = {
 """Scores of machine_validation.json in the card and its chart."""
 
 
-def figures(statistics: Mapping[str, Any], machine_validation: Mapping[str, Any] | None) -> dict[str, bytes]:
+def figures(
+    statistics: Mapping[str, Any],
+    machine_validation: Mapping[str, Any] | None,
+    people: Mapping[str, Any] | None,
+) -> dict[str, bytes]:
     """Draw the charts from the documents of the release; returns them by path."""
     drawn = {RETENTION_FIGURE: _retention(statistics), AGREEMENT_FIGURE: _agreement(statistics)}
     varied = varied_configs(machine_validation)
+    if people:
+        drawn[PEOPLE_FIGURE] = _people(people["configs"], varied)
     return drawn | ({MACHINE_FIGURE: _guesses(varied)} if varied else {})
 
 
@@ -90,12 +97,28 @@ def _decimal(value: float | None) -> str:
 
 
 def _guesses(varied: Mapping[str, Mapping[str, Any]]) -> bytes:
-    groups = []
-    for config, found in varied.items():
-        scores = [(label, found[key]) for key, label in GUESSES.items()]
-        bars = (
-            Bar(label, score["accuracy"], percent(score["accuracy"]), tuple(score["interval"] or ()) or None)
-            for label, score in scores
-        )
-        groups.append(Group(config, tuple(bars)))
+    groups = [
+        accuracies(config, {label: found[key] for key, label in GUESSES.items()})
+        for config, found in varied.items()
+    ]
     return bar_chart("Right answers guessed (dashed: chance)", groups, mark=0.5)
+
+
+def _people(configs: Mapping[str, Mapping[str, Any]], varied: Mapping[str, Mapping[str, Any]]) -> bytes:
+    groups = []
+    for config, found in configs.items():
+        guesses = {label: varied[config][key] for key, label in GUESSES.items()} if config in varied else {}
+        scores = {"people": found, "the majority of people": found["majority"], **guesses}
+        groups.append(accuracies(config, scores))
+    return bar_chart("Right answers of people (dashed: chance)", groups, mark=0.5)
+
+
+def accuracies(title: str, scores: Mapping[str, Mapping[str, Any]]) -> Group:
+    """Return a bar for each score, by label."""
+    return Group(
+        title,
+        tuple(
+            Bar(label, score["accuracy"], percent(score["accuracy"]), tuple(score["interval"] or ()) or None)
+            for label, score in scores.items()
+        ),
+    )

@@ -12,6 +12,7 @@ from publishing.facts import NOT_STATED
 from publishing.files import rows
 from publishing.files.directory import MANIFEST, file_facts, read_manifest
 from publishing.filters import Outcome
+from publishing.human_baseline.released import ACCURACY
 from publishing.verification import decisions, description
 from publishing.verification.findings import Findings
 from publishing.verification.schema import VoteReader
@@ -54,6 +55,10 @@ class EvaluatedRelease:
     """The ids of questions in other sets, which are not evaluated."""
     hard: Collection[str]
     """The ids of questions that no shortcut answers."""
+    asked_people: Collection[str]
+    """The ids of questions that people answered, too."""
+    people: Mapping[str, Mapping[str, Any]]
+    """The accuracy of people by question set."""
 
     def rows(self, path: str) -> Iterator[rows.Row]:
         """Yield the rows of a file. Raise :class:`BrokenDirectory` unless it has its hash."""
@@ -80,6 +85,11 @@ def read_release(directory: Path, configs: Collection[str] = ()) -> EvaluatedRel
     }
     others = [config for config in known if configs and config not in configs]
     passed_over = {question.id for config in others for question in questions.pop(config)}
+    people, asked_people = {}, set[str]()
+    if (directory / ACCURACY).exists():
+        (accuracy,) = _rows(directory, ACCURACY, whole=True)
+        people = accuracy["configs"]
+        asked_people = {row["story_id"] for row in _rows(directory, rows.BASELINE_VOTES_PATH)}
     return EvaluatedRelease(
         directory,
         file_facts(directory, MANIFEST).sha256,
@@ -88,14 +98,17 @@ def read_release(directory: Path, configs: Collection[str] = ()) -> EvaluatedRel
         questions,
         passed_over,
         {row["id"] for row in _rows(directory, rows.HARD_PATH)},
+        asked_people,
+        people,
     )
 
 
-def _rows(directory: Path, path: str) -> Iterator[rows.Row]:
+def _rows(directory: Path, path: str, *, whole: bool = False) -> Iterator[rows.Row]:
+    """Yield the rows of a file, or its one document."""
     if file_facts(directory, path).sha256 != read_manifest(directory).get(path):
         raise BrokenDirectory(f"{directory}: {path} does not have the SHA-256 in MANIFEST.")
     with open(directory / path, "rb") as file:
-        yield from map(orjson.loads, file)
+        yield from map(orjson.loads, [file.read()] if whole else file)
 
 
 def _story_facts(row: rows.Row) -> StoryFacts:

@@ -31,7 +31,11 @@ def evaluate(directory: Path, files: Sequence[Path], configs: Collection[str] = 
         "configs": list(release.questions) if answers else [],
         "design": scores.design(),
         **scores.scores(release, answers),
-        "human_baseline": None,
+        "human_baseline": {
+            config: {"accuracy": found["accuracy"], "n": found["votes"], "interval": found["interval"]}
+            for config, found in release.people.items()
+            if config in release.questions
+        },
         "votes": {
             name: annotator.agreement(
                 release.described.asked, crowd, reading.read_votes(path, release, stories)

@@ -5,7 +5,7 @@ bootstrap, Davison and Hinkley 1997, 3.8; for evaluations of models: Miller 2024
 Evals"), with the same resamples for every figure: differences are paired (Efron and Tibshirani 1993).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from itertools import combinations
 from typing import Any
@@ -94,15 +94,17 @@ def _right(release: EvaluatedRelease, answers: Answers) -> dict[str, Marks]:
 
 
 def _model(release: EvaluatedRelease, scorer: Scorer, right: Mapping[str, Marks]) -> dict[str, Any]:
+    def among(ids: Collection[str], config: str) -> list[bool]:
+        return [question.id in ids for question in release.questions[config]]
+
     every = np.ones(len(release.stories))
     pairs = list(combinations(right, 2))
     return {
         "configs": {
             config: {
                 **scorer.share(marks, every),
-                "hard_questions": scorer.share(
-                    marks, [question.id in release.hard for question in release.questions[config]]
-                ),
+                "hard_questions": scorer.share(marks, among(release.hard, config)),
+                "questions_of_people": scorer.share(marks, among(release.asked_people, config)),
                 "by_scenario": _by([story.scenario for story in release.stories], scorer, marks),
                 "by_severity": _by([story.severity for story in release.stories], scorer, marks),
             }

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from publishing.card.markdown import NOTHING, one_line, percent, table, text
-from publishing.card.svg import Bar, Group, bar_chart
+from publishing.card.figures import accuracies
+from publishing.card.markdown import NOTHING, one_line, table, text
+from publishing.card.svg import bar_chart
 
 PEOPLE = "people"
 CHANCE = 0.5
@@ -30,19 +31,19 @@ def tables(found: Document) -> list[Table]:
 
 
 def _of_questions(found: Document) -> Iterator[Table]:
-    models, human = found["models"], found["human_baseline"] or {}
-    configs = list(found["configs"])
-    rows = [
-        [name, *(_share(model["configs"][config]) for config in configs), _share(model["all_questions"])]
-        for name, model in models.items()
-    ]
-    people = [[PEOPLE, *(_share(human.get(config)) for config in configs), NOTHING]] if human else []
-    yield Table("Right answers", [["model", *configs, "all of a story"], *rows, *people])
-    hard = [
-        [name, *(_share(model["configs"][config]["hard_questions"]) for config in configs)]
-        for name, model in models.items()
-    ]
-    yield Table("Right answers to hard questions", [["model", *configs], *hard])
+    models, configs, human = found["models"], found["configs"], found["human_baseline"]
+    people = [[PEOPLE, *(_share(human.get(config)) for config in configs)]] if human else []
+    for title, key, more in (
+        ("Right answers", "", []),
+        ("Right answers to hard questions", "hard_questions", []),
+        ("Right answers to the questions that people answered, too", "questions_of_people", people),
+    ):
+        scores = {name: [model["configs"][config] for config in configs] for name, model in models.items()}
+        rows = [[name, *(_share(one[key] if key else one) for one in of)] for name, of in scores.items()]
+        if key != "questions_of_people" or people:
+            yield Table(title, [["model", *configs], *rows, *more])
+    whole = [[name, _share(model["all_questions"])] for name, model in models.items()]
+    yield Table("Stories with all questions answered rightly", [["model", "stories"], *whole])
     pairs = list(combinations(configs, 2))
     for title, key, value, named in (
         ("Right answers where the easier question was right", "if_easier_is_right", _share, "{1} if {0}"),
@@ -123,13 +124,8 @@ def chart(found: Document) -> bytes:
     groups = []
     for config in found["configs"]:
         scores = {name: model["configs"][config] for name, model in found["models"].items()}
-        if people := (found["human_baseline"] or {}).get(config):
-            scores[PEOPLE] = people
-        bars = [
-            Bar(name, one["accuracy"], percent(one["accuracy"]), tuple(one["interval"] or ()) or None)
-            for name, one in scores.items()
-        ]
-        groups.append(Group(config, tuple(bars)))
+        people = found["human_baseline"].get(config)
+        groups.append(accuracies(config, scores | ({PEOPLE: people} if people else {})))
     return bar_chart("Right answers (dashed: chance)", groups, mark=CHANCE)
 
 

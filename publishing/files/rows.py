@@ -215,6 +215,8 @@ def item_row(story: ReleasedStory) -> Row:
 STORY_CONFIG = "story-data"
 VOTES_PATH = "annotations/votes.jsonl"
 SKIPS_PATH = "annotations/skips.jsonl"
+BASELINE = "baseline/"
+BASELINE_VOTES_PATH = f"{BASELINE}votes.jsonl"
 HARD_PATH = "hard-questions.jsonl"
 HARD_COLUMNS: dict[str, Type] = {"id": "string", "config": "string"}
 INSTRUMENT_PATH = "instrument/instrument.json"

@@ -11,7 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from publishing.builder import first_row, record_sets
-from publishing.card import changes, citation, contents, croissant, front_matter, machine, overview, results
+from publishing.card import (
+    changes,
+    citation,
+    contents,
+    croissant,
+    front_matter,
+    machine,
+    overview,
+    people,
+    results,
+)
 from publishing.card.croissant import CROISSANT_PATH
 from publishing.card.figures import figures
 from publishing.card.markdown import text
@@ -40,6 +50,7 @@ class CardInputs:
     columns: Mapping[str, Mapping[str, Type]]
     statistics: Mapping[str, Any]
     machine_validation: Mapping[str, Any]
+    people: Mapping[str, Any] | None
     changed: Sequence[Row]
 
 
@@ -121,8 +132,9 @@ def _parts(inputs: CardInputs, example: Row) -> Iterator[tuple[str, list[str]]]:
             *results.agreement(facts, inputs.statistics),
             *results.selection(facts, tally),
             *machine.machine_validation(inputs.machine_validation),
+            *people.human_baseline(inputs.people),
             *changes.changes(facts, tally, previous),
-            *contents.files(layout),
+            *contents.files(layout, with_baseline=bool(inputs.people)),
             *contents.columns(layout, facts.asked, inputs.columns, example),
             *contents.use(layout),
             *contents.stated(facts.statement),
@@ -175,7 +187,7 @@ def _only_known_there(stated: Mapping[str, Any], expected: Mapping[str, Any]) ->
 def check_figures(directory: Path, listed: Collection[str], inputs: CardInputs, findings: Findings) -> None:
     """Compare the charts, byte by byte, with those drawn from the documents."""
     try:
-        drawn = figures(inputs.statistics, inputs.machine_validation)
+        drawn = figures(inputs.statistics, inputs.machine_validation, inputs.people)
     except _UNREADABLE as error:
         findings.add(FIGURES, MACHINE_JSON, f"No chart can be drawn from it: {error!r:.200}.")
         return

@@ -40,7 +40,9 @@ _ALWAYS = (
     HARD_PATH,
 )
 HUB_FOLDER, HUB_FILE = ".cache", ".gitattributes"
-_NAMED_ELSEWHERE = re.compile(r"figures/[a-z0-9-]+\.svg|instrument/[A-Za-z0-9-]+\.md")
+_NAMED_ELSEWHERE = re.compile(
+    r"figures/[a-z0-9-]+\.svg|instrument/[A-Za-z0-9-]+\.md|baseline/(votes\.jsonl|accuracy\.json)"
+)
 """Files that other checks know by name."""
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from publishing.card.citation import CITATION_PATH
 from publishing.card.croissant import CROISSANT_PATH
 from publishing.files.identifiers import PATTERNS
-from publishing.files.rows import ADJUDICATIONS_PATH, SKIPS_PATH, VOTES_PATH
+from publishing.files.rows import ADJUDICATIONS_PATH, BASELINE_VOTES_PATH, SKIPS_PATH, VOTES_PATH
 from publishing.verification.card import CARD_PATH
 from publishing.verification.description import RELEASE_JSON, read_document
 from publishing.verification.findings import Findings
@@ -23,6 +23,7 @@ from publishing.verification.statistics import STATISTICS_JSON
 CHECK = "identifiers"
 _CHUNK = 1 << 20
 _STORY_ID = re.compile(rb'^\{"story_id":"(?:[^"\\\n]|\\.)*"', re.MULTILINE)
+_ABOUT_STORIES = (VOTES_PATH, SKIPS_PATH, ADJUDICATIONS_PATH, BASELINE_VOTES_PATH)
 _DESCRIBING = (RELEASE_JSON, CARD_PATH, CITATION_PATH, CROISSANT_PATH)
 
 
@@ -39,7 +40,7 @@ def check(directory: Path, findings: Findings) -> None:
     stated = {id_ for id_ in _ids(prose) if b"@" in id_}
     charts = sorted(f"figures/{chart.name}" for chart in (directory / "figures").glob("*.svg"))
     shown = sorted(f"instrument/{page.name}" for page in (directory / "instrument").glob("*.*"))
-    for path in (VOTES_PATH, SKIPS_PATH, ADJUDICATIONS_PATH, STATISTICS_JSON, *_DESCRIBING, *charts, *shown):
+    for path in (*_ABOUT_STORIES, STATISTICS_JSON, *_DESCRIBING, *charts, *shown):
         if not (directory / path).is_file():
             continue
         with open(directory / path, "rb") as file:
@@ -55,7 +56,7 @@ def check(directory: Path, findings: Findings) -> None:
 def _search(
     path: str, first: int, text: bytes, names: set[bytes], stated: set[bytes], findings: Findings
 ) -> None:
-    if path in (VOTES_PATH, SKIPS_PATH, ADJUDICATIONS_PATH):
+    if path in _ABOUT_STORIES:
         text = _STORY_ID.sub(b"{", text)
     for kind, (hint, pattern) in PATTERNS.items():
         if hint not in text:

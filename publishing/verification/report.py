@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from publishing.files.directory import MANIFEST, file_facts
 from publishing.files.features import Type
@@ -24,6 +25,7 @@ from publishing.verification import (
     decisions,
     description,
     hashes,
+    human_baseline,
     identifiers,
     instrument,
     parquet,
@@ -37,6 +39,7 @@ from publishing.verification.schema import CHECK as SCHEMA
 from publishing.verification.schema import sound_skips
 
 _PRESENTATION = (card.CROISSANT, card.CARD, card.FIGURES, card.CITATION)
+_FIGURES = (SCHEMA, statistics.COUNTS, statistics.STATISTICS, statistics.MACHINE, human_baseline.CHECK)
 _RECOMPUTED = (
     questions.CHECK,
     changes.CHECK,
@@ -44,6 +47,7 @@ _RECOMPUTED = (
     statistics.COUNTS,
     statistics.STATISTICS,
     statistics.MACHINE,
+    human_baseline.CHECK,
     parquet.CHECK,
     *_PRESENTATION,
 )
@@ -137,8 +141,9 @@ def _check_data(
         findings.skip(_QUESTIONS_UNSOUND, statistics.MACHINE)
     else:
         statistics.check_machine_validation(directory, described, findings)
+    people = human_baseline.check(directory, described, listed, findings)
     columns = _check_copies(directory, described, found, findings)
-    _check_presentation(directory, described, listed, found, changed, columns, findings)
+    _check_presentation(directory, described, listed, found, changed, people, columns, findings)
 
 
 def _check_presentation(
@@ -147,13 +152,12 @@ def _check_presentation(
     listed: dict[str, str],
     found: Recomputed,
     changed: list[Row],
+    people: dict[str, Any] | None,
     columns: dict[str, Mapping[str, Type]],
     findings: Findings,
 ) -> None:
     """Check charts and texts that are generated from the documents, if those are sound."""
-    if any(
-        findings.of(name) for name in (SCHEMA, statistics.COUNTS, statistics.STATISTICS, statistics.MACHINE)
-    ):
+    if any(findings.of(name) for name in _FIGURES):
         findings.skip(_FIGURES_UNSOUND, *_PRESENTATION)
         return
     stated, guesses = (
@@ -169,6 +173,7 @@ def _check_presentation(
         columns,
         stated,
         guesses,
+        people,
         changed,
     )
     card.check_figures(directory, listed, known, findings)

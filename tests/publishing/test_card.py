@@ -63,7 +63,7 @@ class Known:
     def written(self, facts: ReleaseFacts, previous: Changes | None = None) -> str:
         layout = THEORY_OF_MIND
         columns = {config_path(config): layout.columns(config) for config in layout.configs}
-        documents = (self.statistics, self.guesses, previous)
+        documents = (self.statistics, self.guesses, None, previous)
         return dataset_card(facts, self.tally, layout, columns, {"id": "s```"}, *documents).decode()
 
 
@@ -170,7 +170,7 @@ def test_people_and_unnamed_authors_are_not_called_models(tmp_path: Path) -> Non
 
 
 def test_the_agreement_chart_has_a_coefficient_corrected_for_chance() -> None:
-    chart = figures(known().statistics, known().guesses)["figures/agreement.svg"].decode()
+    chart = figures(known().statistics, known().guesses, None)["figures/agreement.svg"].decode()
     assert "Corrected for chance: Gwet's AC1" in chart
     assert f">{known().statistics['agreement']['q2']['gwet_ac1']:.2f}<" in chart
 
@@ -557,7 +557,7 @@ def test_no_card_brings_markup_into_the_page(card: str) -> None:
 
 
 def test_charts_show_the_figures_of_the_documents_and_tell_them() -> None:
-    drawn = figures(known().statistics, known().guesses)
+    drawn = figures(known().statistics, known().guesses, None)
     assert sorted(drawn) == [
         "figures/agreement.svg",
         "figures/machine-validation.svg",
@@ -567,7 +567,7 @@ def test_charts_show_the_figures_of_the_documents_and_tell_them() -> None:
     texts = ["".join(element.itertext()) for element in root.iter() if element.tag.endswith("text")]
     assert "12 of 21, 57 %" in texts
     assert "scenario 0, 12 of 21, 57 %" in (root[1].text or "")
-    assert figures(known().statistics, known().guesses) == drawn
+    assert figures(known().statistics, known().guesses, None) == drawn
 
 
 def test_a_bar_is_as_long_as_its_share() -> None:
@@ -584,7 +584,7 @@ def test_a_bar_is_as_long_as_its_share() -> None:
 def test_charts_with_many_groups_show_the_largest() -> None:
     group = known().statistics["stories"]
     many = {f"scenario {number:03d}": {**group, "generated": 100 + number} for number in range(40)}
-    drawn = figures({**known().statistics, "by_scenario": many}, None)["figures/retention.svg"].decode()
+    drawn = figures({**known().statistics, "by_scenario": many}, None, None)["figures/retention.svg"].decode()
     assert "the 24 largest of 40" in drawn
     assert ">scenario 039<" in drawn
     assert ">scenario 000<" not in drawn

@@ -26,10 +26,13 @@ from annotation.errors import StudyExists
 from annotation.models import ConsentText, Enrollment, Event, Story, Study
 from dashboard.releases.human_baseline import Viewers, Who
 from integrity.catalogue import CHECKS, run
+from publishing.actions.releases import build_release, request_release
+from publishing.actions.withdrawals import withdraw_release
 from publishing.errors import NotDrawable
 from publishing.human_baseline.drawing import draw
 from publishing.human_baseline.results import results
 from publishing.models import BaselineSample, Release
+from publishing.verification import check_release
 from tests import builders
 from tests.annotation.pages import Browser, arrive
 from tests.dashboard.baselines import (
@@ -309,6 +312,38 @@ def test_its_own_release_holds_the_questions_and_the_answers(release: Release, t
     assert Counter(vote["answer"] == keys(study)[vote["story_id"]] for vote in votes) == {True: 24, False: 12}
     loaded = load_all(made.directory, tmp_path / "cache", ("story-data",))
     assert {row["item"]["answerKey"] for row in loaded["story-data"]["rows"]} == {"A", "B"}
+
+
+def test_the_next_release_holds_the_answers_until_they_are_withdrawn(release: Release) -> None:
+    study = opened(drawn(release)[0])
+    for place, person in enumerate(invited(study)):
+        answer(person, right=place > 0)
+    assert not (published(release.study).directory / "baseline").exists()
+    made = published(study)
+    now = published(release.study)
+    votes = Path("baseline/votes.jsonl")
+    assert (now.directory / votes).read_bytes() == (made.directory / "annotations/votes.jsonl").read_bytes()
+    found = json.loads((now.directory / "baseline/accuracy.json").read_bytes())
+    assert found["all"]["accuracy"] == pytest.approx(2 / 3)
+    assert found["source"]["drawn"] == study.baseline_sample.provenance()
+    assert found["source"]["manifest_sha256"] == made.manifest_sha256
+    assert "## How well people answer" in (now.directory / "README.md").read_text(encoding="utf-8")
+    assert check_release(now.directory).shown == []
+    withdraw_release(release=made, reason="Somebody saw the key.", by=None, now=timezone.now())
+    assert not (published(release.study).directory / "baseline").exists()
+
+
+def test_changed_answers_of_people_stop_the_next_release(release: Release) -> None:
+    study = opened(drawn(release)[0])
+    for person in invited(study):
+        answer(person, right=True)
+    votes = published(study).directory / "annotations/votes.jsonl"
+    votes.write_bytes(votes.read_bytes().replace(b'"answer":"a"', b'"answer":"b"', 1))
+    asked = request_release(study=release.study, by=None, now=timezone.now())
+    build_release(release_id=asked.pk, now=timezone.now())
+    asked.refresh_from_db()
+    assert asked.state == Release.State.FAILED
+    assert "annotations/votes.jsonl is not as it was published" in asked.failure
 
 
 def test_the_command_draws_and_writes_the_truth(release: Release, tmp_path: Path) -> None:
