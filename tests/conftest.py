@@ -135,6 +135,12 @@ def own_language() -> Iterator[None]:
     translation.deactivate()
 
 
+@pytest.fixture(autouse=True)
+def one_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests take moments from this process's clock; the database's, asked now and then, is some ms off."""
+    monkeypatch.setattr(clock, "now", timezone.now)
+
+
 @pytest.fixture
 def one_moment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Time stands still, so that no window of a limit ends in the middle of a test."""
