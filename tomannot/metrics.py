@@ -28,7 +28,7 @@ BOUNDS = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000)
 
 _Handler = Callable[[HttpRequest], HttpResponse]
 
-_sums: Counter[str] = Counter()
+_sums: Counter[tuple[Any, ...]] = Counter()
 _lock = threading.Lock()
 
 
@@ -40,8 +40,8 @@ def observe(name: str, seconds: float, **labels: str) -> None:
             timer = threading.Timer(SENT_EVERY_SECONDS, send)
             timer.daemon = True
             timer.start()
-        _sums[json.dumps([name, labels, bound], sort_keys=True)] += 1
-        _sums[json.dumps([name, labels, "sum"], sort_keys=True)] += seconds  # type: ignore[assignment]
+        _sums[name, *sorted(labels.items()), bound] += 1
+        _sums[name, *sorted(labels.items()), "sum"] += seconds  # type: ignore[assignment]
 
 
 @contextmanager
@@ -68,7 +68,7 @@ def send() -> None:
     try:
         with _redis().pipeline(transaction=False) as pipe:
             for field, amount in sums.items():
-                pipe.hincrbyfloat(KEY, field, amount)
+                pipe.hincrbyfloat(KEY, json.dumps(field), amount)
             pipe.execute()
     except RedisError as error:
         logger.warning("Metrics of some seconds are lost: %s", error)
@@ -79,8 +79,8 @@ def read() -> dict[str, dict[tuple[tuple[str, str], ...], dict[str, float]]]:
     send()
     found: dict[str, dict[tuple[tuple[str, str], ...], dict[str, float]]] = {}
     for field, amount in _redis().hgetall(KEY).items():
-        name, labels, part = json.loads(field)
-        found.setdefault(name, {}).setdefault(tuple(labels.items()), {})[part] = float(amount)
+        name, *labels, part = json.loads(field)
+        found.setdefault(name, {}).setdefault(tuple(map(tuple, labels)), {})[part] = float(amount)
     return found
 
 
