@@ -45,7 +45,6 @@ from tomannot.keyed import key_marks
 
 Progress = Callable[[str], None]
 DUMP, DESCRIPTION, RELEASES, MEDIA = "database.dump", "backup.json", "releases", "media"
-FORMAT = 1
 
 
 class BackupError(Exception):
@@ -56,7 +55,6 @@ class BackupError(Exception):
 class Description:
     """What a backup says about itself in ``backup.json``."""
 
-    format: int
     version: str
     migrations: str
     """Digest of every migration's text: before 1.0 they change without changing their names."""
@@ -112,7 +110,10 @@ def restore(*, directory: Path, progress: Progress) -> list[Path]:
             _restore_upload(directory, file.path)
     progress("restoring the database")
     options = ["--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges"]
-    _run("pg_restore", *options, f"--dbname={connection.settings_dict['NAME']}", str(directory / DUMP))
+    command = [_program("pg_restore"), *options, f"--dbname={connection.settings_dict['NAME']}"]
+    done = subprocess.run([*command, str(directory / DUMP)], env=_access(), check=False)
+    if done.returncode:
+        raise BackupError(f"pg_restore failed (exit status {done.returncode}); it says why above.")
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
     if description.key not in key_marks():
@@ -167,7 +168,7 @@ def _describe() -> Description:
         assert source.origin is not None
         texts.update(Path(source.origin).read_bytes())
     version = code_version().partition("+")[0]
-    return Description(FORMAT, version, texts.hexdigest(), _server_version(), key_marks()[0])
+    return Description(version, texts.hexdigest(), _server_version(), key_marks()[0])
 
 
 def _server_version() -> int:
@@ -231,12 +232,6 @@ def _restore_upload(directory: Path, path: str) -> None:
 
 
 # -- PostgreSQL's programs
-
-
-def _run(name: str, *arguments: str) -> None:
-    done = subprocess.run([_program(name), *arguments], env=_access(), check=False)
-    if done.returncode:
-        raise BackupError(f"{name} failed (exit status {done.returncode}); it says why above.")
 
 
 def _program(name: str) -> str:

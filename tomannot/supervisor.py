@@ -55,7 +55,7 @@ class Supervisor:
         self._leash: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> Supervisor:
-        self.logs.mkdir(parents=True, exist_ok=True)
+        self.logs.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
             self._leash = subprocess.Popen(
                 [sys.executable, "-m", "tomannot.supervisor"],
