@@ -1,16 +1,14 @@
 """Reading a release's questions and votes, and the answers of models to them."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import orjson
 
 from publishing.errors import BrokenDirectory, NotEvaluable
-from publishing.facts import NOT_STATED
 from publishing.files import rows
-from publishing.files.directory import MANIFEST, file_facts, read_manifest
+from publishing.files.directory import file_facts, read_manifest
 from publishing.filters import Outcome
 from publishing.human_baseline.released import ACCURACY
 from publishing.verification import decisions, description
@@ -26,101 +24,48 @@ Form = Mapping[str, str]
 """A vote: options by the key of their question."""
 
 
-class StoryFacts(NamedTuple):
-    """The facts about a story by which results are grouped. Stories of one core are resampled together."""
-
-    core: str
-    scenario: str
-    severity: str
-
-
-class Question(NamedTuple):
-    """A question: ``choices`` has texts by label, ``right`` is the label of the right one."""
-
-    id: str
-    choices: Mapping[str, str]
-    right: str
-
-
-@dataclass(frozen=True, slots=True)
 class EvaluatedRelease:
-    """The questions of a release by question set; each set has one per story, in the order of ``stories``."""
+    """A release's stories, and its question sets with one question per story, in the order of stories.
 
-    directory: Path
-    manifest_sha256: str
-    described: description.Description
-    stories: Sequence[StoryFacts]
-    questions: Mapping[str, Sequence[Question]]
-    passed_over: Collection[str]
-    """The ids of questions in other sets, which are not evaluated."""
-    hard: Collection[str]
-    """The ids of questions that no shortcut answers."""
-    asked_people: Collection[str]
-    """The ids of questions that people answered, too."""
-    people: Mapping[str, Mapping[str, Any]]
-    """The accuracy of people by question set."""
-
-    def rows(self, path: str) -> Iterator[rows.Row]:
-        """Yield the rows of a file. Raise :class:`BrokenDirectory` unless it has its hash."""
-        return _rows(self.directory, path)
-
-
-def read_release(directory: Path, configs: Collection[str] = ()) -> EvaluatedRelease:
-    """Read the question sets of a release: all, or those in ``configs``.
-
-    Every file read is compared with MANIFEST. Raise :class:`BrokenDirectory`, :class:`NotEvaluable` or
-    ``OSError``.
+    ``passed_over`` are the ids of questions in sets that are not evaluated, ``hard`` of those that no
+    shortcut answers, ``asked_people`` of those that people answered; ``people`` is their accuracy by set.
     """
-    findings = Findings()
-    described = description.read(directory, findings)
-    if described is None:
-        raise BrokenDirectory(f"{directory}: {findings.shown[0]}")
-    known = [one.config for one in described.layout.question_sets]
-    if unknown := sorted(set(configs).difference(known)):
-        raise NotEvaluable(
-            f"The release has no question set {', '.join(unknown)}; it has: {', '.join(known) or 'none'}."
-        )
-    questions = {
-        config: [_question(row) for row in _rows(directory, rows.config_path(config))] for config in known
-    }
-    others = [config for config in known if configs and config not in configs]
-    passed_over = {question.id for config in others for question in questions.pop(config)}
-    people, asked_people = {}, set[str]()
-    if (directory / ACCURACY).exists():
-        (accuracy,) = _rows(directory, ACCURACY, whole=True)
-        people = accuracy["configs"]
-        asked_people = {row["story_id"] for row in _rows(directory, rows.BASELINE_VOTES_PATH)}
-    return EvaluatedRelease(
-        directory,
-        file_facts(directory, MANIFEST).sha256,
-        described,
-        [_story_facts(row) for row in _rows(directory, rows.config_path(rows.STORY_CONFIG))],
-        questions,
-        passed_over,
-        {row["id"] for row in _rows(directory, rows.HARD_PATH)},
-        asked_people,
-        people,
-    )
 
+    def __init__(self, directory: Path, configs: Collection[str] = ()) -> None:
+        """Read the question sets: all, or those in ``configs``.
 
-def _rows(directory: Path, path: str, *, whole: bool = False) -> Iterator[rows.Row]:
-    """Yield the rows of a file, or its one document."""
-    if file_facts(directory, path).sha256 != read_manifest(directory).get(path):
-        raise BrokenDirectory(f"{directory}: {path} does not have the SHA-256 in MANIFEST.")
-    with open(directory / path, "rb") as file:
-        yield from map(orjson.loads, [file.read()] if whole else file)
+        Raise :class:`BrokenDirectory`, :class:`NotEvaluable` or ``OSError``.
+        """
+        findings = Findings()
+        described = description.read(directory, findings)
+        if described is None:
+            raise BrokenDirectory(f"{directory}: {findings.shown[0]}")
+        known = [one.config for one in described.layout.question_sets]
+        if unknown := ", ".join(sorted(set(configs).difference(known))):
+            raise NotEvaluable(
+                f"The release has no question set {unknown}; it has: {', '.join(known) or 'none'}."
+            )
+        self.directory, self.described, self._listed = directory, described, read_manifest(directory)
+        self.stories = list(self.rows(rows.config_path(rows.STORY_CONFIG)))
+        self.questions = {config: list(self.rows(rows.config_path(config))) for config in known}
+        others = [config for config in known if configs and config not in configs]
+        self.passed_over = {row["id"] for config in others for row in self.questions.pop(config)}
+        self.hard = {row["id"] for row in self.rows(rows.HARD_PATH)}
+        self.asked_people = {row["story_id"] for row in self.rows(rows.BASELINE_VOTES_PATH)}
+        accuracy: rows.Row = next(self.rows(ACCURACY, whole=True), {"configs": {}})
+        self.people: Mapping[str, Mapping[str, Any]] = accuracy["configs"]
 
+    def rows(self, path: str, *, whole: bool = False) -> Iterator[rows.Row]:
+        """Yield the rows of a file, or its one document; nothing if the release has no such file.
 
-def _story_facts(row: rows.Row) -> StoryFacts:
-    severity = row["severity_original"]
-    return StoryFacts(
-        row["core_id"], row["scenario_name"] or NOT_STATED, NOT_STATED if severity is None else str(severity)
-    )
-
-
-def _question(row: rows.Row) -> Question:
-    choices = dict(zip(row["choices"]["label"], row["choices"]["text"], strict=True))
-    return Question(row["id"], choices, row["answerKey"])
+        Raise :class:`BrokenDirectory` unless it has its hash.
+        """
+        if path not in self._listed:
+            return
+        if file_facts(self.directory, path).sha256 != self._listed[path]:
+            raise BrokenDirectory(f"{self.directory}: {path} does not have the SHA-256 in MANIFEST.")
+        with open(self.directory / path, "rb") as file:
+            yield from map(orjson.loads, [file.read()] if whole else file)
 
 
 def holds_votes(path: Path) -> bool:
@@ -132,19 +77,18 @@ def holds_votes(path: Path) -> bool:
 
 def read_answers(path: Path, release: EvaluatedRelease) -> Answers:
     """Read a model's answers, one for each question. Raise :class:`NotEvaluable` with every problem."""
-    asked = {question.id: question for found in release.questions.values() for question in found}
+    asked = {row["id"]: row["choices"] for found in release.questions.values() for row in found}
     if not asked:
         raise NotEvaluable("The release has no question sets.")
 
     def answer_in(row: rows.Row) -> str | None:
-        given, choices = row.get("answer", ""), asked[row["id"]].choices
-        if given is None:
-            return None
-        labels = [label for label, text in choices.items() if given in (label, text)]
-        if not labels:
-            offered = " or ".join(f"“{label}” (“{text[:40]}”)" for label, text in choices.items())
+        given, choices = row.get("answer", ""), asked[row["id"]]
+        pairs = list(zip(choices["label"], choices["text"], strict=True))
+        labels = [label for label, text in pairs if given in (label, text)]
+        if not labels and given is not None:
+            offered = " or ".join(f"“{label}” (“{text[:40]}”)" for label, text in pairs)
             raise ValueError(f"answer is not a choice: write {offered}, or null for no answer.")
-        return labels[0]
+        return labels[0] if labels else None
 
     return _read(path, "id", asked, release.passed_over, answer_in)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from publishing.errors import NotEvaluable
 from publishing.evaluation import annotator, reading, scores
-from publishing.files.directory import file_facts
+from publishing.files.directory import MANIFEST, file_facts
 
 
 def evaluate(directory: Path, files: Sequence[Path], configs: Collection[str] = ()) -> dict[str, Any]:
@@ -18,7 +18,7 @@ def evaluate(directory: Path, files: Sequence[Path], configs: Collection[str] = 
     names = [path.stem for path in files]
     if twice := [name for name in names if names.count(name) > 1]:
         raise NotEvaluable(f"Two files are called {twice[0]}: rename one, for results have the file's name.")
-    release = reading.read_release(directory, configs)
+    release = reading.EvaluatedRelease(directory, configs)
     voting = {path.stem: path for path in files if reading.holds_votes(path)}
     answers = {path.stem: reading.read_answers(path, release) for path in files if path.stem not in voting}
     crowd = list(reading.crowd_votes(release)) if voting else []
@@ -26,10 +26,9 @@ def evaluate(directory: Path, files: Sequence[Path], configs: Collection[str] = 
     document = release.described.document
     return {
         "release": {name: document[name] for name in ("study", "number", "environment")}
-        | {"manifest_sha256": release.manifest_sha256},
+        | {"manifest_sha256": file_facts(directory, MANIFEST).sha256},
         "files": {path.stem: file_facts(path.parent, path.name).sha256 for path in files},
         "configs": list(release.questions) if answers else [],
-        "design": scores.design(),
         **scores.scores(release, answers),
         "human_baseline": {
             config: {"accuracy": found["accuracy"], "n": found["votes"], "interval": found["interval"]}

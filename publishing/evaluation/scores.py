@@ -5,7 +5,7 @@ bootstrap, Davison and Hinkley 1997, 3.8; for evaluations of models: Miller 2024
 Evals"), with the same resamples for every figure: differences are paired (Efron and Tibshirani 1993).
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import combinations
 from typing import Any
@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from publishing.evaluation.reading import Answers, EvaluatedRelease
+from publishing.facts import NOT_STATED
+from publishing.files.rows import Row
 from publishing.statistics.intervals import Bootstrap, ClusterBootstrap, wilson
 from publishing.statistics.patterns import rounded
 
@@ -60,21 +62,20 @@ class Scorer:
         return {"difference": rounded(float(more.mean())), "interval": _bounds(bounds)}
 
 
-def design() -> dict[str, Any]:
-    """Return how intervals are computed."""
-    return {**asdict(DESIGN), "unit": "core_id", "method": METHOD}
-
-
 def scores(release: EvaluatedRelease, models: Mapping[str, Answers]) -> dict[str, Any]:
     """Return the scores of every model, and the difference of every two of them per question set."""
-    scorer = Scorer([story.core for story in release.stories])
-    right = {name: _right(release, answers) for name, answers in models.items()}
+    scorer = Scorer([story["core_id"] for story in release.stories])
+    right = {
+        name: {
+            config: np.array([answers[row["id"]] == row["answerKey"] for row in asked], np.float64)
+            for config, asked in release.questions.items()
+        }
+        for name, answers in models.items()
+    }
     return {
+        "design": {**asdict(DESIGN), "unit": "core_id", "method": METHOD},
         "models": {
-            name: {
-                "unanswered": sum(answer is None for answer in models[name].values()),
-                **_model(release, scorer, found),
-            }
+            name: {"unanswered": list(models[name].values()).count(None), **_model(release, scorer, found)}
             for name, found in right.items()
         },
         "comparisons": [
@@ -86,30 +87,24 @@ def scores(release: EvaluatedRelease, models: Mapping[str, Answers]) -> dict[str
     }
 
 
-def _right(release: EvaluatedRelease, answers: Answers) -> dict[str, Marks]:
-    return {
-        config: np.array([answers[question.id] == question.right for question in asked], np.float64)
-        for config, asked in release.questions.items()
-    }
-
-
 def _model(release: EvaluatedRelease, scorer: Scorer, right: Mapping[str, Marks]) -> dict[str, Any]:
-    def among(ids: Collection[str], config: str) -> list[bool]:
-        return [question.id in ids for question in release.questions[config]]
+    every, pairs = np.ones(len(release.stories)), list(combinations(right, 2))
 
-    every = np.ones(len(release.stories))
-    pairs = list(combinations(right, 2))
+    def score(config: str, marks: Marks) -> Score:
+        ids = [row["id"] for row in release.questions[config]]
+        return {
+            **scorer.share(marks, every),
+            "hard_questions": scorer.share(marks, [one in release.hard for one in ids]),
+            "questions_of_people": scorer.share(marks, [one in release.asked_people for one in ids]),
+            "by_scenario": by(marks, [story["scenario_name"] or NOT_STATED for story in release.stories]),
+            "by_severity": by(marks, [_severity(story) for story in release.stories]),
+        }
+
+    def by(marks: Marks, values: Sequence[str]) -> dict[str, Score]:
+        return {value: scorer.share(marks, [one == value for one in values]) for value in sorted(set(values))}
+
     return {
-        "configs": {
-            config: {
-                **scorer.share(marks, every),
-                "hard_questions": scorer.share(marks, among(release.hard, config)),
-                "questions_of_people": scorer.share(marks, among(release.asked_people, config)),
-                "by_scenario": _by([story.scenario for story in release.stories], scorer, marks),
-                "by_severity": _by([story.severity for story in release.stories], scorer, marks),
-            }
-            for config, marks in right.items()
-        },
+        "configs": {config: score(config, marks) for config, marks in right.items()},
         "if_easier_is_right": [
             {"config": config, "easier": easier, **scorer.share(right[config], right[easier])}
             for easier, config in pairs
@@ -122,8 +117,8 @@ def _model(release: EvaluatedRelease, scorer: Scorer, right: Mapping[str, Marks]
     }
 
 
-def _by(values: Sequence[str], scorer: Scorer, marks: Marks) -> dict[str, Score]:
-    return {value: scorer.share(marks, [one == value for one in values]) for value in sorted(set(values))}
+def _severity(story: Row) -> str:
+    return NOT_STATED if story["severity_original"] is None else str(story["severity_original"])
 
 
 def _bounds(bounds: tuple[float, float] | None) -> list[float | None] | None:

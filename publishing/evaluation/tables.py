@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 from publishing.card.figures import accuracies
 from publishing.card.markdown import NOTHING, one_line, table, text
+from publishing.card.overview import REHEARSAL_WARNING
 from publishing.card.svg import bar_chart
 
 PEOPLE = "people"
@@ -15,19 +15,13 @@ CHANCE = 0.5
 _LATEX = re.compile(r"[\\&%$#_{}~^]")
 _COMMANDS = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 Document = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table of plain text; the first row is its head."""
-
-    title: str
-    rows: Sequence[Sequence[str]]
+Table = tuple[str, Sequence[Sequence[str]]]
+"""A title, and rows of plain text; the first row is the head."""
 
 
 def tables(found: Document) -> list[Table]:
     """Return the tables of an evaluation. All shares are per cent, with 95 % intervals in brackets."""
-    return [one for one in (*_of_questions(found), *_of_votes(found["votes"])) if len(one.rows) > 1]
+    return [one for one in (*_of_questions(found), *_of_votes(found["votes"])) if len(one[1]) > 1]
 
 
 def _of_questions(found: Document) -> Iterator[Table]:
@@ -41,55 +35,49 @@ def _of_questions(found: Document) -> Iterator[Table]:
         scores = {name: [model["configs"][config] for config in configs] for name, model in models.items()}
         rows = [[name, *(_share(one[key] if key else one) for one in of)] for name, of in scores.items()]
         if key != "questions_of_people" or people:
-            yield Table(title, [["model", *configs], *rows, *more])
+            yield title, [["model", *configs], *rows, *more]
     whole = [[name, _share(model["all_questions"])] for name, model in models.items()]
-    yield Table("Stories with all questions answered rightly", [["model", "stories"], *whole])
+    yield "Stories with all questions answered rightly", [["model", "stories"], *whole]
     pairs = list(combinations(configs, 2))
     for title, key, value, named in (
         ("Right answers where the easier question was right", "if_easier_is_right", _share, "{1} if {0}"),
         ("Gap between easier and harder questions", "gaps", _difference, "{0} minus {1}"),
     ):
         shown = [[name, *map(value, model[key])] for name, model in models.items() if pairs]
-        yield Table(title, [["model", *(named.format(*pair) for pair in pairs)], *shown])
+        yield title, [["model", *(named.format(*pair) for pair in pairs)], *shown]
     for config in configs:
         for group in ("scenario", "severity"):
             of_models = [model["configs"][config][f"by_{group}"] for model in models.values()]
             rows = [[name, *(_share(one[name]) for one in of_models)] for name in (of_models or [{}])[0]]
-            yield Table(f"{config} by {group}", [[group, *models], *rows])
+            yield f"{config} by {group}", [[group, *models], *rows]
     rows = [
         [f"{one['config']}: {' minus '.join(one['models'])}", _difference(one)]
         for one in found["comparisons"]
     ]
-    yield Table("Models compared on the same questions", [["", "difference"], *rows])
+    yield "Models compared on the same questions", [["", "difference"], *rows]
 
 
 def _of_votes(votes: Document) -> Iterator[Table]:
-    head = ["question", "annotators", "model", "difference", "at least as close"]
+    shares = {"annotators": "annotators", "model": "model", "at_least_as_close": "at least as close"}
     for name, found in votes.items():
         rows = [
-            [
-                key,
-                _share(one["annotators"]),
-                _share(one["model"]),
-                _difference(one),
-                _share(one["at_least_as_close"]),
-            ]
-            for key, one in found.items()
+            [key, *(_share(one[share]) for share in shares), _difference(one)] for key, one in found.items()
         ]
-        yield Table(f"Agreement with the other annotators: {name} as one more", [head, *rows])
+        head = ["question", *shares.values(), "model minus annotators"]
+        yield f"Agreement with the other annotators: {name} as one more", [head, *rows]
 
 
 def markdown(found: Document) -> str:
     """Return all tables in Markdown."""
     release = found["release"]
-    parts = [
+    parts = [REHEARSAL_WARNING] if release["environment"] == "rehearsal" else []
+    parts.append(
         f"Release {release['number']} of {text(release['study'])}, MANIFEST `{release['manifest_sha256']}`. "
-        "Per cent, with 95 % intervals.",
-    ]
-    for one in tables(found):
-        head, *body = one.rows
+        "Per cent, with 95 % intervals."
+    )
+    for title, (head, *body) in tables(found):
         shown = table(list(map(text, head)), [[text(row[0]), *row[1:]] for row in body])
-        parts.append(f"**{text(one.title)}**\n\n{shown}")
+        parts.append(f"**{text(title)}**\n\n{shown}")
     return "\n\n".join(parts) + "\n"
 
 
@@ -100,22 +88,12 @@ def latex(found: Document) -> str:
         f"% Release {release['number']} of {one_line(release['study'])}, "
         f"MANIFEST {release['manifest_sha256']}"
     ]
-    for one in tables(found):
-        head, *body = [" & ".join(map(_escaped, row)) + r" \\" for row in one.rows]
-        lines = [r"\toprule", head, r"\midrule", *body, r"\bottomrule"]
-        caption = f"{_escaped(one.title)} (\\%, with 95\\,\\% intervals)."
-        parts.append(
-            "\n".join(
-                [
-                    r"\begin{table}\centering",
-                    rf"\caption{{{caption}}}",
-                    rf"\begin{{tabular}}{{l{'r' * (len(one.rows[0]) - 1)}}}",
-                    *lines,
-                    r"\end{tabular}",
-                    r"\end{table}",
-                ]
-            )
-        )
+    for title, rows in tables(found):
+        head, *body = [" & ".join(map(_escaped, row)) + r" \\" for row in rows]
+        caption = rf"\caption{{{_escaped(title)} (\%, with 95\,\% intervals).}}"
+        begin = rf"\begin{{tabular}}{{l{'r' * (len(rows[0]) - 1)}}}"
+        lines = [r"\begin{table}\centering", caption, begin, r"\toprule", head, r"\midrule", *body]
+        parts.append("\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}"]))
     return "\n\n".join(parts) + "\n"
 
 

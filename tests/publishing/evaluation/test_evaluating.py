@@ -278,6 +278,24 @@ def test_questions_that_are_not_those_of_manifest_are_refused(tmp_path: Path) ->
     assert evaluated(place, file)["models"]["model"]["configs"]["behavior-qa"]["accuracy"] < 1
 
 
+def test_results_on_a_test_run_say_so(tmp_path: Path) -> None:
+    place = tmp_path / "1"
+    build(place, [pseudonymous(judged) for judged in crowd(8)], environment="rehearsal")
+    file, out = answers(place, tmp_path / "model.jsonl", lambda name, number: True), StringIO()
+    call_command("evaluate_release", place, file, stdout=out)
+    assert out.getvalue().startswith("> **THIS IS A TEST RUN.")
+
+
+def test_a_release_without_hard_questions_has_no_such_figures(tmp_path: Path) -> None:
+    place = tmp_path / "1"
+    build(place, [pseudonymous(judged) for judged in crowd(8)])
+    (place / "hard-questions.jsonl").unlink()
+    write_manifest(place)
+    file = answers(place, tmp_path / "model.jsonl", lambda name, number: True)
+    found = evaluated(place, file)["models"]["model"]["configs"]["behavior-qa"]
+    assert (found["accuracy"], found["hard_questions"]["n"]) == (1, 0)
+
+
 def test_it_needs_no_database_and_no_network(place: Path, models: list[Path]) -> None:
     environment = os.environ | {
         "DATABASE_URL": "postgresql://absent.invalid/none",
