@@ -91,7 +91,8 @@ def _hard(found: Mapping[str, Any]) -> list[str]:
     hard = [f"{one['hard_questions']:,} of {code(config)}" for config, one in found["configs"].items()]
     return [
         f"The shorter choice answers all questions of a story in {_score(joint)} of the stories (guessing: "
-        f"{percent(joint['chance'])}). No shortcut answers {listed(hard)}: {code(HARD_PATH)} has their ids."
+        f"{percent(joint['chance'])}). Questions that no shortcut answers: {listed(hard)}; their ids are in "
+        f"{code(HARD_PATH)}."
     ]
 
 

@@ -26,12 +26,11 @@ def human_baseline(found: Mapping[str, Any] | None) -> list[str]:
     return [
         "## How well people answer",
         f"{counted(found['annotators'], 'participant', 'participants')} answered "
-        f"{found['all']['complete']:,} of these questions without seeing the right answers, each of them "
-        f"{counted(source['votes_per_question'], 'participant', 'participants')}. The stories were drawn "
-        f"from release {drawn['release']['number']}, up to {drawn['per_scenario']} of each scenario (seed "
-        f"{drawn['seed']}). The answers are those of release {source['number']} of the study "
-        f"{code(source['study'])}, to questions that are still the same. Random guessing is right in "
-        f"{percent(found['all']['chance'])}. In brackets: 95 % intervals.",
+        f"{found['all']['complete']:,} of these questions, each {source['votes_per_question']} times. "
+        f"The stories were drawn from release {drawn['release']['number']}, up to {drawn['per_scenario']} of "
+        f"each scenario (seed {drawn['seed']}). All answers are in release {source['number']} of the study "
+        f"{code(source['study'])}; those to questions that have changed since are left out here. Random "
+        f"guessing is right in {percent(found['all']['chance'])}. In brackets: 95 % intervals.",
         table(("question set", "questions", "right answers", "majority is right", "same answer"), rows),
         f"![How well people and simple rules answer]({PEOPLE_FIGURE})",
         f"The answers and the method are in {code(BASELINE)}.",

@@ -117,7 +117,7 @@ def of_joint(joint: Mapping[str, Any]) -> list[str]:
         f"of the {score['n']} stories (guessing: {_percent(score['chance'])}): report how many stories a "
         "model answers as a whole beside it."
         for score in joint.values()
-        if score["interval"] and score["interval"][0] > score["chance"]
+        if score["n"] >= LEAST_CORES_ALIKE and (score["interval"] or [score["accuracy"]])[0] > score["chance"]
     ]
 
 

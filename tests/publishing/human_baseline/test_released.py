@@ -123,7 +123,7 @@ def test_the_answers_and_their_accuracy_are_in_the_release(whole: Path, people: 
     card = (whole / "README.md").read_text(encoding="utf-8")
     low, high = wilson(6, 6) or (0, 0)
     section = card[card.index("## How well people answer") :]
-    assert "3 participants answered 18 of these questions" in section
+    assert "3 participants answered 18 of these questions, each 3 times." in section
     assert f"| `behavior-qa` | 6 | 66.7 % | 100.0 % [{100 * low:.1f}, {100 * high:.1f}] |" in section
     assert CHART in section
     assert b"people, 66.7 %" in (whole / CHART).read_bytes()

@@ -341,9 +341,9 @@ def test_the_shorter_choice_is_scored_over_all_questions_of_a_story(tmp_path: Pa
     found = document(write_made(tmp_path, made), THEORY_OF_MIND)
     score = found["all_questions"]["shorter_choice"]
     assert (score["accuracy"], score["n"], score["chance"]) == (0.9, 10, 0.125)
-    assert any(
-        "answers all questions of a story in 90.0 % of the 10 stories" in one for one in found["warnings"]
-    )
+    always = document(write_made(tmp_path / "always", made[:9]), THEORY_OF_MIND)
+    for one, words in ((found, "90.0 % of the 10 stories"), (always, "100.0 % of the 9 stories")):
+        assert any(f"all questions of a story in {words}" in warning for warning in one["warnings"])
 
 
 @pytest.mark.parametrize(("cores", "warned"), [(5, False), (6, True)])
