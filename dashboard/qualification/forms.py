@@ -46,7 +46,7 @@ class RoundForm(StudyForm):
         ),
     )
     attempts_allowed = forms.IntegerField(
-        label=gettext_lazy("Attempts of one person"),
+        label=gettext_lazy("Attempts of one participant"),
         min_value=1,
         max_value=20,
         initial=1,
@@ -61,7 +61,7 @@ class RoundForm(StudyForm):
         label=gettext_lazy("Stories"),
         widget=forms.CheckboxSelectMultiple,
         help_text=gettext_lazy(
-            "The published procedure uses five, of varied quality. People read them in this order."
+            "The published procedure uses five, of varied quality. Participants read them in this order."
         ),
         error_messages={"required": gettext_lazy("Choose at least one story.")},
     )
@@ -177,7 +177,7 @@ class StoryKeyForm(AcceptableForm):
     def _when(self, name: str) -> str:
         chosen = self._chosen.get(name, {})
         if self.entry.round.is_practice and len(chosen) < 2:
-            return _("Shown after people answer.")
+            return _("Shown after participants answer.")
         if not chosen:
             return _("Kept with the key.")
         if len(chosen) > 1:

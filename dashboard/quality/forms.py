@@ -51,7 +51,7 @@ class CheckRulesForm(StudyForm):
     """How often people meet a hidden check, and the failed share that has consequences."""
 
     every = forms.IntegerField(
-        label=_("One check per so many stories of a person"),
+        label=_("One check per so many stories of a participant"),
         min_value=0,
         max_value=MOST_BETWEEN,
         help_text=format_lazy(
@@ -71,7 +71,7 @@ class CheckRulesForm(StudyForm):
         max_value=100,
         required=False,
         help_text=_(
-            "The person is told once, beside their next story, which questions to reread. "
+            "The participant is told once, beside their next story, which questions to reread. "
             "Empty: nobody is warned."
         ),
     )
@@ -81,7 +81,7 @@ class CheckRulesForm(StudyForm):
         max_value=100,
         required=False,
         help_text=_(
-            "The person gets no more stories and reads why. You can reinstate them. "
+            "The participant gets no more stories and reads why. You can reinstate them. "
             "Empty: nobody is suspended."
         ),
     )

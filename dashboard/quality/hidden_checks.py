@@ -103,7 +103,7 @@ def too_few_checks(study: Study) -> str:
     usable = usable_checks(study)
     if usable >= met:
         return ""
-    return _("A person who reaches the limit would meet %(met)s checks, but only %(usable)s can be used.") % {
+    return _("At the limit a participant would meet %(met)s checks, but only %(usable)s can be used.") % {
         "met": met,
         "usable": usable,
     }

@@ -32,8 +32,8 @@ SEATS_PER_HIT = 3
 """As the published procedure has it; from 10 on Mechanical Turk charged twice the fee."""
 OF_A_TEST = {
     "seats": (
-        _("People"),
-        _("How many people may take the test. The suggestion is the number in the published procedure."),
+        _("Participants"),
+        _("How many participants may take the test. In the published procedure: 100."),
     ),
     "auto_approves": (
         _("Approve confirmed tests automatically"),

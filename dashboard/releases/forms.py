@@ -17,7 +17,7 @@ from publishing.models import Release
 
 MOST_PER_SCENARIO = 1000
 WHO = (
-    (Who.QUALIFIED, _("People who are qualified in the released study")),
+    (Who.QUALIFIED, _("Participants qualified in the released study")),
     (Who.ANYONE, _("Everybody who is invited")),
 )
 """Only ``manage.py draw_baseline`` can give the study a round of its own, from a file."""
@@ -54,7 +54,7 @@ class BaselineForm(StudyForm):
         label=_("Who may answer"), choices=WHO, initial=Who.QUALIFIED, widget=forms.RadioSelect
     )
     viewers = forms.ChoiceField(
-        label=_("People who were shown these stories in the released study"),
+        label=_("Participants who were shown these stories in the released study"),
         choices=VIEWERS,
         initial=Viewers.AUTO,
         widget=forms.RadioSelect,

@@ -61,13 +61,13 @@ def test_somebody_who_fails_checks_is_warned_and_then_suspended(
     desk.button("Save the known answers").click()
     expect(desk.page.get_by_text("2 checks have these known answers")).to_be_visible()
     assert CheckOption.objects.count() == 12
-    desk.page.get_by_label("One check per so many stories of a person").fill("5")
+    desk.page.get_by_label("One check per so many stories of a participant").fill("5")
     desk.page.get_by_label("Consequences only from so many answered checks").fill("2")
     desk.page.get_by_label("Warn at a share of failed checks of (percent)").fill("40")
     desk.page.get_by_label("Suspend at a share of failed checks of (percent)").fill("60")
     desk.button("Save").click()
     expect(
-        desk.page.get_by_text("Saved. The rules apply from the next story that a person is given.")
+        desk.page.get_by_text("Saved. The rules apply from each participant’s next story on.")
     ).to_be_visible()
     assert_good(desk)
 

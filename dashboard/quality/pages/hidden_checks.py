@@ -35,7 +35,7 @@ def hidden_checks(request: HttpRequest, study: Study) -> HttpResponse:
         try:
             by, now = signed_in(request), clock.now()
             actions.change_check_rules(study=study, rules=form.rules(), by=by, now=now)
-            messages.success(request, _("Saved. The rules apply from the next story that a person is given."))
+            messages.success(request, _("Saved. The rules apply from each participant’s next story on."))
             if few := too_few_checks(study):
                 messages.warning(request, few)
             return redirect("dashboard:hidden_checks", slug=study.slug)

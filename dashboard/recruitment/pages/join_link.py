@@ -137,7 +137,7 @@ def close_join_link(request: HttpRequest, study: Study) -> HttpResponse:
     if JoinLink.objects.filter(study=study).exists():
         now = clock.now()
         actions.set_join_link(study=study, by=signed_in(request), now=now, closes_at=now)
-        messages.success(request, _("The join link is closed. People who have already joined can go on."))
+        messages.success(request, _("The join link is closed. Participants who have joined can go on."))
     return redirect("dashboard:join_link", slug=study.slug)
 
 
