@@ -257,7 +257,7 @@ def test_groups_that_the_platform_refused_are_shown(study: Study, boss: Client) 
     )
     assert made is not None
     Grant.objects.update(state=Grant.State.FAILED, problem="No such group.")
-    assert "1 person could not be put into our group on the platform: No such group." in words(
+    assert "1 participant could not be put into our group on the platform: No such group." in words(
         boss, "campaign", 1
     )
 
