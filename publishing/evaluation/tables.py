@@ -34,7 +34,7 @@ def _of_questions(found: Document) -> Iterator[Table]:
     ):
         scores = {name: [model["configs"][config] for config in configs] for name, model in models.items()}
         rows = [[name, *(_share(one[key] if key else one) for one in of)] for name, of in scores.items()]
-        if key != "questions_of_people" or people:
+        if any(cell != NOTHING for row in rows for cell in row[1:]):
             yield title, [["model", *configs], *rows, *more]
     whole = [[name, _share(model["all_questions"])] for name, model in models.items()]
     yield "Stories with all questions answered rightly", [["model", "stories"], *whole]

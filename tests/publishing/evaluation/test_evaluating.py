@@ -184,7 +184,7 @@ def test_the_files_hold_the_same_figures(place: Path, models: list[Path], tmp_pa
     shown = "50.0 [{:.1f}, {:.1f}]".format(*(100 * bound for bound in score["interval"]))
     for ending, name in (("md", r"explicit\_only"), ("tex", r"explicit\_only")):
         text = made[f"evaluation.{ending}"].decode()
-        assert all(part in text for part in (sha256, shown, name, "judge as one more"))
+        assert all(part in text for part in (sha256, shown, name, "judge as one more", "hard questions"))
     assert "| perfect | 100.0" in made["evaluation.md"].decode()
     ElementTree.fromstring(made["evaluation.svg"])  # noqa: S314 - our own
     assert b"explicit_only, 50.0 %" in made["evaluation.svg"]
@@ -294,6 +294,10 @@ def test_a_release_without_hard_questions_has_no_such_figures(tmp_path: Path) ->
     file = answers(place, tmp_path / "model.jsonl", lambda name, number: True)
     found = evaluated(place, file)["models"]["model"]["configs"]["behavior-qa"]
     assert (found["accuracy"], found["hard_questions"]["n"]) == (1, 0)
+    out = StringIO()
+    call_command("evaluate_release", place, file, stdout=out)
+    assert "Right answers**" in out.getvalue()
+    assert "hard questions" not in out.getvalue()
 
 
 def test_it_needs_no_database_and_no_network(place: Path, models: list[Path]) -> None:
