@@ -206,3 +206,15 @@ def test_programs_older_than_the_server_are_not_used(
     monkeypatch.setattr("operations.actions.binaries", lambda: tmp_path)
     with pytest.raises(backup.BackupError, match=rf"There is no {name} of version \d+ or newer"):
         backup._program(name)
+
+
+@pytest.mark.parametrize("arguments", [("backup", "new"), ("restore", "absent")])
+def test_what_cannot_be_done_is_said_in_a_line(
+    child_environment: dict[str, str], arguments: tuple[str, str], tmp_path: Path
+) -> None:
+    away = child_environment | {"DATABASE_URL": "postgresql://nobody@127.0.0.1:1/absent"}
+    done = manage(away, arguments[0], tmp_path / arguments[1])
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("CommandError: ")
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []

@@ -3,6 +3,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError
 
 from operations.actions import BackupError, back_up
 from publishing.errors import PublishingError
@@ -28,7 +29,7 @@ exit codes: 0 everything is in it · 1 refused, or a release on the disk is dama
         directory: Path = options["directory"].absolute()
         try:
             problems = back_up(directory=directory, progress=self.stderr.write)
-        except (BackupError, PublishingError, OSError) as error:
+        except (BackupError, PublishingError, DatabaseError, OSError) as error:
             raise CommandError(str(error)) from error
         self.stdout.write(str(directory))
         self.stderr.write("SECRET_KEY is not in it: keep it elsewhere, or nobody's link works afterwards.")

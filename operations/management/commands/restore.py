@@ -3,6 +3,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError
 
 from operations.actions import BackupError, restore
 from publishing.errors import PublishingError
@@ -26,7 +27,7 @@ exit codes: 0 restored · 1 refused; the database is as empty as before"""
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             releases = restore(directory=options["directory"].absolute(), progress=self.stderr.write)
-        except (BackupError, PublishingError, OSError) as error:
+        except (BackupError, PublishingError, DatabaseError, OSError) as error:
             raise CommandError(str(error)) from error
         for release in releases:
             self.stdout.write(f"ok {release}")
