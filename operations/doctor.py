@@ -186,7 +186,7 @@ def _ask(method: str, path: str, headers: dict[str, str] | None = None) -> urlli
 
 
 def _workers() -> Iterator[Finding]:
-    found = app.control.inspect(timeout=2).active_queues() or {}
+    found = app.control.inspect(timeout=SECONDS).active_queues() or {}
     wanted = set(app.amqp.queues)
     served = {queue["name"] for queues in found.values() for queue in queues}
     for name in sorted(wanted - served):

@@ -30,6 +30,7 @@ from tests.doubles.mturk.server import KEY_ID, SECRET, MTurkDouble
 from tests.integration.servers import running
 from tests.recruitment.campaigns import make_campaign, publish_campaign, start
 from tomannot import beat, health
+from tomannot.celery import app
 
 pytestmark = pytest.mark.django_db
 
@@ -68,8 +69,8 @@ def test_an_installation_that_works_has_no_problem(
     }
     with running(environment, tmp_path / "logs", with_beat=True) as address:
         environment |= {"PUBLIC_URL": address}
-        deadline = time.monotonic() + 60
-        while not beat.is_alive():  # its first entry is due after 20 seconds
+        deadline = time.monotonic() + 90
+        while not beat.is_alive() or not app.control.ping(timeout=1):  # due after 20 s
             assert time.monotonic() < deadline
             time.sleep(0.2)
         examined = examine(environment)
