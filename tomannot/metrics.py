@@ -26,6 +26,8 @@ SENT_EVERY_SECONDS = 2.0
 BOUNDS = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000)
 """Upper bounds of the histograms' buckets, in seconds: a request and the build of a release fit in."""
 
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+"""Others are what strangers make up, and would be new labels for ever."""
 _Handler = Callable[[HttpRequest], HttpResponse]
 
 _sums: Counter[tuple[Any, ...]] = Counter()
@@ -105,7 +107,8 @@ def time_requests(get_response: _Handler) -> _Handler:
         response = get_response(request)
         seconds = time.perf_counter() - began
         view = request.resolver_match.view_name if request.resolver_match else "none"
-        seen = {"view": view, "method": str(request.method), "status": str(response.status_code)}
+        method = str(request.method) if request.method in METHODS else "other"
+        seen = {"view": view, "method": method, "status": str(response.status_code)}
         logger.info("%(method)s %(view)s %(status)s", seen, extra=seen | {"seconds": round(seconds, 4)})
         if settings.METRICS_TOKEN:
             observe("request", seconds, **seen)

@@ -20,7 +20,8 @@ import brotli  # type: ignore[import-untyped]
 import pytest
 import urllib3
 from django.conf import settings as site
-from django.test import Client
+from django.http import HttpResponse
+from django.test import Client, RequestFactory
 from prometheus_client.parser import text_string_to_metric_families
 
 from annotation.tokens import LinkClaim, personal_token
@@ -108,6 +109,16 @@ def test_durations_are_in_buckets_with_their_outcome(monkeypatch: pytest.MonkeyP
     assert 'tomannot_task_seconds_bucket{le="0.3",outcome="ok",task="build"} 1.0' in text
     assert 'tomannot_task_seconds_bucket{le="30",outcome="ok",task="build"} 2.0' in text
     assert 'tomannot_task_seconds_sum{outcome="ok",task="build"} 20.2' in text
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("measured")
+def test_strangers_make_no_new_labels() -> None:
+    respond = metrics.time_requests(lambda _request: HttpResponse(status=404))
+    for number in range(3):
+        respond(RequestFactory().generic(f"BREW{number}", f"/nothing/{number}"))
+    requests = [line for line in scrape().splitlines() if line.startswith("tomannot_request_seconds_count")]
+    assert requests == ['tomannot_request_seconds_count{method="other",status="404",view="none"} 3.0']
 
 
 def logged(path: Path) -> list[dict[str, Any]]:
