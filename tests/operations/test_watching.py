@@ -62,11 +62,11 @@ def scrape() -> str:
 
 
 @pytest.mark.django_db
-def test_metrics_are_for_those_with_the_token(settings: Any) -> None:
-    assert Client().get("/metrics").status_code == 404
+def test_metrics_are_for_those_with_the_token(settings: Any, client: Client) -> None:
+    assert client.get("/metrics").status_code == 404
     settings.METRICS_TOKEN = TOKEN
-    assert Client().get("/metrics").status_code == 401
-    assert Client().get("/metrics", headers={"Authorization": "Bearer another"}).status_code == 401
+    assert client.get("/metrics").status_code == 401
+    assert client.get("/metrics", headers={"Authorization": "Bearer another"}).status_code == 401
 
 
 @pytest.mark.django_db
