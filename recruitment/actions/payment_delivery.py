@@ -23,7 +23,7 @@ from annotation.sql import lock_person
 from recruitment.actions.grants import due_grants, rejoin_group, send_grant
 from recruitment.actions.payment_records import lock_submission, record_payment
 from recruitment.actions.settlement import accept_visit, lock_visit
-from recruitment.locks import SEND, database_now
+from recruitment.locks import SEND
 from recruitment.marketplace import (
     ACCOUNT_PROBLEMS,
     BonusRequest,
@@ -36,6 +36,7 @@ from recruitment.marketplace import (
 from recruitment.models import Campaign, Grant, Payment, Submission, Visit
 from recruitment.platforms import platform_of
 from recruitment.queue import LONGEST_PAUSE, next_try
+from tomannot import clock
 
 logger = logging.getLogger(__name__)
 Kind = Payment.Kind
@@ -102,14 +103,14 @@ def send_due(*, campaign: Campaign, marketplace: Marketplace, most_seconds: floa
 
 def campaigns_with_due() -> list[int]:
     """Return the campaigns of which payments or grants are to be sent."""
-    now = database_now()
+    now = clock.now()
     paying = Campaign.objects.filter(submissions__payments__in=due_payments(now=now))
     granting = Campaign.objects.filter(grants__in=due_grants(now=now))
     return sorted({*paying.values_list("pk", flat=True), *granting.values_list("pk", flat=True)})
 
 
 def _due_of(campaign: Campaign) -> list[Row]:
-    now = database_now()
+    now = clock.now()
     payments = due_payments(now=now).filter(submission__campaign=campaign)
     grants = due_grants(now=now).filter(campaign=campaign)
     found: list[tuple[int, Row]] = [
@@ -124,7 +125,7 @@ def _approve_in_bulk(campaign: Campaign, marketplace: Marketplace) -> None:
     if not platform_of(campaign).approves_in_bulk:
         return
     new = Payment.objects.filter(
-        pk__in=due_payments(now=database_now()),
+        pk__in=due_payments(now=clock.now()),
         submission__campaign=campaign,
         submission__status=Submission.Status.SUBMITTED,
         kind=Kind.APPROVAL,
@@ -143,9 +144,9 @@ def _send(kind: type[Payment] | type[Grant], pk: int, marketplace: Marketplace) 
     """Send one payment. Return whether the platform answered."""
     try:
         if kind is Payment:
-            send_payment(payment_id=pk, marketplace=marketplace, now=database_now())
+            send_payment(payment_id=pk, marketplace=marketplace, now=clock.now())
         else:
-            send_grant(grant_id=pk, marketplace=marketplace, now=database_now())
+            send_grant(grant_id=pk, marketplace=marketplace, now=clock.now())
     except Unreachable as error:
         logger.warning("%s %s is sent again later: %s", kind.__name__, pk, error)
         return error.not_before is not None
