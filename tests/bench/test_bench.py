@@ -73,7 +73,7 @@ def test_a_small_run_measures_everything_and_breaks_nothing(var: Path, static_ro
     assert loop["errors"] == loop["integrity_broken"] == bare["integrity_broken"] == []
     assert loop["stories_over_limit"] == loop["receipts_without_vote"] == 0
     assert loop["votes"] == loop["submit"]["requests"] > 0
-    assert bare["votes"] == 3 * 30, "three people have answered everything there is"
+    assert 3 * 28 <= bare["votes"] <= 3 * 30  # each of two others may hold the last one that is left
     assert [one["stories"] for one in facts["latencies"]] == [30, 90]
     assert all(one["submit"]["requests"] == 3 for one in facts["latencies"])
     assert not (var / "bench" / "state").exists()
