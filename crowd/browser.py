@@ -31,10 +31,7 @@ class RedirectedAway(Exception):
 
 
 def loopback_origin(address: str) -> str:
-    """Return scheme, host and port of an address on this machine, such as ``http://127.0.0.1:8000``.
-
-    Raise :class:`NotLoopback` for any other address.
-    """
+    """Return the origin of a loopback address, like ``http://127.0.0.1:8000``, or raise NotLoopback."""
     parts = urlsplit(address)
     host = parts.hostname or ""
     if parts.scheme != "http" or not _is_loopback(host):
@@ -94,10 +91,7 @@ class Browser:
         return self._load("GET", address, headers={})
 
     def submit(self, form: Form, values: Mapping[str, str], *, button: int = 0) -> tuple[Page, float]:
-        """Submit a form with these values and one of its buttons. Return the page and the seconds it took.
-
-        With JavaScript, a form that the page's script sends gets back only the part of the page to replace.
-        """
+        """Submit a form by one of its buttons. Return the page (or a script's part of it) and the seconds."""
         fields = {**form.hidden, **values}
         if button < len(form.buttons) and form.buttons[button][0]:
             fields[form.buttons[button][0]] = form.buttons[button][1]

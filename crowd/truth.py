@@ -14,11 +14,7 @@ from crowd.behaviour import Options, chance_of
 
 
 def text_key(texts: Iterable[str]) -> str:
-    """Return the key of a story as shown on a page: SHA-256 (hex) over its texts.
-
-    Order, repetition and white space do not matter, because a page may show a part of the story next to
-    several questions.
-    """
+    """Return SHA-256 (hex) of a story's texts, whatever their order, repetition and white space."""
     shown = sorted({" ".join(text.split()) for text in texts})
     return hashlib.sha256(json.dumps(shown).encode()).hexdigest()
 
@@ -38,10 +34,7 @@ class Truth:
     seed: int = 0
 
     def right(self, story: str, options: Options) -> Options:
-        """Return the right options per form field, the best first.
-
-        Known answers that the form does not offer are dropped; a field left without any is invented.
-        """
+        """Return the offered right options per field, the best first; invent those of a field without any."""
         known = self.known.get(story, {})
         invented = self._invented(story, options)
         return {

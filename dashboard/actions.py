@@ -48,11 +48,7 @@ from recruitment.models import Campaign
 
 @transaction.atomic
 def create_study(*, slug: str, config: StudyConfiguration, by: User | None, now: datetime) -> Study:
-    """Create a draft study with everything that its configuration says.
-
-    All or nothing: a refusal by any step (see ``annotation.actions``, ``qualification.actions``,
-    ``publishing.actions.data_statement`` and ``recruitment.actions``) undoes the others.
-    """
+    """Create a draft study as its configuration says, or nothing: raise what any step raises."""
     study = annotation_actions.create_study(slug=slug, settings=config.settings, by=by, now=now)
     if config.rehearsal:
         study = annotation_actions.make_rehearsal(study=study, by=by, now=now)
@@ -103,10 +99,7 @@ def _source(slug: str, by: User | None) -> Study:
 def add_round(
     *, study: Study, config: RoundConfiguration, by: User | None, now: datetime, beside: bool = False
 ) -> None:
-    """Add a qualification round with its stories and key; that of a test opens the study's gate.
-
-    Newcomers take it alone, or with ``beside`` in turn with the active rounds.
-    """
+    """Add a round with its stories and key; newcomers take it alone, or ``beside`` the active ones."""
     with _file_of(config.stories, f"{study.slug}-qualification.jsonl") as path:
         annotation_actions.import_stories(
             study=study, path=path, role=Story.Role.QUALIFICATION, by=by, now=now
@@ -138,10 +131,7 @@ def add_round(
 
 @transaction.atomic
 def add_checks(*, study: Study, config: CheckConfiguration, by: User | None, now: datetime) -> None:
-    """Add hidden checks with their stories, known answers and rules.
-
-    Raise :class:`InvalidStudy` for a story without known answers, or known answers without a story.
-    """
+    """Add hidden checks. Raise :class:`InvalidStudy` unless stories and known answers match."""
     with _file_of(config.stories, f"{study.slug}-checks.jsonl") as path:
         job = annotation_actions.import_stories(study=study, path=path, role=Story.Role.CHECK, by=by, now=now)
     stories = {story.story_id: story for story in job.stories.all()}
@@ -157,10 +147,7 @@ def add_checks(*, study: Study, config: CheckConfiguration, by: User | None, now
 
 @transaction.atomic
 def remove_member(*, study: Study, user: User, by: User | None, now: datetime) -> None:
-    """Remove a member from a study, and stop waiting for their answers as an expert.
-
-    Raise what ``annotation.actions.remove_member`` raises.
-    """
+    """Remove a member from a study, and stop waiting for their answers as an expert."""
     annotation_actions.remove_member(study=study, user=user, by=by, now=now)
     qualification_actions.dismiss_from_study(study=study, expert=user, by=by, now=now)
 

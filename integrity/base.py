@@ -80,10 +80,7 @@ VIEWS = {
 
 
 def by_sql(query: str, **views: str) -> Find:
-    """Make a check of one query whose rows, ``study_id`` and ``row``, are the offenders.
-
-    The query may select from :data:`VIEWS` and the named ``views``.
-    """
+    """Make a check of one query of ``study_id`` and ``row`` over :data:`VIEWS` and the named ``views``."""
     named = [f"{name} AS NOT MATERIALIZED ({view})" for name, view in (VIEWS | views).items()]
     sql = (
         f"WITH {', '.join(named)}, broken AS ({query}) "  # noqa: S608 - constants of this package
@@ -124,10 +121,7 @@ def by_walking(rows: Callable[[int | None], Iterable[object]]) -> Find:
 
 
 def stream(query: str, study_id: int | None) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a query with a parameter ``study``, in bounded memory. Needs a transaction.
-
-    JSON columns come as text.
-    """
+    """Yield the rows for a ``study`` in bounded memory, JSON as text, inside a transaction."""
     with connection.chunked_cursor() as cursor:
         cursor.execute(query, {"study": study_id})
         while rows := cursor.fetchmany(CHUNK):
@@ -137,10 +131,7 @@ def stream(query: str, study_id: int | None) -> Iterator[tuple[Any, ...]]:
 def without_event(
     table: str, subject: str, types: str, *, study: str = "s.study_id", row: str = "x.id", also: str = "true"
 ) -> Find:
-    """Make a check for rows of ``table`` (alias ``x``) without an event of these types about ``subject``.
-
-    The arguments are SQL; ``also`` is one more condition on the event, ``ev``.
-    """
+    """Find rows ``x`` of ``table`` without such an event ``ev`` about ``subject``; all arguments are SQL."""
     event = f"ev.study_id = {study} AND ev.type IN ({types}) AND ev.subject = {subject} AND {also}"
     missing = f"NOT EXISTS (SELECT FROM annotation_event ev WHERE {event})"
     return where(table, missing, study=study, row=row)

@@ -1,7 +1,4 @@
-"""All checks: every invariant that can be verified in the stored rows.
-
-Each check is one entry in one of the modules here. ``manage.py check_integrity`` runs them all.
-"""
+"""All checks: every invariant that can be verified in the stored rows (``manage.py check_integrity``)."""
 
 from integrity import (
     answer_keys,

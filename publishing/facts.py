@@ -39,10 +39,7 @@ class People:
 
 @dataclass(frozen=True, slots=True)
 class AskedQuestion:
-    """One question of the form, its options, and those that count against a story.
-
-    ``options`` is empty if the options depend on the item.
-    """
+    """A question, its options (empty if they depend on the item), and those that count against a story."""
 
     key: str
     title: str

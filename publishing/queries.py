@@ -230,10 +230,7 @@ def asked_question(question: Question) -> AskedQuestion:
 
 
 def people(release: Release) -> People:
-    """Count the people at each step, from the audit log, until the answers were frozen (or the request).
-
-    Later events change nothing, so building a release again gives the same card.
-    """
+    """Count people at each step, from the log until answers froze: a rebuild gives the same card."""
     study = release.study
     events = Event.objects.filter(
         study=study, at__lte=counted_until(release), enrollment__environment=release.environment
@@ -292,10 +289,7 @@ def counted_until(release: Release) -> datetime:
 
 
 def hidden_checks(release: Release) -> HiddenChecks | None:
-    """Return people's results on hidden checks; None if nobody got one.
-
-    Only first answers count, so building a release again gives the same card.
-    """
+    """Return people's first answers to checks (so a rebuild gives the same card), None if no answers."""
     until = counted_until(release)
     first = CheckResult.objects.filter(
         key__story__study=release.study,
@@ -317,10 +311,7 @@ def hidden_checks(release: Release) -> HiddenChecks | None:
 
 
 def spot_checks(release: Release) -> SpotChecks | None:
-    """Return the results of judging randomly drawn votes; None if none was judged.
-
-    The last decision on each vote before the release counts, whichever sample it was made in.
-    """
+    """Return the last decisions before the release on randomly drawn votes; None without any."""
     until = SpotCheck.objects.filter(at__lte=counted_until(release))
     drawn = until.filter(
         item__sample__study=release.study,

@@ -58,10 +58,7 @@ class NotEnoughMoney(Refused):
 
 
 class NotConfigured(MarketplaceError):
-    """The credentials for this platform and environment are missing or not accepted.
-
-    The message names the settings, or quotes the platform.
-    """
+    """Missing or unaccepted credentials. The message names the settings, or quotes the platform."""
 
 
 ACCOUNT_PROBLEMS = (NotConfigured, NotEnoughMoney)
@@ -300,19 +297,13 @@ class Marketplace(Protocol):
         category: str = "",
         since: datetime | None = None,
     ) -> None:
-        """Pay nothing, and say why. Leave rejected work as it is.
-
-        ``since``: when it was asked for, for a platform that gives people days to answer it.
-        """
+        """Pay nothing, and say why. ``since``: when it was asked for, where people have days to answer."""
 
     def overturn(self, submission: str, *, person: str) -> None:
         """Pay the reward of rejected work after all. Leave approved work as it is."""
 
     def prepare_bonus(self, request: BonusRequest) -> str:
-        """Make the bonus without paying it, where the platform pays in two steps; return its id.
-
-        The empty string where it pays in one.
-        """
+        """Return the id of a bonus made but not paid; empty where the platform pays in one step."""
         return ""
 
     def bonus(self, request: BonusRequest) -> None:

@@ -35,10 +35,7 @@ PLATFORMS = {
 
 @dataclass(frozen=True, slots=True)
 class ReturnLink:
-    """The browser's way back: a link, or a form if there are ``fields``.
-
-    ``is_return``: it leads to where work is given back, not handed in.
-    """
+    """The way back: a link, or a form with ``fields``. ``is_return``: to give work back, not hand it in."""
 
     url: str
     fields: dict[str, str] = field(default_factory=dict)
@@ -189,10 +186,7 @@ class Platform(ABC):
         raise InvalidHook(404)
 
     def subscribe(self, environment: str, *, address: str) -> str:
-        """Have the platform post notifications to ``address``; return the line for ``.env``.
-
-        Raise ``MarketplaceError``.
-        """
+        """Subscribe ``address`` to notifications; return the ``.env`` line. Raise ``MarketplaceError``."""
         raise Refused(_("Notifications of this platform are not set up from here: see its documentation."))
 
 

@@ -109,10 +109,7 @@ def retention(
 
 
 def kept_by_filter(filters: Sequence[Mapping[str, Any]], *, stories: int) -> Chart:
-    """Chart ``title`` and ``kept`` of each of ``filters``, the default first, of ``stories`` complete ones.
-
-    Intervals are left out: they would suggest that each filter judged different stories.
-    """
+    """Chart kept stories by filter, the default first. Intervals would suggest other stories."""
     rows = [
         without_interval(
             with_share({"name": row["title"], "stories": stories, "kept": row["kept"]}, row["kept"], stories)

@@ -88,10 +88,7 @@ def progress(
     now: datetime,
     minutes: Mapping[int, int] | None = None,
 ) -> Chart | None:
-    """Chart all votes so far, and the forecast with its band up to the votes wanted. None without votes.
-
-    ``finish`` is that of :func:`dashboard.figures.forecast.finish`, computed at ``now``.
-    """
+    """Chart all votes so far, and the band of :func:`dashboard.figures.forecast.finish`, at ``now``."""
     if not hourly:
         return None
     rows = _seen(*(_fine(minutes or {}, MOST_CORNERS) or (hourly, 60)), now)

@@ -35,10 +35,7 @@ _REMEMBERED = 4096
 
 
 def make(study_id: int, *, now: datetime) -> Figures:
-    """Compute the figures of a study and store them.
-
-    Must not run inside a transaction: the votes are streamed from one snapshot.
-    """
+    """Compute and store a study's figures from one snapshot, outside of any transaction."""
     study = Study.objects.get(pk=study_id)
     begun = time.monotonic()
     people: list[dict[str, Any]] = []
@@ -200,10 +197,7 @@ def _not_counted(study: Study) -> dict[str, int]:
 
 
 def _add_pay(study: Study, people: list[dict[str, Any]]) -> dict[str, int]:
-    """Add ``paid_per_hour`` to each participant's figures: None if no platform paid them.
-
-    Return how many ``people`` were paid, and how many of them ``below`` the study's rate.
-    """
+    """Add ``paid_per_hour`` (None if unpaid). Return how many were ``paid``, and ``below`` the rate."""
     earned = earned_by_everybody(study)
     for person in people:
         found = earned.get(person["pseudonym"])

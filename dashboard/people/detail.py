@@ -58,10 +58,7 @@ class Mistake:
 
 @dataclass(frozen=True, slots=True)
 class FailedCheck:
-    """A check that a participant failed by their newest answer.
-
-    ``is_past``: the failure no longer counts against them.
-    """
+    """A check failed by the newest answer. ``is_past``: that no longer counts against the participant."""
 
     story: Story
     vote: Vote
@@ -133,10 +130,7 @@ def narrowed(enrollment: Enrollment, to: str, *, may_change: bool, closed: Colle
 
 
 def _unshared(enrollment: Enrollment) -> set[int]:
-    """Return the votes with an answer that nobody else gave to the question, where others answered it.
-
-    Two plain queries and sets: as one statement, PostgreSQL may plan it badly before it has statistics.
-    """
+    """Return votes with an answer nobody else gave. One statement instead of two may be planned badly."""
     cell = ("vote__assignment__story", "question", "row")
     theirs = Answer.objects.filter(
         vote__assignment__enrollment=enrollment, vote__assignment__story__role=Story.Role.MAIN

@@ -56,10 +56,7 @@ def chosen_in(round: Round) -> dict[int, list[Asked]]:
 
 
 def attempts_of(enrollment: Enrollment, *, closed: Collection[str]) -> list[dict[str, Any]]:
-    """Return the person's finished attempts: ``attempt``, and ``missed`` as (story, question) pairs.
-
-    Attempts at rounds with a ``closed`` text are left out: the reader must not learn its key. Two queries.
-    """
+    """Return finished attempts with ``missed`` (story, question) pairs, unless a text is ``closed``."""
     given = Attempt.objects.filter(enrollment=enrollment, state=Attempt.State.SUBMITTED)
     secret = RoundStory.objects.filter(story__text_hash__in=list(closed))
     attempts = list(given.exclude(round__in=secret.values("round")).select_related("round").order_by("pk"))

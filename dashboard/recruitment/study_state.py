@@ -32,10 +32,7 @@ class LinkedCampaign:
 
 
 def linked_campaigns(study: Study, move: str) -> list[LinkedCampaign]:
-    """Return the campaigns that can be paused or resumed with the study, in the order of their numbers.
-
-    For resuming, those that were paused together with the study are proposed.
-    """
+    """Return the campaigns that can move with the study; those it paused are proposed for resuming."""
     if move != OPEN:
         live = study.campaigns.filter(state=Campaign.State.LIVE).order_by("number")
         return [LinkedCampaign(campaign, proposed=True) for campaign in live]

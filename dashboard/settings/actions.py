@@ -39,10 +39,7 @@ def invite(
 
 
 def mail_invitation(*, invitation_id: int, language: str, now: datetime) -> None:
-    """Send the link of an invitation, unless it was accepted or revoked meanwhile.
-
-    Raise ``recruitment.errors.MailFailed`` and ``MailRefused``.
-    """
+    """Mail the link of an open invitation. Raise ``recruitment.errors.MailFailed`` or ``MailRefused``."""
     invitation = Invitation.objects.select_related("study", "invited_by").get(pk=invitation_id)
     if invitation_status(invitation, now) is Invitation.Status.OPEN:
         hand_over(_mail(invitation, language))

@@ -23,10 +23,7 @@ from publishing.filters import DEFAULT_FILTER, FILTERS
 
 
 def about(study: Study, story: Story) -> dict[str, Any]:
-    """Return everything about one story for its page, in a constant number of queries.
-
-    Only main stories have verdicts and votes.
-    """
+    """Return all about a story in a constant number of queries; only main stories have votes."""
     protocol = study.protocol
     given = Assignment.objects.filter(story=story, story__role=Story.Role.MAIN)
     assignments = list(given.select_related("enrollment", "skip").order_by("served_at", "pk"))

@@ -170,10 +170,7 @@ class StoryPage:
 
 
 def story_page(study: Study, search: Search, *, size: int = PAGE, backwards: bool = False) -> StoryPage:
-    """Return the matching main stories by id, ``size`` at most, in a constant number of queries.
-
-    ``backwards``: those before ``search.after`` instead, the nearest first.
-    """
+    """Return ``size`` matching stories by id; ``backwards``: before ``search.after``, nearest first."""
     found, end, looked = _found(study, search, size, backwards)
     rows = listed(study, found)
     if search.is_judged:
@@ -295,10 +292,7 @@ def _named(name: str) -> tuple[str, ...]:
 
 
 def objected_to(stories: QuerySet[Story], question: str = "") -> QuerySet[Story]:
-    """Select complete stories with an answer against them, to this ``question`` if given.
-
-    No other story can be dropped or split.
-    """
+    """Select complete stories with an answer against them: no other can be dropped or split."""
     votes = Vote.objects.counted().filter(assignment__story=OuterRef("pk"))
     against = Answer.objects.filter(vote=OuterRef("pk"), counts_against=True)
     against = against.filter(question=question) if question else against
@@ -365,10 +359,7 @@ def judge(
 
 
 def is_split(votes: dict[int, list[tuple[Choice, bool]]], votes_per_story: int) -> bool:
-    """Return whether a complete story was decided by one vote on some question.
-
-    With three votes: two against one; with four: two against two. One vote is split over nothing.
-    """
+    """Return whether one vote decided some question of a complete story (2:1, or 2:2 of four)."""
     if len(votes) < max(votes_per_story, 2):
         return False
     objecting = Counter(

@@ -142,10 +142,7 @@ def _unused_doi(release: Release, now: datetime) -> str:
 
 
 def enqueue_build(*, release_id: int) -> None:
-    """Enqueue the build for after the commit.
-
-    If the broker cannot be reached, this is logged and the sweep enqueues the release later.
-    """
+    """Enqueue the build after the commit. Without a broker, log that and leave it to the sweep."""
     transaction.on_commit(lambda: app.send_task(BUILD_TASK, args=[release_id]), robust=True)
 
 

@@ -86,12 +86,7 @@ def get_or_request(before: Release, now: Release) -> tuple[Comparison | None, st
 
 
 def record_outcome(before: Release, now: Release, *, failure: str = "", is_lasting: bool = False) -> None:
-    """Record that the job has ended.
-
-    A failure is shown for a while; then the page requests the comparison again.
-
-    ``is_lasting`` failures are shown longer, because they would probably recur at once and cost worker time.
-    """
+    """Record that the job has ended. A failure is shown for a while, longer if it would recur at once."""
     if failure:
         told_for = LONGEST if is_lasting else REFUSED_FOR
         caches["shared"].set(_key(before, now), failure, told_for.total_seconds())

@@ -78,7 +78,4 @@ class Destination(ABC):
 
     @abstractmethod
     def deposit(self, package: Package, log: Log) -> str:
-        """Upload or complete the release, compare every file with MANIFEST, and return its URL.
-
-        Raise :class:`DestinationError`.
-        """
+        """Upload or complete the release as in MANIFEST and return its URL. Raise DestinationError."""

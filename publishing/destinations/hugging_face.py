@@ -210,10 +210,7 @@ def git_object_id(content: bytes) -> str:
 
 @contextmanager
 def _explained(place: str) -> Iterator[None]:
-    """Turn what huggingface_hub raises in the block into a :class:`DestinationError`.
-
-    The messages are ours, because the library's may quote a signed address.
-    """
+    """Raise huggingface_hub's errors as :class:`DestinationError`: its words may quote a signed address."""
     try:
         yield
     except DestinationError:

@@ -213,10 +213,7 @@ def _in_base64(file: FileFacts) -> str:
 
 @contextmanager
 def _explained(place: str) -> Iterator[None]:
-    """Turn what boto3 raises in the block into a :class:`DestinationError`.
-
-    The messages are ours, because the library's may quote a signed address or a key.
-    """
+    """Raise boto3's errors as :class:`DestinationError`: its words may quote a signed address or a key."""
     try:
         yield
     except ClientError as error:

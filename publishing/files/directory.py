@@ -64,10 +64,7 @@ class HashingFile(io.RawIOBase):
 
 
 class DirectoryWriter:
-    """Writes the files of one new directory.
-
-    ``directory`` is created, with its parents. Raises ``OSError`` as the file system does.
-    """
+    """Writes the files of one new directory, created with its parents. Raises ``OSError``."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory

@@ -92,10 +92,7 @@ class Columns:
 
 
 def declared(columns: Mapping[str, Type]) -> list[dict[str, Any]] | None:
-    """Return the features as a dataset card declares them.
-
-    Return None if a column mixes types: readers must then infer the types.
-    """
+    """Return the features for a dataset card; None if a column mixes types, so that readers infer them."""
     return None if is_mixed(columns) else _fields(columns)
 
 

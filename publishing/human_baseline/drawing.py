@@ -42,10 +42,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class DrawnQuestions:
-    """A sample of a release's stories with all their questions.
-
-    ``questions`` are rows for the multiple-choice protocol, with the right answers.
-    """
+    """A sample of stories with all questions, as rows for the multiple-choice protocol."""
 
     sample: Sample
     questions: tuple[Row, ...]

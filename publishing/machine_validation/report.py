@@ -110,10 +110,7 @@ def _config(questions: Sequence[Question]) -> tuple[dict[str, Any], list[str]]:
 def _learned(
     questions: Sequence[Question], bootstrap: ClusterBootstrap, undefined: str | None
 ) -> tuple[dict[str, dict[str, Any]], Marks]:
-    """Return the learner's scores by grouping and input, and how often it answers each question rightly.
-
-    The latter is for the choices alone, over all repetitions.
-    """
+    """Return scores by grouping and input, and how often choices alone answer each question rightly."""
     folds_of = {grouping: groups.folds_by(grouping, questions) for grouping in groups.GROUPINGS}
     by_group: dict[str, dict[str, Any]] = {
         grouping: {

@@ -1,7 +1,4 @@
-"""Releases: numbered, hashed, immutable publications of a study; and their withdrawal.
-
-The directory is what is published; these rows record that it is, and what is in it.
-"""
+"""Releases, of which rows record what the directory holds, and their withdrawal."""
 
 from __future__ import annotations
 

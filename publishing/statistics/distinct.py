@@ -55,10 +55,7 @@ def count_together(sets: Iterable[DistinctStrings]) -> int:
 
 
 class FirstOfEach:
-    """Drops each story whose text an earlier kept story has, if the filter says so.
-
-    Call it with every story, in order of id. It takes some 100 bytes per kept story.
-    """
+    """Drops repeats of a kept story's text, if the filter does. Call by id; 100 bytes per kept story."""
 
     def __init__(self, rule: StoryFilter) -> None:
         self._seen: set[str] | None = set() if rule.one_of_each else None

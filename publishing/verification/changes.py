@@ -1,7 +1,4 @@
-"""Compare ``changes.jsonl`` with the other files: whatever it says of this release must be so.
-
-What it says of the previous release is in no file here.
-"""
+"""Compare what ``changes.jsonl`` says of this release with its other files."""
 
 from contextlib import ExitStack
 from pathlib import Path

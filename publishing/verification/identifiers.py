@@ -28,10 +28,7 @@ _DESCRIBING = (RELEASE_JSON, CARD_PATH, CITATION_PATH, CROISSANT_PATH)
 
 
 def check(directory: Path, findings: Findings) -> None:
-    """Search the files about people and figures, and the descriptions.
-
-    A finding names the kind of identifier, not its value.
-    """
+    """Search files about people and figures. A finding names an identifier's kind, not its value."""
     names = _ids(" ".join(_names(read_document(directory, STATISTICS_JSON, Findings()) or {})))
     for rows in directory.glob("*/test.jsonl"):  # the card shows one of their first rows
         with open(rows, encoding="utf-8", errors="replace") as file:

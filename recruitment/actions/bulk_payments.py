@@ -27,10 +27,7 @@ BATCH = 500
 
 @queue_once()
 def approve_all(*, campaign: Campaign, by: User | None, now: datetime) -> int:
-    """Approve every undecided submission whose visit is confirmed; return how many.
-
-    Raise :class:`CannotPay` when nothing waits.
-    """
+    """Approve all undecided work of confirmed visits; return how many. Raise CannotPay if none waits."""
     kind, waiting = Payment.Kind.APPROVAL, to_approve(campaign)
     number = _pay_all(campaign, kind, waiting, campaign.reward, "", by=by, now=now)
     if not number:

@@ -43,19 +43,13 @@ MOST_SILENT = 3
 
 @transaction.atomic
 def pause_campaign(*, campaign: Campaign, by: User | None, now: datetime) -> Campaign:
-    """Have a worker stop new people from beginning until the campaign is resumed.
-
-    Raise :class:`CannotRecruit` unless it is live.
-    """
+    """Have a worker keep new people out until resumed. Raise :class:`CannotRecruit` unless live."""
     return _request_state(campaign, State.PAUSING, only_from=(State.LIVE,), by=by, now=now)
 
 
 @transaction.atomic
 def resume_campaign(*, campaign: Campaign, by: User | None, now: datetime) -> Campaign:
-    """Have a worker reopen the campaign for as many days as it was offered at first.
-
-    Raise :class:`CannotRecruit` unless it is paused, here or on the platform, or the days on offer are over.
-    """
+    """Have a worker reopen a paused or lapsed campaign for its days, or raise :class:`CannotRecruit`."""
     campaign = lock_campaign(campaign)
     wanted_from = [State.PAUSED, State.PAUSING]
     is_paused_there = campaign.platform_offer == OnOffer.PAUSED
@@ -91,10 +85,7 @@ def extend_offer(
 
 @transaction.atomic
 def pause_without_stories(*, now: datetime) -> list[Campaign]:
-    """Pause campaigns without a story for new visits, and resume them when there is one.
-
-    Return the campaigns that changed. A researcher's own pause stays.
-    """
+    """Pause campaigns without stories, resume them with some, and return them; keep researchers' pauses."""
     campaigns = Campaign.objects.select_related("study").filter(
         purpose=Campaign.Purpose.STORIES, study__state=Study.State.OPEN
     )
@@ -112,10 +103,7 @@ def pause_without_stories(*, now: datetime) -> list[Campaign]:
 
 
 def sync_now(*, campaign: Campaign) -> None:
-    """Have a worker continue towards the campaign's wanted state, or compare it with its platform, at once.
-
-    Raise :class:`NotQueued`, and :class:`CannotRecruit` for a draft.
-    """
+    """Have a worker sync the campaign at once. Raise :class:`NotQueued`, or CannotRecruit for a draft."""
     if campaign.state == State.DRAFT:
         raise CannotRecruit(_("This campaign is a draft: nothing of it is on the platform."))
     queue_or_fail(CARRY_OUT_TASK if campaign.state in Campaign.UNDERWAY else RECONCILE_TASK, campaign.pk)
@@ -192,10 +180,7 @@ def _publish(campaign: Campaign, marketplace: Marketplace, *, now: datetime) -> 
 
 
 def limit_concurrency(*, campaign: Campaign, marketplace: Marketplace) -> None:
-    """Let no more people work at once than find stories, on a platform that can limit them.
-
-    An offer stands without the limit if the platform refuses it; the next comparison asks again.
-    """
+    """Let no more people work at once than find stories, where the platform can and does limit them."""
     if campaign.purpose != Campaign.Purpose.STORIES or not platform_of(campaign).limits_concurrency:
         return
     most = concurrent_visits(campaign)
@@ -264,10 +249,7 @@ def _stop_each(
     stop: Callable[[str, str], None],
     becomes: Posting.State,
 ) -> None:
-    """Stop every posting in these states, and write down for each that it is stopped.
-
-    One that fails keeps no other from being stopped, unless nothing answers; the last failure is raised.
-    """
+    """Stop and record each posting in these states, whoever fails, and raise the last failure."""
     failure: MarketplaceError | None = None
     silent = 0
     for posting in campaign.postings.filter(state__in=states).order_by("number"):
@@ -370,10 +352,7 @@ def check_state(campaign: Campaign, *states: Campaign.State) -> None:
 
 
 def lock_campaign(campaign: Campaign) -> Campaign:
-    """Lock and return the campaign as stored.
-
-    Raise :class:`CannotRecruit` for a draft that somebody has discarded meanwhile.
-    """
+    """Lock and return the campaign as stored. Raise :class:`CannotRecruit` for a discarded draft."""
     found = (
         Campaign.objects.select_for_update(of=("self",), no_key=True)
         .select_related("study")

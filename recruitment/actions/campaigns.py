@@ -78,10 +78,7 @@ def change_campaign(
 
 @transaction.atomic
 def discard_campaign(*, campaign: Campaign, by: User | None, now: datetime) -> None:
-    """Delete a draft, which is not on the platform yet; the log keeps that it existed.
-
-    Raise :class:`CannotRecruit` for a campaign that was started: end it instead.
-    """
+    """Delete a draft, and log it. Raise :class:`CannotRecruit` for a started one: end it instead."""
     campaign = lock_campaign(campaign)
     started = CannotRecruit(
         _("This campaign has been started, so part of it may be on the platform: end it instead.")

@@ -67,10 +67,7 @@ def set_membership(
     by: User | None,
     now: datetime,
 ) -> Grant:
-    """Put a person into the study's group of this kind, or take them out, on a researcher's word.
-
-    No comparison does otherwise after that. Raise :class:`CannotRecruit` if the campaign has no such group.
-    """
+    """Decide a membership against comparisons. Raise :class:`CannotRecruit` without such a group."""
     if not _group(campaign, kind):
         raise CannotRecruit(_("This campaign has no such group on its platform."))
     wanted, _made = _get_or_create(campaign, annotator, kind, now=now)
@@ -92,10 +89,7 @@ def set_membership(
 
 @transaction.atomic
 def leave_group(*, submission: Submission, by: User | None, now: datetime) -> None:
-    """End a person's membership in the group of people who passed, on a researcher's decision.
-
-    Call it at the time of the decision about the test, by which :func:`rejoin_group` finds it.
-    """
+    """End a passed person's membership at the decision's time, by which :func:`rejoin_group` finds it."""
     campaign = submission.campaign
     given = grants_of(campaign, submission.annotator_id, Group.QUALIFIED).exclude(state__in=OUT).first()
     if given:

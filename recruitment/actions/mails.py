@@ -59,10 +59,7 @@ def give_address(
 
 @transaction.atomic
 def confirm_address(*, identity_id: int, now: datetime) -> PlatformIdentity:
-    """Confirm an address as the person's own: links may be sent there from now on.
-
-    Raise ``PlatformIdentity.DoesNotExist`` and ``accounts.actions.AddressTaken``.
-    """
+    """Confirm an address for links. Raise ``PlatformIdentity.DoesNotExist`` or ``AddressTaken``."""
     before = PlatformIdentity.objects.get(pk=identity_id)
     identity = confirm_email(identity_id=identity_id, now=now)
     if before.confirmed_at is None:
@@ -75,10 +72,7 @@ def confirm_address(*, identity_id: int, now: datetime) -> PlatformIdentity:
 
 
 def ask_for_links(*, address: str) -> None:
-    """Mail an address its personal links. Known and unknown addresses take the same time.
-
-    Raise :class:`CannotMail` and :class:`NotQueued`.
-    """
+    """Mail links, in equal time if unknown. Raise :class:`CannotMail` or :class:`NotQueued`."""
     if not settings.SENDS_MAIL:
         raise CannotMail(_("This site sends no mail."))
     owners = list(queries.owners_of(address).values_list("pk", flat=True))
@@ -107,10 +101,7 @@ def invite_by_mail(
 
 @transaction.atomic
 def send_link(*, enrollment: Enrollment, by: User | None) -> None:
-    """Send a person the link to this study again.
-
-    Raise :class:`CannotMail`, also when no address is confirmed.
-    """
+    """Send the study's link again. Raise :class:`CannotMail`, also if no address is confirmed."""
     if not settings.SENDS_MAIL:
         raise CannotMail(_("This site sends no mail: EMAIL_URL is not set."))
     identity = queries.confirmed_address_of(enrollment)

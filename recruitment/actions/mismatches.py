@@ -155,10 +155,7 @@ def pay_for_mismatch(
 
 @transaction.atomic
 def _accept(*, visit: Visit, work: Submission | None, by: User | None, now: datetime) -> None:
-    """Let the votes of a visit count on a researcher's word, which no comparison takes back.
-
-    Its rows must be locked. Raise :class:`CannotSettle` for work that was rejected.
-    """
+    """Count a visit's votes for good, with its rows locked. Raise CannotSettle for rejected work."""
     is_rejected = work is not None and (
         work.status == Submission.Status.REJECTED or decision_of(work) == Decision.REJECTED
     )
@@ -168,10 +165,7 @@ def _accept(*, visit: Visit, work: Submission | None, by: User | None, now: date
 
 
 def _lock_open(mismatch: Mismatch) -> Locked:
-    """Lock and return an open mismatch with its visit and submission.
-
-    Raise :class:`CannotSettle` when somebody has dealt with it.
-    """
+    """Lock a mismatch with its visit and work. Raise :class:`CannotSettle` unless it is open."""
     found = _lock(mismatch)
     if found[0].settled_at:
         raise CannotSettle(_("Somebody has just dealt with this. Nothing was changed."))

@@ -29,10 +29,7 @@ class Found:
 
 @transaction.atomic
 def look_up(*, study: Study, remote_id: str, by: User, now: datetime) -> list[Found]:
-    """Find people of the study by a platform's id of a person, an assignment or a submission.
-
-    Mechanical Turk gives the id of work that was returned to the next worker, so there may be several.
-    """
+    """Find people by a platform's id; several, as Mechanical Turk reuses ids of returned work."""
     remote_id = remote_id.strip()
     if not remote_id:
         return []

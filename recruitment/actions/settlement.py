@@ -30,10 +30,7 @@ REJECTED = "The platform lists this work as rejected."
 
 @transaction.atomic
 def settle_visit(*, visit_id: int, polls: Iterable[datetime], now: datetime) -> Steps:
-    """Settle a visit by what both sides say now; return the steps that changed anything.
-
-    ``polls``: when the platform was asked, this time and the time before.
-    """
+    """Settle a visit; return the steps that changed anything. ``polls``: when the platform was asked."""
     visit, submission = lock_visit(visit_id)
     assert visit.session is not None
     assert visit.campaign is not None

@@ -24,10 +24,7 @@ def external_question(url: str) -> str:
 
 
 def receipt_in(answer: str) -> str:
-    """Return our receipt in the QuestionFormAnswers of a submission; empty when there is none.
-
-    Whatever a browser sent comes back here, so nothing in it is taken to be well formed.
-    """
+    """Return our receipt in a submission's answers, which may be malformed; empty without one."""
     if "<!DOCTYPE" in answer:  # Mechanical Turk writes none; entities are declared there
         return ""
     try:

@@ -190,10 +190,7 @@ class Prolific(Review, Marketplace):
         self._move(remote_id, "STOP", statuses.OVER | {"UNPUBLISHED"})
 
     def _move(self, study_id: str, action: str, settled: frozenset[str]) -> None:
-        """Bring the study into one of the statuses; one that is there already is left alone.
-
-        A repetition after a lost answer is refused, because the study has moved: then its status decides.
-        """
+        """Bring the study to one of the statuses. A refusal may follow a lost answer: the status decides."""
         status = self._study(study_id)["status"]
         if status in settled:
             return

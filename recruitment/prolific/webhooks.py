@@ -26,10 +26,7 @@ def signature_of(secret: str, timestamp: str, body: bytes) -> str:
 
 
 def read_hook(headers: Mapping[str, str], body: bytes, *, secret: str) -> Hint:
-    """Return the hint in a request. Raise :class:`InvalidHook` for one that Prolific did not sign.
-
-    Old requests are accepted too: they only say where to look, and repetitions are known by their id.
-    """
+    """Return a signed request's hint, however old: it only says where to look. Raise InvalidHook."""
     timestamp = headers.get(TIMESTAMP, "")
     expected = signature_of(secret, timestamp, body)
     signed = hmac.compare_digest(expected.encode(), headers.get(SIGNATURE, "").encode())

@@ -68,10 +68,7 @@ def unrecorded(campaign: Campaign, works: Sequence[Work]) -> Iterator[Work]:
 
 
 def postings_to_ask(campaign: Campaign, *, now: datetime) -> QuerySet[Posting]:
-    """Return the postings with unsettled submissions, the longest not asked first.
-
-    The platform counts our calls: work that waits for a researcher is asked about once an hour.
-    """
+    """Return postings with unsettled work, longest not asked first, hourly if only researchers are due."""
     postings = Posting.objects.filter(campaign=campaign).exclude(remote_id="")
     visits = unsettled_visits(campaign)
     waits_for_somebody = Q(session__state=WorkSession.State.CONFIRMED) | Q(decided_manually=True)
@@ -81,10 +78,7 @@ def postings_to_ask(campaign: Campaign, *, now: datetime) -> QuerySet[Posting]:
 
 
 def other_postings(campaign: Campaign, *, now: datetime) -> QuerySet[Posting]:
-    """Return the other postings in which something new could be and that were not asked for an hour.
-
-    That is a stranger's work, or a rejection that somebody has overturned on the platform's own pages.
-    """
+    """Return other postings, hourly: a stranger's work, or a rejection overturned there."""
     long_ago = Q(submissions__submitted_at__lte=now - OVERTURNED_WITHIN)
     decided = Q(submissions__status=Submission.Status.APPROVED) | long_ago & Q(
         submissions__status=Submission.Status.REJECTED
@@ -120,10 +114,7 @@ def unsettled_visits(campaign: Campaign) -> QuerySet[Visit]:
 
 
 def visits_to_settle(campaign: Campaign, posting: Posting) -> list[int]:
-    """Return the ids of a posting's visits that may need a step.
-
-    Not those whose confirmed, whole work only waits for a researcher: there can be very many of them.
-    """
+    """Return a posting's visits that may need a step, without the many that wait for a researcher."""
     visits = unsettled_visits(campaign).filter(posting=posting)
     if not campaign.auto_approves:
         waits = Submission.objects.filter(
@@ -139,10 +130,7 @@ def visits_to_settle(campaign: Campaign, posting: Posting) -> list[int]:
 
 
 def submissions_without_visit(campaign: Campaign) -> QuerySet[Submission]:
-    """Return unnoticed submissions without a visit here.
-
-    Also what was paid there after that and is not among our payments.
-    """
+    """Return unnoticed submissions without a visit, or paid there since and not among our payments."""
     unseen = ~Exists(standing_decisions(OuterRef("pk"))) & Q(mismatches=None)
     return (
         Submission.objects.filter(campaign=campaign, visit=None, status__in=HANDED_IN)
@@ -158,10 +146,7 @@ def approved_without_payment() -> Q:
 
 
 def resolved_mismatches(campaign: Campaign) -> QuerySet[Mismatch]:
-    """Return open mismatches with nothing left to do.
-
-    These are decided submissions with settled visits, and tests that were handed in with another visit.
-    """
+    """Return open mismatches of settled submissions, and tests handed in with another visit."""
     theirs = Q(submission=OuterRef("submission")) | Q(submission__visit=OuterRef("visit"))
     decided = Payment.objects.filter(theirs, STANDING)
     still_open = WorkSession.State.OPEN

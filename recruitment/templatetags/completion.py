@@ -28,10 +28,7 @@ register = template.Library()
 def finish(
     context: Context, enrollment: Enrollment, *, way_out: bool = False, quiet: bool = False
 ) -> dict[str, Any]:
-    """Show the button that hands the work in or leads to the code, where either is due.
-
-    ``way_out``: else show the way back for people without a code. ``quiet``: it isn't the main step here.
-    """
+    """Show the button or code that is due; ``way_out``: else the way back; ``quiet``: as a side step."""
     offer = _offer(context)
     if offer:
         return offer
