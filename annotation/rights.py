@@ -10,7 +10,7 @@ import enum
 import functools
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from typing import Any, Concatenate, ParamSpec
+from typing import Any, Concatenate, ParamSpec, TypedDict
 
 from django.contrib.auth.decorators import login_required, permission_required
 from django.contrib.auth.models import AnonymousUser
@@ -26,6 +26,7 @@ from accounts.models import User
 from annotation.models import ApiToken, Invitation, Membership, Study
 from annotation.protocols import UnknownProtocol
 from annotation.requests import extended
+from tomannot import clock
 
 P = ParamSpec("P")
 StudyView = Callable[Concatenate[HttpRequest, Study, P], HttpResponseBase]
@@ -137,6 +138,18 @@ def signed_in(request: HttpRequest) -> User:
     if not isinstance(request.user, User):
         raise PermissionDenied
     return request.user
+
+
+class ByAndNow(TypedDict):
+    """The arguments that every action takes."""
+
+    by: User
+    now: datetime
+
+
+def by_and_now(request: HttpRequest) -> ByAndNow:
+    """Return the arguments of an action by the request's researcher, now."""
+    return {"by": signed_in(request), "now": clock.now()}
 
 
 def study_page(

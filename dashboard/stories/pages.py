@@ -21,7 +21,7 @@ from annotation.errors import AnnotationError, WrongState
 from annotation.importing.progress import progress_of
 from annotation.models import Adjudication, Story, StoryImport, Study
 from annotation.protocols import UnknownProtocol
-from annotation.rights import Right, form_page, read_page, rights_in, signed_in, write_page
+from annotation.rights import Right, by_and_now, form_page, read_page, rights_in, write_page
 from dashboard.csv_files import csv_file, csv_stream, json_stream
 from dashboard.figures import store
 from dashboard.responses import ErrorsAsMessages, render_form
@@ -48,7 +48,6 @@ from dashboard.stories.votes_export import (
     votes_of,
 )
 from publishing.facts import NOT_STATED
-from tomannot import clock
 
 PROBLEMS_SHOWN = 50
 IMPORTS_SHOWN = 20
@@ -159,8 +158,7 @@ def decide_stories(request: HttpRequest, study: Study) -> HttpResponse:
             seen={story_id: int(seen) for seen, _colon, story_id in ticked if "\0" not in story_id},
             verdict=Adjudication.Verdict(request.POST.get("decision", "")),
             reason=request.POST.get("reason", ""),
-            by=signed_in(request),
-            now=clock.now(),
+            **by_and_now(request),
         )
         said = ngettext("%(n)s story is decided.", "%(n)s stories are decided.", len(made))
         messages.success(request, said % {"n": len(made)})
@@ -226,8 +224,7 @@ def import_stories(request: HttpRequest, study: Study) -> HttpResponse:
             role=Story.Role(form.cleaned_data["role"]),
             license=form.cleaned_data["license"],
             dry_run=True,
-            by=signed_in(request),
-            now=clock.now(),
+            **by_and_now(request),
         )
         return redirect("dashboard:import_report", slug=study.slug, number=job.pk)
     context = {
@@ -245,7 +242,7 @@ def import_report(request: HttpRequest, study: Study, number: int) -> HttpRespon
         decide = DECISIONS.get(request.POST.get("decision", ""))
         with ErrorsAsMessages(request, WrongState):
             if decide:
-                decide(story_import=job, by=signed_in(request), now=clock.now())
+                decide(story_import=job, **by_and_now(request))
             else:
                 messages.error(request, _("Choose whether to import the stories."))
         return redirect("dashboard:import_report", slug=study.slug, number=job.pk)

@@ -16,14 +16,13 @@ from django.utils.translation import gettext as _
 from annotation import actions
 from annotation.errors import AnnotationError
 from annotation.models import Enrollment, Study
-from annotation.rights import Right, form_page, read_page, rights_in, signed_in
+from annotation.rights import Right, by_and_now, form_page, read_page, rights_in
 from dashboard.csv_files import csv_file
 from dashboard.parameters import form_token
 from dashboard.responses import ErrorsAsMessages, render_form
 from recruitment.actions import invite_by_mail
 from recruitment.errors import NotQueued, RecruitmentError
 from recruitment.links import personal_link
-from tomannot import clock
 
 MOST_AT_ONCE = 500
 """Participants that one press invites."""
@@ -116,15 +115,15 @@ def invited_links(request: HttpRequest, study: Study, batch: str) -> HttpRespons
 
 
 def _invite(request: HttpRequest, study: Study, count: int) -> HttpResponse:
-    by, now = signed_in(request), clock.now()
-    invited = actions.invite(study=study, count=count, by=by, now=now, token=form_token(request))
+    invited = actions.invite(study=study, count=count, token=form_token(request), **by_and_now(request))
     return _to_links(study, invited[0].created_at)
 
 
 def _invite_qualified(request: HttpRequest, study: Study) -> HttpResponse:
-    by, now, token = signed_in(request), clock.now(), form_token(request)
     with ErrorsAsMessages(request, AnnotationError):
-        invited = actions.invite_qualified(study=study, by=by, now=now, most=MOST_AT_ONCE, token=token)
+        invited = actions.invite_qualified(
+            study=study, most=MOST_AT_ONCE, token=form_token(request), **by_and_now(request)
+        )
         if invited:
             return _to_links(study, invited[0].created_at)
         messages.info(request, _("All participants qualified there are already invited."))
@@ -133,10 +132,8 @@ def _invite_qualified(request: HttpRequest, study: Study) -> HttpResponse:
 
 def _mail(request: HttpRequest, study: Study, form: MailForm) -> HttpResponse | None:
     """Invite by mail and redirect. Return None, with an error at the field, if nobody was invited."""
-    addresses, language = form.cleaned_data["addresses"], form.cleaned_data["language"]
-    by, now = signed_in(request), clock.now()
     try:
-        invited = invite_by_mail(study=study, addresses=addresses, language=language, by=by, now=now)
+        invited = invite_by_mail(study=study, **form.cleaned_data, **by_and_now(request))
     except NotQueued as error:  # the invitations stand
         messages.error(request, str(error))
         return redirect("dashboard:people", slug=study.slug)

@@ -11,7 +11,7 @@ from annotation.actions.enrollments import LONGEST_REASON, check_reason
 from annotation.actions.exclusions import exclusion_in_force
 from annotation.errors import AnnotationError
 from annotation.models import Assignment, Enrollment, Story, Study
-from annotation.rights import Right, form_page, signed_in, write_page
+from annotation.rights import Right, by_and_now, form_page, signed_in, write_page
 from dashboard.actions import let_take_test_again
 from dashboard.people.detail import may_have_link, memberships_of
 from dashboard.people.retakes import retaking_of
@@ -49,7 +49,7 @@ def persons_link(request: HttpRequest, study: Study, pseudonym: str) -> HttpResp
             send_link(enrollment=enrollment, by=signed_in(request))
             messages.success(request, _("Their link is on its way to them."))
         elif may_have_link(enrollment):
-            enrollment = actions.revoke_link(enrollment=enrollment, by=signed_in(request), now=clock.now())
+            enrollment = actions.revoke_link(enrollment=enrollment, **by_and_now(request))
             context = {"pseudonym": pseudonym, "link": personal_link(enrollment)}
             return render(request, "dashboard/people/new_link.html", context)
         else:
@@ -73,8 +73,7 @@ def set_group(request: HttpRequest, study: Study, pseudonym: str) -> HttpRespons
                 annotator=enrollment.annotator,
                 kind=found.kind,
                 is_member=request.POST.get("way") == "in",
-                by=signed_in(request),
-                now=clock.now(),
+                **by_and_now(request),
             )
             messages.success(request, _("Recorded, and sent to the platform."))
         else:
@@ -150,8 +149,7 @@ def tests(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
             was_somebody_else="somebody_else" in request.POST,
             reason=request.POST.get("reason", ""),
             seen=int(request.POST.get("seen", "")),
-            by=signed_in(request),
-            now=clock.now(),
+            **by_and_now(request),
         )
         done = _("Done. They can begin as soon as they open the work or their link again.")
         messages.success(request, done)

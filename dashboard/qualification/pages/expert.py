@@ -10,13 +10,12 @@ from django.utils.translation import gettext as _
 from annotation.forms import form_context, instructions_context
 from annotation.models import Study
 from annotation.protocols.base import IncompleteForm
-from annotation.rights import form_page, signed_in
+from annotation.rights import by_and_now, form_page, signed_in
 from dashboard.responses import ErrorsAsMessages, render_form
 from qualification import actions
 from qualification.errors import QualificationError
 from qualification.experts import own_answers, review_of
 from qualification.models import ExpertReview, Round, RoundStory
-from tomannot import clock
 
 
 @form_page()
@@ -27,7 +26,7 @@ def expert(request: HttpRequest, study: Study, number: int) -> HttpResponse:
         return _not_asked(request, study, number)
     if request.method == "POST":
         with ErrorsAsMessages(request, QualificationError):
-            actions.hand_in_review(review=review, by=signed_in(request), now=clock.now())
+            actions.hand_in_review(review=review, **by_and_now(request))
             messages.success(request, _("Thank you. Your answers are handed in."))
             return redirect("dashboard:round", slug=study.slug, number=number)
         return redirect("dashboard:expert", slug=study.slug, number=number)

@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 
 from accounts.models import User
 from annotation.models import Membership, Study
-from annotation.rights import Right, form_page, rights_in, signed_in
+from annotation.rights import Right, by_and_now, form_page, rights_in, signed_in
 from dashboard.parameters import number_in
 from dashboard.qualification.acceptable_options import closed_notice
 from dashboard.qualification.attempts import Asked, chosen_in, first_turns
@@ -109,7 +109,7 @@ def _save(request: HttpRequest, round: Round, key: KeyForms) -> str | None:
     newcomers = Round.objects.filter(study=round.study_id, state=Round.State.ACTIVE)
     before = set(newcomers)
     try:
-        made = actions.set_answer_key(round=round, by=signed_in(request), now=clock.now(), **key.arguments())
+        made = actions.set_answer_key(round=round, **by_and_now(request), **key.arguments())
     except InvalidKey as error:
         return " ".join(error.problems)
     except QualificationError as error:

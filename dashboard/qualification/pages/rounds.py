@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
 from annotation.models import Story, Study
-from annotation.rights import Right, form_page, read_page, signed_in
+from annotation.rights import Right, by_and_now, form_page, read_page, signed_in
 from dashboard.parameters import number_in
 from dashboard.qualification.attempts import practised_in
 from dashboard.qualification.forms import OFFERED, RoundForm
@@ -20,7 +20,6 @@ from qualification.experts import closed_rounds, pending_reviews
 from qualification.models import Round, RoundStory
 from qualification.queries import why_no_test
 from qualification.rates import RoundRates, rates_of
-from tomannot import clock
 
 
 @read_page()
@@ -52,8 +51,7 @@ def new_round(request: HttpRequest, study: Study) -> HttpResponse:
             made = actions.create_round(
                 study=study,
                 story_ids=said.pop("stories"),
-                by=signed_in(request),
-                now=clock.now(),
+                **by_and_now(request),
                 **said,
             )
             messages.success(

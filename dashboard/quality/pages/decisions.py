@@ -14,13 +14,12 @@ from annotation import actions
 from annotation.actions.reviews import LONGEST_STATEMENT
 from annotation.errors import AnnotationError
 from annotation.models import Adjudication, Story, Study
-from annotation.rights import Right, form_page, read_page, signed_in
+from annotation.rights import Right, by_and_now, form_page, read_page
 from dashboard.csv_files import csv_file
 from dashboard.quality.decisions import QUEUES, Queue, decided, next_to_decide, sums
 from dashboard.responses import ErrorsAsMessages
 from dashboard.stories.queries import OUTCOMES, standing_decisions
 from publishing.filters import Outcome
-from tomannot import clock
 
 SHOWN = 50
 """Decisions on the page, the newest first; the file has all."""
@@ -115,8 +114,7 @@ def _decide(request: HttpRequest, story: Story) -> HttpResponse:
             verdict=Adjudication.Verdict(request.POST.get("decision", "")),
             reason=request.POST.get("reason", ""),
             seen=int(request.POST.get("seen", "")),
-            by=signed_in(request),
-            now=clock.now(),
+            **by_and_now(request),
         )
         messages.success(request, _("Saved beside the votes of %(story)s.") % {"story": story.story_id})
         here = _next(study, queue, story.story_id) if queue else ""

@@ -12,7 +12,7 @@ from annotation import actions
 from annotation.actions.enrollments import LONGEST_REASON
 from annotation.errors import AnnotationError, InvalidCheckKeys, InvalidStudy
 from annotation.models import CheckKey, Story, Study
-from annotation.rights import Right, form_page, rights_in, signed_in
+from annotation.rights import Right, by_and_now, form_page, rights_in, signed_in
 from dashboard.qualification.acceptable_options import AcceptableForm, closed_notice
 from dashboard.quality.forms import CheckRulesForm, CheckTable
 from dashboard.quality.hidden_checks import (
@@ -33,8 +33,7 @@ def hidden_checks(request: HttpRequest, study: Study) -> HttpResponse:
     form = CheckRulesForm.of(study, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         try:
-            by, now = signed_in(request), clock.now()
-            actions.change_check_rules(study=study, rules=form.rules(), by=by, now=now)
+            actions.change_check_rules(study=study, rules=form.rules(), **by_and_now(request))
             messages.success(request, _("Saved. The rules apply from each participant’s next story on."))
             if few := too_few_checks(study):
                 messages.warning(request, few)
@@ -117,7 +116,7 @@ def hidden_check_keys(request: HttpRequest, study: Study) -> HttpResponse:
     table = CheckTable(study, closed=closed_texts(signed_in(request)), data=sent)
     if sent is not None and table.is_valid():
         try:
-            made = actions.set_check_keys(proposed=table.proposed(), by=signed_in(request), now=clock.now())
+            made = actions.set_check_keys(proposed=table.proposed(), **by_and_now(request))
             messages.success(request, _saved_message(len(made)))
             return redirect("dashboard:hidden_checks", slug=study.slug)
         except InvalidCheckKeys as refused:

@@ -13,13 +13,12 @@ from annotation.actions.enrollments import LONGEST_REASON
 from annotation.errors import AnnotationError
 from annotation.models import ReviewItem, ReviewSample, SpotCheck, Study, Vote
 from annotation.queries import choices_in_words
-from annotation.rights import Right, form_page, read_page, signed_in, write_page
+from annotation.rights import Right, by_and_now, form_page, read_page, write_page
 from dashboard.csv_files import csv_file
 from dashboard.quality.forms import Among, SampleForm
 from dashboard.quality.review import by_person, flagged_people, standing_checks, tallies, tally
 from dashboard.queries import get_enrollment
 from dashboard.responses import ErrorsAsMessages, render_form
-from tomannot import clock
 
 COLUMNS = ("position", "flag", "decision", "reason", "by", "at", "story_id", "annotator", "state")
 SHOWN = 20
@@ -45,8 +44,7 @@ def review(request: HttpRequest, study: Study) -> HttpResponse:
                 study=study,
                 **form.cleaned_data,
                 of=flagged_people(study) if flagged else None,
-                by=signed_in(request),
-                now=clock.now(),
+                **by_and_now(request),
             )
             return redirect("dashboard:review_sample", slug=study.slug, number=sample.pk)
         return redirect("dashboard:review", slug=study.slug)
@@ -80,8 +78,7 @@ def review_person(request: HttpRequest, study: Study, pseudonym: str) -> HttpRes
             of=[person.pk],
             people=1,
             per_person=OF_A_PERSON,
-            by=signed_in(request),
-            now=clock.now(),
+            **by_and_now(request),
         )
         return redirect("dashboard:review_sample", slug=study.slug, number=sample.pk)
     return redirect("dashboard:person", slug=study.slug, pseudonym=pseudonym)
@@ -148,8 +145,7 @@ def _judge(request: HttpRequest, study: Study, found: ReviewItem) -> HttpRespons
             decision=SpotCheck.Decision(request.POST.get("decision", "")),
             reason=request.POST.get("reason", ""),
             seen=int(request.POST.get("seen", "")),
-            by=signed_in(request),
-            now=clock.now(),
+            **by_and_now(request),
         )
         return redirect("dashboard:review_sample", slug=study.slug, number=found.sample_id)
     return redirect("dashboard:review_item", slug=study.slug, number=found.sample_id, position=found.position)

@@ -13,7 +13,7 @@ from django.utils.translation import ngettext
 
 from accounts.models import Environment, PlatformIdentity, User
 from annotation.models import Study
-from annotation.rights import Right, form_page, read_page, rights_in, signed_in, write_page
+from annotation.rights import Right, by_and_now, form_page, read_page, rights_in, signed_in, write_page
 from dashboard.recruitment.forms import CampaignForm, SeatsForm
 from dashboard.recruitment.queries import campaigns as queries
 from dashboard.recruitment.queries.payments import money_of
@@ -109,7 +109,7 @@ def _save_or_show(
 ) -> HttpResponse:
     if form.is_valid():
         try:
-            saved = save(settings=form.settings(), by=signed_in(request), now=clock.now())
+            saved = save(settings=form.settings(), **by_and_now(request))
             return redirect("dashboard:campaign", slug=study.slug, number=saved.number)
         except RecruitmentError as error:
             form.refuse_lines(str(error))
@@ -191,7 +191,7 @@ def _offered(found: Campaign) -> tuple[str, ...]:
 def discard_campaign(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """Delete a draft."""
     with ErrorsAsMessages(request, RecruitmentError):
-        actions.discard_campaign(campaign=_campaign(study, number), by=signed_in(request), now=clock.now())
+        actions.discard_campaign(campaign=_campaign(study, number), **by_and_now(request))
         messages.success(request, _("The draft of campaign %(number)s is discarded.") % {"number": number})
         return redirect("dashboard:recruitment", slug=study.slug)
     return redirect("dashboard:campaign", slug=study.slug, number=number)
@@ -237,8 +237,7 @@ def _widen(request: HttpRequest, found: Campaign) -> None:
         marketplace=marketplace_of(found, is_quick=True),
         more=form.cleaned_data["more"],
         offered=form.cleaned_data["offered"],
-        by=signed_in(request),
-        now=clock.now(),
+        **by_and_now(request),
     )
     messages.success(request, _("The places are being added on the platform. Reload this page in a moment."))
 

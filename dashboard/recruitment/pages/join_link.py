@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.models import Study
-from annotation.rights import Right, form_page, signed_in, write_page
+from annotation.rights import Right, by_and_now, form_page, signed_in, write_page
 from dashboard.csv_files import csv_stream
 from dashboard.parameters import form_token
 from dashboard.recruitment.amounts_due import (
@@ -71,8 +71,7 @@ def note_amounts_paid(request: HttpRequest, study: Study) -> HttpResponse:
             seen=paid.seen,
             reason=request.POST.get("reason", "").replace("\0", ""),
             token=token,
-            by=signed_in(request),
-            now=clock.now(),
+            **by_and_now(request),
         )
         said = ngettext(
             "Recorded the payment to %(number)s participant.",

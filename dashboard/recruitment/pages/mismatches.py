@@ -13,7 +13,7 @@ from django.utils.translation import ngettext
 
 from accounts.models import User
 from annotation.models import Study
-from annotation.rights import Right, read_page, signed_in, write_page
+from annotation.rights import Right, by_and_now, read_page, signed_in, write_page
 from annotation.rules import pseudonym
 from dashboard.parameters import number_in
 from dashboard.recruitment.decisions import confirmation_of_large_bonus, is_test, rejection_form, valid
@@ -75,8 +75,7 @@ def settle_mismatches(request: HttpRequest, study: Study) -> HttpResponse:
             campaign_number=selected.chosen.get("campaign"),
             newest=number_in(request.POST.get("newest")) or 0,
             how=request.POST.get("how", "").replace("\0", ""),
-            by=signed_in(request),
-            now=clock.now(),
+            **by_and_now(request),
         )
         said = ngettext("%(number)s mismatch is settled.", "%(number)s mismatches are settled.", number)
         messages.success(request, said % {"number": number})

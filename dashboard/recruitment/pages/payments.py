@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 
 from annotation.models import Study
-from annotation.rights import Right, read_page, rights_in, signed_in, write_page
+from annotation.rights import Right, by_and_now, read_page, rights_in, signed_in, write_page
 from annotation.rules import pseudonym
 from dashboard.csv_files import csv_stream
 from dashboard.parameters import number_in
@@ -19,7 +19,6 @@ from recruitment import actions
 from recruitment.errors import RecruitmentError
 from recruitment.models import Campaign, Payment
 from recruitment.queue import queue_or_fail
-from tomannot import clock
 
 ON_A_PAGE = 50
 RETRY_TASK = "recruitment.tasks.retry_campaign"
@@ -77,7 +76,7 @@ def retry_payment(request: HttpRequest, study: Study, number: int) -> HttpRespon
     """Retry a payment that the platform refused."""
     payment = _payment(study, number)
     with ErrorsAsMessages(request, RecruitmentError):
-        actions.retry_payment(payment=payment, by=signed_in(request), now=clock.now())
+        actions.retry_payment(payment=payment, **by_and_now(request))
         messages.success(request, _("Recorded, and sent to the platform."))
     return redirect("dashboard:payments", slug=study.slug)
 
@@ -97,9 +96,7 @@ def note_external_payment(request: HttpRequest, study: Study, number: int) -> Ht
     """Record that a payment which the platform refused was made in another way."""
     payment, reason = _payment(study, number), request.POST.get("reason", "")
     with ErrorsAsMessages(request, RecruitmentError):
-        actions.record_external_payment(
-            payment=payment, reason=reason, by=signed_in(request), now=clock.now()
-        )
+        actions.record_external_payment(payment=payment, reason=reason, **by_and_now(request))
         messages.success(request, _("Recorded as paid."))
     return redirect("dashboard:payments", slug=study.slug)
 

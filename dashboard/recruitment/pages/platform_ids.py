@@ -7,12 +7,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
 from annotation.models import Study
-from annotation.rights import Right, signed_in, write_page
+from annotation.rights import Right, by_and_now, write_page
 from annotation.rules import pseudonym
 from recruitment import actions
 from recruitment.models import Mismatch, Submission, Visit
 from recruitment.platforms import platform_of
-from tomannot import clock
 
 
 @write_page(Right.CHANGE)
@@ -21,8 +20,7 @@ def find_by_id(request: HttpRequest, study: Study) -> HttpResponse:
     found = actions.look_up(
         study=study,
         remote_id=request.POST.get("remote_id", "").replace("\0", "")[:200],
-        by=signed_in(request),
-        now=clock.now(),
+        **by_and_now(request),
     )
     rows = [(one, pseudonym(study.pseudonym_key, one.annotator.pk)) for one in found]
     return render(request, "dashboard/recruitment/found.html", {"rows": rows})
@@ -44,7 +42,7 @@ def submission_ids(request: HttpRequest, study: Study, number: int) -> HttpRespo
 
 
 def _ids(request: HttpRequest, study: Study, work: Submission | Visit) -> HttpResponse:
-    ids = actions.show_ids(work=work, by=signed_in(request), now=clock.now())
+    ids = actions.show_ids(work=work, **by_and_now(request))
     assert work.campaign is not None  # the visits and submissions of campaigns alone are shown
     platform = platform_of(work.campaign)
     context = {

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotation.models import Study
-from annotation.rights import Right, read_page, signed_in, write_page
+from annotation.rights import Right, by_and_now, read_page, signed_in, write_page
 from annotation.rules import pseudonym
 from dashboard.parameters import number_in
 from dashboard.recruitment.decisions import (
@@ -26,7 +26,6 @@ from recruitment.errors import RecruitmentError
 from recruitment.marketplace import NEVER_APPROVED
 from recruitment.models import Campaign, Payment, Submission
 from recruitment.platforms import platform_of
-from tomannot import clock
 
 ON_A_PAGE = 50
 HELD = gettext_lazy("Recorded. We tell the platform in ten minutes; until then you can undo it.")
@@ -75,10 +74,10 @@ def undo_rejection(request: HttpRequest, study: Study, number: int) -> HttpRespo
     campaign = payment.submission.campaign
     with ErrorsAsMessages(request, RecruitmentError):
         if request.POST.get("way") == "approve":
-            actions.approve_instead(payment=payment, by=signed_in(request), now=clock.now())
+            actions.approve_instead(payment=payment, **by_and_now(request))
             messages.success(request, _("The rejection is undone, and the submission approved."))
         else:
-            actions.withdraw_rejection(payment=payment, by=signed_in(request), now=clock.now())
+            actions.withdraw_rejection(payment=payment, **by_and_now(request))
             messages.success(
                 request, _("The rejection is undone. The submission waits for a decision again.")
             )

@@ -8,7 +8,7 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 
 from annotation.models import Study
-from annotation.rights import Right, form_page, rights_in, signed_in
+from annotation.rights import Right, by_and_now, form_page, rights_in
 from dashboard.releases.forms import StatementForm
 from dashboard.responses import render_form
 from publishing.actions.data_statement import describe_data
@@ -25,7 +25,7 @@ def data_statement(request: HttpRequest, study: Study) -> HttpResponse:
     form = _form(request, study, may_change=may_change)
     if request.method == "POST" and form.is_valid():
         try:
-            describe_data(study=study, statement=form.statement(), by=signed_in(request), now=clock.now())
+            describe_data(study=study, statement=form.statement(), **by_and_now(request))
             messages.success(
                 request, _("Saved. The next release includes it; earlier releases do not change.")
             )

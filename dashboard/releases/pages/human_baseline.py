@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 
 from annotation.errors import AnnotationError
 from annotation.models import Study
-from annotation.rights import Right, form_page, read_page, signed_in, study_creators_page
+from annotation.rights import Right, by_and_now, form_page, read_page, study_creators_page
 from dashboard import actions
 from dashboard.csv_files import csv_file
 from dashboard.releases.forms import BaselineForm
@@ -22,7 +22,6 @@ from publishing.errors import PublishingError
 from publishing.human_baseline.accuracy import ALL
 from publishing.human_baseline.drawing import check_not_withdrawn, check_size_for_a_page, has_questions
 from publishing.human_baseline.results import has_accuracy, results
-from tomannot import clock
 
 COLUMNS = (
     "config", "items", "complete", "votes", "right", "accuracy", "low", "high", "chance", "majority_right",
@@ -47,9 +46,7 @@ def draw_human_baseline(request: HttpRequest, study: Study, number: int) -> Http
     if form.is_valid():
         try:
             check_size_for_a_page(release)
-            made, admission = actions.draw_baseline(
-                release=release, plan=form.plan(), by=signed_in(request), now=clock.now()
-            )
+            made, admission = actions.draw_baseline(release=release, plan=form.plan(), **by_and_now(request))
         except (AnnotationError, PublishingError) as error:
             form.add_error(None, str(error))
         else:

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotation.models import Study
-from annotation.rights import Right, form_page, read_page, signed_in
+from annotation.rights import Right, by_and_now, form_page, read_page
 from dashboard.figures import store
 from dashboard.releases.forms import StatementForm
 from dashboard.responses import ErrorsAsMessages
@@ -37,8 +37,7 @@ def publish(request: HttpRequest, study: Study) -> HttpResponse:
         with ErrorsAsMessages(request, PublishingError):
             release = releases.request_release(
                 study=study,
-                by=signed_in(request),
-                now=clock.now(),
+                **by_and_now(request),
                 filter_name=name,
                 test=test_of(study) if "publish_test" in request.POST else None,
             )

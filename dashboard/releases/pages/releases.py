@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from annotation.models import Study
-from annotation.rights import Right, form_page, read_page, signed_in
+from annotation.rights import Right, by_and_now, form_page, read_page
 from dashboard.parameters import number_in
 from dashboard.responses import render_form
 from publishing import progress
@@ -80,12 +80,7 @@ def withdraw_release(request: HttpRequest, study: Study, number: int) -> HttpRes
     failure = ""
     if request.method == "POST":
         try:
-            record_withdrawal(
-                release=release,
-                reason=request.POST.get("reason", ""),
-                by=signed_in(request),
-                now=clock.now(),
-            )
+            record_withdrawal(release=release, reason=request.POST.get("reason", ""), **by_and_now(request))
             messages.success(request, _("Release %(number)s is withdrawn.") % {"number": number})
             return redirect("dashboard:releases", slug=study.slug)
         except PublishingError as error:

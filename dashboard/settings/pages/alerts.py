@@ -17,7 +17,7 @@ from annotation import actions
 from annotation.alert_kinds import EVENT_KINDS, AlertKind
 from annotation.errors import NoRecipient
 from annotation.models import Alert, Membership, Study, Webhook
-from annotation.rights import Right, form_page, rights_in, signed_in, write_page
+from annotation.rights import Right, by_and_now, form_page, rights_in, signed_in, write_page
 from dashboard.alerts.webhooks import WebhookRefused, read_address, secret_of
 from dashboard.responses import ErrorsAsMessages, render_form
 from dashboard.settings.forms import StudyForm
@@ -97,7 +97,7 @@ def stalled(request: HttpRequest, study: Study) -> HttpResponse:
     if not form.is_valid():
         return _page(request, study, hours=form)
     hours = form.cleaned_data["stall_hours"]
-    actions.set_stall_hours(study=study, hours=hours, by=signed_in(request), now=clock.now())
+    actions.set_stall_hours(study=study, hours=hours, **by_and_now(request))
     messages.success(request, _("Saved."))
     return redirect("dashboard:alerts", slug=study.slug)
 
@@ -108,7 +108,7 @@ def webhooks(request: HttpRequest, study: Study) -> HttpResponse:
     form = WebhookForm(request.POST, auto_id="webhook_%s")
     if not form.is_valid():
         return _page(request, study, webhook=form)
-    made = actions.add_webhook(study=study, **form.cleaned_data, by=signed_in(request), now=clock.now())
+    made = actions.add_webhook(study=study, **form.cleaned_data, **by_and_now(request))
     return _page(request, study, made=made)
 
 
@@ -116,7 +116,7 @@ def webhooks(request: HttpRequest, study: Study) -> HttpResponse:
 def remove(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """Remove a webhook, if it is still there."""
     for hook in Webhook.objects.filter(study=study, pk=number).select_related("study"):
-        actions.remove_webhook(webhook=hook, by=signed_in(request), now=clock.now())
+        actions.remove_webhook(webhook=hook, **by_and_now(request))
     messages.success(request, _("The webhook is removed."))
     return redirect("dashboard:alerts", slug=study.slug)
 

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from annotation import actions
 from annotation.errors import AnnotationError
 from annotation.models import Invitation, Membership, Study
-from annotation.rights import RIGHTS, Right, form_page, rights_in, signed_in, tokens_of, write_page
+from annotation.rights import RIGHTS, Right, by_and_now, form_page, rights_in, tokens_of, write_page
 from dashboard.actions import remove_member
 from dashboard.responses import ErrorsAsMessages, render_form
 from dashboard.settings.actions import invitation_link, invite
@@ -58,19 +58,19 @@ def members(request: HttpRequest, study: Study) -> HttpResponse:
 def member(request: HttpRequest, study: Study, user_id: int) -> HttpResponse:
     """Give a member another role, or with ``remove`` take them out of the study."""
     found = Membership.objects.filter(study=study, user=user_id).select_related("user").first()
-    role, now, by = request.POST.get("role", ""), clock.now(), signed_in(request)
+    role = request.POST.get("role", "")
     with ErrorsAsMessages(request, AnnotationError):
         if found is None:
             messages.info(request, _("This account is no longer a member of the study."))
         elif "remove" in request.POST:
-            remove_member(study=study, user=found.user, by=by, now=now)
+            remove_member(study=study, user=found.user, **by_and_now(request))
             done = _("%(user)s is no longer a member. Their work stays.")
             messages.success(request, done % {"user": found.user.get_username()})
         elif role in Role.values:
-            actions.set_role(study=study, user=found.user, role=role, by=by, now=now)
+            actions.set_role(study=study, user=found.user, role=role, **by_and_now(request))
             changed = {"user": found.user.get_username(), "role": Role(role).label}
             messages.success(request, _("%(user)s is %(role)s now.") % changed)
-    if Right.LOOK in rights_in(by, study):
+    if Right.LOOK in rights_in(request.user, study):
         return redirect("dashboard:members", slug=study.slug)
     return redirect("dashboard:studies")
 
@@ -82,7 +82,7 @@ def revoke_invitation(request: HttpRequest, study: Study, number: int) -> HttpRe
     if found is None:
         messages.info(request, _("This invitation was already accepted or revoked."))
     else:
-        actions.revoke_invitation(invitation=found, by=signed_in(request), now=clock.now())
+        actions.revoke_invitation(invitation=found, **by_and_now(request))
         messages.success(request, _("The invitation is revoked. Its link no longer works."))
     return redirect("dashboard:members", slug=study.slug)
 
@@ -94,36 +94,28 @@ def revoke_token(request: HttpRequest, study: Study, number: int) -> HttpRespons
     A token for several studies can be revoked only by its owner and administrators. It stops working
     here when its owner is removed from the study.
     """
-    now = clock.now()
-    found = tokens_of(study, now=now).filter(pk=number).first()
+    found = tokens_of(study, now=clock.now()).filter(pk=number).first()
     if found is None:
         messages.info(request, _("This token no longer opens the study."))
     elif found.study_id is None:
         messages.error(request, _("This token also opens other studies, so only its owner can revoke it."))
     else:
-        actions.revoke_api_token(token=found, by=signed_in(request), now=now)
+        actions.revoke_api_token(token=found, **by_and_now(request))
         messages.success(request, _("The token is revoked. It no longer works."))
     return redirect("dashboard:members", slug=study.slug)
 
 
 def _invite(request: HttpRequest, study: Study, given: dict[str, str]) -> None:
     """Invite. If no mail goes out, show the link to pass on."""
-    by, language = signed_in(request), get_language() or ""
+    said = by_and_now(request)
     try:
-        invitation = invite(
-            study=study,
-            address=given["address"],
-            role=given["role"],
-            language=language,
-            by=by,
-            now=clock.now(),
-        )
+        invitation = invite(study=study, language=get_language() or "", **given, **said)
     except NotQueued:
         messages.error(
             request,
             _("The invitation is saved, but no mail could be queued, because Redis does not answer."),
         )
-        offers = Invitation.objects.open().filter(study=study, invited_by=by)
+        offers = Invitation.objects.open().filter(study=study, invited_by=said["by"])
         request.session[NEW_LINK] = offers.latest("pk").pk
         return
     if settings.SENDS_MAIL:

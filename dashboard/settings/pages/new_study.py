@@ -13,7 +13,15 @@ from accounts.models import Environment
 from annotation.errors import AnnotationError, ImportRefused, InvalidStudy, StudyExists
 from annotation.models import Study
 from annotation.protocols import UnknownProtocol
-from annotation.rights import Right, form_page, read_page, researchers_page, signed_in, study_creators_page
+from annotation.rights import (
+    Right,
+    by_and_now,
+    form_page,
+    read_page,
+    researchers_page,
+    signed_in,
+    study_creators_page,
+)
 from dashboard import actions
 from dashboard.queries import suggested_slug
 from dashboard.responses import render_form
@@ -98,7 +106,7 @@ def clone(request: HttpRequest, study: Study) -> HttpResponse:
             config = parse_configuration(json.dumps(document).encode(), name=f"{study.slug}.json")
             made = _make(request, form, form.cleaned_data["slug"], config)
             if made and form.cleaned_data["stories"]:
-                actions.copy_stories(source=study, study=made, by=signed_in(request), now=clock.now())
+                actions.copy_stories(source=study, study=made, **by_and_now(request))
                 messages.info(request, _("Its stories are being imported."))
             if made:
                 return redirect("dashboard:settings", slug=made.slug)
@@ -140,7 +148,7 @@ def _make(request: HttpRequest, form: StudyForm, slug: str, config: StudyConfigu
     """Create the study. Return None, with errors in the form, if it was refused."""
     try:
         slug = slug or suggested_slug(config.settings.title)
-        made = actions.create_study(slug=slug, config=config, by=signed_in(request), now=clock.now())
+        made = actions.create_study(slug=slug, config=config, **by_and_now(request))
     except StudyExists as error:
         form.add_error("slug", str(error))
     except InvalidStudy as error:

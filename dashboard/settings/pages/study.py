@@ -14,7 +14,7 @@ from annotation.errors import AnnotationError, InvalidStudy
 from annotation.forms import instructions_context
 from annotation.models import Study
 from annotation.protocols import is_installed
-from annotation.rights import CREATE, Right, form_page, read_page, rights_in, signed_in, write_page
+from annotation.rights import CREATE, Right, by_and_now, form_page, read_page, rights_in, write_page
 from dashboard import actions
 from dashboard.overview.checklist import checklist, proxies_step
 from dashboard.releases.human_baseline import newest_consent
@@ -32,7 +32,6 @@ from dashboard.settings.preview import preview_of
 from dashboard.settings.sample_study import SAMPLE_PROTOCOL
 from qualification.errors import QualificationError
 from qualification.models import Round
-from tomannot import clock
 
 
 @form_page(post=Right.CHANGE)
@@ -42,7 +41,7 @@ def settings(request: HttpRequest, study: Study) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         changes = {name: form.cleaned_data[name] for name in form.fields}
         try:
-            change_study(study=study, changes=changes, by=signed_in(request), now=clock.now())
+            change_study(study=study, changes=changes, **by_and_now(request))
             messages.success(request, _("The settings are saved."))
             return redirect("dashboard:settings", slug=study.slug)
         except InvalidStudy as error:
@@ -60,7 +59,7 @@ def consent(request: HttpRequest, study: Study) -> HttpResponse:
     if text == newest_consent(study):
         messages.info(request, _("The consent text is unchanged."))
     else:
-        made = add_consent_text(study=study, text=text, by=signed_in(request), now=clock.now())
+        made = add_consent_text(study=study, text=text, **by_and_now(request))
         messages.success(
             request, _("Version %(version)s of the consent text is in force.") % {"version": made.version}
         )
@@ -76,7 +75,7 @@ def instructions(request: HttpRequest, study: Study) -> HttpResponse:
     form = InstructionsForm(study.protocol, request.POST or None, initial=_instructions_initial(study))
     if request.method == "POST" and form.is_valid():
         try:
-            made = set_instructions(study=study, by=signed_in(request), now=clock.now(), **form.texts())
+            made = set_instructions(study=study, **by_and_now(request), **form.texts())
             said = _("Version %(version)s of the instructions is in force.") % {"version": made.version}
             messages.success(request, said)
             return redirect("dashboard:instructions", slug=study.slug)
@@ -93,9 +92,7 @@ def instructions(request: HttpRequest, study: Study) -> HttpResponse:
 def test(request: HttpRequest, study: Study) -> HttpResponse:
     """Set the test that participants take before stories."""
     with ErrorsAsMessages(request, AnnotationError, QualificationError):
-        actions.choose_test(
-            study=study, test=request.POST.get("test", ""), by=signed_in(request), now=clock.now()
-        )
+        actions.choose_test(study=study, test=request.POST.get("test", ""), **by_and_now(request))
         messages.success(request, _("Saved."))
     return redirect("dashboard:settings", slug=study.slug)
 
@@ -123,11 +120,10 @@ def _page(
     form: SettingsForm | None = None,
     consent_form: ConsentForm | None = None,
 ) -> HttpResponse:
-    user = signed_in(request)
     wrong = (form and form.errors) or (consent_form and consent_form.errors)
     form = form or SettingsForm(initial=settings_of(study))
     form.fix(fixed_of(study))
-    may_change = Right.CHANGE in rights_in(user, study)
+    may_change = Right.CHANGE in rights_in(request.user, study)
     is_draft = study.state == Study.State.DRAFT
     steps = [step for step in (*checklist(study), *proxies_step(request)) if is_draft or not step.done]
     context = {
@@ -135,7 +131,7 @@ def _page(
         "consent_form": consent_form or ConsentForm(initial={"consent": newest_consent(study)}),
         "consent": newest_consent(study),
         "may_change": may_change,
-        "may_clone": may_change and user.has_perm(CREATE),
+        "may_clone": may_change and request.user.has_perm(CREATE),
         "steps": steps,
         "tests": _tests(study),
         "rounds": [round.number for round in Round.objects.active_in(study)],
