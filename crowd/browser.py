@@ -1,8 +1,4 @@
-"""A minimal browser that opens addresses and submits forms over real HTTP.
-
-It only talks to a server on this machine: a simulated crowd on a public address would be an attack, and
-simulated answers do not belong in a real study.
-"""
+"""A minimal browser over real HTTP, for servers on this machine only: elsewhere it would be an attack."""
 
 import ipaddress
 import time

@@ -1,8 +1,4 @@
-"""The right answers, as simulated annotators know them.
-
-Annotators never see a story's id, so the truth is looked up by the texts on the page. For texts without
-a known truth, one is invented from the texts themselves: the same for every annotator who sees them.
-"""
+"""The right answers, looked up by the texts on the page; unknown ones are invented from these texts."""
 
 import hashlib
 import json

@@ -160,12 +160,7 @@ def sample_round() -> RoundConfiguration:
 
 @transaction.atomic
 def choose_test(*, study: Study, test: str, by: User | None, now: datetime) -> Study:
-    """Set the test that annotators take before stories: ``none``, ``own`` or ``sample``.
-
-    ``own`` asks for a test: the study's newest one, or one still to be added. ``sample`` adds the sample
-    test. Raise :class:`WrongState` if the study is open or admits through another study, or for ``sample``
-    while an import is running; raise :class:`InvalidStudy` for any other word.
-    """
+    """Set the test before stories: ``none``, ``own`` or ``sample``. Raise WrongState or InvalidStudy."""
     if study.qualified_through_id and test != "none":
         raise WrongState(
             _("The study admits participants through another study’s test, so it has none of its own.")
@@ -203,13 +198,7 @@ def _file_of(stories: Path | Sequence[Mapping[str, Any]], name: str) -> Iterator
 def draw_baseline(
     *, release: Release, plan: BaselinePlan, by: User | None, now: datetime
 ) -> tuple[Study, Admission]:
-    """Create a draft study that asks a sample of a release's questions, and admit its annotators.
-
-    All or nothing; the release's files are read before the transaction begins. The environment is the
-    release's; pay, currency and licence are the released study's. Raise
-    :class:`publishing.errors.NotDrawable` and the refusals of ``annotation.actions`` and
-    ``qualification.actions``.
-    """
+    """Create a draft study that asks a sample of a release's questions, and admit its annotators."""
     drawn = draw(release, per_scenario=plan.per_scenario, seed=plan.seed)
     return _create_baseline(release, plan, drawn, by=by, now=now)
 
@@ -298,12 +287,7 @@ def move_study(
     now: datetime,
     accepted: Sequence[str] = (),
 ) -> list[Campaign]:
-    """Open, pause or close a study, and resume or pause the campaigns with these numbers along with it.
-
-    Without ``campaigns``, those that the page proposes move. ``accepted``: codes of the checklist's gaps with
-    which a real study may open. Return the campaigns that moved. All or nothing: raise what the actions of
-    both rooms raise, ``StudyNotReady`` first, then :class:`GapsNotAccepted`.
-    """
+    """Move a study and its campaigns, all or none. Raise ``StudyNotReady``, then :class:`GapsNotAccepted`."""
     along = linked_campaigns(study, move)
     gaps = check_opening(study, accepted) if move == OPEN and not annotation_actions.blockers(study) else []
     noted = {"note": f"without {', '.join(step.code for step in gaps)}"} if gaps else {}

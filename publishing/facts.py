@@ -24,11 +24,7 @@ MAX_SECONDS = 3600
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """The number of people at each step, up to the moment the release was requested.
-
-    ``attempted`` and ``passed`` are None if the study has no qualification, ``visited`` if arrivals were not
-    recorded. ``marks`` are the pass marks by which people were graded, in words.
-    """
+    """The number of people at each step until the request; None for steps that the study has not."""
 
     consented: int
     attempted: int | None
@@ -49,11 +45,7 @@ class AskedQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """The researchers' statement about their data. An item is empty if they stated nothing.
-
-    The items follow dataset cards and Croissant's RAI vocabulary. ``creators`` are people's names in citation
-    order.
-    """
+    """The researchers' statement about their data. Items are empty if unstated; ``creators`` are in order."""
 
     creators: tuple[str, ...] = ()
     motivation: str = ""
@@ -78,11 +70,7 @@ class ImportedVotes:
 
 @dataclass(frozen=True, slots=True)
 class HiddenChecks:
-    """Stories with known answers, hidden among the others, and people's results on them.
-
-    ``answers`` counts each person's first answer to each check, ``failed`` the unacceptable ones, ``warned``
-    the people who were warned. ``rules`` are the last ones in force.
-    """
+    """Hidden stories with known answers: people's first ``answers``, those ``failed``, people ``warned``."""
 
     checks: int
     answers: int
@@ -93,11 +81,7 @@ class HiddenChecks:
 
 @dataclass(frozen=True, slots=True)
 class SpotChecks:
-    """Votes drawn at random that researchers judged without knowing the annotator.
-
-    ``uncounted`` votes were accepted but taken out of the count. ``people`` counts the annotators,
-    ``most_of_one`` the most votes judged of one annotator.
-    """
+    """Randomly drawn votes, judged blind; ``uncounted`` ones were accepted but taken out of the count."""
 
     accepted: int
     uncounted: int

@@ -66,11 +66,7 @@ def story_count(study: Study) -> int:
 
 
 def refresh_planner_statistics() -> None:
-    """Update the statistics of PostgreSQL's planner for the tables that a release reads.
-
-    Without this, after a large import or a simulated crowd, the planner compares every answer with every
-    vote, which takes minutes instead of a second.
-    """
+    """Update planner statistics for a release's tables: else it may compare all answers with all votes."""
     models = (Story, Assignment, Vote, Answer, Enrollment)
     with connection.cursor() as cursor:
         cursor.execute(f"ANALYZE {', '.join(model._meta.db_table for model in models)}")
@@ -78,11 +74,7 @@ def refresh_planner_statistics() -> None:
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """Open a read-only snapshot of the database for the block.
-
-    Must be the outermost transaction. If the process dies during a long query, the server notices within
-    seconds and frees what the session held.
-    """
+    """Open a read-only snapshot for the block, as the outermost transaction."""
     with transaction.atomic(durable=True), connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         cursor.execute("SET LOCAL client_connection_check_interval = '2s'")
@@ -252,11 +244,7 @@ def people(release: Release) -> People:
 
 
 def surplus_votes(release: Release) -> dict[str, int]:
-    """Count the stored votes that do not count, by reason, up to the release.
-
-    They came too late or from the wrong person (``SurplusReason``), or researchers excluded them
-    (``excluded``), some of them until the slot was filled again (``displaced``). A changed vote counts once.
-    """
+    """Count stored votes that do not count: by ``SurplusReason``, ``excluded`` and ``displaced``."""
     reason = Case(
         When(surplus_reason=SurplusReason.NONE, then=F("assignment__state")), default=F("surplus_reason")
     )

@@ -143,11 +143,7 @@ class Platform(ABC):
 
     @abstractmethod
     def marketplace(self, environment: str, *, is_quick: bool = False) -> Marketplace:
-        """Return the API with the credentials in the settings. Raise ``NotConfigured`` without them.
-
-        ``is_quick``: ask once and wait a few seconds, since somebody waits for a page. Import the adapter
-        here: boto3 alone takes longer to load than all of this room.
-        """
+        """Return the API, or raise ``NotConfigured``. ``is_quick``: ask once. Imports are slow: only here."""
 
     @abstractmethod
     def read_arrival(self, campaign: Campaign, query: QueryDict, *, now: datetime) -> tuple[Arrival, bool]:

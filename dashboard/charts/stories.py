@@ -69,12 +69,7 @@ def retention(
     lists: str = "",
     called: str = "%s",
 ) -> Chart:
-    """Chart the kept share of complete stories by the property ``what``.
-
-    ``rows`` are those of :func:`dashboard.figures.tables.retention_rows`. With ``ranked``, the most often
-    kept come first; otherwise the given order has a meaning and stays. ``lists`` is as in :class:`Chart`.
-    ``called`` quotes one of the names in a sentence.
-    """
+    """Chart the kept share of complete stories by ``what``, the most kept first if ``ranked``."""
     found = [
         with_share(
             {"name": row["name"], **{key: row[key] for key in ("generated", "complete", "kept")}},

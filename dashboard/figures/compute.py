@@ -181,11 +181,7 @@ def _lint(study: Study) -> dict[str, int]:
 
 
 def _not_counted(study: Study) -> dict[str, int]:
-    """Count the votes on main stories that do not count; a changed vote is one vote.
-
-    ``surplus``: votes without a slot, which never count. ``excluded``: votes that a researcher excluded and
-    can readmit.
-    """
+    """Count votes that do not count: ``surplus`` without a slot, ``excluded`` by a researcher."""
     excluded = Q(assignment__state=Assignment.State.EXCLUDED)
     displaced = Q(assignment__state=Assignment.State.DISPLACED)
     surplus = ~excluded & (displaced | ~Q(surplus_reason=SurplusReason.NONE))
@@ -213,11 +209,7 @@ def _answered_checks(study: Study) -> int:
 
 
 def _add_checks(study: Study, people: list[dict[str, Any]]) -> None:
-    """Add ``checks`` to the figures of each participant, and the flag with its evidence if it is raised.
-
-    ``checks`` has ``answered``, ``failed`` and ``share`` (of failed ones, None without any), over the newest
-    answers to checks that are in use.
-    """
+    """Add ``checks`` (``answered``, ``failed``, ``share``) over newest answers, and any raised flag."""
     found = _by_pseudonym(study)
     for person in people:
         answered, failed, stories = found.get(person["pseudonym"], (0, 0, []))

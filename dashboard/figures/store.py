@@ -1,8 +1,4 @@
-"""Cached figures of a study for pages, computed again when they are due.
-
-They live in the shared cache and in no table: nothing is published from them, and losing them costs a minute
-of work.
-"""
+"""Cached figures of a study for pages, computed again when due. Losing them costs a minute of work."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -116,11 +116,7 @@ def answer_rows(
 
 
 def narrowed(enrollment: Enrollment, to: str, *, may_change: bool, closed: Collection[str]) -> Q:
-    """Return the condition of one of the filters in :data:`NARROWED`.
-
-    Hide answers to checks from members without change rights: a passed answer reveals the key. ``closed``:
-    texts of which such a reader must not learn whether they are checks.
-    """
+    """Return the condition of a filter in :data:`NARROWED`, without checks whose key it would reveal."""
     checks = Story.objects.filter(study=enrollment.study, role=Story.Role.CHECK)
     told = checks.exclude(text_hash__in=list(closed)) if may_change else checks.none()
     if to == "checks":
@@ -144,11 +140,7 @@ def _unshared(enrollment: Enrollment) -> set[int]:
 
 
 def failed_checks(enrollment: Enrollment, *, closed: Collection[str]) -> tuple[list[FailedCheck], int]:
-    """Return the checks in use that the participant failed, the newest first, and how many more there are.
-
-    ``closed``: texts whose accepted answers the reader must not learn; these are neither shown nor counted.
-    Four queries at most, one if nothing was failed.
-    """
+    """Return failed checks in use, newest first, and how many more there are, without ``closed`` texts."""
     results = list(
         CheckResult.objects.current()
         .filter(passed=False, vote__assignment__enrollment=enrollment)
@@ -189,11 +181,7 @@ def suspension_of(enrollment: Enrollment) -> Event | None:
 
 
 def may_have_link(enrollment: Enrollment) -> bool:
-    """Return whether the participant may get a new personal link.
-
-    Participants from a platform come back through it, and a new link would end the page they have open there.
-    Nobody whose personal data are deleted needs one; participants who have only left do, to delete theirs.
-    """
+    """Return whether a participant may get a new link: not from a platform, nor without personal data."""
     by_platform = Visit.objects.filter(enrollment=enrollment, campaign__isnull=False)
     return enrollment.annotator.erased_at is None and not by_platform.exists()
 

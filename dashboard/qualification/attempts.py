@@ -35,11 +35,7 @@ class Asked:
 
 
 def chosen_in(round: Round) -> dict[int, list[Asked]]:
-    """Return, by position in the round, the options that people chose in their first attempts or turns.
-
-    Empty without attempts. ``accepted`` follows the newest key, which is frozen while there are attempts.
-    Five queries; the one over all answers is cached.
-    """
+    """Return, by position, the options chosen in first attempts or turns, cached; empty without attempts."""
     chosen = _chosen(round)
     if not chosen:
         return {}

@@ -1,8 +1,4 @@
-"""Amounts due to participants whom no platform pays through us.
-
-The table lists what each completion code is owed. Researchers match it with the platform's list of codes, so
-no platform id has to leave the one table that holds them.
-"""
+"""Amounts due to people whom no platform pays through us, by code: no platform id leaves its table."""
 
 from __future__ import annotations
 

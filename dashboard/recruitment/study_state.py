@@ -1,8 +1,4 @@
-"""Move a study's campaigns with the study, so that nobody is sent to a study that is not open.
-
-People have to return work that they cannot do, which harms their record on Mechanical Turk; Prolific forbids
-turning anybody away.
-"""
+"""Move a study's campaigns with the study, so that nobody is sent to a study that is not open."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

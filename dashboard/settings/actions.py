@@ -27,11 +27,7 @@ INVITATION_TASK = "dashboard.tasks.mail_member_invitation"
 def invite(
     *, study: Study, address: str, role: str, language: str = "", by: User, now: datetime
 ) -> Invitation:
-    """Offer a role to a colleague, and have the link mailed if this site sends mail.
-
-    ``language`` is that of the mail. Raise what ``annotation.actions.invite_member`` raises, and
-    ``recruitment.errors.NotQueued`` when the invitation is stored but no mail could be queued.
-    """
+    """Offer a role and queue a mail in ``language``. Raise ``NotQueued`` if it is stored but not mailed."""
     invitation = actions.invite_member(study=study, address=address, role=role, by=by, now=now)
     if settings.SENDS_MAIL:
         queue_mail(INVITATION_TASK, invitation.pk, language)

@@ -1,9 +1,4 @@
-"""Queries of the story list.
-
-With a million stories, no page may read all of them. The list is ordered by story id, and a page starts after
-the last story of the page before. A filter looks through a limited number of stories from there, and the page
-says when it stopped at that limit.
-"""
+"""Queries of the story list, ordered by id. A page looks through a limited number of stories."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence

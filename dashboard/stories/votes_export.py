@@ -1,9 +1,4 @@
-"""Export of every vote of a study: a release's columns, and the fate of each vote.
-
-Votes are read story by story, each batch after the last story of the one before, so memory is bounded and no
-transaction stays open while a slow client downloads. The votes on one story are of one moment; a later vote
-on an exported story appears in the next export. For counted votes of one moment, publish a release.
-"""
+"""Export of every vote with its fate. The votes on one story are of one moment; memory is bounded."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime

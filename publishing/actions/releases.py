@@ -190,11 +190,7 @@ def build_release(*, release_id: int, now: datetime) -> None:
 
 @transaction.atomic
 def fail_release(*, release_id: int, reason: str, now: datetime) -> None:
-    """Mark an unfinished release as failed, with the reason. Do nothing to a finished one.
-
-    Its frozen answers may change again, unless an earlier release published them. Its directory is removed,
-    because the next attempt needs the place.
-    """
+    """Mark an unfinished release as failed; unfreeze its answers, and remove its directory."""
     release = Release.objects.locked().get(pk=release_id)
     if release.state not in (Release.State.REQUESTED, Release.State.BUILDING):
         return
@@ -212,11 +208,7 @@ def fail_release(*, release_id: int, reason: str, now: datetime) -> None:
 
 @transaction.atomic(durable=True)
 def _start(release_id: int, *, now: datetime) -> Release | None:
-    """Mark the release as being built and return it; None if it is finished or missing.
-
-    From here on, saved answers are frozen, so what is published is what counts. Answers saved later may
-    change and are not in the release.
-    """
+    """Mark the release as being built and freeze its answers; None if it is finished or missing."""
     release = Release.objects.locked().filter(pk=release_id).first()
     if release is None or release.state not in (Release.State.REQUESTED, Release.State.BUILDING):
         return None
@@ -306,11 +298,7 @@ def write_release(release: Release, folder: Path, report: Report) -> BuiltReleas
 
 
 def _adopted(release: Release) -> BuiltRelease | None:
-    """Return the complete release that a killed build left in place, or None.
-
-    A directory without a valid MANIFEST (possible after a machine crash) is removed. Raise
-    :class:`PlaceTaken` if the directory holds a different, complete release.
-    """
+    """Return the complete release that a killed build left. Raise :class:`PlaceTaken` for another one."""
     final = release.directory
     if not final.exists():
         return None

@@ -1,8 +1,4 @@
-"""Stored comparisons of two releases, for pages.
-
-They are derived data in a hidden directory beside the study's releases: deleting it costs a minute of a
-worker. A comparison is named by the hashes of both releases, so it is never out of date.
-"""
+"""Stored comparisons of two releases by both hashes: derived data, hidden beside the releases."""
 
 import json
 from collections.abc import Iterator

@@ -45,11 +45,7 @@ Tree = dict[str, RepoFile]
 
 
 class HuggingFaceDataset(Destination):
-    """``owner/name``. ``token`` is never stored; ``endpoint`` is the address of the Hub.
-
-    A missing repository is created, public or private as requested. An existing one keeps its visibility,
-    which must be the requested one.
-    """
+    """``owner/name``, created as public or private if missing; an existing one must be as requested."""
 
     kind = addresses.HUGGING_FACE
 

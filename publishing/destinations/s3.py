@@ -56,11 +56,7 @@ _ELSEWHERE = {"PermanentRedirect", "AuthorizationHeaderMalformed", "301"}
 
 
 class S3Prefix(Destination):
-    """``s3://bucket/prefix``. boto3 finds credentials and region in the environment.
-
-    ``endpoint_url`` names a store other than Amazon's; without it, ``AWS_ENDPOINT_URL_S3`` applies. Files of
-    ``multipart_from`` bytes or more are sent in parts.
-    """
+    """``s3://bucket/prefix``. boto3 finds credentials, region and default endpoint in the environment."""
 
     kind = addresses.S3
 

@@ -1,9 +1,4 @@
-"""Column types of a file, gathered row by row and declared in the dataset card.
-
-Readers otherwise infer types from the first block of a file. They then fail on a big file in which, for
-example, an entity first appears later, or lose the type of a list that is always empty. With declared types,
-the struct ``entities`` is the union of the keys in all rows, absent keys are null, and every list has a type.
-"""
+"""Column types, gathered row by row: readers would infer them from a file's first block and fail later."""
 
 from collections.abc import Collection, Mapping
 from typing import Any

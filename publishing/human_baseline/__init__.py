@@ -1,5 +1,1 @@
-"""Human baselines: a sample of a release's questions, and people's accuracy on them.
-
-``drawing`` chooses stories and reads their questions, ``accuracy`` computes (pure), ``results`` reads a
-study's answers. See docs/baseline.md.
-"""
+"""Human baselines: ``drawing`` samples questions, ``accuracy`` computes, ``results`` reads answers."""

@@ -1,8 +1,3 @@
-"""Machine validation: how many answers can be guessed without understanding the stories.
-
-Human validation is not enough: stories that everybody finds valid can have choices that give the answer away.
-This package reads a finished release directory and measures how far rules and a shallow learner get. It
-warns, but never stops a release.
-"""
+"""Machine validation: how far rules and a shallow learner guess the answers. It warns, and stops nothing."""
 
 from publishing.machine_validation.report import Validation, validate

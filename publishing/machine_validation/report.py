@@ -35,12 +35,7 @@ class Validation:
 
 
 def validate(directory: Path, layout: Layout) -> Validation:
-    """Validate a release with written data files.
-
-    Reads ``story-data`` and the question sets of ``layout``. The same files give the same result. Undefined
-    values are null, with the reason in ``undefined`` beside them. Raise
-    :class:`~publishing.errors.BrokenDirectory` if the files do not match, or ``OSError``.
-    """
+    """Validate a release with written data files; undefined values are null. Raise ``BrokenDirectory``."""
     sample = reading.read_stories(directory)
     if layout.question_sets:
         groups.join_duplicates(sample)

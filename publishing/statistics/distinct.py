@@ -17,11 +17,7 @@ _PENDING = 4096
 
 
 class DistinctStrings:
-    """Distinct strings as 64-bit hashes: about 8 bytes each, 16 while growing.
-
-    The hash is BLAKE2b, the same in every process. Two of n distinct strings share a hash with a probability
-    of about n² / 2⁶⁵: for a million strings, 3 in 100 million.
-    """
+    """Distinct strings as 64-bit BLAKE2b hashes: about 8 bytes each, 16 while growing."""
 
     __slots__ = ("_hashes", "_pending")
 

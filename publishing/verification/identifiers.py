@@ -1,9 +1,4 @@
-"""Search for text that looks like a person's platform id or an e-mail address.
-
-Stories, and files made from them, are not searched: a story may mention an address. Story ids and names of
-scenarios and generators belong to the researchers and may look like anything. The same holds for their
-statements, which may give an address to be read; those are the ones that ``croissant.json`` repeats.
-"""
+"""Search for platform ids and e-mail addresses, except in stories and the researchers' own texts."""
 
 import json
 import re

@@ -62,11 +62,7 @@ def resume_campaign(*, campaign: Campaign, by: User | None, now: datetime) -> Ca
 
 @transaction.atomic
 def end_campaign(*, campaign: Campaign, by: User | None, now: datetime) -> Campaign:
-    """Have a worker close the campaign for good. People at work can hand in, and are compared and paid.
-
-    Also while it is published, if the platform refuses part of it. Raise :class:`CannotRecruit`
-    for a draft, and for one that is ended or being ended.
-    """
+    """Have a worker close a campaign for good; work under way is still paid. Raise CannotRecruit."""
     wanted_from = (State.CREATING, State.LIVE, State.PAUSING, State.PAUSED)
     return _request_state(campaign, State.ENDING, only_from=wanted_from, by=by, now=now)
 
@@ -127,11 +123,7 @@ def _request_state(
 
 
 def carry_out(*, campaign: Campaign, marketplace: Marketplace, now: datetime) -> Campaign:
-    """Bring the platform to the campaign's wanted state. Calling it again continues from there.
-
-    One worker at a time: another returns at once. The same worker also does what is requested meanwhile.
-    When the platform refuses or does not answer, its message is stored on the campaign and raised.
-    """
+    """Bring the platform to the wanted state, one worker at a time; a refusal is stored and raised."""
     campaign = _reload(campaign)
     while campaign.state in Campaign.UNDERWAY:
         with alone(PUBLISH, campaign.pk) as nobody_else:
@@ -271,11 +263,7 @@ def _stop_each(
 def _find_unconfirmed_postings(
     campaign: Campaign, marketplace: Marketplace, *, now: datetime
 ) -> Unreachable | None:
-    """Find postings whose creation was never confirmed, so that they are ended with the others.
-
-    A platform with one posting per campaign is not asked: the posting has the campaign's id. Return why the
-    platform does not answer, if it does not: postings that are known to be there are ended all the same.
-    """
+    """Find unconfirmed postings, to be ended too. Return why the platform does not answer, if so."""
     unheard = campaign.postings.filter(state=Posting.State.WANTED, first_asked_at__isnull=False)
     for posting in unheard.order_by("number"):
         if platform_of(campaign).has_one_posting:

@@ -104,11 +104,7 @@ def _values(settings: CampaignSettings) -> dict[str, Any]:
 def start_campaign(
     *, campaign: Campaign, marketplace: Marketplace, by: User | None, now: datetime
 ) -> Campaign:
-    """Have a campaign put on the platform, if the account holds what it costs.
-
-    Raise :class:`CannotRecruit` with the sums when it does not, when the study is not open, when the
-    campaign is no draft, or is changed meanwhile; and the errors of ``recruitment.marketplace``.
-    """
+    """Have a campaign put on the platform, if the account holds what it costs. Raise CannotRecruit."""
     offer = offer_of(campaign)
     estimate = marketplace.estimate(offer)
     if estimate.currency != campaign.currency:

@@ -29,11 +29,7 @@ WAITING, OUT = (State.REQUESTED, State.LEAVING), (State.LEAVING, State.LEFT)
 
 @transaction.atomic
 def grant(*, campaign: Campaign, annotator: Annotator, kind: Group, now: datetime) -> Grant | None:
-    """Request a person's membership in the study's group; return None if the campaign has no such group.
-
-    Asked again, return the existing grant. A membership that ended is renewed, unless a researcher ended it
-    or the person gets no more stories.
-    """
+    """Request or renew a membership, unless a researcher ended it. Return None without such a group."""
     if not _group(campaign, kind):
         return None
     known, made = _get_or_create(campaign, annotator, kind, now=now)
@@ -116,11 +112,7 @@ def rejoin_group(*, submission: Submission, since: datetime, now: datetime) -> N
 def reset_for_retake(
     *, enrollment: Enrollment, gives_up_unproven: bool, reason: str, by: User | None, now: datetime
 ) -> None:
-    """Take a person who may retake the test out of the group. Call it with the person's row locked.
-
-    ``gives_up_unproven``: work in visits that nobody has proven was not theirs. It does not count, and no
-    comparison says otherwise.
-    """
+    """Take a person out of the group for a retake; ``gives_up_unproven`` doubts unproven visits."""
     if gives_up_unproven:
         for visit in unproven_visits(enrollment).select_related("session"):
             assert visit.session is not None  # a visit without one has nothing to prove
@@ -136,11 +128,7 @@ def reset_for_retake(
 
 
 def update_groups(*, now: datetime) -> int:
-    """End memberships of people who get no more stories, and renew them when there are some.
-
-    People who passed a test that had been settled before join it, too. Return how many requests are to be
-    sent.
-    """
+    """End memberships of people without stories, and renew others; return how many requests are due."""
     return sum(_update_group(study, now=now) for study in studies_with_groups())
 
 
@@ -159,11 +147,7 @@ def _update_group(study: Study, *, now: datetime) -> int:
 
 
 def send_grant(*, grant_id: int, marketplace: Marketplace, now: datetime) -> Grant | None:
-    """Put the person into the group there, or take them out; None when that is done. Twice does it once.
-
-    Raise ``Unreachable`` when the platform did not answer; it is then sent again later, as it is, less and
-    less often, while the account's credentials are not accepted.
-    """
+    """Put a person into the group or take them out, once; None if done. ``Unreachable`` is tried again."""
     waiting = _due(now).filter(pk=grant_id)
     waiting.update(tries=F("tries") + 1)
     wanted = waiting.select_related("campaign").first()

@@ -148,11 +148,7 @@ def _invite_by_mail(
 def send_mail(
     *, kind: Kind, identity_id: int, enrollment_id: int | None, by: User | None, now: datetime
 ) -> bool:
-    """Send a mail about one study, or about all that go on for the person; return whether one was sent.
-
-    None is sent to an address that has been forgotten meanwhile, to ask one that was confirmed, or with
-    links to one that was not.
-    """
+    """Send a mail about one study or all; return whether. None goes to forgotten addresses."""
     identity = PlatformIdentity.objects.filter(pk=identity_id).first()
     if identity is None:
         return False

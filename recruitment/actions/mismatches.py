@@ -35,11 +35,7 @@ UNPROVEN = (Mismatch.Kind.WRONG_RECEIPT, Mismatch.Kind.NO_DATA)
 
 @transaction.atomic
 def settle_mismatch(*, mismatch: Mismatch, how: str, by: User | None, now: datetime) -> Mismatch:
-    """Settle a mismatch with a note. Raise :class:`CannotSettle` without one.
-
-    Votes of work that could not be proven do not count after that: their slots go to others. A second
-    request changes nothing.
-    """
+    """Settle a mismatch with a note, once, and doubt unproven work. Raise CannotSettle without a note."""
     mismatch, visit, _work = _lock(mismatch)
     if mismatch.settled_at:
         return mismatch
@@ -63,12 +59,7 @@ def settle_similar(
     by: User | None,
     now: datetime,
 ) -> int:
-    """Settle all open mismatches of a kind with one note, the oldest first; return about how many.
-
-    Each as by :func:`settle_mismatch`, with its own entry in the log; at most :data:`NOTED_AT_ONCE`. None
-    that was noticed after ``newest``: whoever says this has not seen it. Raise :class:`CannotSettle` without
-    a word.
-    """
+    """Settle mismatches of a kind, up to the ``newest`` that was seen, with one note; return how many."""
     found = Mismatch.objects.filter(campaign__study=study, kind=kind, settled_at=None, pk__lte=newest)
     if campaign_number is not None:
         found = found.filter(campaign__number=campaign_number)
@@ -101,11 +92,7 @@ def confirm_manually(*, mismatch: Mismatch, how: str, by: User | None, now: date
 def decide_mismatch(
     *, mismatch: Mismatch, remedy: Remedy, how: str, by: User | None, now: datetime, **rejection: Any
 ) -> Mismatch:
-    """Approve, reject or overturn the submission that a mismatch is about, and settle it; both or neither.
-
-    Raise :class:`CannotPay` as those actions do and for work that the platform does not list, and
-    :class:`CannotSettle` when somebody else has dealt with it.
-    """
+    """Approve, reject or overturn a mismatch's submission and settle it. Raise CannotPay or CannotSettle."""
     mismatch, _visit, work = _lock_open(mismatch)
     if work is None:
         raise CannotPay(_("The platform does not list this work, so it cannot be decided there."))
@@ -130,12 +117,7 @@ def pay_for_mismatch(
     by: User,
     now: datetime,
 ) -> Payment:
-    """Pay for work that cannot be approved by one of its remedies, and settle the mismatch.
-
-    ``votes_count``: its votes count from now on, too. Raise :class:`CannotPay` for a remedy that is not open
-    and for an impossible amount, and ``CannotSettle`` when somebody else has dealt with it; then nothing is
-    changed.
-    """
+    """Pay for work by one of its remedies and settle it, or raise CannotPay or ``CannotSettle``."""
     mismatch, visit, work = _lock_open(mismatch)
     if visit is None or remedy not in remedies_of(cases_of([mismatch])[mismatch.pk]):
         raise CannotPay(_("This work cannot be paid like that. Nothing was changed."))

@@ -1,8 +1,4 @@
-"""Find people of a study by a platform's ids, and ids by people. Every look is logged.
-
-Researchers see pseudonyms. To answer somebody who writes from a platform, or to write to them there, they
-need the one look that leads from one to the other. The log says who looked and at whom, and never an id.
-"""
+"""Find people of a study by a platform's ids, and ids by people. Every look is logged, without ids."""
 
 from dataclasses import dataclass
 from datetime import datetime

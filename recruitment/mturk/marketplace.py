@@ -1,8 +1,4 @@
-"""Mechanical Turk behind the interface of ``recruitment.marketplace``.
-
-The service is no more; what is written here follows its documentation, and is proved against a double that
-speaks its protocol (``tests/doubles/mturk``), with an endpoint of one's own.
-"""
+"""Mechanical Turk behind ``recruitment.marketplace``: by its documentation, as the service is no more."""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime

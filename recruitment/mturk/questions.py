@@ -12,11 +12,7 @@ RECEIPT_FIELD = "receipt"
 
 
 def external_question(url: str) -> str:
-    """Return the ExternalQuestion that shows the page at ``url`` in a frame as high as the worker's window.
-
-    Mechanical Turk appends ``assignmentId``, ``hitId``, ``turkSubmitTo`` and ``workerId`` to the address and
-    keeps the parameters that it has.
-    """
+    """Return the ExternalQuestion that shows the page at ``url``; Mechanical Turk appends parameters."""
     root = ElementTree.Element("ExternalQuestion", xmlns=EXTERNAL_QUESTION)
     ElementTree.SubElement(root, "ExternalURL").text = url
     ElementTree.SubElement(root, "FrameHeight").text = "0"

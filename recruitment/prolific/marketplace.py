@@ -1,8 +1,4 @@
-"""Prolific behind the interface of every crowd platform.
-
-A campaign is one study there: its posting and its remote id are the study's id. There is no sandbox; a
-rehearsal is run on another workspace, or on a double.
-"""
+"""Prolific behind ``recruitment.marketplace``: a campaign is one study there. There is no sandbox."""
 
 import time
 from collections.abc import Callable, Collection

@@ -43,11 +43,7 @@ def read_hook(headers: Mapping[str, str], body: bytes, *, secret: str) -> Hint:
 
 
 def subscribe(client: ProlificClient, *, workspace: str, address: str) -> str:
-    """Have Prolific post to the address from now on; returns the secret with which it signs.
-
-    A workspace has one secret: one that is there is kept, since others may rely on it. What is subscribed to
-    already is left alone. Raises the errors of ``recruitment.marketplace``.
-    """
+    """Have Prolific post to the address; return the workspace's one secret, with which it signs."""
     secret = _secret(client, workspace)
     found = client.get("/hooks/subscriptions/", workspace_id=workspace, is_enabled="true")["results"]
     there = {row["event_type"] for row in found if row["target_url"] == address}

@@ -90,11 +90,7 @@ def other_postings(campaign: Campaign, *, now: datetime) -> QuerySet[Posting]:
 
 
 def unsettled_visits(campaign: Campaign) -> QuerySet[Visit]:
-    """Return visits not settled yet, and those whose submission waits for a decision or was taken back.
-
-    A decision that the platform refused leaves the work undecided: it may have been decided there. What was
-    approved there is settled once that is among our payments.
-    """
+    """Return visits not settled, or whose submission waits for a decision or was taken back."""
     work = Submission.objects.filter(visit=OuterRef("pk"))
     undecided = work.filter(~Exists(standing_decisions(OuterRef("pk"))), status__in=HANDED_IN)
     not_ours = work.filter(status=Submission.Status.REJECTED, mismatches__kind="decided_by_platform")

@@ -63,11 +63,7 @@ def finish_early(context: Context, enrollment: Enrollment) -> dict[str, Any]:
 
 @register.inclusion_tag("recruitment/_personal_link.html", takes_context=True)
 def own_link(context: Context, enrollment: Enrollment) -> dict[str, Any]:
-    """Show the person's own link to the study, to be copied or kept.
-
-    None in a visit that a platform pays by the piece: who has only typed an id would get hold of somebody's
-    place, and work by the link would not be paid there.
-    """
+    """Show the person's own link, but not in a visit paid by the piece: ids there can be typed."""
     if work_session(context["request"]):
         return {"by_platform": True}
     joins = JoinLink.objects.filter(study=enrollment.study_id).exists()
