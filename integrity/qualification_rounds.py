@@ -9,10 +9,6 @@ from qualification.models import AnswerKey, Attempt, RoundStory
 from qualification.queries import cell_of, grade_by
 
 
-def _positions(key: AnswerKey) -> set[int]:
-    return set(RoundStory.objects.filter(round=key.round_id).values_list("position", flat=True))
-
-
 def _offered(key: AnswerKey) -> dict[int, dict[str, set[str]]]:
     """Return the options that are offered, by story of the round and form field."""
     entries = RoundStory.objects.filter(round=key.round_id).select_related("story__study")
@@ -28,7 +24,8 @@ def _wrong_keys(study_id: int | None) -> Iterator[int]:
         offered = _offered(key)
         asked = {(at, field): options for at, cells in offered.items() for field, options in cells.items()}
         accepted = {(at, field): set(cells[field]) for at, cells in key.accepted.items() for field in cells}
-        beyond = (key.enough or 0) > len(asked) or set(key.must_pass) - _positions(key)
+        positions = RoundStory.objects.filter(round=key.round_id).values_list("position", flat=True)
+        beyond = (key.enough or 0) > len(asked) or set(key.must_pass) - set(positions)
         if beyond or accepted.keys() != asked.keys() or any(accepted[at] - asked[at] for at in accepted):
             yield key.pk
 

@@ -142,7 +142,7 @@ def write_stories(
     tally, statistics = Tally(), StatisticsTally(facts.asked)
     sides = {question_set.config: facts.sides(question_set.config) for question_set in layout.question_sets}
     verdict_on, first_of_each = _verdicts(facts), FirstOfEach(get_filter(facts.filter_name))
-    vote_rows = VoteRows(facts.question_keys)
+    vote_rows = VoteRows(tuple(question.key for question in facts.asked))
     columns = {outcome: Columns(layout.columns_of(outcome)) for outcome in rows.STORY_PATHS}
     with ExitStack() as open_files:
         votes_file, decisions_file = (

@@ -155,18 +155,9 @@ class ReleaseFacts:
     admitted_through: str = ""
     """The study whose qualification admitted people to this one, if any."""
 
-    @property
-    def question_keys(self) -> tuple[str, ...]:
-        return tuple(question.key for question in self.asked)
-
     def sides(self, config: str) -> Sides:
         """Return the sides of the right answers in a question set."""
         return Sides(self.salt, self.medians.get(config))
-
-    @property
-    def can_count_against(self) -> bool:
-        """True if some question has a fixed answer that counts against a story."""
-        return any(question.against for question in self.asked)
 
     @property
     def is_rehearsal(self) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 
 from annotation.protocols.base import Choice
 from publishing.filters import DEFAULT_FILTER, FILTERS, Outcome, StoryFilter
-from publishing.statistics.dawid_skene import Estimate, dawid_skene
+from publishing.statistics.dawid_skene import dawid_skene
 
 MODEL = "dawid-skene"
 _VALID, _INVALID = 0, 1
@@ -86,19 +86,16 @@ class Comparison:
     def _model_row(self, default: Sequence[bool], by_default: int) -> dict[str, Any]:
         if not self._kind_of:
             return _row(MODEL, 0, 0, 0, 0)
-        estimate = self._estimate()
-        kept = estimate.posteriors[:, _VALID] >= 0.5
-        both = int((kept & np.array(default)[np.array(self._kind_of)]).sum())
-        row = _row(MODEL, len(kept), int(kept.sum()), both, by_default)
-        return {**row, "iterations": estimate.iterations, "converged": estimate.converged}
-
-    def _estimate(self) -> Estimate:
-        return dawid_skene(
+        estimate = dawid_skene(
             np.repeat(np.arange(len(self._kind_of)), self._wanted),
             np.array(self._person, dtype=np.int64),
             np.array(self._answer, dtype=np.int64),
             classes=2,
         )
+        kept = estimate.posteriors[:, _VALID] >= 0.5
+        both = int((kept & np.array(default)[np.array(self._kind_of)]).sum())
+        row = _row(MODEL, len(kept), int(kept.sum()), both, by_default)
+        return {**row, "iterations": estimate.iterations, "converged": estimate.converged}
 
 
 def _row(name: str, stories: int, kept: int, both: int, by_default: int) -> dict[str, Any]:

@@ -63,12 +63,8 @@ def release(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     return render(request, "publishing/release.html", context)
 
 
-def _etag(request: HttpRequest, slug: str, number: int, path: str) -> str:
-    return f'"{published_file(slug, number, path).sha256}"'
-
-
 @require_safe
-@condition(etag_func=_etag)
+@condition(etag_func=lambda _request, slug, number, path: f'"{published_file(slug, number, path).sha256}"')
 def file(request: HttpRequest, slug: str, number: int, path: str) -> HttpResponseBase:
     """Send one file of a release. Its ETag is its SHA-256."""
     found = published_file(slug, number, path)

@@ -20,11 +20,12 @@ def ending_of(visit: Visit, *, now: datetime) -> Ending:
     """Return how the visit would end now. It must carry its session and enrollment with the study."""
     session, person = visit.session, visit.enrollment
     assert session is not None
-    is_test = session.story_limit == 0
+    # A test that was done in this session, or was lost in an earlier one.
+    has_test = session.story_limit == 0 and session.test_finished_at is not None
     return ending(
         story_limit=session.story_limit,
         stories_submitted=session.stories_submitted,
-        passed=_passed(person) if is_test and _has_test(session) else None,
+        passed=_passed(person) if has_test and not is_handed_in_elsewhere(session) else None,
         left=person.state in (State.DECLINED, State.WITHDRAWN),
         may_go_on=may_go_on(person, session, now=now),
         handed_in=visit.handed_in_at is not None,
@@ -62,11 +63,6 @@ def outcome_of(visit: Visit) -> VisitOutcome | None:
     assert visit.session is not None
     work: Submission | None = getattr(visit, "submission", None)
     return visit_outcome(session=visit.session.state, status=work.status if work else None)
-
-
-def _has_test(session: WorkSession) -> bool:
-    """Tell whether the session hands in a test: done in it, or lost in an earlier one."""
-    return session.test_finished_at is not None and not is_handed_in_elsewhere(session)
 
 
 def _passed(person: Enrollment) -> bool | None:

@@ -27,7 +27,8 @@ def people(rows: Sequence[Mapping[str, Any]], *, median_seconds: float | None, e
     ]
     kinds = sorted({row["flags"] for row in found}, key=lambda kind: (kind != none, kind))
     flagged = sum(row["flagged"] for row in found)
-    lowest = _axis_from([row["agreement"] for row in found if row["agreement"] is not None])
+    agreed = [row["agreement"] for row in found if row["agreement"] is not None]
+    lowest = max(0, math.floor(10 * min(agreed, default=0) - 0.1)) / 10  # a tenth below the lowest share
     columns = (
         Column("pseudonym", _("Person")),
         Column("votes", _("Votes"), "count"),
@@ -91,8 +92,3 @@ def people(rows: Sequence[Mapping[str, Any]], *, median_seconds: float | None, e
         rows=found,
         drawing={"height": 300, "layer": layers if median_seconds is None else [middle, *layers]},
     )
-
-
-def _axis_from(shares: Sequence[float]) -> float:
-    """Return the start of the axis in whole tenths, a little below the lowest share."""
-    return max(0, math.floor(10 * min(shares, default=0) - 0.1)) / 10

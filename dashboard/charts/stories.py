@@ -86,7 +86,9 @@ def retention(
         Column("generated", _("Stories"), "count"),
         Column("complete", _("Complete"), "count"),
         Column("kept", _("Kept"), "count"),
-        *_share_columns(_("Of the complete")),
+        Column("share", _("Of the complete"), "share"),
+        Column("low", _("Interval from"), "share"),
+        Column("high", _("to"), "share"),
     )
     return Chart(
         name=f"kept-by-{by}",
@@ -185,14 +187,6 @@ def dropped_by_question(filters: Sequence[Mapping[str, Any]], *, stories: int) -
 def percent(share: float | None) -> str:
     """Format a share as a whole percentage, for a sentence."""
     return "–" if share is None else _("%(percent)s %%") % {"percent": round(100 * share)}
-
-
-def _share_columns(label: str) -> tuple[Column, ...]:
-    return (
-        Column("share", label, "share"),
-        Column("low", _("Interval from"), "share"),
-        Column("high", _("to"), "share"),
-    )
 
 
 def _most(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:

@@ -97,14 +97,11 @@ def figures(
         by_minute.update([vote.submitted_at[:16] for vote in votes])
         if story.severity_original is not None:
             severities[story.severity_original][verdict.outcome] += 1
-    minutes = Counter({_minute(text): votes for text, votes in by_minute.items()})
+    minutes = Counter(
+        {int(datetime.fromisoformat(f"{at}Z").timestamp()) // 60: votes for at, votes in by_minute.items()}
+    )
     document, persons = _document(study, statistics, comparison, people, minutes, now=now)
     return document | {"by_severity": _by_severity(severities), "started": started}, persons
-
-
-def _minute(text: str) -> int:
-    """Return the minutes since 1970 of the start of an ISO 8601 text: ``2026-03-01T09:30``."""
-    return int(datetime.fromisoformat(f"{text}Z").timestamp()) // 60
 
 
 def _document(

@@ -206,11 +206,6 @@ class CampaignForm(RowForm):
         given = self.cleaned_data["countries"].replace(",", " ").split()
         return tuple(code.upper() for code in given)
 
-    def refuse_lines(self, problems: str) -> None:
-        """Add each problem that an action found as an error of its own."""
-        for problem in problems.splitlines():
-            self.add_error(None, problem)
-
     def settings(self) -> CampaignSettings:
         """Return a valid form's campaign settings. A platform with one posting gets all seats in it."""
         given = dict(self.cleaned_data)

@@ -8,7 +8,7 @@ from django import forms
 
 from annotation.models import Study
 from dashboard.settings.forms import RowForm
-from recruitment.join_links import InvalidJoinLink, filled_in, own_source, screen_out_address
+from recruitment.join_links import filled_in, own_source, screen_out_address
 from recruitment.join_platforms import JoinPlatform
 from recruitment.links import join_address
 from recruitment.models import JoinLink
@@ -51,10 +51,6 @@ class JoinLinkForm(RowForm):
         self.study = study
         for name in WAYS:
             self.fields[name].widget.attrs["inputmode"] = "url"
-
-    def refuse_setting(self, error: InvalidJoinLink) -> None:
-        """Add the refusal as an error at its field."""
-        self.add_error(error.setting if error.setting in self.fields else None, error.text)
 
     def shown(self) -> dict[str, str] | None:
         """Return the resulting addresses for a made-up participant; None while the form is invalid."""

@@ -11,7 +11,6 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 from django.core.validators import validate_slug
-from django.utils.functional import lazy
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
@@ -43,10 +42,6 @@ RIGHTS_IN_WORDS = {
     Right.PUBLISH: _("Publish a release"),
     Right.MANAGE: _("Decide who belongs to the study, and in which role"),
 }
-
-
-def _protocols() -> list[tuple[str, str]]:
-    return [(protocol.name, str(protocol.title)) for protocol in all_protocols().values()]
 
 
 class StudyForm(forms.Form):
@@ -108,7 +103,7 @@ class SettingsForm(RowForm):
 
     protocol = forms.ChoiceField(
         label=_("Protocol"),
-        choices=lazy(_protocols, list),
+        choices=lambda: [(protocol.name, str(protocol.title)) for protocol in all_protocols().values()],
         help_text=_("The form that participants fill in."),
     )
 

@@ -263,7 +263,8 @@ def _built(release: Release, report: Report) -> BuiltRelease:
     """Write the release to a hidden directory and move it into place."""
     final = release.directory
     hidden = final.with_name(f"{_hidden_prefix(release)}{secrets.token_hex(4)}")
-    _sweep_hidden(release)
+    for leftover in final.parent.glob(f"{_hidden_prefix(release)}*"):  # of killed builds; the lock is ours
+        shutil.rmtree(leftover)
     try:
         built = write_release(release, hidden, report)
         hidden.rename(final)
@@ -337,12 +338,6 @@ def _remove_broken(final: Path) -> None:
 
 def _hidden_prefix(release: Release) -> str:
     return f".building-{release.number}-"
-
-
-def _sweep_hidden(release: Release) -> None:
-    """Remove what killed builds of this release left. Only the lock holder calls this."""
-    for leftover in release.directory.parent.glob(f"{_hidden_prefix(release)}*"):
-        shutil.rmtree(leftover)
 
 
 def _explained(error: OSError | PublishingError) -> str:

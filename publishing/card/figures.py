@@ -68,11 +68,8 @@ def _headed(title: str, found: Mapping[str, Any]) -> str:
 
 def _kept(name: str, group: Mapping[str, Any]) -> Bar:
     share = group["retention"]
-    return Bar(name, share, f"{group['kept']:,} of {group['generated']:,}, {_rounded(share)}")
-
-
-def _rounded(share: float | None) -> str:
-    return "–" if share is None else f"{100 * share:.0f} %"
+    rounded = "–" if share is None else f"{100 * share:.0f} %"
+    return Bar(name, share, f"{group['kept']:,} of {group['generated']:,}, {rounded}")
 
 
 def _agreement(statistics: Mapping[str, Any]) -> bytes:

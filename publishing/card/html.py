@@ -25,7 +25,7 @@ def rendered(card: str, file_url: Callable[[str], str | None]) -> RenderedCard:
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     parser.add_render_rule("fence", _fence)
     parser.add_render_rule("table_open", _table_open)
-    parser.add_render_rule("table_close", _table_close)
+    parser.add_render_rule("table_close", lambda *_: "</table>\n</div>\n")
     tokens = _without_title(parser.parse(_body(card)))
     sections = _mark_headings(tokens)
     _mark_cells(tokens)
@@ -119,9 +119,3 @@ def _table_open(
     """Open a table in a region that scrolls by itself, also by keyboard."""
     label = escapeHtml(tokens[place].meta["label"])
     return f'<div class="table-scroll" role="region" tabindex="0" aria-label="{label}">\n<table>\n'
-
-
-def _table_close(
-    renderer: RendererHTML, tokens: Sequence[Token], place: int, options: Mapping[str, object], env: object
-) -> str:
-    return "</table>\n</div>\n"

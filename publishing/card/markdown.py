@@ -58,12 +58,9 @@ def fenced(language: str, lines: str) -> str:
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table: first column text, others right-aligned figures unless they hold long text."""
     body = [list(row) for row in rows]
-    rules = ["---" if place == 0 or _wordy(body, place) else "---:" for place in range(len(header))]
+    wordy = [place == 0 or any(len(row[place]) > 24 for row in body) for place in range(len(header))]
+    rules = ["---" if is_wordy else "---:" for is_wordy in wordy]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (header, rules, *body))
-
-
-def _wordy(rows: Sequence[Sequence[str]], place: int) -> bool:
-    return any(len(row[place]) > 24 for row in rows)
 
 
 def bullets(items: Iterable[str]) -> str:

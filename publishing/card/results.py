@@ -133,7 +133,8 @@ def selection(facts: ReleaseFacts, tally: Tally) -> list[str]:
     """Return the section on the filter's effect on the data."""
     rule = get_filter(facts.filter_name)
     counts = tally.counts()
-    if rule.validates and not facts.can_count_against and not counts["dropped"]:
+    can_object = any(question.against for question in facts.asked)
+    if rule.validates and not can_object and not counts["dropped"]:
         kept = "No answer could count against a story, so every complete story was kept"
     elif rule.validates:
         kept = (

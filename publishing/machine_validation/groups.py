@@ -27,29 +27,18 @@ class Folds:
     undefined: str | None = None
 
 
-def _core(question: Question) -> Iterable[Hashable]:
-    return [("core", question.core)]
-
-
-def _entities(question: Question) -> Iterable[Hashable]:
-    return [("core", question.core), *(("entity", text) for text in question.entities)]
-
-
-def _scenario(question: Question) -> Iterable[Hashable]:
-    return [("core", question.core), ("scenario", question.scenario)]
-
-
 _MARKS: Mapping[str, Callable[[Question], Iterable[Hashable]]] = {
-    "core_id": _core,
-    "entities": _entities,
-    "scenario": _scenario,
+    "core_id": lambda question: [],
+    "entities": lambda question: [("entity", text) for text in question.entities],
+    "scenario": lambda question: [("scenario", question.scenario)],
 }
+"""What connects questions under each grouping, beside their core."""
 GROUPINGS = tuple(_MARKS)
 
 
 def folds_by(grouping: str, questions: Sequence[Question], repetition: int = 0) -> Folds:
     """Split the questions into folds of whole groups, five or one per scenario, by ``repetition``."""
-    group_of = components([_MARKS[grouping](question) for question in questions])
+    group_of = components([[("core", question.core), *_MARKS[grouping](question)] for question in questions])
     sizes = Counter(group_of)
     groups = len(sizes)
     largest = max(sizes.values()) / len(questions) if questions else None

@@ -194,15 +194,11 @@ def _sound_rows(
             yield line.row
 
 
-def story_keys(layout: Layout) -> list[str]:
-    """Return the keys of a story's row, in order."""
-    return [*layout.story_columns, *(["item"] if layout.story_row is item_row else [])]
-
-
 def read_story(line: Line, layout: Layout, outcome: Outcome) -> ReleasedStory | str:
     """Return the story in a row of the stories with this outcome, or a sentence about what is wrong."""
     row, dropped = line.row, outcome is not Outcome.KEPT
-    wanted = [*story_keys(layout), *(["reason"] if dropped else [])]
+    more = [*(["item"] if layout.story_row is item_row else []), *(["reason"] if dropped else [])]
+    wanted = [*layout.story_columns, *more]
     if problem := misfit(row, {name: _STORY[name] for name in wanted}):
         return problem
     if "item" in row:

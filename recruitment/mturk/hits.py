@@ -33,11 +33,6 @@ def hit_type_of(offer: Offer, environment: str) -> dict[str, Any]:
     }
 
 
-def annotation_of(offer: Offer, request: PostingRequest) -> str:
-    """Return the note that only the requester sees, by which a HIT is found when all else is lost."""
-    return f"{offer.reference} {request.number} {request.token}"
-
-
 class Hits:
     """The part of the adapter about HITs. Its clock matters, since tokens are known for a time only."""
 
@@ -50,7 +45,7 @@ class Hits:
 
     def post(self, offer: Offer, remote_id: str, request: PostingRequest) -> str:
         """Return the HIT of a request, made now or by an earlier attempt whose answer was lost."""
-        annotation = annotation_of(offer, request)
+        annotation = f"{offer.reference} {request.number} {request.token}"  # only the requester sees it
         if self._now() - request.first_asked_at >= TOKENS_ARE_KNOWN:
             made = self._with_annotation(annotation)
             if made:

@@ -147,7 +147,7 @@ class Review:
                 WorkerId=request.person,
                 AssignmentId=request.submission,
                 BonusAmount=f"{request.amount:.2f}",
-                Reason=_with_reference(request),
+                Reason=f"{request.reason} {reference_of(request.token)}",
                 UniqueRequestToken=str(request.token),
             )
         except Refused as error:
@@ -171,10 +171,6 @@ class Review:
 def reference_of(token: UUID) -> str:
     """Return the name of a bonus in the text that its receiver reads."""
     return f"[{token.hex[:12]}]"
-
-
-def _with_reference(request: BonusRequest) -> str:
-    return f"{request.reason} {reference_of(request.token)}"
 
 
 def _work(row: dict[str, Any]) -> Work:

@@ -112,7 +112,8 @@ def _save_or_show(
             saved = save(settings=form.settings(), **by_and_now(request))
             return redirect("dashboard:campaign", slug=study.slug, number=saved.number)
         except RecruitmentError as error:
-            form.refuse_lines(str(error))
+            for problem in str(error).splitlines():
+                form.add_error(None, problem)
     context = {
         "form": form,
         "draft": draft,

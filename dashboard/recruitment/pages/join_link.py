@@ -146,7 +146,7 @@ def _save(request: HttpRequest, study: Study, form: JoinLinkForm) -> bool:
     try:
         actions.set_join_link(study=study, by=by, now=clock.now(), **form.cleaned_data)
     except InvalidJoinLink as error:
-        form.refuse_setting(error)
+        form.refuse({error.setting: error.text})
         return False
     messages.success(request, _("The join link is saved. Paste the address below into the platform."))
     return True

@@ -40,16 +40,13 @@ def money_of(campaign: Campaign) -> Money:
 
 def sums_by_campaign(study: Study) -> list[tuple[Campaign, Money, int]]:
     """Return each campaign with its sums, and how many payments and grants can be retried."""
-    money = cached(study, "money", _money_by_campaign, size=size_of(study))
+    paid = Payment.objects.filter(submission__campaign__study=study)
+    money = cached(study, "money", lambda _study: _sums(paid), size=size_of(study))
     retryable = retryable_by_campaign(study)
     return [
         (campaign, money.get(campaign.pk, NO_MONEY), retryable[campaign.pk])
         for campaign in study.campaigns.order_by("number")
     ]
-
-
-def _money_by_campaign(study: Study) -> dict[int, Money]:
-    return _sums(Payment.objects.filter(submission__campaign__study=study))
 
 
 def _sums(payments: QuerySet[Payment]) -> dict[int, Money]:

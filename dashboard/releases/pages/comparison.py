@@ -1,6 +1,5 @@
 """Compare two releases of a study."""
 
-from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 from urllib.parse import urlencode
@@ -54,11 +53,8 @@ def compare_file(request: HttpRequest, study: Study) -> HttpResponseBase:
         page = reverse("dashboard:compare_releases", args=[study.slug])
         return redirect(f"{page}?{request.GET.urlencode()}")
     name = f"{study.slug}-{pair[0].number}-and-{pair[1].number}"
-    return csv_stream(request, name, tables.CSV_COLUMNS, _all_rows(found))
-
-
-def _all_rows(found: Comparison) -> Iterator[dict[str, Any]]:
-    return chain.from_iterable(tables.csv_rows(kind, found.rows(kind)) for kind in Kind)
+    rows = chain.from_iterable(tables.csv_rows(kind, found.rows(kind)) for kind in Kind)
+    return csv_stream(request, name, tables.CSV_COLUMNS, rows)
 
 
 def _shown(

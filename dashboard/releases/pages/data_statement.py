@@ -31,8 +31,7 @@ def data_statement(request: HttpRequest, study: Study) -> HttpResponse:
             )
             return redirect("dashboard:data_statement", slug=study.slug)
         except InvalidStatement as error:
-            for name, problem in error.problems.items():
-                form.add_error(name, problem)
+            form.refuse(error.problems)
     standing = DataStatement.objects.of(study, at=clock.now())
     context = {"form": form, "may_change": may_change, "standing": standing}
     return render_form(request, "dashboard/releases/data_statement.html", context)
