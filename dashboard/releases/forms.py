@@ -10,7 +10,7 @@ from django.core.validators import validate_slug
 from django.utils.translation import gettext_lazy as _
 
 from dashboard.releases.human_baseline import BaselinePlan, Viewers, Who, newest_consent
-from dashboard.settings.forms import StudyForm
+from dashboard.settings.forms import StudyForm, prose
 from publishing.data_statement import creators_of, doi_of
 from publishing.facts import Statement
 from publishing.models import Release
@@ -84,11 +84,6 @@ class BaselineForm(StudyForm):
         return BaselinePlan(**given | chosen)
 
 
-def _prose(label: Any, help_text: Any) -> forms.CharField:
-    widget = forms.Textarea(attrs={"rows": 4})
-    return forms.CharField(label=label, help_text=help_text, required=False, widget=widget)
-
-
 def _line(label: Any, help_text: Any) -> forms.CharField:
     return forms.CharField(label=label, help_text=help_text, required=False)
 
@@ -96,7 +91,7 @@ def _line(label: Any, help_text: Any) -> forms.CharField:
 class StatementForm(StudyForm):
     """The data statement, a field for each of its items. ``publishing.data_statement`` has the rules."""
 
-    creators = _prose(
+    creators = prose(
         _("Creators"),
         _(
             "Who made the dataset, one per line, in the order in which they want to be cited. People as "
@@ -104,38 +99,38 @@ class StatementForm(StudyForm):
             "and in CITATION.cff."
         ),
     )
-    motivation = _prose(
+    motivation = prose(
         _("Why the data were made"),
         _("The question that they should answer. Appears near the top of the card."),
     )
-    platform = _prose(
+    platform = prose(
         _("Where people came from"),
         _("The platform or list, and whom you invited. Appears in the steps of the procedure."),
     )
-    demographics = _prose(
+    demographics = prose(
         _("The people who voted"),
         _(
             "What you asked them about themselves, as totals that identify nobody; or that you did not "
             "ask. Appears on the card and in croissant.json."
         ),
     )
-    sensitive_information = _prose(
+    sensitive_information = prose(
         _("Sensitive information"),
         _("Whether the stories could hurt or expose somebody. Appears on the card and in croissant.json."),
     )
-    biases = _prose(
+    biases = prose(
         _("Known biases"),
         _("What the stories leave out or show one-sidedly. On the card and in croissant.json."),
     )
-    limits = _prose(
+    limits = prose(
         _("Known limits"),
         _("What the data cannot show. On the card and in croissant.json."),
     )
-    intended_use = _prose(
+    intended_use = prose(
         _("Intended use"),
         _("What the data are for, and what they are not for. On the card and in croissant.json."),
     )
-    social_impact = _prose(
+    social_impact = prose(
         _("Social impact"),
         _("Whom the data could help or harm. On the card and in croissant.json."),
     )

@@ -72,6 +72,12 @@ class RowForm(StudyForm, forms.ModelForm):  # type: ignore[type-arg]  # not subs
                 self.add_error(field.name, error)
 
 
+def prose(label: Any, help_text: Any, *, rows: int = 4, required: bool = False) -> forms.CharField:
+    """Return a field for a text of several lines."""
+    widget = forms.Textarea(attrs={"rows": rows})
+    return forms.CharField(label=label, help_text=help_text, required=required, widget=widget)
+
+
 def _slug(**options: Any) -> forms.CharField:
     return forms.CharField(
         label=_("Short name"),
@@ -208,18 +214,8 @@ class InstructionsForm(StudyForm):
             "Keep it to one short page. A blank line starts a paragraph; a line “# Title” starts a section."
         ),
     )
-    before_test = forms.CharField(
-        label=_("Before the test"),
-        required=False,
-        widget=forms.Textarea(attrs={"rows": 4}),
-        help_text=_("Shown above the rules of the test."),
-    )
-    thanks = forms.CharField(
-        label=_("At the end"),
-        required=False,
-        widget=forms.Textarea(attrs={"rows": 4}),
-        help_text=_("Shown to participants who stop or have finished."),
-    )
+    before_test = prose(_("Before the test"), _("Shown above the rules of the test."))
+    thanks = prose(_("At the end"), _("Shown to participants who stop or have finished."))
 
     def __init__(self, protocol: Protocol, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -21,24 +21,11 @@ from recruitment.mturk.review import Review
 MOST_DAYS_TO_REVIEW, MOST_DAYS_OPEN = 30, 365
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 class MechanicalTurk(Hits, Review, Groups, Marketplace):
-    """A requester's account in one environment, behind ``recruitment.marketplace.Marketplace``.
+    """A requester's account, by its AWS access key. Raise ``NotConfigured`` without one.
 
-    Args:
-        environment: ``live``, or ``rehearsal`` for Amazon's sandbox.
-        key_id: The AWS access key's id.
-        secret: The AWS secret access key.
-        endpoint: Where the API is, if not at Amazon's for the environment.
-        topic: ARN of the SNS topic that Mechanical Turk tells when something happens; empty for none.
-        retries: botocore's retry settings.
-        is_quick: While somebody waits for a page, it is asked once and given a few seconds.
-        now: The clock.
-
-    Raise :class:`recruitment.marketplace.NotConfigured` without credentials.
+    ``endpoint``: where the API is, if not at Amazon's for the environment (a rehearsal's is the sandbox).
+    ``topic``: ARN of the SNS topic to notify. ``is_quick``: somebody waits for a page, so ask once.
     """
 
     platform: str = PlatformIdentity.Platform.MTURK
@@ -53,7 +40,7 @@ class MechanicalTurk(Hits, Review, Groups, Marketplace):
         topic: str = "",
         retries: Mapping[str, Any] = ADAPTIVE,
         is_quick: bool = False,
-        now: Callable[[], datetime] = _now,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         super().__init__()
         self.environment = environment
