@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from annotation.protocols import is_installed
-from integrity.base import CHUNK, Check, by_sql, by_walking, where, without_event
+from integrity.base import CHUNK, Check, by_sql, by_walking, in_the_log, where
 from qualification.models import ExpertReview
 
 
@@ -91,14 +91,11 @@ CHECKS = (
             GROUP BY r.study_id, r.id
         """),
     ),
-    Check(
+    in_the_log(
         "key_is_in_the_log",
-        10,
         "Answer keys missing from the log.",
-        without_event(
-            "qualification_answerkey x JOIN qualification_round s ON s.id = x.round_id",
-            "'round ' || s.number || ' key ' || x.version",
-            "'answer_key_set'",
-        ),
+        "qualification_answerkey x JOIN qualification_round s ON s.id = x.round_id",
+        "'round ' || s.number || ' key ' || x.version",
+        "'answer_key_set'",
     ),
 )

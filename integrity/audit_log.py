@@ -1,6 +1,6 @@
 """Invariant 10: every change of state is in the log. Other modules check it for their own subjects."""
 
-from integrity.base import Check, by_sql, where, without_event
+from integrity.base import Check, by_sql, in_the_log, where
 
 CHECKS = (
     Check(
@@ -48,30 +48,24 @@ CHECKS = (
                                    WHEN 'opened' THEN 'open' ELSE moved.state END
         """),
     ),
-    Check(
+    in_the_log(
         "attempt_is_in_the_log",
-        10,
         "Qualification attempts whose start or submission is missing from the log.",
-        without_event(
-            "qualification_attempt x JOIN annotation_enrollment s ON s.id = x.enrollment_id "
-            "JOIN (VALUES ('', 'attempt_started'), ('submitted', 'attempt_submitted')) "
-            "AS logged (state, type) ON logged.state IN ('', x.state)",
-            "'attempt ' || x.id",
-            "logged.type",
-            also="ev.enrollment_id = x.enrollment_id",
-        ),
+        "qualification_attempt x JOIN annotation_enrollment s ON s.id = x.enrollment_id "
+        "JOIN (VALUES ('', 'attempt_started'), ('submitted', 'attempt_submitted')) "
+        "AS logged (state, type) ON logged.state IN ('', x.state)",
+        "'attempt ' || x.id",
+        "logged.type",
+        also="ev.enrollment_id = x.enrollment_id",
     ),
-    Check(
+    in_the_log(
         "import_is_in_the_log",
-        10,
         "Finished imports missing from the log.",
-        without_event(
-            "annotation_storyimport x JOIN (VALUES ('imported', 'stories_imported'), "
-            "('refused', 'import_refused')) AS logged (state, type) ON logged.state = x.state",
-            "'import ' || x.id",
-            "logged.type",
-            study="x.study_id",
-        ),
+        "annotation_storyimport x JOIN (VALUES ('imported', 'stories_imported'), "
+        "('refused', 'import_refused')) AS logged (state, type) ON logged.state = x.state",
+        "'import ' || x.id",
+        "logged.type",
+        study="x.study_id",
     ),
     Check(
         "revoked_link_is_in_the_log",
@@ -96,23 +90,20 @@ CHECKS = (
                               WHERE e.annotator_id = p.annotator_id AND ev.type = 'address_confirmed')
         """),
     ),
-    Check(
+    in_the_log(
         "visit_is_in_the_log",
-        10,
         "Visits missing from the log.",
-        without_event(
-            "recruitment_visit x JOIN annotation_enrollment s ON s.id = x.enrollment_id",
-            "'visit ' || x.id",
-            "'visit_arrived'",
-            also="ev.enrollment_id = x.enrollment_id",
-        ),
+        "recruitment_visit x JOIN annotation_enrollment s ON s.id = x.enrollment_id",
+        "'visit ' || x.id",
+        "'visit_arrived'",
+        also="ev.enrollment_id = x.enrollment_id",
     ),
-    Check(
+    in_the_log(
         "join_link_is_in_the_log",
-        10,
         "Join links missing from the log.",
-        without_event(
-            "recruitment_joinlink x", "'join link ' || x.id", "'join_link_set'", study="x.study_id"
-        ),
+        "recruitment_joinlink x",
+        "'join link ' || x.id",
+        "'join_link_set'",
+        study="x.study_id",
     ),
 )

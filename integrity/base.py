@@ -128,10 +128,18 @@ def stream(query: str, study_id: int | None) -> Iterator[tuple[Any, ...]]:
             yield from rows
 
 
-def without_event(
-    table: str, subject: str, types: str, *, study: str = "s.study_id", row: str = "x.id", also: str = "true"
-) -> Find:
-    """Find rows ``x`` of ``table`` without such an event ``ev`` about ``subject``; all arguments are SQL."""
+def in_the_log(
+    name: str,
+    sentence: str,
+    table: str,
+    subject: str,
+    types: str,
+    *,
+    study: str = "s.study_id",
+    row: str = "x.id",
+    also: str = "true",
+) -> Check:
+    """Make the check that rows ``x`` of ``table`` have such an event ``ev`` about ``subject`` (all SQL)."""
     event = f"ev.study_id = {study} AND ev.type IN ({types}) AND ev.subject = {subject} AND {also}"
     missing = f"NOT EXISTS (SELECT FROM annotation_event ev WHERE {event})"
-    return where(table, missing, study=study, row=row)
+    return Check(name, 10, sentence, where(table, missing, study=study, row=row))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from annotation.grading import Cell, IncompleteAttempt, IncompleteKey, grade
 from annotation.models import CheckKey
-from integrity.base import Check, by_sql, by_walking, stream, where, without_event
+from integrity.base import Check, by_sql, by_walking, in_the_log, stream, where
 
 _RESULTS = """
     SELECT r.vote_id, r.key_id, r.passed, array_agg(ARRAY[an.question, an.row, an.option])
@@ -66,16 +66,13 @@ CHECKS = (
         "Results of hidden checks that do not follow from the answers and the key.",
         by_walking(_wrong_results),
     ),
-    Check(
+    in_the_log(
         "failed_check_is_in_the_log",
-        10,
         "Votes that failed a hidden check, without an entry in the log.",
-        without_event(
-            "annotation_checkresult x JOIN votes s ON s.id = x.vote_id AND NOT x.passed",
-            "'vote ' || x.vote_id",
-            "'check_failed'",
-            row="x.vote_id",
-        ),
+        "annotation_checkresult x JOIN votes s ON s.id = x.vote_id AND NOT x.passed",
+        "'vote ' || x.vote_id",
+        "'check_failed'",
+        row="x.vote_id",
     ),
     Check(
         "warning_is_in_the_log",

@@ -1,6 +1,6 @@
 """Invariants 2, 3, 4, 9 and 10 for campaigns: work sessions, payments, and mismatches."""
 
-from integrity.base import Check, by_sql, where, without_event
+from integrity.base import Check, by_sql, in_the_log, where
 
 _PAYMENTS = """
     SELECT c.study_id, p.*, c.reward
@@ -96,16 +96,13 @@ CHECKS = (
             WHERE g.environment <> c.environment OR g.platform <> c.platform OR g.study_id <> c.study_id
         """),
     ),
-    Check(
+    in_the_log(
         "campaign_is_in_the_log",
-        10,
         "Campaigns missing from the log.",
-        without_event(
-            "recruitment_campaign x JOIN annotation_study s ON s.id = x.study_id",
-            "s.slug || '-' || x.number",
-            "'campaign_created'",
-            study="x.study_id",
-        ),
+        "recruitment_campaign x JOIN annotation_study s ON s.id = x.study_id",
+        "s.slug || '-' || x.number",
+        "'campaign_created'",
+        study="x.study_id",
     ),
     Check(
         "payment_is_in_the_log",
@@ -132,15 +129,12 @@ CHECKS = (
             """,
         ),
     ),
-    Check(
+    in_the_log(
         "settled_mismatch_is_in_the_log",
-        10,
         "Resolved mismatches with a platform that are missing from the log.",
-        without_event(
-            "recruitment_mismatch x JOIN recruitment_campaign s "
-            "ON s.id = x.campaign_id AND x.settled_at IS NOT NULL",
-            "x.kind || ' ' || x.id",
-            "'platform_synced'",
-        ),
+        "recruitment_mismatch x JOIN recruitment_campaign s "
+        "ON s.id = x.campaign_id AND x.settled_at IS NOT NULL",
+        "x.kind || ' ' || x.id",
+        "'platform_synced'",
     ),
 )

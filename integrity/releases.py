@@ -7,7 +7,7 @@ from pathlib import Path
 from django.db.models import QuerySet
 
 from accounts.models import PlatformIdentity
-from integrity.base import Check, by_sql, by_walking, where, without_event
+from integrity.base import Check, by_sql, by_walking, in_the_log, where
 from publishing import locks
 from publishing.errors import BrokenDirectory
 from publishing.files import directory
@@ -94,18 +94,15 @@ CHECKS = (
         "Published releases with a file that contains the pseudonym key or a platform id.",
         by_walking(_identifying),
     ),
-    Check(
+    in_the_log(
         "release_is_in_the_log",
-        10,
         "Releases whose request or publication is missing from the log.",
-        without_event(
-            "publishing_release x "
-            "JOIN (VALUES ('', 'release_requested'), ('published', 'release_published')) "
-            "AS logged (state, type) ON logged.state IN ('', x.state)",
-            "'release ' || x.number",
-            "logged.type",
-            study="x.study_id",
-        ),
+        "publishing_release x "
+        "JOIN (VALUES ('', 'release_requested'), ('published', 'release_published')) "
+        "AS logged (state, type) ON logged.state IN ('', x.state)",
+        "'release ' || x.number",
+        "logged.type",
+        study="x.study_id",
     ),
     Check(
         "withdrawal_is_of_a_published_release_and_says_why",

@@ -1,6 +1,6 @@
 """Invariants 3, 4, 6 and 10 for excluded, spot-checked and adjudicated votes."""
 
-from integrity.base import Check, by_sql, where, without_event
+from integrity.base import Check, by_sql, in_the_log, where
 
 _OF_ASSIGNMENTS = """
     SELECT x.id, a.id AS assignment_id, x.lifted_at IS NULL AS stands
@@ -84,53 +84,41 @@ CHECKS = (
             row="x.id",
         ),
     ),
-    Check(
+    in_the_log(
         "exclusion_is_in_the_log",
-        10,
         "Exclusions of votes missing from the log.",
-        without_event(
-            "annotation_voteexclusion x JOIN annotation_enrollment s ON s.id = x.enrollment_id",
-            "'exclusion ' || x.id",
-            "'annotator_excluded', 'vote_excluded'",
-        ),
+        "annotation_voteexclusion x JOIN annotation_enrollment s ON s.id = x.enrollment_id",
+        "'exclusion ' || x.id",
+        "'annotator_excluded', 'vote_excluded'",
     ),
-    Check(
+    in_the_log(
         "lifted_exclusion_is_in_the_log",
-        10,
         "Lifted exclusions whose end is missing from the log.",
-        without_event(
-            "annotation_voteexclusion x JOIN annotation_enrollment s "
-            "ON s.id = x.enrollment_id AND x.lifted_at IS NOT NULL",
-            "'exclusion ' || x.id",
-            "'annotator_readmitted', 'vote_readmitted'",
-        ),
+        "annotation_voteexclusion x JOIN annotation_enrollment s "
+        "ON s.id = x.enrollment_id AND x.lifted_at IS NOT NULL",
+        "'exclusion ' || x.id",
+        "'annotator_readmitted', 'vote_readmitted'",
     ),
-    Check(
+    in_the_log(
         "spot_check_is_in_the_log",
-        10,
         "Spot checks missing from the log.",
-        without_event(
-            "annotation_spotcheck x JOIN votes s ON s.id = x.vote_id",
-            "'spot check ' || x.id",
-            "'vote_checked'",
-        ),
+        "annotation_spotcheck x JOIN votes s ON s.id = x.vote_id",
+        "'spot check ' || x.id",
+        "'vote_checked'",
     ),
-    Check(
+    in_the_log(
         "sample_is_in_the_log",
-        10,
         "Review samples missing from the log.",
-        without_event(
-            "annotation_reviewsample x", "'sample ' || x.id", "'review_sample_drawn'", study="x.study_id"
-        ),
+        "annotation_reviewsample x",
+        "'sample ' || x.id",
+        "'review_sample_drawn'",
+        study="x.study_id",
     ),
-    Check(
+    in_the_log(
         "adjudication_is_in_the_log",
-        10,
         "Adjudications missing from the log.",
-        without_event(
-            "annotation_adjudication x JOIN annotation_story s ON s.id = x.story_id",
-            "'adjudication ' || x.id",
-            "'story_adjudicated'",
-        ),
+        "annotation_adjudication x JOIN annotation_story s ON s.id = x.story_id",
+        "'adjudication ' || x.id",
+        "'story_adjudicated'",
     ),
 )

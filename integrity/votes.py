@@ -9,7 +9,7 @@ from django.db.models import Exists, OuterRef, Q
 from annotation.models import Story, Study, Vote
 from annotation.protocols import UnknownProtocol, get_protocol
 from annotation.protocols.base import IncompleteForm, Protocol
-from integrity.base import CHUNK, SHOWN, Check, Offenders, by_sql, by_walking, stream, where, without_event
+from integrity.base import CHUNK, SHOWN, Check, Offenders, by_sql, by_walking, in_the_log, stream, where
 
 _NEWEST_VOTE = """
     SELECT DISTINCT ON (assignment_id) assignment_id, id, surplus_reason
@@ -317,16 +317,13 @@ CHECKS = (
             GROUP BY e.id HAVING e.stories_skipped <> count(a.id)
         """),
     ),
-    Check(
+    in_the_log(
         "every_skip_is_in_the_log",
-        10,
         "Skips without their event in the log.",
-        without_event(
-            "annotation_skip x JOIN assignments s ON s.id = x.assignment_id",
-            "'assignment ' || s.id",
-            "'story_skipped'",
-            row="s.id",
-        ),
+        "annotation_skip x JOIN assignments s ON s.id = x.assignment_id",
+        "'assignment ' || s.id",
+        "'story_skipped'",
+        row="s.id",
     ),
     Check(
         "forgotten_people_leave_no_words",
