@@ -26,7 +26,7 @@ def submit(browser: Browser, answers: dict[str, str], *, htmx: bool) -> Story:
 
 def shape(browser: Browser, story: Story) -> str:
     """A page without what belongs to this story and this moment."""
-    text = re.sub(r'<p class="milestone">.*?</p>', "", browser.page.content.decode(), flags=re.DOTALL)
+    text = re.sub(r'<span class="milestone">.*?</span>', "", browser.page.content.decode(), flags=re.DOTALL)
     for name in ("key_information", "story_sentence", "question", "action_unaware", "action_aware"):
         text = text.replace(str(story.content.get(name, "\0")), name)
     for said in story.content.get("entities", {}).values():

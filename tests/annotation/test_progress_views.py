@@ -85,7 +85,7 @@ def test_a_small_milestone_is_thanked_for_once() -> None:
     browser = at(person, "stories/")
 
     def milestone() -> list[str]:
-        return [" ".join(p.text_content().split()) for p in browser.document.xpath("//p[@class='milestone']")]
+        return [" ".join(p.text_content().split()) for p in browser.document.xpath("//*[@class='milestone']")]
 
     assert milestone() == []
     browser.press("Save and continue", **builders.ALL_YES)
