@@ -1,4 +1,8 @@
-"""One simulated annotator at a browser, who does what each page asks until nothing is left."""
+"""One simulated annotator at a browser: read a page, do what it asks, and repeat until nothing is left.
+
+The annotator knows only what the pages offer: they fill in the form, press its button, or follow the
+link that looks like the next step.
+"""
 
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor

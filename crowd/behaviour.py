@@ -1,4 +1,8 @@
-"""Simulated annotators' decisions as pure functions of a seed, so that a run can be repeated."""
+"""Simulated annotators and their decisions, as pure functions of a seed.
+
+Nothing here depends on time, threads or the server: an annotator answers a story the same way whenever
+they get it, so a run can be repeated although the order of events differs.
+"""
 
 import enum
 import random
@@ -116,7 +120,12 @@ def decide(
     population: Population,
     behaviour: Behaviour,
 ) -> Decision:
-    """Decide what to do with a ``story`` (any text that identifies it) among ``options``, some ``right``."""
+    """Decide what the annotator does with a story.
+
+    ``story`` is any text that identifies it, ``options`` what the form offers and ``right`` the options
+    that the truth accepts, the best first. The annotator answers each question correctly with the
+    probability of their skill, otherwise with one of the other options, all equally likely.
+    """
     chance = chance_of(seed, person.number, story)
     answers = {name: _answer(chance, person.skill, offered, right[name]) for name, offered in options.items()}
     median, sigma = population.seconds_per_story

@@ -1,4 +1,8 @@
-"""A minimal browser over real HTTP, for servers on this machine only: elsewhere it would be an attack."""
+"""A minimal browser that opens addresses and submits forms over real HTTP.
+
+It only talks to a server on this machine: a simulated crowd on a public address would be an attack, and
+simulated answers do not belong in a real study.
+"""
 
 import ipaddress
 import time
@@ -27,7 +31,10 @@ class RedirectedAway(Exception):
 
 
 def loopback_origin(address: str) -> str:
-    """Return the origin of a loopback address, like ``http://127.0.0.1:8000``, or raise NotLoopback."""
+    """Return scheme, host and port of an address on this machine, such as ``http://127.0.0.1:8000``.
+
+    Raise :class:`NotLoopback` for any other address.
+    """
     parts = urlsplit(address)
     host = parts.hostname or ""
     if parts.scheme != "http" or not _is_loopback(host):
@@ -87,7 +94,10 @@ class Browser:
         return self._load("GET", address, headers={})
 
     def submit(self, form: Form, values: Mapping[str, str], *, button: int = 0) -> tuple[Page, float]:
-        """Submit a form by one of its buttons. Return the page (or a script's part of it) and the seconds."""
+        """Submit a form with these values and one of its buttons. Return the page and the seconds it took.
+
+        With JavaScript, a form that the page's script sends gets back only the part of the page to replace.
+        """
         fields = {**form.hidden, **values}
         if button < len(form.buttons) and form.buttons[button][0]:
             fields[form.buttons[button][0]] = form.buttons[button][1]

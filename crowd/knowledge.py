@@ -14,7 +14,11 @@ Table = Mapping[str, Mapping[str, str]]
 
 
 def truth_of(study: Study, *, table: Table, valid: float, seed: int) -> Truth:
-    """Return the truth: from ``table``, from the keys of rounds and checks, otherwise invented."""
+    """Return the truth about a study's stories: from ``table`` where they are in it, otherwise invented.
+
+    For stories of the active qualification rounds and for hidden checks, everything that the answer key
+    accepts is right, so that a simulated expert passes.
+    """
     protocol = study.protocol
     known: dict[str, Options] = {
         key_of(protocol, story): {name: (option,) for name, option in table[story.story_id].items()}

@@ -37,7 +37,13 @@ def run(
     stories_each: int | None = None,
     progress: Callable[[Report], None] | None = None,
 ) -> Report:
-    """Let one annotator per link work at ``base_url``; tell ``progress``. Raise ``NotLoopback``."""
+    """Let one annotator per personal link work against the server at ``base_url`` until all are done.
+
+    The links must lead to that server. Annotators and their behaviour follow from ``seed``; nobody is late
+    in a run that is too short for it. ``progress`` is called every two seconds
+    with the report so far. Raise ``NotLoopback`` if
+    ``base_url`` does not point to this machine.
+    """
     population = population or Population()
     limits = limits or Limits()
     behaviour = _within(behaviour or Behaviour(), limits)

@@ -1,4 +1,8 @@
-"""The right answers, looked up by the texts on the page; unknown ones are invented from these texts."""
+"""The right answers, as simulated annotators know them.
+
+Annotators never see a story's id, so the truth is looked up by the texts on the page. For texts without
+a known truth, one is invented from the texts themselves: the same for every annotator who sees them.
+"""
 
 import hashlib
 import json
@@ -10,7 +14,11 @@ from crowd.behaviour import Options, chance_of
 
 
 def text_key(texts: Iterable[str]) -> str:
-    """Return SHA-256 (hex) of a story's texts, whatever their order, repetition and white space."""
+    """Return the key of a story as shown on a page: SHA-256 (hex) over its texts.
+
+    Order, repetition and white space do not matter, because a page may show a part of the story next to
+    several questions.
+    """
     shown = sorted({" ".join(text.split()) for text in texts})
     return hashlib.sha256(json.dumps(shown).encode()).hexdigest()
 
@@ -30,7 +38,10 @@ class Truth:
     seed: int = 0
 
     def right(self, story: str, options: Options) -> Options:
-        """Return the offered right options per field, the best first; invent those of a field without any."""
+        """Return the right options per form field, the best first.
+
+        Known answers that the form does not offer are dropped; a field left without any is invented.
+        """
         known = self.known.get(story, {})
         invented = self._invented(story, options)
         return {

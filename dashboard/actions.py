@@ -48,7 +48,11 @@ from recruitment.models import Campaign
 
 @transaction.atomic
 def create_study(*, slug: str, config: StudyConfiguration, by: User | None, now: datetime) -> Study:
-    """Create a draft study as its configuration says, or nothing: raise what any step raises."""
+    """Create a draft study with everything that its configuration says.
+
+    All or nothing: a refusal by any step (see ``annotation.actions``, ``qualification.actions``,
+    ``publishing.actions.data_statement`` and ``recruitment.actions``) undoes the others.
+    """
     study = annotation_actions.create_study(slug=slug, settings=config.settings, by=by, now=now)
     if config.rehearsal:
         study = annotation_actions.make_rehearsal(study=study, by=by, now=now)
@@ -99,7 +103,10 @@ def _source(slug: str, by: User | None) -> Study:
 def add_round(
     *, study: Study, config: RoundConfiguration, by: User | None, now: datetime, beside: bool = False
 ) -> None:
-    """Add a round with its stories and key; newcomers take it alone, or ``beside`` the active ones."""
+    """Add a qualification round with its stories and key; that of a test opens the study's gate.
+
+    Newcomers take it alone, or with ``beside`` in turn with the active rounds.
+    """
     with _file_of(config.stories, f"{study.slug}-qualification.jsonl") as path:
         annotation_actions.import_stories(
             study=study, path=path, role=Story.Role.QUALIFICATION, by=by, now=now
@@ -131,7 +138,10 @@ def add_round(
 
 @transaction.atomic
 def add_checks(*, study: Study, config: CheckConfiguration, by: User | None, now: datetime) -> None:
-    """Add hidden checks. Raise :class:`InvalidStudy` unless stories and known answers match."""
+    """Add hidden checks with their stories, known answers and rules.
+
+    Raise :class:`InvalidStudy` for a story without known answers, or known answers without a story.
+    """
     with _file_of(config.stories, f"{study.slug}-checks.jsonl") as path:
         job = annotation_actions.import_stories(study=study, path=path, role=Story.Role.CHECK, by=by, now=now)
     stories = {story.story_id: story for story in job.stories.all()}
@@ -147,7 +157,10 @@ def add_checks(*, study: Study, config: CheckConfiguration, by: User | None, now
 
 @transaction.atomic
 def remove_member(*, study: Study, user: User, by: User | None, now: datetime) -> None:
-    """Remove a member from a study, and stop waiting for their answers as an expert."""
+    """Remove a member from a study, and stop waiting for their answers as an expert.
+
+    Raise what ``annotation.actions.remove_member`` raises.
+    """
     annotation_actions.remove_member(study=study, user=user, by=by, now=now)
     qualification_actions.dismiss_from_study(study=study, expert=user, by=by, now=now)
 
@@ -160,7 +173,12 @@ def sample_round() -> RoundConfiguration:
 
 @transaction.atomic
 def choose_test(*, study: Study, test: str, by: User | None, now: datetime) -> Study:
-    """Set the test before stories: ``none``, ``own`` or ``sample``. Raise WrongState or InvalidStudy."""
+    """Set the test that annotators take before stories: ``none``, ``own`` or ``sample``.
+
+    ``own`` asks for a test: the study's newest one, or one still to be added. ``sample`` adds the sample
+    test. Raise :class:`WrongState` if the study is open or admits through another study, or for ``sample``
+    while an import is running; raise :class:`InvalidStudy` for any other word.
+    """
     if study.qualified_through_id and test != "none":
         raise WrongState(
             _("The study admits participants through another study’s test, so it has none of its own.")
@@ -198,7 +216,13 @@ def _file_of(stories: Path | Sequence[Mapping[str, Any]], name: str) -> Iterator
 def draw_baseline(
     *, release: Release, plan: BaselinePlan, by: User | None, now: datetime
 ) -> tuple[Study, Admission]:
-    """Create a draft study that asks a sample of a release's questions, and admit its annotators."""
+    """Create a draft study that asks a sample of a release's questions, and admit its annotators.
+
+    All or nothing; the release's files are read before the transaction begins. The environment is the
+    release's; pay, currency and licence are the released study's. Raise
+    :class:`publishing.errors.NotDrawable` and the refusals of ``annotation.actions`` and
+    ``qualification.actions``.
+    """
     drawn = draw(release, per_scenario=plan.per_scenario, seed=plan.seed)
     return _create_baseline(release, plan, drawn, by=by, now=now)
 
@@ -287,7 +311,12 @@ def move_study(
     now: datetime,
     accepted: Sequence[str] = (),
 ) -> list[Campaign]:
-    """Move a study and its campaigns, all or none. Raise ``StudyNotReady``, then :class:`GapsNotAccepted`."""
+    """Open, pause or close a study, and resume or pause the campaigns with these numbers along with it.
+
+    Without ``campaigns``, those that the page proposes move. ``accepted``: codes of the checklist's gaps with
+    which a real study may open. Return the campaigns that moved. All or nothing: raise what the actions of
+    both rooms raise, ``StudyNotReady`` first, then :class:`GapsNotAccepted`.
+    """
     along = linked_campaigns(study, move)
     gaps = check_opening(study, accepted) if move == OPEN and not annotation_actions.blockers(study) else []
     noted = {"note": f"without {', '.join(step.code for step in gaps)}"} if gaps else {}

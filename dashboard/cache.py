@@ -16,7 +16,10 @@ KEPT_FOR = timedelta(minutes=1)
 def cached_for_a_minute(
     of: Study | Campaign, what: str, work: Callable[[], T], *, is_large: Callable[[T], bool]
 ) -> T:
-    """Return the result of ``work``; one that ``is_large`` accepts may be from less than a minute ago."""
+    """Return the result of ``work``, or the one from less than a minute ago.
+
+    Only slow results are cached: those that ``is_large`` accepts. ``what`` names the result.
+    """
     key = f"minute:{of._meta.model_name}:{of.pk}:{of.created_at:%Y%m%d%H%M%S%f}:{what}"
     known: tuple[T] | None = caches["shared"].get(key)
     if known is not None:

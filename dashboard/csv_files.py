@@ -19,7 +19,10 @@ _UNSEEN = " \ufeff"
 
 
 def csv_file(name: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> HttpResponse:
-    """Return a CSV download: a line of ``columns``, then one per row, with texts :func:`guarded`."""
+    """Return a download of this name (without ``.csv``): a line of ``columns``, then one per row.
+
+    Texts are guarded (:func:`guarded`); None is an empty cell; numbers are written as they are.
+    """
     response = HttpResponse(csv_pieces(columns, rows), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{name}.csv"'
     return response
@@ -60,7 +63,10 @@ def csv_pieces(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Ite
 
 
 def guarded(value: Any) -> Any:
-    """Put an apostrophe before what spreadsheets take for a formula (OWASP, "CSV Injection")."""
+    """Put an apostrophe before a text that a spreadsheet would take for a formula.
+
+    OWASP describes this guard ("CSV Injection"); quoting alone does not stop spreadsheets.
+    """
     return (
         f"'{value}" if isinstance(value, str) and value.lstrip(_UNSEEN).startswith(_BEGINS_FORMULA) else value
     )

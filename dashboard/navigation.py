@@ -99,7 +99,12 @@ ENTRIES = (
 
 
 def menu(request: HttpRequest, study: Study) -> dict[str, Any]:
-    """Return links: ``entries``, the one that is ``here``, and its ``pages``, if it has several."""
+    """Return the menu for the reader of this page.
+
+    ``entries``: a link per entry. ``here``: the link of the entry that this page belongs to. ``pages``: links
+    to the pages of that entry, if it has several. A link has ``label``, ``url`` and ``current``: ``page`` for
+    this page itself, ``true`` for an entry or page above it, else empty.
+    """
     rights = rights_in(request.user, study)
     opened = {entry.label: [page for page in entry.pages if page.right in rights] for entry in ENTRIES}
     entries = _links([(label, pages[0].url(study)) for label, pages in opened.items()], request.path)

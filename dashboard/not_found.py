@@ -21,7 +21,10 @@ def is_for_researchers(request: HttpRequest) -> bool:
 
 
 def not_found(request: HttpRequest) -> HttpResponse:
-    """Return the page for a missing address (404), also for a study that the reader may not see."""
+    """Return the page for a missing address, with status 404.
+
+    A study that the reader may not see counts as missing.
+    """
     slug = request.path_info.removeprefix(PREFIX).split("/")[0]
     found = Study.objects.filter(slug=slug).first() if "\0" not in slug else None
     study = found if found and Right.LOOK in rights_in(request.user, found) else None

@@ -54,7 +54,10 @@ def get_enrollment(study: Study, pseudonym: str) -> Enrollment:
 
 
 def studies(found: QuerySet[Study]) -> QuerySet[Study]:
-    """Annotate studies with ``story_count`` (summed over imports, for speed) and ``people_count``."""
+    """Annotate studies with ``story_count`` and ``people_count``.
+
+    Stories are summed over the imports that added them: counting a million rows takes a while.
+    """
     added = StoryImport.objects.filter(
         study=OuterRef("pk"), role=Story.Role.MAIN, state=StoryImport.State.IMPORTED
     )

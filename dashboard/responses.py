@@ -13,7 +13,10 @@ from django.utils.translation import gettext as _
 def render_form(
     request: HttpRequest, template: str, context: Mapping[str, Any], *, errors: object = None
 ) -> HttpResponse:
-    """Render a page with a form: status 422 if there are ``errors`` (by default the form's), else 200."""
+    """Render a page with a form: status 422 if there are ``errors``, else 200.
+
+    ``errors`` defaults to those of the context's ``form``.
+    """
     found = context["form"].errors if errors is None else errors
     return render(request, template, dict(context), status=422 if found else 200)
 

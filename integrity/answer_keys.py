@@ -8,7 +8,10 @@ from qualification.models import ExpertReview
 
 
 def _incomplete_reviews(study_id: int | None) -> Iterator[int]:
-    """Yield submitted reviews that miss a question or choose no offered option (installed protocols)."""
+    """Yield submitted reviews that miss a question, or choose an option that is not offered.
+
+    Studies whose protocol (or version of it) is not installed are skipped.
+    """
     reviews = ExpertReview.objects.filter(handed_in_at__isnull=False)
     if study_id:
         reviews = reviews.filter(round__study=study_id)

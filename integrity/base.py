@@ -80,7 +80,10 @@ VIEWS = {
 
 
 def by_sql(query: str, **views: str) -> Find:
-    """Make a check of one query of ``study_id`` and ``row`` over :data:`VIEWS` and the named ``views``."""
+    """Make a check of one query whose rows, ``study_id`` and ``row``, are the offenders.
+
+    The query may select from :data:`VIEWS` and the named ``views``.
+    """
     named = [f"{name} AS NOT MATERIALIZED ({view})" for name, view in (VIEWS | views).items()]
     sql = (
         f"WITH {', '.join(named)}, broken AS ({query}) "  # noqa: S608 - constants of this package
@@ -121,7 +124,10 @@ def by_walking(rows: Callable[[int | None], Iterable[object]]) -> Find:
 
 
 def stream(query: str, study_id: int | None) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows for a ``study`` in bounded memory, JSON as text, inside a transaction."""
+    """Yield the rows of a query with a parameter ``study``, in bounded memory. Needs a transaction.
+
+    JSON columns come as text.
+    """
     with connection.chunked_cursor() as cursor:
         cursor.execute(query, {"study": study_id})
         while rows := cursor.fetchmany(CHUNK):
@@ -139,7 +145,10 @@ def in_the_log(
     row: str = "x.id",
     also: str = "true",
 ) -> Check:
-    """Make the check that rows ``x`` of ``table`` have such an event ``ev`` about ``subject`` (all SQL)."""
+    """Make the check that rows of ``table`` (alias ``x``) have an event of these types about ``subject``.
+
+    The arguments are SQL; ``also`` is one more condition on the event, ``ev``.
+    """
     event = f"ev.study_id = {study} AND ev.type IN ({types}) AND ev.subject = {subject} AND {also}"
     missing = f"NOT EXISTS (SELECT FROM annotation_event ev WHERE {event})"
     return Check(name, 10, sentence, where(table, missing, study=study, row=row))

@@ -1,4 +1,7 @@
-"""All checks: every invariant that can be verified in the stored rows (``manage.py check_integrity``)."""
+"""All checks: every invariant that can be verified in the stored rows.
+
+Each check is one entry in one of the modules here. ``manage.py check_integrity`` runs them all.
+"""
 
 from integrity import (
     answer_keys,

@@ -16,7 +16,10 @@ def _offered(key: AnswerKey) -> dict[int, dict[str, set[str]]]:
 
 
 def _wrong_keys(study_id: int | None) -> Iterator[int]:
-    """Yield keys of installed protocols that accept unoffered or no options, or ask for too much."""
+    """Yield keys that accept an option that is not offered, or nothing for a question, or ask for too much.
+
+    Studies whose protocol (or version of it) is not installed are skipped.
+    """
     keys = AnswerKey.objects.filter(round__study=study_id) if study_id else AnswerKey.objects.all()
     for key in keys.order_by("pk").select_related("round__study").prefetch_related("options"):
         if not is_installed(key.round.study.protocol_name, key.round.study.protocol_version):

@@ -71,7 +71,10 @@ def _missing_protocols(study_id: int | None) -> Iterator[str]:
 
 
 def _incomplete_votes(study_id: int | None) -> Iterator[object]:
-    """Yield votes of installed protocols without exactly one offered option per question."""
+    """Yield votes that do not answer each question with exactly one of its options.
+
+    Studies whose protocol (or version of it) is not installed are skipped.
+    """
     for vote, name, version, content, count, given in stream(_ANSWERS_OF_VOTES, study_id):
         protocol = _installed(name)
         if protocol is None or protocol.version != version:
@@ -86,7 +89,10 @@ def _incomplete_votes(study_id: int | None) -> Iterator[object]:
 
 
 def _answers_miscounted(study_id: int | None) -> Offenders:
-    """Find answers whose stored “counts against” is not the protocol's, judged by kind: these are few."""
+    """Find answers whose stored “counts against” differs from the protocol's.
+
+    There are few kinds of answers, so the protocol judges kinds; rows are fetched only for wrong ones.
+    """
     total, first = 0, []
     with connection.cursor() as cursor:
         cursor.execute(_KINDS_OF_ANSWERS, {"study": study_id})

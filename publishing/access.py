@@ -52,7 +52,10 @@ def published_release(slug: str, number: int) -> Release:
 
 
 def published_file(slug: str, number: int, path: str) -> PublishedFile:
-    """Return a listed file or MANIFEST; else raise ``Http404``. Paths are compared, never resolved."""
+    """Return a listed file of the release or its MANIFEST; raise ``Http404`` for anything else.
+
+    The path is compared with the list, never resolved, so no path can leave the release.
+    """
     files = published_files(published_release(slug, number))
     found = next((file for file in files if file.path == path), None)
     if found is None:

@@ -138,7 +138,10 @@ def _parquet_copies(
 def write_stories(
     writer: DirectoryWriter, facts: ReleaseFacts, layout: Layout, stories: Iterable[JudgedStory]
 ) -> StoryPass:
-    """Write votes and every story, in one pass. Raise :class:`~publishing.errors.TooManyVotes`."""
+    """Write votes and kept, dropped and incomplete stories, in one pass.
+
+    Raise :class:`~publishing.errors.TooManyVotes`.
+    """
     tally, statistics = Tally(), StatisticsTally(facts.asked)
     sides = {question_set.config: facts.sides(question_set.config) for question_set in layout.question_sets}
     verdict_on, first_of_each = _verdicts(facts), FirstOfEach(get_filter(facts.filter_name))
@@ -194,7 +197,10 @@ def _verdicts(facts: ReleaseFacts) -> Callable[[Answers, Against, str], Verdict]
 def write_questions(
     writer: DirectoryWriter, layout: Layout, sides: Mapping[str, Sides], report: Report, *, stories: int
 ) -> None:
-    """Write question sets from the kept stories; apart, because sides depend on all of them."""
+    """Write every question set from the file of kept stories, of which there are ``stories``.
+
+    A pass of their own, because the sides of the right answers depend on every kept story.
+    """
     kept = writer.directory / rows.config_path(rows.STORY_CONFIG)
     with open(kept, "rb", buffering=1 << 20) as story_lines, ExitStack() as open_files:
         sets = [

@@ -12,13 +12,19 @@ from publishing.models import Release
 
 
 def directory_before(release: Release) -> Path | None:
-    """Return the previous release's directory, if any. Raise ``BrokenDirectory`` if a file was changed."""
+    """Return the directory of the previous release; None for the first one or if its files are missing.
+
+    Raise :class:`~publishing.errors.BrokenDirectory` if a file needed for the comparison was changed.
+    """
     before = Release.objects.published().filter(study=release.study_id, number__lt=release.number)
     return _intact(before.select_related("study").order_by("-number").first())
 
 
 def baseline_of(release: Release) -> Baseline | None:
-    """Return people's newest answers as of the request. Raise ``BrokenDirectory`` if files were changed."""
+    """Return the newest release of people's answers to questions of this study, as of the request.
+
+    Raise :class:`~publishing.errors.BrokenDirectory` if its files were changed.
+    """
     asked = release.requested_at
     published = Release.objects.published().filter(
         study__baseline_sample__release__study=release.study_id,
@@ -33,7 +39,10 @@ def baseline_of(release: Release) -> Baseline | None:
 
 
 def _intact(found: Release | None) -> Path | None:
-    """Return a release's directory if it is there. Raise ``BrokenDirectory`` if a file was changed."""
+    """Return the directory of a release, or None if there is none or its files are missing.
+
+    Raise :class:`~publishing.errors.BrokenDirectory` if a file that is read again was changed.
+    """
     if found is None or not (found.directory / MANIFEST).is_file():
         return None
     for file in found.files.filter(Q(path=RELEASE_JSON) | Q(path__endswith=".jsonl")):

@@ -24,7 +24,11 @@ MAX_SECONDS = 3600
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """The number of people at each step until the request; None for steps that the study has not."""
+    """The number of people at each step, up to the moment the release was requested.
+
+    ``attempted`` and ``passed`` are None if the study has no qualification, ``visited`` if arrivals were not
+    recorded. ``marks`` are the pass marks by which people were graded, in words.
+    """
 
     consented: int
     attempted: int | None
@@ -35,7 +39,10 @@ class People:
 
 @dataclass(frozen=True, slots=True)
 class AskedQuestion:
-    """A question, its options (empty if they depend on the item), and those that count against a story."""
+    """One question of the form, its options, and those that count against a story.
+
+    ``options`` is empty if the options depend on the item.
+    """
 
     key: str
     title: str
@@ -45,7 +52,11 @@ class AskedQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """The researchers' statement about their data. Items are empty if unstated; ``creators`` are in order."""
+    """The researchers' statement about their data. An item is empty if they stated nothing.
+
+    The items follow dataset cards and Croissant's RAI vocabulary. ``creators`` are people's names in citation
+    order.
+    """
 
     creators: tuple[str, ...] = ()
     motivation: str = ""
@@ -70,7 +81,11 @@ class ImportedVotes:
 
 @dataclass(frozen=True, slots=True)
 class HiddenChecks:
-    """Hidden stories with known answers: people's first ``answers``, those ``failed``, people ``warned``."""
+    """Stories with known answers, hidden among the others, and people's results on them.
+
+    ``answers`` counts each person's first answer to each check, ``failed`` the unacceptable ones, ``warned``
+    the people who were warned. ``rules`` are the last ones in force.
+    """
 
     checks: int
     answers: int
@@ -81,7 +96,11 @@ class HiddenChecks:
 
 @dataclass(frozen=True, slots=True)
 class SpotChecks:
-    """Randomly drawn votes, judged blind; ``uncounted`` ones were accepted but taken out of the count."""
+    """Votes drawn at random that researchers judged without knowing the annotator.
+
+    ``uncounted`` votes were accepted but taken out of the count. ``people`` counts the annotators,
+    ``most_of_one`` the most votes judged of one annotator.
+    """
 
     accepted: int
     uncounted: int

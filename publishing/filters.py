@@ -35,7 +35,11 @@ class Outcome(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A story's outcome. ``reason`` has the questions that drop it (``q1,q3``), or ``2 of 3 votes``."""
+    """A story's outcome with its reason.
+
+    ``reason`` is empty for a kept story. For a dropped story it lists the questions that dropped it, sorted
+    and joined by commas (``q2``, ``q1,q3``); for an incomplete one it counts the votes (``2 of 3 votes``).
+    """
 
     outcome: Outcome
     reason: str = ""

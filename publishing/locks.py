@@ -1,4 +1,8 @@
-"""A session advisory lock for one builder per release, released even when its process is killed."""
+"""A PostgreSQL lock that allows one builder per release.
+
+Session advisory locks belong to the connection, not to a transaction. The database releases them when the
+connection ends, even if its process was killed, so no row has to be cleaned up.
+"""
 
 from contextlib import AbstractContextManager
 

@@ -1,4 +1,9 @@
-"""Progress of a release's build, at most once a second in the shared cache; its lock says if it lives."""
+"""Progress of a release's build, and signs that a worker is still at it.
+
+The builder reports; at most once a second a report goes to the shared cache, never to the database, where the
+build reads from one long snapshot. Whether a build is alive is known from its lock (:mod:`publishing.locks`),
+which the database takes from a dead process at once, not from its reports.
+"""
 
 import enum
 import time
@@ -86,7 +91,11 @@ class Reporter:
 def remaining_seconds(
     first: tuple[float, int], recent: list[tuple[float, int]], total: int | None
 ) -> tuple[float, float] | None:
-    """Estimate the (least, most) seconds left by overall and recent pace; None if that is a guess."""
+    """Estimate the seconds left in a step, from its overall and its recent pace: (least, most).
+
+    ``first`` and ``recent`` are (seconds, rows done). Return None while this would be a guess: too early, no
+    rows, or paces too far apart.
+    """
     tick, done = recent[-1]
     if total is None or tick - first[0] < PACE_AFTER_SECONDS:
         return None
@@ -108,7 +117,11 @@ def latest(release: Release) -> Progress | None:
 def build_standing(
     release: Release, progress: Progress | None, *, now: datetime
 ) -> tuple[BuildStanding, datetime]:
-    """Return an unfinished release's state, with the last sign of a worker or the time of the request."""
+    """Return the state of an unfinished release, with the last sign of a worker or the time of the request.
+
+    A requested release waits while another one is being built. ``UNTAKEN`` only means that no worker has
+    taken it yet, since workers have other jobs too.
+    """
     building = locks.being_built()
     if release.state == Release.State.REQUESTED:
         if release.pk in building:

@@ -25,7 +25,10 @@ def card_of(release: Release, urls: Mapping[str, str]) -> RenderedCard | None:
 
 
 def citation_of(release: Release) -> Citation:
-    """Return a release's citation as published, or by its title without a readable citation file."""
+    """Return the citation of a release, as published.
+
+    A release without a readable citation file is cited by its title.
+    """
     slug = release.study.slug
     found = _cached(
         f"citation:{release.manifest_sha256}",
@@ -43,7 +46,10 @@ def citation_of(release: Release) -> Citation:
 
 
 def _cached(key: str, path: Path, make: Callable[[bytes], T]) -> T | None:
-    """Return ``make(content)``, cached by ``key`` (with MANIFEST's hash); None if the file is missing."""
+    """Return what ``make`` makes of a file, cached per process; None if the file is missing.
+
+    ``key`` contains the hash of the release's MANIFEST, which identifies its files.
+    """
     found: T | None = cache.get(key)
     if found is None:
         try:

@@ -66,7 +66,11 @@ def story_count(study: Study) -> int:
 
 
 def refresh_planner_statistics() -> None:
-    """Update planner statistics for a release's tables: else it may compare all answers with all votes."""
+    """Update the statistics of PostgreSQL's planner for the tables that a release reads.
+
+    Without this, after a large import or a simulated crowd, the planner compares every answer with every
+    vote, which takes minutes instead of a second.
+    """
     models = (Story, Assignment, Vote, Answer, Enrollment)
     with connection.cursor() as cursor:
         cursor.execute(f"ANALYZE {', '.join(model._meta.db_table for model in models)}")
@@ -74,7 +78,11 @@ def refresh_planner_statistics() -> None:
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """Open a read-only snapshot for the block, as the outermost transaction."""
+    """Open a read-only snapshot of the database for the block.
+
+    Must be the outermost transaction. If the process dies during a long query, the server notices within
+    seconds and frees what the session held.
+    """
     with transaction.atomic(durable=True), connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         cursor.execute("SET LOCAL client_connection_check_interval = '2s'")
@@ -222,7 +230,10 @@ def asked_question(question: Question) -> AskedQuestion:
 
 
 def people(release: Release) -> People:
-    """Count people at each step, from the log until answers froze: a rebuild gives the same card."""
+    """Count the people at each step, from the audit log, until the answers were frozen (or the request).
+
+    Later events change nothing, so building a release again gives the same card.
+    """
     study = release.study
     events = Event.objects.filter(
         study=study, at__lte=counted_until(release), enrollment__environment=release.environment
@@ -244,7 +255,11 @@ def people(release: Release) -> People:
 
 
 def surplus_votes(release: Release) -> dict[str, int]:
-    """Count stored votes that do not count: by ``SurplusReason``, ``excluded`` and ``displaced``."""
+    """Count the stored votes that do not count, by reason, up to the release.
+
+    They came too late or from the wrong person (``SurplusReason``), or researchers excluded them
+    (``excluded``), some of them until the slot was filled again (``displaced``). A changed vote counts once.
+    """
     reason = Case(
         When(surplus_reason=SurplusReason.NONE, then=F("assignment__state")), default=F("surplus_reason")
     )
@@ -277,7 +292,10 @@ def counted_until(release: Release) -> datetime:
 
 
 def hidden_checks(release: Release) -> HiddenChecks | None:
-    """Return people's first answers to checks (so a rebuild gives the same card), None if no answers."""
+    """Return people's results on hidden checks; None if nobody got one.
+
+    Only first answers count, so building a release again gives the same card.
+    """
     until = counted_until(release)
     first = CheckResult.objects.filter(
         key__story__study=release.study,
@@ -299,7 +317,10 @@ def hidden_checks(release: Release) -> HiddenChecks | None:
 
 
 def spot_checks(release: Release) -> SpotChecks | None:
-    """Return the last decisions before the release on randomly drawn votes; None without any."""
+    """Return the results of judging randomly drawn votes; None if none was judged.
+
+    The last decision on each vote before the release counts, whichever sample it was made in.
+    """
     until = SpotCheck.objects.filter(at__lte=counted_until(release))
     drawn = until.filter(
         item__sample__study=release.study,

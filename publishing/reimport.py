@@ -107,7 +107,11 @@ def _served_at(vote: CountedVote) -> datetime:
 
 @contextmanager
 def story_file(directory: Path, path: str, description: Description) -> Iterator[Path]:
-    """Provide a file's stories as their protocol imports them. Raise :class:`NotImportable` for others."""
+    """Provide the stories of a file in a form that their protocol imports.
+
+    Story-data rows already have it. Items are written as the question set from which they were read. Raise
+    :class:`NotImportable` for items of other protocols.
+    """
     if description.layout.question_sets:
         yield directory / path
         return

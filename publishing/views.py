@@ -133,7 +133,10 @@ def _shown(release: Release) -> dict[str, Any]:
 
 
 def _substitute(release: Release, **numbered: int) -> dict[str, Any] | None:
-    """Return the study's newest release, not withdrawn, with this number and filter, for templates."""
+    """Return the newest release of the study that is not withdrawn and has such a number, for templates.
+
+    Only releases with the same filter: another rule makes no substitute.
+    """
     alike = Release.objects.not_withdrawn().filter(study=release.study_id, filter_name=release.filter_name)
     found = alike.filter(**numbered)
     newest = found.select_related("study", "withdrawal").order_by("-number").first()

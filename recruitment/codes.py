@@ -55,7 +55,10 @@ def new_code() -> str:
 
 
 def normal_form(text: str) -> str:
-    """Return a pasted code as shown: capitals, one hyphen in the middle; empty if it cannot be one."""
+    """Return a pasted code as it is shown: capitals, one hyphen in the middle, nothing else.
+
+    Text that no code can look like becomes the empty string.
+    """
     letters = [letter for letter in text.upper() if not letter.isspace() and letter != "-"]
     if len(letters) != LENGTH or not set(letters) <= set(ALPHABET):
         return ""

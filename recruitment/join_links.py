@@ -29,7 +29,10 @@ class InvalidJoinLink(Exception):
 
 
 def own_source(study_id: int) -> str:
-    """Return the source of a study's own ids, by number: two slugs may come to the same name."""
+    """Return the source of ids that are a study's own.
+
+    By its number, since two slugs may come to the same name.
+    """
     return f"study-{study_id}"
 
 
@@ -40,7 +43,10 @@ def read_participant(value: str | None) -> str | None:
 
 
 def person_of(source: str, participant: str) -> str:
-    """Return a participant as stored: source, then id, since two sources may use the same id."""
+    """Return a participant as stored: the list their id is from, then the id itself.
+
+    Two lists may both count from 1; the same number in them is not the same person.
+    """
     return f"{source}/{participant}"
 
 
@@ -64,7 +70,11 @@ def hint_of(address: str) -> str:
 
 
 def check_settings(settings: Mapping[str, Any], *, own: str = "", cap: int | None = None) -> None:
-    """Raise InvalidJoinLink for the first mistake; ``own`` source and ``cap`` are the study's, if any."""
+    """Raise :class:`InvalidJoinLink` for the first thing that is wrong.
+
+    ``own`` is the study's own source, ``cap`` the most stories per person; a study that is still to be made
+    has neither.
+    """
     try:
         JoinLink(**settings).clean_fields(exclude=("study", "set_at"))
     except ValidationError as error:
@@ -85,12 +95,18 @@ def check_settings(settings: Mapping[str, Any], *, own: str = "", cap: int | Non
 
 
 def screen_out_address(link: JoinLink) -> str:
-    """Return the address for people who did too little; empty unless it tells outcomes by a code."""
+    """Return the address for people who did less than the study asks for, "" if there is none.
+
+    An address that does not tell outcomes apart by a code would report work that they have not done.
+    """
     return link.screen_out_url or (link.return_url if "{code}" in link.return_url else "")
 
 
 def filled_in(address: str, *, code: str, participant: str | None) -> str | None:
-    """Return an address with values quoted; None if empty, or if it needs an unknown id."""
+    """Return an address with its placeholders filled in and quoted.
+
+    None for an empty address, and for one that needs an unknown participant's id.
+    """
     if not address or ("{participant}" in address and participant is None):
         return None
     return address.format(code=quote(code, safe=""), participant=quote(participant or "", safe=""))

@@ -58,7 +58,10 @@ class NotEnoughMoney(Refused):
 
 
 class NotConfigured(MarketplaceError):
-    """Missing or unaccepted credentials. The message names the settings, or quotes the platform."""
+    """The credentials for this platform and environment are missing or not accepted.
+
+    The message names the settings, or quotes the platform.
+    """
 
 
 ACCOUNT_PROBLEMS = (NotConfigured, NotEnoughMoney)
@@ -297,13 +300,19 @@ class Marketplace(Protocol):
         category: str = "",
         since: datetime | None = None,
     ) -> None:
-        """Pay nothing, and say why. ``since``: when it was asked for, where people have days to answer."""
+        """Pay nothing, and say why. Leave rejected work as it is.
+
+        ``since``: when it was asked for, for a platform that gives people days to answer it.
+        """
 
     def overturn(self, submission: str, *, person: str) -> None:
         """Pay the reward of rejected work after all. Leave approved work as it is."""
 
     def prepare_bonus(self, request: BonusRequest) -> str:
-        """Return the id of a bonus made but not paid; empty where the platform pays in one step."""
+        """Make the bonus without paying it, where the platform pays in two steps; return its id.
+
+        The empty string where it pays in one.
+        """
         return ""
 
     def bonus(self, request: BonusRequest) -> None:

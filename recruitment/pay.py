@@ -33,7 +33,11 @@ def advertised_pay(reward: Decimal, minutes: int) -> Decimal:
 
 
 def hourly_pay(reward: Decimal, median: float, target: Decimal | None, *, pieces: int) -> HourlyPay | None:
-    """Return hourly pay by the ``median`` seconds, as platforms do; None if too few or too short."""
+    """Return the hourly pay of submissions with this ``median`` in seconds; None if too few or too short.
+
+    The median is what platforms judge by as well (Prolific: by the median of the real times). What is
+    missing is rounded up to the next cent, so that nobody is left below the target.
+    """
     if pieces < FEWEST or median < SHORTEST:
         return None
     hours = Decimal(str(median)) / HOUR

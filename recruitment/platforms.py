@@ -35,7 +35,10 @@ PLATFORMS = {
 
 @dataclass(frozen=True, slots=True)
 class ReturnLink:
-    """The way back: a link, or a form with ``fields``. ``is_return``: to give work back, not hand it in."""
+    """The browser's way back: a link, or a form if there are ``fields``.
+
+    ``is_return``: it leads to where work is given back, not handed in.
+    """
 
     url: str
     fields: dict[str, str] = field(default_factory=dict)
@@ -143,7 +146,11 @@ class Platform(ABC):
 
     @abstractmethod
     def marketplace(self, environment: str, *, is_quick: bool = False) -> Marketplace:
-        """Return the API, or raise ``NotConfigured``. ``is_quick``: ask once. Imports are slow: only here."""
+        """Return the API with the credentials in the settings. Raise ``NotConfigured`` without them.
+
+        ``is_quick``: ask once and wait a few seconds, since somebody waits for a page. Import the adapter
+        here: boto3 alone takes longer to load than all of this room.
+        """
 
     @abstractmethod
     def read_arrival(self, campaign: Campaign, query: QueryDict, *, now: datetime) -> tuple[Arrival, bool]:
@@ -182,7 +189,10 @@ class Platform(ABC):
         raise InvalidHook(404)
 
     def subscribe(self, environment: str, *, address: str) -> str:
-        """Subscribe ``address`` to notifications; return the ``.env`` line. Raise ``MarketplaceError``."""
+        """Have the platform post notifications to ``address``; return the line for ``.env``.
+
+        Raise ``MarketplaceError``.
+        """
         raise Refused(_("Notifications of this platform are not set up from here: see its documentation."))
 
 

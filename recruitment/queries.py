@@ -210,7 +210,10 @@ def visit_of(session: WorkSession) -> Visit | None:
 
 
 def unpaid_of(annotator: Annotator) -> list[tuple[Campaign, int, Decimal]]:
-    """Return a person's undecided or unsent payments: each campaign with their number and sum."""
+    """Return what a person is still owed: each campaign with the number and sum of its payments.
+
+    That is undecided work, and payments on their way.
+    """
     found: dict[Campaign, list[Decimal]] = {}
     for campaign, amount in [*_on_their_way(annotator), *_undecided(annotator), *_unconfirmed(annotator)]:
         found.setdefault(campaign, []).append(amount)

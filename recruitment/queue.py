@@ -23,7 +23,10 @@ _collected: ContextVar[dict[tuple[str, tuple[int, ...]], None] | None] = Context
 
 
 def queue_mail(task: str, *ids: int | str | None) -> None:
-    """Queue a mail on commit, without addresses or tokens. Raise :class:`NotQueued` with all stored."""
+    """Queue a mail task on commit. Queue ids and a mail's language, no address or token.
+
+    The commit raises :class:`NotQueued` when the broker does not take it; what was to be stored is stored.
+    """
     problem = _(
         "The mail could not be queued, because Redis does not answer. Everything else is stored. "
         "Have the link sent again when Redis is back."
@@ -41,7 +44,10 @@ def queue_or_fail(task: str, *ids: int | str | None, problem: str = "") -> None:
 
 
 def queue_soon(task: str, *ids: int, after: int = 0) -> None:
-    """Queue what a sweep repeats, on commit and ``after`` seconds; a lost broker is logged."""
+    """Queue a task on commit that a sweep repeats: without a broker it is late, not lost, and logged.
+
+    ``after``: not before so many seconds are over.
+    """
     if after:
         transaction.on_commit(lambda: app.send_task(task, args=list(ids), countdown=after), robust=True)
     else:

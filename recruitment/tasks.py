@@ -1,4 +1,8 @@
-"""Background tasks for mails and platforms: ids in, one call. A mail may come twice."""
+"""Background tasks for mails and platforms: ids in, one call. A mail may come twice.
+
+One that is given up, because the server refuses it or never answered, is in the log of the studies
+concerned and in the worker's.
+"""
 
 from typing import Any
 

@@ -25,7 +25,11 @@ def recipients(*, now: datetime) -> list[Recipient]:
 
 
 def deliver(recipient: Recipient, *, now: datetime) -> int:
-    """Send due alerts as one mail or request; return how many. If a worker dies, it is sent again."""
+    """Send a recipient's due alerts: one mail with all of them, or one webhook request. Return how many.
+
+    A worker that dies after sending and before noting it leaves a lease, after which another one sends
+    again; the id of a webhook's request stays the same, so that receivers can tell.
+    """
     study_id, user_id, webhook_id = recipient
     most = AT_ONCE if user_id else 1
     alerts = claim_alerts(study_id=study_id, user_id=user_id, webhook_id=webhook_id, most=most, now=now)

@@ -84,7 +84,10 @@ def signed_headers(webhook: Webhook, *, message_id: str, body: bytes, now: datet
 
 
 def post(url: str, *, headers: dict[str, str], body: bytes) -> None:
-    """Post to the IP address that was checked, never redirected. Raise WebhookFailed or WebhookRefused."""
+    """Send one request, to the very IP address that was checked; redirects are not followed.
+
+    Raise :class:`WebhookFailed`, and :class:`WebhookRefused` for a private address.
+    """
     parts = read_address(url)
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     try:

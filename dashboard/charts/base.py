@@ -61,7 +61,10 @@ class Chart:
 
 
 def in_lines(name: str) -> str:
-    """Break a long name at spaces, hyphens, underscores, slashes and dots; names stay distinct."""
+    """Break a long name into lines after spaces, hyphens, underscores, slashes and dots.
+
+    Only the one space at a break is dropped, so two names never become the same.
+    """
     lines = [""]
     for part in re.findall(r"[^\s_\-/.]*[\s_\-/.]?", name):
         if lines[-1] and len(lines[-1]) + len(part.rstrip()) > LABEL_LETTERS:

@@ -14,7 +14,10 @@ KINDS = ("csv", "json")
 
 @read_page()
 def chart_file(request: HttpRequest, study: Study, name: str, kind: str) -> HttpResponse:
-    """Send a chart's rows (``csv``) or Vega-Lite specification (``json``); redirect without data."""
+    """Send a chart's rows (``csv``), or a specification that any Vega-Lite program draws (``json``).
+
+    Without data, redirect to the chart's page, which says so.
+    """
     if name not in CHARTS or kind not in KINDS:
         raise Http404("There is no such chart.")
     chart = chart_called(name, study, store.latest(study))

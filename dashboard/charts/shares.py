@@ -31,7 +31,10 @@ def without_interval(row: Row) -> dict[str, Any]:
 def one_each(
     axis: str, columns: Sequence[Column], *, rows: Sequence[Row], whole: float | None
 ) -> dict[str, Any]:
-    """Draw a dot for each of ``rows`` (of :func:`with_share`), any interval, and a line at ``whole``."""
+    """Draw a dot for each of ``rows`` (of :func:`with_share`), with its interval if any.
+
+    ``whole`` is marked by a line through all rows.
+    """
     x = {"field": "share", **share_axis(axis)}
     y = named("label")
     line = {"type": "rule", "strokeDash": [4, 4], "style": "reference"}
@@ -59,7 +62,10 @@ def several_each(
     group: str,
     groups: Sequence[str],
 ) -> dict[str, Any]:
-    """Draw several dots per name, by shape and colour; rows have ``label``, ``low`` and ``high``."""
+    """Draw several dots per name, distinguished by shape and colour, with their intervals if any.
+
+    Rows have ``label``, the field of ``x``, ``low``, ``high`` and the field ``group``.
+    """
     value = x["field"]
     told = {"field": group, "type": "nominal", "sort": list(groups), "title": None}
     shared = {

@@ -69,7 +69,12 @@ def retention(
     lists: str = "",
     called: str = "%s",
 ) -> Chart:
-    """Chart the kept share of complete stories by ``what``, the most kept first if ``ranked``."""
+    """Chart the kept share of complete stories by the property ``what``.
+
+    ``rows`` are those of :func:`dashboard.figures.tables.retention_rows`. With ``ranked``, the most often
+    kept come first; otherwise the given order has a meaning and stays. ``lists`` is as in :class:`Chart`.
+    ``called`` quotes one of the names in a sentence.
+    """
     found = [
         with_share(
             {"name": row["name"], **{key: row[key] for key in ("generated", "complete", "kept")}},
@@ -106,7 +111,10 @@ def retention(
 
 
 def kept_by_filter(filters: Sequence[Mapping[str, Any]], *, stories: int) -> Chart:
-    """Chart kept stories by filter, the default first. Intervals would suggest other stories."""
+    """Chart ``title`` and ``kept`` of each of ``filters``, the default first, of ``stories`` complete ones.
+
+    Intervals are left out: they would suggest that each filter judged different stories.
+    """
     rows = [
         without_interval(
             with_share({"name": row["title"], "stories": stories, "kept": row["kept"]}, row["kept"], stories)

@@ -30,7 +30,11 @@ FARTHEST = 3
 def votes(
     hourly: Mapping[int, int], *, now: datetime, minutes: Mapping[int, int] | None = None
 ) -> Chart | None:
-    """Chart votes over time (UTC) in whole spans, by hour or minute since 1970. None without votes."""
+    """Chart votes over time (UTC), in spans short enough to show bursts. None without votes.
+
+    ``hourly`` maps hours since 1970 to votes, and ``minutes`` minutes, for a short study. Only whole spans
+    are shown: the unfinished one would always look like a drop.
+    """
     counts, size = _fine(minutes or {}, MOST_HOURS) or (hourly, 60)
     step = _step(counts) if size == 60 else 1
     running = int(now.timestamp() // 60) // (size * step)
@@ -84,7 +88,10 @@ def progress(
     now: datetime,
     minutes: Mapping[int, int] | None = None,
 ) -> Chart | None:
-    """Chart all votes so far, and the band of :func:`dashboard.figures.forecast.finish`, at ``now``."""
+    """Chart all votes so far, and the forecast with its band up to the votes wanted. None without votes.
+
+    ``finish`` is that of :func:`dashboard.figures.forecast.finish`, computed at ``now``.
+    """
     if not hourly:
         return None
     rows = _seen(*(_fine(minutes or {}, MOST_CORNERS) or (hourly, 60)), now)
@@ -167,7 +174,11 @@ def _fine(minutes: Mapping[int, int], most: int) -> tuple[Mapping[int, int], int
 
 
 def _seen(hourly: Mapping[int, int], size: int, now: datetime) -> list[Row]:
-    """Return the cumulative votes at the line's corners: ends of spans with votes and of long pauses."""
+    """Return the cumulative votes at each corner of the line, from none to all at ``now``.
+
+    Corners are at the ends of spans with votes, and at both ends of a pause, so that the line is flat during
+    it. Of more than :data:`MOST_PAUSES` pauses, only the longest are used.
+    """
     hours = sorted(hour for hour, count in hourly.items() if count)
     totals = list(accumulate((hourly[hour] for hour in hours), initial=0))
     step = _step(hourly) if size == 60 else 1

@@ -35,7 +35,10 @@ _REMEMBERED = 4096
 
 
 def make(study_id: int, *, now: datetime) -> Figures:
-    """Compute and store a study's figures from one snapshot, outside of any transaction."""
+    """Compute the figures of a study and store them.
+
+    Must not run inside a transaction: the votes are streamed from one snapshot.
+    """
     study = Study.objects.get(pk=study_id)
     begun = time.monotonic()
     people: list[dict[str, Any]] = []
@@ -178,7 +181,11 @@ def _lint(study: Study) -> dict[str, int]:
 
 
 def _not_counted(study: Study) -> dict[str, int]:
-    """Count votes that do not count: ``surplus`` without a slot, ``excluded`` by a researcher."""
+    """Count the votes on main stories that do not count; a changed vote is one vote.
+
+    ``surplus``: votes without a slot, which never count. ``excluded``: votes that a researcher excluded and
+    can readmit.
+    """
     excluded = Q(assignment__state=Assignment.State.EXCLUDED)
     displaced = Q(assignment__state=Assignment.State.DISPLACED)
     surplus = ~excluded & (displaced | ~Q(surplus_reason=SurplusReason.NONE))
@@ -190,7 +197,10 @@ def _not_counted(study: Study) -> dict[str, int]:
 
 
 def _add_pay(study: Study, people: list[dict[str, Any]]) -> dict[str, int]:
-    """Add ``paid_per_hour`` (None if unpaid). Return how many were ``paid``, and ``below`` the rate."""
+    """Add ``paid_per_hour`` to each participant's figures: None if no platform paid them.
+
+    Return how many ``people`` were paid, and how many of them ``below`` the study's rate.
+    """
     earned = earned_by_everybody(study)
     for person in people:
         found = earned.get(person["pseudonym"])
@@ -206,7 +216,11 @@ def _answered_checks(study: Study) -> int:
 
 
 def _add_checks(study: Study, people: list[dict[str, Any]]) -> None:
-    """Add ``checks`` (``answered``, ``failed``, ``share``) over newest answers, and any raised flag."""
+    """Add ``checks`` to the figures of each participant, and the flag with its evidence if it is raised.
+
+    ``checks`` has ``answered``, ``failed`` and ``share`` (of failed ones, None without any), over the newest
+    answers to checks that are in use.
+    """
     found = _by_pseudonym(study)
     for person in people:
         answered, failed, stories = found.get(person["pseudonym"], (0, 0, []))

@@ -33,7 +33,11 @@ FAILED_SHARE = 1 / 3
 
 
 def raised(person: Mapping[str, Any], median_seconds: float | None) -> list[str]:
-    """Return the names of the flags that figures raise; ``median_seconds`` is that of all votes."""
+    """Return the names of the flags raised by a participant's figures.
+
+    ``person`` is an entry of :meth:`~dashboard.figures.people.PeopleTally.document`. ``median_seconds`` is
+    that of all votes of the study.
+    """
     rules = {
         TOO_FAST: is_too_fast(person, median_seconds),
         STRAIGHT_LINING: is_straight_lining(person),

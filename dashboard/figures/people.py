@@ -79,7 +79,11 @@ class _Person:
 
 
 class PeopleTally:
-    """A tally of votes by participant, fed story by story in any order; 8 bytes per vote."""
+    """A tally of votes by participant, fed with a study's stories one at a time, in any order.
+
+    Memory grows by 8 bytes per vote (for the median of the times), and with participants and the different
+    forms that each handed in; not with stories.
+    """
 
     def __init__(self) -> None:
         self._people: defaultdict[str, _Person] = defaultdict(_Person)

@@ -1,4 +1,8 @@
-"""Cached figures of a study for pages, computed again when due. Losing them costs a minute of work."""
+"""Cached figures of a study for pages, computed again when they are due.
+
+They live in the shared cache and in no table: nothing is published from them, and losing them costs a minute
+of work.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -95,7 +99,10 @@ def is_underway(study: Study) -> bool:
 
 
 def refreshed(study: Study, *, now: datetime) -> tuple[Figures | None, bool]:
-    """Return the newest figures since the first import, and whether newer ones are underway."""
+    """Return the newest figures, and whether newer ones are underway; request them if they are due.
+
+    Figures from before the first import are ignored: they would say that nothing is left to do.
+    """
     found = latest(study)
     if found and _is_from_before_stories(found, study):
         found = None
@@ -115,7 +122,10 @@ def is_due(found: Figures | None, *, newest_event_at: datetime | None, now: date
 
 
 def ask(study: Study) -> bool:
-    """Have a worker compute the figures; return whether it is underway. Log a broker that is down."""
+    """Have a worker compute the figures, unless one is at it. Return whether they are underway now.
+
+    If the message broker is down, log it and return False; the next reader requests them again.
+    """
     return send_once(FIGURES_TASK, study.pk, key=_key(study, "underway"), within=LONGEST)
 
 

@@ -70,7 +70,10 @@ def person_row(
     *,
     everybody: Mapping[str, Mapping[str, float]] | None = None,
 ) -> dict[str, Any]:
-    """Return a participant's figures for pages; ``everybody``: question → option → share in all votes."""
+    """Return a participant's figures as pages show them.
+
+    ``everybody``: question → option → share in all votes.
+    """
     of_all = everybody or {}
     return {
         **person,

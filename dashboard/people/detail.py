@@ -58,7 +58,10 @@ class Mistake:
 
 @dataclass(frozen=True, slots=True)
 class FailedCheck:
-    """A check failed by the newest answer. ``is_past``: that no longer counts against the participant."""
+    """A check that a participant failed by their newest answer.
+
+    ``is_past``: the failure no longer counts against them.
+    """
 
     story: Story
     vote: Vote
@@ -116,7 +119,11 @@ def answer_rows(
 
 
 def narrowed(enrollment: Enrollment, to: str, *, may_change: bool, closed: Collection[str]) -> Q:
-    """Return the condition of a filter in :data:`NARROWED`, without checks whose key it would reveal."""
+    """Return the condition of one of the filters in :data:`NARROWED`.
+
+    Hide answers to checks from members without change rights: a passed answer reveals the key. ``closed``:
+    texts of which such a reader must not learn whether they are checks.
+    """
     checks = Story.objects.filter(study=enrollment.study, role=Story.Role.CHECK)
     told = checks.exclude(text_hash__in=list(closed)) if may_change else checks.none()
     if to == "checks":
@@ -126,7 +133,10 @@ def narrowed(enrollment: Enrollment, to: str, *, may_change: bool, closed: Colle
 
 
 def _unshared(enrollment: Enrollment) -> set[int]:
-    """Return votes with an answer nobody else gave. One statement instead of two may be planned badly."""
+    """Return the votes with an answer that nobody else gave to the question, where others answered it.
+
+    Two plain queries and sets: as one statement, PostgreSQL may plan it badly before it has statistics.
+    """
     cell = ("vote__assignment__story", "question", "row")
     theirs = Answer.objects.filter(
         vote__assignment__enrollment=enrollment, vote__assignment__story__role=Story.Role.MAIN
@@ -140,7 +150,11 @@ def _unshared(enrollment: Enrollment) -> set[int]:
 
 
 def failed_checks(enrollment: Enrollment, *, closed: Collection[str]) -> tuple[list[FailedCheck], int]:
-    """Return failed checks in use, newest first, and how many more there are, without ``closed`` texts."""
+    """Return the checks in use that the participant failed, the newest first, and how many more there are.
+
+    ``closed``: texts whose accepted answers the reader must not learn; these are neither shown nor counted.
+    Four queries at most, one if nothing was failed.
+    """
     results = list(
         CheckResult.objects.current()
         .filter(passed=False, vote__assignment__enrollment=enrollment)
@@ -181,7 +195,11 @@ def suspension_of(enrollment: Enrollment) -> Event | None:
 
 
 def may_have_link(enrollment: Enrollment) -> bool:
-    """Return whether a participant may get a new link: not from a platform, nor without personal data."""
+    """Return whether the participant may get a new personal link.
+
+    Participants from a platform come back through it, and a new link would end the page they have open there.
+    Nobody whose personal data are deleted needs one; participants who have only left do, to delete theirs.
+    """
     by_platform = Visit.objects.filter(enrollment=enrollment, campaign__isnull=False)
     return enrollment.annotator.erased_at is None and not by_platform.exists()
 

@@ -1,4 +1,8 @@
-"""Search in the list of participants by step, flag and pseudonym, the newest invitation first."""
+"""Search in the list of participants, by step, by flag and by pseudonym.
+
+The list is ordered by invitation, the newest first. A page starts after the last participant of the page
+before.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -29,7 +29,11 @@ class Cell:
 
 
 class AcceptableForm(forms.Form):
-    """The acceptable options of every question about one story, at least one each."""
+    """The acceptable options of every question about one story, at least one each.
+
+    ``initial`` holds the options ticked at first, by the protocol's field names. Several forms
+    share a page with a ``prefix`` each. ``dashboard/_acceptable_options.html`` renders one :class:`Cell`.
+    """
 
     def __init__(
         self,

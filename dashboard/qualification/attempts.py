@@ -35,7 +35,11 @@ class Asked:
 
 
 def chosen_in(round: Round) -> dict[int, list[Asked]]:
-    """Return, by position, the options chosen in first attempts or turns, cached; empty without attempts."""
+    """Return, by position in the round, the options that people chose in their first attempts or turns.
+
+    Empty without attempts. ``accepted`` follows the newest key, which is frozen while there are attempts.
+    Five queries; the one over all answers is cached.
+    """
     chosen = _chosen(round)
     if not chosen:
         return {}
@@ -52,7 +56,10 @@ def chosen_in(round: Round) -> dict[int, list[Asked]]:
 
 
 def attempts_of(enrollment: Enrollment, *, closed: Collection[str]) -> list[dict[str, Any]]:
-    """Return finished attempts with ``missed`` (story, question) pairs, unless a text is ``closed``."""
+    """Return the person's finished attempts: ``attempt``, and ``missed`` as (story, question) pairs.
+
+    Attempts at rounds with a ``closed`` text are left out: the reader must not learn its key. Two queries.
+    """
     given = Attempt.objects.filter(enrollment=enrollment, state=Attempt.State.SUBMITTED)
     secret = RoundStory.objects.filter(story__text_hash__in=list(closed))
     attempts = list(given.exclude(round__in=secret.values("round")).select_related("round").order_by("pk"))

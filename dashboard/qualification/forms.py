@@ -299,7 +299,11 @@ class KeyForms:
 def _starting_keys(
     round: Round, entries: list[RoundStory], newest: AnswerKey | None
 ) -> dict[int, tuple[AnswerKey, RoundStory]]:
-    """Return, by story, the round's newest key, or any round's if no expert was asked, with its story."""
+    """Return, by story, the key to start from and the story in that key's round.
+
+    That is the round's newest key. If there is none and no expert was asked about the round, it is the
+    newest key of any round with the story.
+    """
     if newest:
         return {entry.story_id: (newest, entry) for entry in entries}
     if round.revealed_at:

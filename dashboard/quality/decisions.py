@@ -86,7 +86,10 @@ def decided(study: Study, *, most: int | None = None) -> list[Decided]:
 
 
 def sums(study: Study) -> list[tuple[Outcome, int, int]]:
-    """Return (verdict, valid, not valid) of the experts' decisions; of many, up to a minute old."""
+    """Return (verdict, valid, not valid): the experts' decisions by the filter's verdict.
+
+    With many decisions up to a minute old: each has to be compared with the story's votes.
+    """
 
     def are_many(counted: list[tuple[Outcome, int, int]]) -> bool:
         return sum(valid + invalid for _outcome, valid, invalid in counted) > MANY

@@ -118,7 +118,11 @@ class CheckRow(AcceptableForm):
 
 
 class CheckTable:
-    """The unanswered hidden checks, except ``closed`` texts; those without accepted answers first."""
+    """The hidden checks whose accepted answers can be set, those without any first.
+
+    These are the checks that nobody has answered; of posted data, those that it names. Checks whose texts are
+    ``closed`` to the reader are left out.
+    """
 
     def __init__(self, study: Study, *, closed: Collection[str], data: Any = None) -> None:
         shown = [check for check in checks_of(study, **_asked_for(data)) if _can_be_set(check, data)]

@@ -92,7 +92,10 @@ def consequences_of(study: Study) -> dict[str, int]:
 
 
 def too_few_checks(study: Study) -> str:
-    """Return a warning if there are fewer checks than an annotator can meet; else an empty text."""
+    """Return a warning if an annotator can meet more checks than there are; else an empty text.
+
+    Annotators meet one check in ``check_every`` stories, up to their limit or the end of the stories.
+    """
     if not study.check_every:
         return ""
     stories = Story.objects.main().filter(study=study)[: study.story_cap].count()  # no further than matters

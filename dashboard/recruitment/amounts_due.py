@@ -1,4 +1,8 @@
-"""Amounts due to people whom no platform pays through us, by code: no platform id leaves its table."""
+"""Amounts due to participants whom no platform pays through us.
+
+The table lists what each completion code is owed. Researchers match it with the platform's list of codes, so
+no platform id has to leave the one table that holds them.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +78,10 @@ def amounts_due(study: Study, way: CameBy | None = None) -> Iterator[dict[str, A
 
 
 def amounts_due_to(study: Study, participants: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of these ids in order, each once, as ``participant``; ``no work`` if unknown."""
+    """Yield the rows of these platform ids, in their order, each once, with the id as ``participant``.
+
+    Unknown ids and those without any work have the outcome ``no work`` and nothing else.
+    """
     link = JoinLink.objects.filter(study=study).first()
     asked = {person_of(link.source, one): one for one in participants} if link else {}
     found = dict(_rows(study, people_with_work(study, CameBy.JOIN_LINK, asked)))
@@ -130,7 +137,10 @@ def _row(
 def people_with_work(
     study: Study, way: CameBy | None = None, only: Collection[str] | None = None
 ) -> QuerySet[Enrollment, Any]:
-    """Return enrollments, each with the ``identity`` that the join link knows; ``only`` restricts these."""
+    """Return the table's enrollments, each with the ``identity`` that the join link knows, if any.
+
+    ``only`` restricts them to these identities.
+    """
     link = JoinLink.objects.filter(study=study).first()
     identities = PlatformIdentity.objects.filter(
         annotator=OuterRef("annotator"),
@@ -175,7 +185,10 @@ def amount_paid_in_form(study: Study, who: str, amount: str) -> AmountsPaid:
 
 
 def amounts_paid_in_table(study: Study, file: UploadedFile[bytes]) -> AmountsPaid:
-    """Return a CSV file's rows with ``paid``. Raise :class:`CannotPay` with the first invalid lines."""
+    """Return the rows of a CSV file in which ``paid`` is filled in.
+
+    Raise :class:`CannotPay` with the first invalid lines; the caller then records nothing.
+    """
     if (file.size or 0) > LARGEST_TABLE:
         raise CannotPay(_("This file is too large for a table of amounts due."))
     try:

@@ -56,7 +56,10 @@ def decide_about(submission: Submission, way: str, request: HttpRequest, *, by: 
 
 
 def confirmation_of_large_bonus(request: HttpRequest, campaign: Campaign) -> HttpResponse | None:
-    """Return a page that sends the form again with ``sure`` if the bonus is large, else None."""
+    """Return a page that asks the researcher to confirm a large bonus; None if there is nothing to confirm.
+
+    The page sends the same form again with ``sure``. The form itself refuses malformed amounts.
+    """
     token = form_token(request)
     is_known = token is not None and Payment.objects.filter(request_token=token).exists()
     form = BonusForm(request.POST)

@@ -52,7 +52,10 @@ def _title(study: Study, *, is_test: bool) -> str:
 
 
 def _description(stories: int, *, minutes: int) -> str:
-    """Describe the work for participants: ``stories`` in one assignment, 0 for the test."""
+    """Describe the work for participants; the study's own description is written for researchers.
+
+    ``stories``: the number in one assignment; 0 for the test.
+    """
     takes = ngettext("It takes about %(n)s minute.", "It takes about %(n)s minutes.", minutes) % {
         "n": minutes
     }

@@ -1,4 +1,8 @@
-"""Move a study's campaigns with the study, so that nobody is sent to a study that is not open."""
+"""Move a study's campaigns with the study, so that nobody is sent to a study that is not open.
+
+People have to return work that they cannot do, which harms their record on Mechanical Turk; Prolific forbids
+turning anybody away.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,7 +32,10 @@ class LinkedCampaign:
 
 
 def linked_campaigns(study: Study, move: str) -> list[LinkedCampaign]:
-    """Return the campaigns that can move with the study; those it paused are proposed for resuming."""
+    """Return the campaigns that can be paused or resumed with the study, in the order of their numbers.
+
+    For resuming, those that were paused together with the study are proposed.
+    """
     if move != OPEN:
         live = study.campaigns.filter(state=Campaign.State.LIVE).order_by("number")
         return [LinkedCampaign(campaign, proposed=True) for campaign in live]

@@ -31,7 +31,11 @@ class Viewers(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BaselinePlan:
-    """The settings of a human baseline. Empty ``contact`` and ``consent`` mean the released study's."""
+    """The settings of a human baseline. The default numbers are those of the published procedure.
+
+    Empty ``contact`` and ``consent`` mean the released study's. ``round`` is given exactly when ``who`` is
+    ``Who.ROUND``.
+    """
 
     slug: str
     title: str
@@ -80,7 +84,11 @@ def admission_for(release: Release, plan: BaselinePlan, story_ids: Collection[st
 
 
 def excludes_viewers(plan: BaselinePlan, *, remaining: int) -> bool:
-    """Return whether viewers are excluded: by ``AUTO`` only if enough qualified people remain."""
+    """Return whether people who saw the stories are excluded, if ``remaining`` qualified people have not.
+
+    ``Viewers.AUTO`` excludes them, unless only people of the released study may answer and too few of them
+    remain to give every question its votes.
+    """
     if plan.viewers is Viewers.AUTO:
         return plan.who is not Who.QUALIFIED or remaining >= plan.votes_per_question
     return plan.viewers is Viewers.EXCLUDE

@@ -27,7 +27,11 @@ INVITATION_TASK = "dashboard.tasks.mail_member_invitation"
 def invite(
     *, study: Study, address: str, role: str, language: str = "", by: User, now: datetime
 ) -> Invitation:
-    """Offer a role and queue a mail in ``language``. Raise ``NotQueued`` if it is stored but not mailed."""
+    """Offer a role to a colleague, and have the link mailed if this site sends mail.
+
+    ``language`` is that of the mail. Raise what ``annotation.actions.invite_member`` raises, and
+    ``recruitment.errors.NotQueued`` when the invitation is stored but no mail could be queued.
+    """
     invitation = actions.invite_member(study=study, address=address, role=role, by=by, now=now)
     if settings.SENDS_MAIL:
         queue_mail(INVITATION_TASK, invitation.pk, language)
@@ -35,7 +39,10 @@ def invite(
 
 
 def mail_invitation(*, invitation_id: int, language: str, now: datetime) -> None:
-    """Mail the link of an open invitation. Raise ``recruitment.errors.MailFailed`` or ``MailRefused``."""
+    """Send the link of an invitation, unless it was accepted or revoked meanwhile.
+
+    Raise ``recruitment.errors.MailFailed`` and ``MailRefused``.
+    """
     invitation = Invitation.objects.select_related("study", "invited_by").get(pk=invitation_id)
     if invitation_status(invitation, now) is Invitation.Status.OPEN:
         hand_over(_mail(invitation, language))

@@ -1,4 +1,8 @@
-"""Queries of a study's audit log, newest first. A page begins after an event, so all pages cost the same."""
+"""Queries of a study's audit log, newest first: filtered, by page, or as a stream.
+
+A page begins after an event, not after a number of them, and every filter has an index in the order of the
+log (``annotation.models.Event``). So every page costs the same, even among millions of votes.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -66,7 +70,11 @@ def events_of(study: Study, chosen: LogFilter, *, before: Event | None = None) -
 
 
 def newest(study: Study, chosen: LogFilter, size: int, *, before: Event | None = None) -> list[Event]:
-    """Return the first ``size`` of :func:`events_of`; decisions are merged from the index of each kind."""
+    """Return the first ``size`` of :func:`events_of`, or of its decisions.
+
+    Among millions of votes, decisions may be far apart. So the newest of each kind are read from the end of
+    its index, and merged.
+    """
     if not chosen.decisions or chosen.kind or chosen.who or chosen.person:
         return list(events_of(study, chosen, before=before)[:size])
     kinds = [
@@ -86,7 +94,11 @@ def stories_of(study: Study, events: Sequence[Event]) -> dict[int, str]:
 
 
 def stream_of(study: Study, chosen: LogFilter) -> Iterator[Event]:
-    """Stream matching events, :data:`AT_ONCE` at a time; no cursor stays open for a slow client."""
+    """Stream all matching events with :data:`AT_ONCE` in memory at a time.
+
+    Each batch starts after the last event read, so no cursor or transaction stays open while a slow client
+    downloads. Events never change, and new ones come at the other end.
+    """
     last: Event | None = None
     while True:
         batch = newest(study, chosen, AT_ONCE, before=last)

@@ -14,7 +14,10 @@ from dashboard.settings.sample_study import sample_item
 
 
 def preview_of(study: Study, *, consent: str) -> dict[str, Any]:
-    """Return the context of ``_preview.html``, with the first story or a sample, also if unsaved."""
+    """Return the context of ``dashboard/settings/_preview.html``.
+
+    The story is the study's first one, or else a sample; ``study`` need not be saved.
+    """
     protocol = _protocol(study)
     own = _first_story(study)
     item = _item(protocol, own)

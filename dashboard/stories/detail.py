@@ -23,7 +23,10 @@ from publishing.filters import DEFAULT_FILTER, FILTERS
 
 
 def about(study: Study, story: Story) -> dict[str, Any]:
-    """Return all about a story in a constant number of queries; only main stories have votes."""
+    """Return everything about one story for its page, in a constant number of queries.
+
+    Only main stories have verdicts and votes.
+    """
     protocol = study.protocol
     given = Assignment.objects.filter(story=story, story__role=Story.Role.MAIN)
     assignments = list(given.select_related("enrollment", "skip").order_by("served_at", "pk"))

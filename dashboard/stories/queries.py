@@ -1,4 +1,9 @@
-"""Queries of the story list, ordered by id. A page looks through a limited number of stories."""
+"""Queries of the story list.
+
+With a million stories, no page may read all of them. The list is ordered by story id, and a page starts after
+the last story of the page before. A filter looks through a limited number of stories from there, and the page
+says when it stopped at that limit.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -165,7 +170,10 @@ class StoryPage:
 
 
 def story_page(study: Study, search: Search, *, size: int = PAGE, backwards: bool = False) -> StoryPage:
-    """Return ``size`` matching stories by id; ``backwards``: before ``search.after``, nearest first."""
+    """Return the matching main stories by id, ``size`` at most, in a constant number of queries.
+
+    ``backwards``: those before ``search.after`` instead, the nearest first.
+    """
     found, end, looked = _found(study, search, size, backwards)
     rows = listed(study, found)
     if search.is_judged:
@@ -287,7 +295,10 @@ def _named(name: str) -> tuple[str, ...]:
 
 
 def objected_to(stories: QuerySet[Story], question: str = "") -> QuerySet[Story]:
-    """Select complete stories with an answer against them: no other can be dropped or split."""
+    """Select complete stories with an answer against them, to this ``question`` if given.
+
+    No other story can be dropped or split.
+    """
     votes = Vote.objects.counted().filter(assignment__story=OuterRef("pk"))
     against = Answer.objects.filter(vote=OuterRef("pk"), counts_against=True)
     against = against.filter(question=question) if question else against
@@ -354,7 +365,10 @@ def judge(
 
 
 def is_split(votes: dict[int, list[tuple[Choice, bool]]], votes_per_story: int) -> bool:
-    """Return whether one vote decided some question of a complete story (2:1, or 2:2 of four)."""
+    """Return whether a complete story was decided by one vote on some question.
+
+    With three votes: two against one; with four: two against two. One vote is split over nothing.
+    """
     if len(votes) < max(votes_per_story, 2):
         return False
     objecting = Counter(

@@ -1,4 +1,9 @@
-"""Export of every vote with its fate. The votes on one story are of one moment; memory is bounded."""
+"""Export of every vote of a study: a release's columns, and the fate of each vote.
+
+Votes are read story by story, each batch after the last story of the one before, so memory is bounded and no
+transaction stays open while a slow client downloads. The votes on one story are of one moment; a later vote
+on an exported story appears in the next export. For counted votes of one moment, publish a release.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -30,7 +35,11 @@ Answers = tuple[tuple[str, str, str], ...]
 
 
 def votes_of(study: Study, *, since: datetime | None = None) -> Iterator[tuple[dict[str, Any], Answers]]:
-    """Stream all revisions of votes on main stories, with answers, from ``since`` on (docs/api.md)."""
+    """Stream every revision of every vote on the study's main stories, by story and then by vote.
+
+    Each comes with its answers. ``since`` leaves out earlier submissions. The fields are described in
+    docs/api.md.
+    """
     read = lru_cache(maxsize=4096)(_read)
     for stories in _batches(study, since):
         for row in _by_story(list(_votes(stories, since)), stories):
@@ -56,7 +65,10 @@ def json_rows(
 def csv_rows(
     votes: Iterable[tuple[dict[str, Any], Answers]], keys: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows with a column for each of ``keys``; a table's cell has ``row:option`` per row."""
+    """Yield the rows with one column per question; a table's cell has ``row:option`` for each of its rows.
+
+    ``keys`` are those of :func:`questions_of`.
+    """
 
     @lru_cache(maxsize=4096)
     def cells(answers: Answers) -> dict[str, str]:
@@ -70,7 +82,10 @@ def csv_rows(
 
 
 def questions_of(study: Study) -> list[str]:
-    """Return the study's questions, then those of older form versions only (one scan of all votes)."""
+    """Return the keys of the study's questions, then those that only older versions of its form had.
+
+    The latter take one scan of all votes, which rarely have another version.
+    """
     keys = [question.key for question in study.protocol.questions]
     older = Vote.objects.of_study(study).exclude(protocol_version=study.protocol_version)
     answered = Answer.objects.filter(vote__in=older).values_list("question", flat=True).distinct()
@@ -88,7 +103,10 @@ def _cell(value: Any) -> Any:
 
 
 def _batches(study: Study, since: datetime | None = None) -> Iterator[dict[int, str]]:
-    """Yield some hundred main stories at a time as ids by number; if few are new, only these."""
+    """Yield the main stories, some hundred at a time, as story ids by number.
+
+    With ``since``, if few votes are that new, only the stories of these.
+    """
     stories = Story.objects.filter(study=study).main().order_by("story_id").values_list("story_id", "pk")
     newer = _stories_since(study, since) if since else None
     if newer is not None:

@@ -71,7 +71,10 @@ def chart(context: RequestContext, name: str) -> dict[str, Any]:
 
 @register.filter
 def table_rows(chart: Chart) -> Iterator[list[dict[str, str]]]:
-    """Return a chart's first rows as cells: ``text``, ``kind``, and ``search`` where that lists stories."""
+    """Return a chart's first rows as cells: ``text`` in the reader's language, and ``kind``.
+
+    If a row's stories can be listed, its first cell has their ``search``.
+    """
     for row in chart.rows[:MOST_ROWS]:
         cells = [{"text": _said(row[column.key], column), "kind": column.kind} for column in chart.columns]
         if chart.lists and row["name"]:

@@ -16,7 +16,11 @@ from publishing.models import DataStatement
 
 @transaction.atomic
 def describe_data(*, study: Study, statement: Statement, by: User | None, now: datetime) -> bool:
-    """Save a changed data statement and return True. Raise ``InvalidStatement`` with all problems."""
+    """Save a new version of the study's data statement, for releases requested from now on.
+
+    Return False if the statement is unchanged. Raise :class:`~publishing.errors.InvalidStatement` with all
+    problems.
+    """
     wrong = problems(statement)
     if wrong:
         raise InvalidStatement(wrong)

@@ -1,4 +1,8 @@
-"""Depositing a published release, and recording it. Running it again completes an interrupted one."""
+"""Depositing a published release, and recording it.
+
+The upload runs between two transactions, in the process that holds the credentials. If that process is
+killed, the row stays "being uploaded"; running the deposit again completes both.
+"""
 
 import time
 from datetime import datetime, timedelta
@@ -65,7 +69,11 @@ def refuse_withdrawn(release: Release) -> None:
 
 @transaction.atomic(durable=True)
 def request_deposit(*, release: Release, destination: Destination, by: User | None, now: datetime) -> Deposit:
-    """Create or restart a deposit, unless completed, with the release's row locked. Raise ``Withdrawn``."""
+    """Create or restart the deposit of this release at this place. A completed one stays as it is.
+
+    Raise ``ValueError`` if the release is not published and :class:`~publishing.errors.Withdrawn` if it was
+    withdrawn. Both this and a withdrawal lock the release's row, so one of them always sees the other.
+    """
     release = Release.objects.locked().get(pk=release.pk)
     if release.state != Release.State.PUBLISHED:
         raise ValueError(f"{release} is not published.")
@@ -90,7 +98,11 @@ def request_deposit(*, release: Release, destination: Destination, by: User | No
 
 @transaction.atomic(durable=True)
 def finish_deposit(*, deposit_id: int, url: str, public: bool, by: User | None, now: datetime) -> Deposit:
-    """Record a completed upload, once; the event says if the release was withdrawn meanwhile."""
+    """Record a completed upload. Change nothing if the same completion is already recorded.
+
+    If the release was withdrawn during the upload, the event says so, because the withdrawal did not list
+    this copy.
+    """
     deposit = _locked(deposit_id)
     if deposit.state == Deposit.State.DONE and (deposit.url, deposit.public) == (url, public):
         return deposit
@@ -108,7 +120,11 @@ def finish_deposit(*, deposit_id: int, url: str, public: bool, by: User | None, 
 
 @transaction.atomic(durable=True)
 def fail_deposit(*, deposit_id: int, error: DestinationError, by: User | None, now: datetime) -> None:
-    """Record why a deposit failed. A completed one stays so unless the error is about the place itself."""
+    """Record why a deposit failed.
+
+    A completed deposit stays so unless the error is about the place itself: a network failure says nothing
+    about what is stored there.
+    """
     deposit = _locked(deposit_id)
     if deposit.state == Deposit.State.DONE and not isinstance(error, _NO_LONGER_THERE):
         return

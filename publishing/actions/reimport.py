@@ -50,7 +50,10 @@ class Imported:
 
 
 def _checked(directory: Path) -> tuple[Report, Description]:
-    """Check a release, except machine validation. Raise :class:`NotImportable` with the first finding."""
+    """Check a release, except its machine validation.
+
+    Raise :class:`NotImportable` with the first finding.
+    """
     report = check_release(directory, with_machine_validation=False)
     if not report.is_sound or report.description is None:
         first = report.shown[0]

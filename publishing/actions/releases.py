@@ -142,7 +142,10 @@ def _unused_doi(release: Release, now: datetime) -> str:
 
 
 def enqueue_build(*, release_id: int) -> None:
-    """Enqueue the build after the commit. Without a broker, log that and leave it to the sweep."""
+    """Enqueue the build for after the commit.
+
+    If the broker cannot be reached, this is logged and the sweep enqueues the release later.
+    """
     transaction.on_commit(lambda: app.send_task(BUILD_TASK, args=[release_id]), robust=True)
 
 
@@ -190,7 +193,11 @@ def build_release(*, release_id: int, now: datetime) -> None:
 
 @transaction.atomic
 def fail_release(*, release_id: int, reason: str, now: datetime) -> None:
-    """Mark an unfinished release as failed; unfreeze its answers, and remove its directory."""
+    """Mark an unfinished release as failed, with the reason. Do nothing to a finished one.
+
+    Its frozen answers may change again, unless an earlier release published them. Its directory is removed,
+    because the next attempt needs the place.
+    """
     release = Release.objects.locked().get(pk=release_id)
     if release.state not in (Release.State.REQUESTED, Release.State.BUILDING):
         return
@@ -208,7 +215,11 @@ def fail_release(*, release_id: int, reason: str, now: datetime) -> None:
 
 @transaction.atomic(durable=True)
 def _start(release_id: int, *, now: datetime) -> Release | None:
-    """Mark the release as being built and freeze its answers; None if it is finished or missing."""
+    """Mark the release as being built and return it; None if it is finished or missing.
+
+    From here on, saved answers are frozen, so what is published is what counts. Answers saved later may
+    change and are not in the release.
+    """
     release = Release.objects.locked().filter(pk=release_id).first()
     if release is None or release.state not in (Release.State.REQUESTED, Release.State.BUILDING):
         return None
@@ -299,7 +310,11 @@ def write_release(release: Release, folder: Path, report: Report) -> BuiltReleas
 
 
 def _adopted(release: Release) -> BuiltRelease | None:
-    """Return the complete release that a killed build left. Raise :class:`PlaceTaken` for another one."""
+    """Return the complete release that a killed build left in place, or None.
+
+    A directory without a valid MANIFEST (possible after a machine crash) is removed. Raise
+    :class:`PlaceTaken` if the directory holds a different, complete release.
+    """
     final = release.directory
     if not final.exists():
         return None

@@ -17,7 +17,12 @@ LONGEST_REASON = 1000
 
 @transaction.atomic
 def withdraw_release(*, release: Release, reason: str, by: User | None, now: datetime) -> Withdrawal:
-    """Withdraw a release for good with a public reason; its files stay. Raise ``NotWithdrawable``."""
+    """Withdraw a published release permanently, with a public reason.
+
+    Its files stay unchanged and available, because whoever used them must be able to find out what was wrong.
+    Raise :class:`~publishing.errors.NotWithdrawable` without a reason, for an unpublished release, and for
+    one already withdrawn.
+    """
     reason = _checked(reason)
     release = Release.objects.locked().get(pk=release.pk)
     if release.state != Release.State.PUBLISHED:

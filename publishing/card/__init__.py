@@ -1,4 +1,8 @@
-"""The dataset card (README.md) of a release and other descriptions, with people's text escaped. Pure."""
+"""The dataset card (README.md) of a release, and the other files that describe it. Pure.
+
+Titles, names and descriptions come from people. YAML is written by a library, and text in Markdown is
+escaped, so that none of it can add a heading, a link or a column.
+"""
 
 from collections.abc import Mapping
 from typing import Any

@@ -34,7 +34,12 @@ class Changes:
 def changes_since(
     before: Path, description: Mapping[str, Any], now: Path, write: Callable[[bytes], object]
 ) -> Changes:
-    """Compare two release directories, and write a row per changed story. Raise ``BrokenDirectory``."""
+    """Compare two release directories, and write a row for every changed story.
+
+    ``description`` is the content of the newer ``release.json``.
+
+    Raise :class:`~publishing.errors.BrokenDirectory` if the older directory is incomplete or out of order.
+    """
 
     def written() -> Iterator[Row]:
         for row in changed_rows(before, now, description):

@@ -40,7 +40,10 @@ def front_matter(
     layout: Layout,
     columns: Mapping[str, Mapping[str, Type]],
 ) -> str:
-    """Return the YAML block for ``datasets``, without sizes: a wrong one would break loading."""
+    """Return the YAML block, which ``datasets`` reads; ``columns`` are those of every file.
+
+    No sizes are declared, because a wrong number of examples would break loading.
+    """
     kept = tally.counts()["kept"]
     has_questions = bool(layout.question_sets)
     named = marked(one_line(facts.title), facts.filter_name)

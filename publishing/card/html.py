@@ -1,4 +1,8 @@
-"""The card as HTML: its text stays text, images are the release's own files, no inline style. Pure."""
+"""The card as HTML for the release's public page. Pure.
+
+HTML in the card stays text, links are those that markdown-it-py allows, images are only the release's own
+files, and no element needs inline style, which the content security policy blocks.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,8 @@
-"""Horizontal bar charts as SVG, written by hand: the same bytes everywhere, readable on any page. Pure."""
+"""Horizontal bar charts as SVG: deterministic, accessible, readable on light and dark pages. Pure.
+
+Written by hand, because a chart must have the same bytes on every machine. Text stays text. Colours and sizes
+are attributes, so charts are readable where styles are blocked; a style only adds the dark scheme.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -22,7 +22,11 @@ _LEFT_OVER_SECONDS = 24 * 3600
 
 
 def compare(before: Release, now: Release) -> None:
-    """Store the comparison of two releases' files. Raise :class:`~publishing.errors.NotComparable`."""
+    """Compare two published releases of a study by their files and store the result.
+
+    Memory is bounded by one story. Raise :class:`~publishing.errors.NotComparable` if files are missing or
+    changed.
+    """
     place = store.place_of(before, now)
     if place.exists():
         return

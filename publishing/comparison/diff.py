@@ -1,4 +1,7 @@
-"""Reading two release directories in one pass, in bounded memory: both are in order of ids. Pure."""
+"""Reading two release directories in parallel, story by story, in bounded memory. Pure.
+
+One pass is enough, because the files are in the order of the stories' ids.
+"""
 
 import enum
 import heapq
@@ -55,7 +58,10 @@ class Pair:
 
 
 def paired_stories(before: Path, now: Path, *, incomplete: bool = False) -> Generator[Pair]:
-    """Yield every story of two releases by id, ``incomplete`` if asked. Raise OSError or ValueError."""
+    """Yield every story of two release directories, in order of id; without a verdict only if asked for.
+
+    Raise ``OSError``, or ``ValueError`` for a file in another order.
+    """
     sides = heapq.merge(
         ((state.story_id, 0, state) for state in story_states(before, incomplete=incomplete)),
         ((state.story_id, 1, state) for state in story_states(now, incomplete=incomplete)),

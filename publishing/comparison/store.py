@@ -1,4 +1,8 @@
-"""Stored comparisons of two releases by both hashes: derived data, hidden beside the releases."""
+"""Stored comparisons of two releases, for pages.
+
+They are derived data in a hidden directory beside the study's releases: deleting it costs a minute of a
+worker. A comparison is named by the hashes of both releases, so it is never out of date.
+"""
 
 import json
 from collections.abc import Iterator
@@ -82,7 +86,12 @@ def get_or_request(before: Release, now: Release) -> tuple[Comparison | None, st
 
 
 def record_outcome(before: Release, now: Release, *, failure: str = "", is_lasting: bool = False) -> None:
-    """Record that the job has ended. A failure is shown for a while, longer if it would recur at once."""
+    """Record that the job has ended.
+
+    A failure is shown for a while; then the page requests the comparison again.
+
+    ``is_lasting`` failures are shown longer, because they would probably recur at once and cost worker time.
+    """
     if failure:
         told_for = LONGEST if is_lasting else REFUSED_FOR
         caches["shared"].set(_key(before, now), failure, told_for.total_seconds())

@@ -78,4 +78,7 @@ class Destination(ABC):
 
     @abstractmethod
     def deposit(self, package: Package, log: Log) -> str:
-        """Upload or complete the release as in MANIFEST and return its URL. Raise DestinationError."""
+        """Upload or complete the release, compare every file with MANIFEST, and return its URL.
+
+        Raise :class:`DestinationError`.
+        """

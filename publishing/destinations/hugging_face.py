@@ -45,7 +45,11 @@ Tree = dict[str, RepoFile]
 
 
 class HuggingFaceDataset(Destination):
-    """``owner/name``, created as public or private if missing; an existing one must be as requested."""
+    """``owner/name``. ``token`` is never stored; ``endpoint`` is the address of the Hub.
+
+    A missing repository is created, public or private as requested. An existing one keeps its visibility,
+    which must be the requested one.
+    """
 
     kind = addresses.HUGGING_FACE
 
@@ -206,7 +210,10 @@ def git_object_id(content: bytes) -> str:
 
 @contextmanager
 def _explained(place: str) -> Iterator[None]:
-    """Raise huggingface_hub's errors as :class:`DestinationError`: its words may quote a signed address."""
+    """Turn what huggingface_hub raises in the block into a :class:`DestinationError`.
+
+    The messages are ours, because the library's may quote a signed address.
+    """
     try:
         yield
     except DestinationError:

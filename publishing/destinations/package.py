@@ -11,7 +11,11 @@ from publishing.files.directory import MANIFEST, FileFacts
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A complete release: ``files`` by path with MANIFEST last, and MANIFESTs of ``earlier`` releases."""
+    """A complete release. ``files`` are sorted by path, with MANIFEST last.
+
+    ``earlier`` are the MANIFESTs of the study's earlier releases, which this one may follow in a place that
+    keeps versions.
+    """
 
     directory: Path
     slug: str
@@ -39,7 +43,11 @@ class Package:
 def package(
     source: Path, *, slug: str, number: int, rehearsal: bool, manifest_sha256: str, earlier: Sequence[Path]
 ) -> Package:
-    """Check and return a directory, with ``earlier`` ones that exist. Raise ``BrokenDirectory``."""
+    """Check every file of the directory and return it as a package.
+
+    Raise :class:`~publishing.errors.BrokenDirectory` unless it is exactly what was published. Missing
+    directories of ``earlier`` releases are left out.
+    """
     files, found = directory.verify(source)
     if found != manifest_sha256:
         raise BrokenDirectory(

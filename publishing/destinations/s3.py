@@ -56,7 +56,11 @@ _ELSEWHERE = {"PermanentRedirect", "AuthorizationHeaderMalformed", "301"}
 
 
 class S3Prefix(Destination):
-    """``s3://bucket/prefix``. boto3 finds credentials, region and default endpoint in the environment."""
+    """``s3://bucket/prefix``. boto3 finds credentials and region in the environment.
+
+    ``endpoint_url`` names a store other than Amazon's; without it, ``AWS_ENDPOINT_URL_S3`` applies. Files of
+    ``multipart_from`` bytes or more are sent in parts.
+    """
 
     kind = addresses.S3
 
@@ -209,7 +213,10 @@ def _in_base64(file: FileFacts) -> str:
 
 @contextmanager
 def _explained(place: str) -> Iterator[None]:
-    """Raise boto3's errors as :class:`DestinationError`: its words may quote a signed address or a key."""
+    """Turn what boto3 raises in the block into a :class:`DestinationError`.
+
+    The messages are ours, because the library's may quote a signed address or a key.
+    """
     try:
         yield
     except ClientError as error:

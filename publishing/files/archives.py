@@ -1,4 +1,8 @@
-"""Uncompressed tar and zip archives of a release as streams. The same files give the same bytes."""
+"""Tar and zip archives of a release, made as streams. The same files give the same bytes.
+
+Nothing is compressed, so a download costs no more than reading the files. Owners, times and modes are
+left out. Both functions raise ``OSError`` when they come to a file that cannot be read.
+"""
 
 import tarfile
 import zipfile

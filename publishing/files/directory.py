@@ -64,7 +64,10 @@ class HashingFile(io.RawIOBase):
 
 
 class DirectoryWriter:
-    """Writes the files of one new directory, created with its parents. Raises ``OSError``."""
+    """Writes the files of one new directory.
+
+    ``directory`` is created, with its parents. Raises ``OSError`` as the file system does.
+    """
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -132,7 +135,11 @@ def content_type(path: str) -> str:
 
 
 def verify(directory: Path) -> tuple[list[FileFacts], str]:
-    """Return a directory's files and MANIFEST's SHA-256. Raise ``BrokenDirectory`` if it is not complete."""
+    """Return the files of a complete directory and the SHA-256 of its MANIFEST.
+
+    Raise :class:`~publishing.errors.BrokenDirectory` if MANIFEST is missing or unreadable, a file does not
+    have its hash, or a file (or link) is not listed.
+    """
     expected = read_manifest(directory)
     present = {
         str((Path(folder) / name).relative_to(directory))
@@ -181,7 +188,11 @@ def check_free(target: Path) -> None:
 
 
 def copy_release(source: Path, target: Path) -> None:
-    """Copy, verify and move a release to ``target``. Raise PlaceTaken, BrokenDirectory or ``OSError``."""
+    """Copy a release directory, verify the copy against its MANIFEST, and move it to ``target``.
+
+    Creates missing parents. Raise :class:`~publishing.errors.PlaceTaken`,
+    :class:`~publishing.errors.BrokenDirectory` if the source has changed, or ``OSError``.
+    """
     check_free(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     hidden = target.with_name(f".{target.name}.{secrets.token_hex(4)}")

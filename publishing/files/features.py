@@ -1,4 +1,9 @@
-"""Column types, gathered row by row: readers would infer them from a file's first block and fail later."""
+"""Column types of a file, gathered row by row and declared in the dataset card.
+
+Readers otherwise infer types from the first block of a file. They then fail on a big file in which, for
+example, an entity first appears later, or lose the type of a list that is always empty. With declared types,
+the struct ``entities`` is the union of the keys in all rows, absent keys are null, and every list has a type.
+"""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -87,7 +92,10 @@ class Columns:
 
 
 def declared(columns: Mapping[str, Type]) -> list[dict[str, Any]] | None:
-    """Return the features for a dataset card; None if a column mixes types, so that readers infer them."""
+    """Return the features as a dataset card declares them.
+
+    Return None if a column mixes types: readers must then infer the types.
+    """
     return None if is_mixed(columns) else _fields(columns)
 
 

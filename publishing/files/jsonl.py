@@ -21,7 +21,10 @@ _INDENTED = orjson.OPT_APPEND_NEWLINE | orjson.OPT_INDENT_2
 
 
 def line(row: Mapping[str, Any], *, finite: bool = False) -> bytes:
-    """Return a row of JSON Lines. Raise ``ValueError`` for NaN; ``finite`` saves looking for it."""
+    """Return one row of a JSON Lines file. Raise ``ValueError`` for NaN and infinities.
+
+    ``finite`` says that the row has none, which saves looking for them.
+    """
     try:
         data = orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
     except orjson.JSONEncodeError:  # a whole number beyond 64 bits, which JSON allows and orjson does not
@@ -38,7 +41,10 @@ def document(value: Mapping[str, Any]) -> bytes:
 
 
 def story_id(line: bytes) -> bytes:
-    """Return the UTF-8 id in a story's row. Raise ``ValueError`` or ``KeyError`` for any other line."""
+    """Return the story's id, in UTF-8, from a row of story-data, dropped stories or votes.
+
+    Raise ``ValueError`` or ``KeyError`` for any other line.
+    """
     found = _STORY_ID.match(line)
     if found:
         return found[1]

@@ -39,7 +39,11 @@ def parquet_path(jsonl_path: str) -> str:
 
 
 def write_copy(writer: DirectoryWriter, path: str, columns: Mapping[str, Type]) -> None:
-    """Add a file's Parquet copy (zstd) in bounded memory. Raise ``pyarrow.ArrowInvalid`` or ``OSError``."""
+    """Add the Parquet copy of the file at ``path``, in bounded memory, compressed with zstd.
+
+    ``columns`` must fit every value. Raise ``pyarrow.ArrowInvalid`` for a row that does not fit, or
+    ``OSError``.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 

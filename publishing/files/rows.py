@@ -99,7 +99,10 @@ class JudgedStory:
 
 @dataclass(frozen=True, slots=True)
 class QuestionSet:
-    """A set of multiple-choice questions; ``ask`` returns text, right answer and wrong answer."""
+    """A set of multiple-choice questions made from stories.
+
+    ``ask`` returns the question's text, its right answer and its wrong answer.
+    """
 
     config: str
     suffix: str
@@ -359,7 +362,10 @@ class VoteRows:
         self._answers = lru_cache(maxsize=_REMEMBERED)(self._ordered)
 
     def row(self, story_id: str, vote: CountedVote) -> Row:
-        """Return a vote's row, answers in the order of the questions, those of older protocols last."""
+        """Return the row of one vote, with the answers in the order of the questions.
+
+        Answers to other questions (from an older version of the protocol) come last.
+        """
         return {
             "story_id": story_id,
             "annotator": vote.annotator,

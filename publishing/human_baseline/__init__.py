@@ -1,1 +1,5 @@
-"""Human baselines: ``drawing`` samples questions, ``accuracy`` computes, ``results`` reads answers."""
+"""Human baselines: a sample of a release's questions, and people's accuracy on them.
+
+``drawing`` chooses stories and reads their questions, ``accuracy`` computes (pure), ``results`` reads a
+study's answers. See docs/baseline.md.
+"""

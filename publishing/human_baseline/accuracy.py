@@ -18,7 +18,10 @@ _DESIGN = Bootstrap(RESAMPLES, SEED, LEVEL)
 
 @dataclass(frozen=True, slots=True)
 class AnsweredItem:
-    """A question with people per option; ``story`` is the same for a core, the bootstrap's cluster."""
+    """A question with the number of people who chose each option.
+
+    Questions about one core share ``story`` and are drawn together in the bootstrap.
+    """
 
     config: str
     story: str

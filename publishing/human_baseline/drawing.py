@@ -29,7 +29,11 @@ class StoryFacts:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Chosen stories by scenario and draw order; ``short`` maps scenarios with too few to their number."""
+    """The chosen stories, by scenario and then by draw order.
+
+    ``short`` maps scenarios with too few stories to their number; all of these are taken. ``repeated_cores``
+    counts stories beside another severity of the same core.
+    """
 
     story_ids: tuple[str, ...]
     short: dict[str, int]
@@ -38,7 +42,10 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class DrawnQuestions:
-    """A sample of stories with all questions, as rows for the multiple-choice protocol."""
+    """A sample of a release's stories with all their questions.
+
+    ``questions`` are rows for the multiple-choice protocol, with the right answers.
+    """
 
     sample: Sample
     questions: tuple[Row, ...]
@@ -75,7 +82,12 @@ def check_size_for_a_page(release: Release) -> None:
 
 
 def draw(release: Release, *, per_scenario: int, seed: int) -> DrawnQuestions:
-    """Draw whole stories of a published release with their questions. Raise :class:`NotDrawable`."""
+    """Draw whole stories of a published release, each with its questions from every set.
+
+    Every file is compared with its published hash. Raise :class:`NotDrawable` if the release is unpublished,
+    withdrawn, without question sets, or its files are missing or changed. Memory grows by some hundred bytes
+    per story of the release.
+    """
     if release.state != Release.State.PUBLISHED:
         raise NotDrawable(_("Release %(number)s is not published.") % {"number": release.number})
     check_not_withdrawn(release)

@@ -28,7 +28,10 @@ class Baseline:
 def write_baseline(
     writer: DirectoryWriter, layout: rows.Layout, baseline: Baseline | None
 ) -> dict[str, Any] | None:
-    """Copy the answers to released questions word for word. Return the content of ACCURACY, if any."""
+    """Copy the answers to questions that the release has, word for word. Return the content of ACCURACY.
+
+    Write nothing and return None if there are no such questions.
+    """
     if baseline is None:
         return None
     kept = _read(baseline.directory / rows.config_path(rows.STORY_CONFIG))

@@ -18,7 +18,10 @@ def has_accuracy(study: Study) -> bool:
 
 
 def results(study: Study) -> dict[str, Any]:
-    """Return the questions' source and :func:`accuracy`. Raise ``ValueError`` for another protocol."""
+    """Return the source of the questions and :func:`accuracy` of the counted votes so far.
+
+    Raise ``ValueError`` for a study of another protocol.
+    """
     if not has_accuracy(study):
         raise ValueError(f"“{study.slug}” has no right answers to compare with.")
     sample = BaselineSample.objects.select_related("release__study").filter(study=study).first()

@@ -18,7 +18,10 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class Folds:
-    """One way of holding questions out: the fold of each, from 0, or why it is ``undefined``."""
+    """One way of holding questions out. ``fold_of`` has the fold of each question, from 0.
+
+    If there is no such way, ``undefined`` has the reason and ``fold_of`` is empty.
+    """
 
     groups: int
     largest_share: float | None
@@ -37,7 +40,10 @@ GROUPINGS = tuple(_MARKS)
 
 
 def folds_by(grouping: str, questions: Sequence[Question], repetition: int = 0) -> Folds:
-    """Split the questions into folds of whole groups, five or one per scenario, by ``repetition``."""
+    """Split the questions into folds of whole groups: five, or one per scenario (25 at most).
+
+    Each ``repetition`` is another split of the same kind.
+    """
     group_of = components([[("core", question.core), *_MARKS[grouping](question)] for question in questions])
     sizes = Counter(group_of)
     groups = len(sizes)
@@ -56,7 +62,10 @@ def folds_by(grouping: str, questions: Sequence[Question], repetition: int = 0) 
 
 
 def components(marks_of: Sequence[Iterable[Hashable]]) -> list[int]:
-    """Return each question's component, numbered from 0 in order; a shared mark connects two."""
+    """Return the connected component of each question; sharing a mark connects two questions.
+
+    Components are numbered from 0 in order of occurrence. A question without marks is its own component.
+    """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

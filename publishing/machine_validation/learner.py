@@ -56,7 +56,11 @@ def one_thread() -> Iterator[None]:
 
 
 def ranked_right(counts: Any, folds: Folds) -> NDArray[np.float64]:
-    """Return whether a model of the other folds ranks the right choice first: 1, 0, or 0.5 if equal."""
+    """Return for each question whether a model trained on the other folds ranks the right choice first.
+
+    ``counts`` come from :func:`count`. 1 for yes, 0 for no, 0.5 for equal scores. Nothing of the held-out
+    fold is known in training: neither its n-grams nor their frequency.
+    """
     fold_of_row = np.repeat(np.array(folds.fold_of, dtype=np.intp), 2)
     scores = np.zeros(len(fold_of_row))
     for fold in range(folds.count or 0):
@@ -91,7 +95,12 @@ def _fit(counts: Any) -> tuple[Any, Any]:
 
 
 def strongest_cues(questions: Sequence[Question]) -> list[dict[str, Any]]:
-    """Return the n-grams with the largest weights that occur in at least two cores."""
+    """Return the n-grams with the largest weights, from one fit on all rows of the choices.
+
+    Only n-grams in at least two cores: one of a single core says nothing about the others. ``right`` and
+    ``wrong`` count questions whose right or wrong choice contains the n-gram, ``questions`` those where
+    either does.
+    """
     counts, names = count(questions, INPUTS["choice_only"])
     if counts is None:
         return []

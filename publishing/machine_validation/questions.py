@@ -57,7 +57,12 @@ class Sample:
 
 
 def read_stories(directory: Path) -> Sample:
-    """Read story-data rows: all, or whole cores with the smallest hashes up to the limits above."""
+    """Read the story-data rows of a release: all, or whole cores up to the limits above.
+
+    A core's number is the first eight bytes of the SHA-256 of its id; cores with the smallest numbers are
+    taken, as many as fit. Reads the file twice and holds 32 bytes per story meanwhile, besides the sample.
+    Raise ``OSError``.
+    """
     numbers, sizes = array("Q"), array("Q")
     with open(directory / config_path(STORY_CONFIG), "rb") as file:
         for line in file:
@@ -81,7 +86,11 @@ def _end_of_sample(numbers: NDArray[np.uint64], sizes: NDArray[np.uint64]) -> in
 
 
 def read_questions(directory: Path, question_set: QuestionSet, sample: Sample) -> list[Question]:
-    """Read these stories' questions in file order. Raise ``BrokenDirectory`` for another order."""
+    """Read the questions about these stories, in file order.
+
+    Raise :class:`~publishing.errors.BrokenDirectory` if a line is not about the story on the same line of
+    ``story-data``, or ``OSError``.
+    """
     path = config_path(question_set.config)
     found = []
     with open(directory / path, "rb") as file:

@@ -35,7 +35,12 @@ class Validation:
 
 
 def validate(directory: Path, layout: Layout) -> Validation:
-    """Validate a release with written data files; undefined values are null. Raise ``BrokenDirectory``."""
+    """Validate a release with written data files.
+
+    Reads ``story-data`` and the question sets of ``layout``. The same files give the same result. Undefined
+    values are null, with the reason in ``undefined`` beside them. Raise
+    :class:`~publishing.errors.BrokenDirectory` if the files do not match, or ``OSError``.
+    """
     sample = reading.read_stories(directory)
     if layout.question_sets:
         groups.join_duplicates(sample)
@@ -105,7 +110,10 @@ def _config(questions: Sequence[Question]) -> tuple[dict[str, Any], list[str]]:
 def _learned(
     questions: Sequence[Question], bootstrap: ClusterBootstrap, undefined: str | None
 ) -> tuple[dict[str, dict[str, Any]], Marks]:
-    """Return scores by grouping and input, and how often choices alone answer each question rightly."""
+    """Return the learner's scores by grouping and input, and how often it answers each question rightly.
+
+    The latter is for the choices alone, over all repetitions.
+    """
     folds_of = {grouping: groups.folds_by(grouping, questions) for grouping in groups.GROUPINGS}
     by_group: dict[str, dict[str, Any]] = {
         grouping: {

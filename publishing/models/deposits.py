@@ -22,7 +22,10 @@ class DepositQuerySet(models.QuerySet["Deposit"]):
 
 
 class Deposit(models.Model):
-    """A published release at an outside place, one row per place, never the credentials used."""
+    """A published release at an outside place, one row per release and place.
+
+    Records where it is, never the credentials used.
+    """
 
     class Kind(models.TextChoices):
         S3 = "s3", _("S3 bucket")

@@ -1,4 +1,7 @@
-"""Releases, of which rows record what the directory holds, and their withdrawal."""
+"""Releases: numbered, hashed, immutable publications of a study; and their withdrawal.
+
+The directory is what is published; these rows record that it is, and what is in it.
+"""
 
 from __future__ import annotations
 

@@ -24,7 +24,10 @@ class DataStatementQuerySet(models.QuerySet["DataStatement"]):
 
 
 class DataStatement(models.Model):
-    """One version of the data statement. A release uses the one in force when it was requested."""
+    """One version of the researchers' statement about a study's data. Old versions stay.
+
+    A release uses the version in force when it was requested, however often it is built.
+    """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="data_statements")
     version = models.PositiveIntegerField()

@@ -1,4 +1,8 @@
-"""Agreement computed from patterns of answers and their frequencies, however many stories there are."""
+"""Agreement computed from patterns of answers and their frequencies.
+
+A study with three votes on three options has ten patterns, however many stories it has. So everything here
+takes the same time and memory for a thousand stories and for a million.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -36,7 +36,11 @@ class _Kind:
 
 
 class StatisticsTally:
-    """Counts over a release's stories, added in any order. Memory grows with patterns, not with stories."""
+    """Counts over the stories of a release. Add every story once, in any order, then get the document.
+
+    Memory grows with distinct patterns of answers (ten for three votes on three options), with scenarios and
+    generator models, and by 8 bytes per distinct entity of the kept stories; not with the number of stories.
+    """
 
     def __init__(self, asked: Sequence[AskedQuestion], design: Bootstrap | None = None) -> None:
         self._asked = tuple(asked)
@@ -49,7 +53,11 @@ class StatisticsTally:
         self._read = lru_cache(maxsize=_REMEMBERED)(self._patterns_of)
 
     def add(self, story: ReleasedStory, votes: Sequence[CountedVote], verdict: Verdict) -> None:
-        """Add a story. Votes on incomplete stories and unknown questions do not enter the agreement."""
+        """Add a story, its counted votes, and its verdict.
+
+        Votes on incomplete stories do not enter the agreement; those on dropped stories do. Answers to
+        unknown questions are ignored.
+        """
         severity = NOT_STATED if story.severity_original is None else str(story.severity_original)
         author = story.story_generator_model or NOT_STATED
         kind = self._kinds[story.scenario_name or NOT_STATED, author, severity]
@@ -69,7 +77,11 @@ class StatisticsTally:
         self._validity[validity] += 1
 
     def document(self) -> dict[str, Any]:
-        """Return statistics.json with fractions of ten decimals; undefined values are None with a reason."""
+        """Return the content of statistics.json: plain values, names and patterns in a fixed order.
+
+        Fractions are rounded to ten decimals; undefined values are None with a reason beside them. The
+        order of stories does not matter.
+        """
         return {
             "stories": self._fared(self._kinds.values()),
             "by_scenario": self._by(0),

@@ -1,4 +1,8 @@
-"""Compare card, charts, ``croissant.json`` and ``CITATION.cff`` with ones made again from other files."""
+"""Compare card, charts, ``croissant.json`` and ``CITATION.cff`` with ones made again from the other files.
+
+Facts known only to the study (recruitment, test results, pay) are in no other file. They are accepted as they
+are; everything else is compared.
+"""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass

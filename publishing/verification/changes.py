@@ -1,4 +1,7 @@
-"""Compare what ``changes.jsonl`` says of this release with its other files."""
+"""Compare ``changes.jsonl`` with the other files: whatever it says of this release must be so.
+
+What it says of the previous release is in no file here.
+"""
 
 from contextlib import ExitStack
 from pathlib import Path

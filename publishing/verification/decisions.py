@@ -1,4 +1,8 @@
-"""Recompute the verdicts from the votes, in one pass: all files are in the order of the stories' ids."""
+"""Recompute the verdicts from the votes, in one pass over votes and stories.
+
+All files are in the order of the stories' ids (by code points), so they are read side by side: only the
+votes on one story are in memory.
+"""
 
 import heapq
 from collections.abc import Callable, Iterator

@@ -152,7 +152,10 @@ def _refuse(name: str) -> None:
 
 
 def check_questions(description: Description, findings: Findings) -> None:
-    """Compare the questions with the installed protocol's, except titles, which are translated."""
+    """Compare the questions with those of the installed protocol of that name and version.
+
+    Titles are not compared: a release has them in the language of its installation.
+    """
     stated = description.document["protocol"]
     try:
         protocol = get_protocol(stated["name"], stated["version"])

@@ -1,4 +1,9 @@
-"""Search for platform ids and e-mail addresses, except in stories and the researchers' own texts."""
+"""Search for text that looks like a person's platform id or an e-mail address.
+
+Stories, and files made from them, are not searched: a story may mention an address. Story ids and names of
+scenarios and generators belong to the researchers and may look like anything. The same holds for their
+statements, which may give an address to be read; those are the ones that ``croissant.json`` repeats.
+"""
 
 import json
 import re
@@ -23,7 +28,10 @@ _DESCRIBING = (RELEASE_JSON, CARD_PATH, CITATION_PATH, CROISSANT_PATH)
 
 
 def check(directory: Path, findings: Findings) -> None:
-    """Search files about people and figures. A finding names an identifier's kind, not its value."""
+    """Search the files about people and figures, and the descriptions.
+
+    A finding names the kind of identifier, not its value.
+    """
     names = _ids(" ".join(_names(read_document(directory, STATISTICS_JSON, Findings()) or {})))
     for rows in directory.glob("*/test.jsonl"):  # the card shows one of their first rows
         with open(rows, encoding="utf-8", errors="replace") as file:

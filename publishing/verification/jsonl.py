@@ -23,7 +23,10 @@ class Line(NamedTuple):
 
 
 def read(directory: Path, path: str, findings: Findings) -> Iterator[Line]:
-    """Yield a file's rows. Lines that are none, or not as releases write them, become findings."""
+    """Yield the rows of a file. Lines without a row become findings and are left out.
+
+    So do lines that are not written as releases write them: with spaces, escapes, or repeated keys.
+    """
     try:
         file = open(directory / path, "rb", buffering=1 << 20)  # noqa: SIM115 - closed below
     except FileNotFoundError:

@@ -91,7 +91,11 @@ class Report:
 
 
 def check_release(directory: Path, *, with_machine_validation: bool = True) -> Report:
-    """Check every file without stopping; machine validation takes seconds. Raise ``OSError``."""
+    """Check every file of a release, without stopping at the first finding.
+
+    ``with_machine_validation`` recomputes ``machine_validation.json``, which takes seconds. Raise ``OSError``
+    if the directory cannot be read.
+    """
     findings = Findings()
     listed = hashes.check(directory, findings)
     described = description.read(directory, findings) if listed else None

@@ -27,7 +27,10 @@ BATCH = 500
 
 @queue_once()
 def approve_all(*, campaign: Campaign, by: User | None, now: datetime) -> int:
-    """Approve all undecided work of confirmed visits; return how many. Raise CannotPay if none waits."""
+    """Approve every undecided submission whose visit is confirmed; return how many.
+
+    Raise :class:`CannotPay` when nothing waits.
+    """
     kind, waiting = Payment.Kind.APPROVAL, to_approve(campaign)
     number = _pay_all(campaign, kind, waiting, campaign.reward, "", by=by, now=now)
     if not number:
@@ -37,7 +40,11 @@ def approve_all(*, campaign: Campaign, by: User | None, now: datetime) -> int:
 
 @queue_once()
 def top_up_all(*, campaign: Campaign, by: User | None, now: datetime) -> int:
-    """Pay what approved work lacks to the hourly rate, once; return for how many. Raise CannotPay."""
+    """Pay what is missing to the study's hourly rate for approved work, once for each; return for how many.
+
+    What is missing follows from the median time of the campaign's own work as it is now. Raise
+    :class:`CannotPay` when nothing is missing, or when too little work has been done to say.
+    """
     found = hourly_pay_of(campaign)
     if found is None:
         raise CannotPay(_("Too little work has been confirmed to say how long it takes."))
@@ -54,7 +61,11 @@ def top_up_all(*, campaign: Campaign, by: User | None, now: datetime) -> int:
 
 @queue_once()
 def retry_campaign(*, campaign: Campaign, by: User | None, now: datetime) -> int:
-    """Send again what waits, and refused approvals and memberships, which harm nobody; return how much."""
+    """Send everything of a campaign again that waits for the account or was refused; return how much.
+
+    Of what was refused, only approvals and memberships: those harm nobody. Refused bonuses and rejections
+    need a look at each. People who have been forgotten cannot be paid any more.
+    """
     waiting = Payment.objects.filter(
         submission__campaign=campaign, state__in=Payment.UNSETTLED, waits_since__isnull=False
     )

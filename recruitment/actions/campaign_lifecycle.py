@@ -43,13 +43,19 @@ MOST_SILENT = 3
 
 @transaction.atomic
 def pause_campaign(*, campaign: Campaign, by: User | None, now: datetime) -> Campaign:
-    """Have a worker keep new people out until resumed. Raise :class:`CannotRecruit` unless live."""
+    """Have a worker stop new people from beginning until the campaign is resumed.
+
+    Raise :class:`CannotRecruit` unless it is live.
+    """
     return _request_state(campaign, State.PAUSING, only_from=(State.LIVE,), by=by, now=now)
 
 
 @transaction.atomic
 def resume_campaign(*, campaign: Campaign, by: User | None, now: datetime) -> Campaign:
-    """Have a worker reopen a paused or lapsed campaign for its days, or raise :class:`CannotRecruit`."""
+    """Have a worker reopen the campaign for as many days as it was offered at first.
+
+    Raise :class:`CannotRecruit` unless it is paused, here or on the platform, or the days on offer are over.
+    """
     campaign = lock_campaign(campaign)
     wanted_from = [State.PAUSED, State.PAUSING]
     is_paused_there = campaign.platform_offer == OnOffer.PAUSED
@@ -62,7 +68,11 @@ def resume_campaign(*, campaign: Campaign, by: User | None, now: datetime) -> Ca
 
 @transaction.atomic
 def end_campaign(*, campaign: Campaign, by: User | None, now: datetime) -> Campaign:
-    """Have a worker close a campaign for good; work under way is still paid. Raise CannotRecruit."""
+    """Have a worker close the campaign for good. People at work can hand in, and are compared and paid.
+
+    Also while it is published, if the platform refuses part of it. Raise :class:`CannotRecruit`
+    for a draft, and for one that is ended or being ended.
+    """
     wanted_from = (State.CREATING, State.LIVE, State.PAUSING, State.PAUSED)
     return _request_state(campaign, State.ENDING, only_from=wanted_from, by=by, now=now)
 
@@ -81,7 +91,10 @@ def extend_offer(
 
 @transaction.atomic
 def pause_without_stories(*, now: datetime) -> list[Campaign]:
-    """Pause campaigns without stories, resume them with some, and return them; keep researchers' pauses."""
+    """Pause campaigns without a story for new visits, and resume them when there is one.
+
+    Return the campaigns that changed. A researcher's own pause stays.
+    """
     campaigns = Campaign.objects.select_related("study").filter(
         purpose=Campaign.Purpose.STORIES, study__state=Study.State.OPEN
     )
@@ -99,7 +112,10 @@ def pause_without_stories(*, now: datetime) -> list[Campaign]:
 
 
 def sync_now(*, campaign: Campaign) -> None:
-    """Have a worker sync the campaign at once. Raise :class:`NotQueued`, or CannotRecruit for a draft."""
+    """Have a worker continue towards the campaign's wanted state, or compare it with its platform, at once.
+
+    Raise :class:`NotQueued`, and :class:`CannotRecruit` for a draft.
+    """
     if campaign.state == State.DRAFT:
         raise CannotRecruit(_("This campaign is a draft: nothing of it is on the platform."))
     queue_or_fail(CARRY_OUT_TASK if campaign.state in Campaign.UNDERWAY else RECONCILE_TASK, campaign.pk)
@@ -123,7 +139,11 @@ def _request_state(
 
 
 def carry_out(*, campaign: Campaign, marketplace: Marketplace, now: datetime) -> Campaign:
-    """Bring the platform to the wanted state, one worker at a time; a refusal is stored and raised."""
+    """Bring the platform to the campaign's wanted state. Calling it again continues from there.
+
+    One worker at a time: another returns at once. The same worker also does what is requested meanwhile.
+    When the platform refuses or does not answer, its message is stored on the campaign and raised.
+    """
     campaign = _reload(campaign)
     while campaign.state in Campaign.UNDERWAY:
         with alone(PUBLISH, campaign.pk) as nobody_else:
@@ -172,7 +192,10 @@ def _publish(campaign: Campaign, marketplace: Marketplace, *, now: datetime) -> 
 
 
 def limit_concurrency(*, campaign: Campaign, marketplace: Marketplace) -> None:
-    """Let no more people work at once than find stories, where the platform can and does limit them."""
+    """Let no more people work at once than find stories, on a platform that can limit them.
+
+    An offer stands without the limit if the platform refuses it; the next comparison asks again.
+    """
     if campaign.purpose != Campaign.Purpose.STORIES or not platform_of(campaign).limits_concurrency:
         return
     most = concurrent_visits(campaign)
@@ -241,7 +264,10 @@ def _stop_each(
     stop: Callable[[str, str], None],
     becomes: Posting.State,
 ) -> None:
-    """Stop and record each posting in these states, whoever fails, and raise the last failure."""
+    """Stop every posting in these states, and write down for each that it is stopped.
+
+    One that fails keeps no other from being stopped, unless nothing answers; the last failure is raised.
+    """
     failure: MarketplaceError | None = None
     silent = 0
     for posting in campaign.postings.filter(state__in=states).order_by("number"):
@@ -263,7 +289,11 @@ def _stop_each(
 def _find_unconfirmed_postings(
     campaign: Campaign, marketplace: Marketplace, *, now: datetime
 ) -> Unreachable | None:
-    """Find unconfirmed postings, to be ended too. Return why the platform does not answer, if so."""
+    """Find postings whose creation was never confirmed, so that they are ended with the others.
+
+    A platform with one posting per campaign is not asked: the posting has the campaign's id. Return why the
+    platform does not answer, if it does not: postings that are known to be there are ended all the same.
+    """
     unheard = campaign.postings.filter(state=Posting.State.WANTED, first_asked_at__isnull=False)
     for posting in unheard.order_by("number"):
         if platform_of(campaign).has_one_posting:
@@ -340,7 +370,10 @@ def check_state(campaign: Campaign, *states: Campaign.State) -> None:
 
 
 def lock_campaign(campaign: Campaign) -> Campaign:
-    """Lock and return the campaign as stored. Raise :class:`CannotRecruit` for a discarded draft."""
+    """Lock and return the campaign as stored.
+
+    Raise :class:`CannotRecruit` for a draft that somebody has discarded meanwhile.
+    """
     found = (
         Campaign.objects.select_for_update(of=("self",), no_key=True)
         .select_related("study")

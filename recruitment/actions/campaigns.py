@@ -78,7 +78,10 @@ def change_campaign(
 
 @transaction.atomic
 def discard_campaign(*, campaign: Campaign, by: User | None, now: datetime) -> None:
-    """Delete a draft, and log it. Raise :class:`CannotRecruit` for a started one: end it instead."""
+    """Delete a draft, which is not on the platform yet; the log keeps that it existed.
+
+    Raise :class:`CannotRecruit` for a campaign that was started: end it instead.
+    """
     campaign = lock_campaign(campaign)
     started = CannotRecruit(
         _("This campaign has been started, so part of it may be on the platform: end it instead.")
@@ -104,7 +107,11 @@ def _values(settings: CampaignSettings) -> dict[str, Any]:
 def start_campaign(
     *, campaign: Campaign, marketplace: Marketplace, by: User | None, now: datetime
 ) -> Campaign:
-    """Have a campaign put on the platform, if the account holds what it costs. Raise CannotRecruit."""
+    """Have a campaign put on the platform, if the account holds what it costs.
+
+    Raise :class:`CannotRecruit` with the sums when it does not, when the study is not open, when the
+    campaign is no draft, or is changed meanwhile; and the errors of ``recruitment.marketplace``.
+    """
     offer = offer_of(campaign)
     estimate = marketplace.estimate(offer)
     if estimate.currency != campaign.currency:

@@ -29,7 +29,11 @@ WAITING, OUT = (State.REQUESTED, State.LEAVING), (State.LEAVING, State.LEFT)
 
 @transaction.atomic
 def grant(*, campaign: Campaign, annotator: Annotator, kind: Group, now: datetime) -> Grant | None:
-    """Request or renew a membership, unless a researcher ended it. Return None without such a group."""
+    """Request a person's membership in the study's group; return None if the campaign has no such group.
+
+    Asked again, return the existing grant. A membership that ended is renewed, unless a researcher ended it
+    or the person gets no more stories.
+    """
     if not _group(campaign, kind):
         return None
     known, made = _get_or_create(campaign, annotator, kind, now=now)
@@ -63,7 +67,10 @@ def set_membership(
     by: User | None,
     now: datetime,
 ) -> Grant:
-    """Decide a membership against comparisons. Raise :class:`CannotRecruit` without such a group."""
+    """Put a person into the study's group of this kind, or take them out, on a researcher's word.
+
+    No comparison does otherwise after that. Raise :class:`CannotRecruit` if the campaign has no such group.
+    """
     if not _group(campaign, kind):
         raise CannotRecruit(_("This campaign has no such group on its platform."))
     wanted, _made = _get_or_create(campaign, annotator, kind, now=now)
@@ -85,7 +92,10 @@ def set_membership(
 
 @transaction.atomic
 def leave_group(*, submission: Submission, by: User | None, now: datetime) -> None:
-    """End a passed person's membership at the decision's time, by which :func:`rejoin_group` finds it."""
+    """End a person's membership in the group of people who passed, on a researcher's decision.
+
+    Call it at the time of the decision about the test, by which :func:`rejoin_group` finds it.
+    """
     campaign = submission.campaign
     given = grants_of(campaign, submission.annotator_id, Group.QUALIFIED).exclude(state__in=OUT).first()
     if given:
@@ -112,7 +122,11 @@ def rejoin_group(*, submission: Submission, since: datetime, now: datetime) -> N
 def reset_for_retake(
     *, enrollment: Enrollment, gives_up_unproven: bool, reason: str, by: User | None, now: datetime
 ) -> None:
-    """Take a person out of the group for a retake; ``gives_up_unproven`` doubts unproven visits."""
+    """Take a person who may retake the test out of the group. Call it with the person's row locked.
+
+    ``gives_up_unproven``: work in visits that nobody has proven was not theirs. It does not count, and no
+    comparison says otherwise.
+    """
     if gives_up_unproven:
         for visit in unproven_visits(enrollment).select_related("session"):
             assert visit.session is not None  # a visit without one has nothing to prove
@@ -128,7 +142,11 @@ def reset_for_retake(
 
 
 def update_groups(*, now: datetime) -> int:
-    """End memberships of people without stories, and renew others; return how many requests are due."""
+    """End memberships of people who get no more stories, and renew them when there are some.
+
+    People who passed a test that had been settled before join it, too. Return how many requests are to be
+    sent.
+    """
     return sum(_update_group(study, now=now) for study in studies_with_groups())
 
 
@@ -147,7 +165,11 @@ def _update_group(study: Study, *, now: datetime) -> int:
 
 
 def send_grant(*, grant_id: int, marketplace: Marketplace, now: datetime) -> Grant | None:
-    """Put a person into the group or take them out, once; None if done. ``Unreachable`` is tried again."""
+    """Put the person into the group there, or take them out; None when that is done. Twice does it once.
+
+    Raise ``Unreachable`` when the platform did not answer; it is then sent again later, as it is, less and
+    less often, while the account's credentials are not accepted.
+    """
     waiting = _due(now).filter(pk=grant_id)
     waiting.update(tries=F("tries") + 1)
     wanted = waiting.select_related("campaign").first()

@@ -34,7 +34,12 @@ def arrive_by_link(*, enrollment: Enrollment, now: datetime) -> Visit:
 
 @transaction.atomic
 def join(*, link: JoinLink, participant: str, now: datetime) -> Enrollment:
-    """Return a participant's enrollment, one per id. Raise CannotJoin or ``AskedToBeForgotten``."""
+    """Return a platform participant's enrollment in the study; make it if they have none.
+
+    An id from one source is always one person, also when it arrives twice at once. Raise
+    :class:`CannotJoin` for a new person while the study is not open or the link is closed or full, and
+    ``accounts.actions.AskedToBeForgotten`` for one whose data were deleted.
+    """
     annotator = recognise(
         platform=PlatformIdentity.Platform.LINK,
         environment=link.study.environment,
@@ -62,7 +67,11 @@ def _is_over(link: JoinLink, *, now: datetime) -> bool:
 
 @transaction.atomic
 def set_join_link(*, study: Study, by: User | None, now: datetime, **changes: Any) -> JoinLink:
-    """Create or change a join link by ``changes``. Raise ``recruitment.join_links.InvalidJoinLink``."""
+    """Create or change the study's join link; settings that ``changes`` do not name stay.
+
+    Without a source, ids are this study's own. Raise ``recruitment.join_links.InvalidJoinLink``, also for
+    another source once people have come by the old one: each of them would be somebody new.
+    """
     had = JoinLink.objects.select_for_update(of=("self",)).filter(study=study).first()
     own = own_source(study.pk)
     settings = {name: getattr(had or JoinLink(), name) for name in SETTINGS} | changes

@@ -59,7 +59,10 @@ def give_address(
 
 @transaction.atomic
 def confirm_address(*, identity_id: int, now: datetime) -> PlatformIdentity:
-    """Confirm an address for links. Raise ``PlatformIdentity.DoesNotExist`` or ``AddressTaken``."""
+    """Confirm an address as the person's own: links may be sent there from now on.
+
+    Raise ``PlatformIdentity.DoesNotExist`` and ``accounts.actions.AddressTaken``.
+    """
     before = PlatformIdentity.objects.get(pk=identity_id)
     identity = confirm_email(identity_id=identity_id, now=now)
     if before.confirmed_at is None:
@@ -72,7 +75,10 @@ def confirm_address(*, identity_id: int, now: datetime) -> PlatformIdentity:
 
 
 def ask_for_links(*, address: str) -> None:
-    """Mail links, in equal time if unknown. Raise :class:`CannotMail` or :class:`NotQueued`."""
+    """Mail an address its personal links. Known and unknown addresses take the same time.
+
+    Raise :class:`CannotMail` and :class:`NotQueued`.
+    """
     if not settings.SENDS_MAIL:
         raise CannotMail(_("This site sends no mail."))
     owners = list(queries.owners_of(address).values_list("pk", flat=True))
@@ -101,7 +107,10 @@ def invite_by_mail(
 
 @transaction.atomic
 def send_link(*, enrollment: Enrollment, by: User | None) -> None:
-    """Send the study's link again. Raise :class:`CannotMail`, also if no address is confirmed."""
+    """Send a person the link to this study again.
+
+    Raise :class:`CannotMail`, also when no address is confirmed.
+    """
     if not settings.SENDS_MAIL:
         raise CannotMail(_("This site sends no mail: EMAIL_URL is not set."))
     identity = queries.confirmed_address_of(enrollment)
@@ -148,7 +157,11 @@ def _invite_by_mail(
 def send_mail(
     *, kind: Kind, identity_id: int, enrollment_id: int | None, by: User | None, now: datetime
 ) -> bool:
-    """Send a mail about one study or all; return whether. None goes to forgotten addresses."""
+    """Send a mail about one study, or about all that go on for the person; return whether one was sent.
+
+    None is sent to an address that has been forgotten meanwhile, to ask one that was confirmed, or with
+    links to one that was not.
+    """
     identity = PlatformIdentity.objects.filter(pk=identity_id).first()
     if identity is None:
         return False

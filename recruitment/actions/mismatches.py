@@ -35,7 +35,11 @@ UNPROVEN = (Mismatch.Kind.WRONG_RECEIPT, Mismatch.Kind.NO_DATA)
 
 @transaction.atomic
 def settle_mismatch(*, mismatch: Mismatch, how: str, by: User | None, now: datetime) -> Mismatch:
-    """Settle a mismatch with a note, once, and doubt unproven work. Raise CannotSettle without a note."""
+    """Settle a mismatch with a note. Raise :class:`CannotSettle` without one.
+
+    Votes of work that could not be proven do not count after that: their slots go to others. A second
+    request changes nothing.
+    """
     mismatch, visit, _work = _lock(mismatch)
     if mismatch.settled_at:
         return mismatch
@@ -59,7 +63,12 @@ def settle_similar(
     by: User | None,
     now: datetime,
 ) -> int:
-    """Settle mismatches of a kind, up to the ``newest`` that was seen, with one note; return how many."""
+    """Settle all open mismatches of a kind with one note, the oldest first; return about how many.
+
+    Each as by :func:`settle_mismatch`, with its own entry in the log; at most :data:`NOTED_AT_ONCE`. None
+    that was noticed after ``newest``: whoever says this has not seen it. Raise :class:`CannotSettle` without
+    a word.
+    """
     found = Mismatch.objects.filter(campaign__study=study, kind=kind, settled_at=None, pk__lte=newest)
     if campaign_number is not None:
         found = found.filter(campaign__number=campaign_number)
@@ -92,7 +101,11 @@ def confirm_manually(*, mismatch: Mismatch, how: str, by: User | None, now: date
 def decide_mismatch(
     *, mismatch: Mismatch, remedy: Remedy, how: str, by: User | None, now: datetime, **rejection: Any
 ) -> Mismatch:
-    """Approve, reject or overturn a mismatch's submission and settle it. Raise CannotPay or CannotSettle."""
+    """Approve, reject or overturn the submission that a mismatch is about, and settle it; both or neither.
+
+    Raise :class:`CannotPay` as those actions do and for work that the platform does not list, and
+    :class:`CannotSettle` when somebody else has dealt with it.
+    """
     mismatch, _visit, work = _lock_open(mismatch)
     if work is None:
         raise CannotPay(_("The platform does not list this work, so it cannot be decided there."))
@@ -117,7 +130,12 @@ def pay_for_mismatch(
     by: User,
     now: datetime,
 ) -> Payment:
-    """Pay for work by one of its remedies and settle it, or raise CannotPay or ``CannotSettle``."""
+    """Pay for work that cannot be approved by one of its remedies, and settle the mismatch.
+
+    ``votes_count``: its votes count from now on, too. Raise :class:`CannotPay` for a remedy that is not open
+    and for an impossible amount, and ``CannotSettle`` when somebody else has dealt with it; then nothing is
+    changed.
+    """
     mismatch, visit, work = _lock_open(mismatch)
     if visit is None or remedy not in remedies_of(cases_of([mismatch])[mismatch.pk]):
         raise CannotPay(_("This work cannot be paid like that. Nothing was changed."))
@@ -137,7 +155,10 @@ def pay_for_mismatch(
 
 @transaction.atomic
 def _accept(*, visit: Visit, work: Submission | None, by: User | None, now: datetime) -> None:
-    """Count a visit's votes for good, with its rows locked. Raise CannotSettle for rejected work."""
+    """Let the votes of a visit count on a researcher's word, which no comparison takes back.
+
+    Its rows must be locked. Raise :class:`CannotSettle` for work that was rejected.
+    """
     is_rejected = work is not None and (
         work.status == Submission.Status.REJECTED or decision_of(work) == Decision.REJECTED
     )
@@ -147,7 +168,10 @@ def _accept(*, visit: Visit, work: Submission | None, by: User | None, now: date
 
 
 def _lock_open(mismatch: Mismatch) -> Locked:
-    """Lock a mismatch with its visit and work. Raise :class:`CannotSettle` unless it is open."""
+    """Lock and return an open mismatch with its visit and submission.
+
+    Raise :class:`CannotSettle` when somebody has dealt with it.
+    """
     found = _lock(mismatch)
     if found[0].settled_at:
         raise CannotSettle(_("Somebody has just dealt with this. Nothing was changed."))

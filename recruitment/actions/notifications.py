@@ -18,7 +18,10 @@ REMEMBERED = timedelta(days=30)
 
 @transaction.atomic
 def handle_notification(*, platform: str, environment: str, hint: Hint, now: datetime) -> list[Campaign]:
-    """Have a new notification's campaigns compared soon, and note visits reported as returned."""
+    """Have a notification's campaigns compared soon; none if it has come before.
+
+    Note which visits the platform reports as returned.
+    """
     cache, seen = caches["shared"], f"notification:{platform}:{hint.event_id}"
     if cache.get(seen):
         return []

@@ -202,7 +202,11 @@ def send_payment(*, payment_id: int, marketplace: Marketplace, now: datetime) ->
 
 
 def due_payments(*, now: datetime) -> QuerySet[Payment, int]:
-    """Return ids of payments to send, or whose sending was cut off: least tried first, then oldest."""
+    """Return the ids of payments that are to be sent, or whose sending was cut off.
+
+    What was tried least comes first, so that what is slow or waits keeps nothing else from being sent; of the
+    others the oldest.
+    """
     return _due(now).order_by("tries", "pk").values_list("pk", flat=True)
 
 

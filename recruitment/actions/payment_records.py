@@ -33,7 +33,10 @@ def lock_with_person(submission: Submission) -> Submission:
 
 
 def request_payment(*, payment: Payment, waits: timedelta | None = None) -> Payment:
-    """Record and queue a payment, after ``waits``. Raise :class:`CannotPay` if another excludes it."""
+    """Record a new payment in the campaign's currency and queue it, after ``waits`` if given.
+
+    Raise :class:`CannotPay` where the database knows a decision or payment that excludes it.
+    """
     campaign = payment.submission.campaign
     payment.currency = campaign.currency
     payment.next_try_at = payment.requested_at + waits if waits else None

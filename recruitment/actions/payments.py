@@ -44,7 +44,10 @@ DECIDED_BY_PLATFORM = "The platform paid it without us: on its own pages, or by 
 
 @transaction.atomic
 def approve(*, submission: Submission, by: User | None, now: datetime) -> Payment:
-    """Pay the reward, once. Raise :class:`CannotPay` for work that is rejected or not handed in."""
+    """Pay the campaign's reward for a submission. Asked again, return the payment that there is.
+
+    Raise :class:`CannotPay` for work that was rejected, or that was never handed in.
+    """
     submission = lock_submission(submission)
     decided = _decision(submission)
     if decided and decided.kind in APPROVING:
@@ -61,7 +64,10 @@ def approve(*, submission: Submission, by: User | None, now: datetime) -> Paymen
 
 @transaction.atomic
 def record_platform_payment(*, submission: Submission, now: datetime) -> Payment:
-    """Record that the platform paid the reward itself; the row is locked and not approved."""
+    """Record that the platform paid the reward without us: on its own pages, or by its clock.
+
+    Nothing is sent. Its row must be locked, and no approval may stand.
+    """
     reward = submission.campaign.reward
     payment = _new(submission, Kind.APPROVAL, reward, by=None, now=now, decided_by_platform=True)
     return record_done(payment=payment, note=DECIDED_BY_PLATFORM)
@@ -211,7 +217,10 @@ def approve_instead(*, payment: Payment, by: User | None, now: datetime) -> Paym
 
 @transaction.atomic
 def retry_payment(*, payment: Payment, by: User | None, now: datetime) -> Payment:
-    """Repeat a refused payment as a new one. Raise :class:`CannotPay` for any other, or a second time."""
+    """Repeat a payment that the platform refused, as a new one of the same kind and amount.
+
+    Raise :class:`CannotPay` if it was not refused, or has been repeated already.
+    """
     submission = lock_with_person(payment.submission)
     refused = Payment.objects.filter(pk=payment.pk).retryable().first()
     if refused is None:
@@ -236,7 +245,10 @@ def retry_payment(*, payment: Payment, by: User | None, now: datetime) -> Paymen
 
 @transaction.atomic
 def record_external_payment(*, payment: Payment, reason: str, by: User, now: datetime) -> Payment:
-    """Note how a refused payment was paid in another way. Raise :class:`CannotPay` for any other."""
+    """Write down that what the platform refused to pay was paid in another way, and how.
+
+    Raise :class:`CannotPay` for what was not refused, has been asked for again, or pays nothing.
+    """
     submission = lock_submission(payment.submission)
     refused = Payment.objects.filter(pk=payment.pk).exclude(kind=Payment.Kind.REJECTION).retryable().first()
     if refused is None:

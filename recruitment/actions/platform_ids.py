@@ -1,4 +1,8 @@
-"""Find people of a study by a platform's ids, and ids by people. Every look is logged, without ids."""
+"""Find people of a study by a platform's ids, and ids by people. Every look is logged.
+
+Researchers see pseudonyms. To answer somebody who writes from a platform, or to write to them there, they
+need the one look that leads from one to the other. The log says who looked and at whom, and never an id.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,7 +29,10 @@ class Found:
 
 @transaction.atomic
 def look_up(*, study: Study, remote_id: str, by: User, now: datetime) -> list[Found]:
-    """Find people by a platform's id; several, as Mechanical Turk reuses ids of returned work."""
+    """Find people of the study by a platform's id of a person, an assignment or a submission.
+
+    Mechanical Turk gives the id of work that was returned to the next worker, so there may be several.
+    """
     remote_id = remote_id.strip()
     if not remote_id:
         return []

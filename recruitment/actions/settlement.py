@@ -30,7 +30,10 @@ REJECTED = "The platform lists this work as rejected."
 
 @transaction.atomic
 def settle_visit(*, visit_id: int, polls: Iterable[datetime], now: datetime) -> Steps:
-    """Settle a visit; return the steps that changed anything. ``polls``: when the platform was asked."""
+    """Settle a visit by what both sides say now; return the steps that changed anything.
+
+    ``polls``: when the platform was asked, this time and the time before.
+    """
     visit, submission = lock_visit(visit_id)
     assert visit.session is not None
     assert visit.campaign is not None

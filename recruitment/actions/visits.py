@@ -107,7 +107,10 @@ def _open_again(visit: Visit, posting: Posting, arrival: Arrival, *, is_proven: 
 
 
 def _replace_if_retaken(visit: Visit, posting: Posting, *, now: datetime) -> bool:
-    """Tell whether work given back was taken again, and end its earlier visit if more can be begun."""
+    """Tell whether a person has taken again what they had given back; then end the earlier visit.
+
+    Not where they could begin nothing: then the earlier one says why.
+    """
     assert visit.session is not None
     assert visit.campaign is not None
     is_listed = Submission.objects.filter(visit=visit).exists()

@@ -34,7 +34,10 @@ def _between(least: int, most: int) -> list[BaseValidator]:
 
 
 class Campaign(models.Model):
-    """A call for people on one platform, for the test or stories; a rehearsal never touches live data."""
+    """A call for people on one platform: for the qualification test, or for the stories.
+
+    A rehearsal runs on the platform's sandbox, or on a double; it never touches what is live.
+    """
 
     class Purpose(models.TextChoices):
         TEST = "test", _("qualification test")
@@ -238,7 +241,10 @@ class Campaign(models.Model):
 
 
 class Posting(models.Model):
-    """A HIT with its seats, or a whole Prolific study; stored first, with a token for repetitions."""
+    """A unit that people take on the platform: a HIT with its seats, or a whole Prolific study.
+
+    It is wanted here before it is made there, with a token by which a repeated request is known as one.
+    """
 
     class State(models.TextChoices):
         WANTED = "wanted", _("not on the platform yet")

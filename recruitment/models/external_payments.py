@@ -12,7 +12,10 @@ from annotation.models import Enrollment
 
 
 class LinkPayment(models.Model):
-    """A payment outside platforms to a person without a campaign; taken back by a negative one."""
+    """A payment outside any platform to a person who came by no campaign, on a researcher's word.
+
+    Entries are never edited: one of a negative amount takes back what was noted by mistake.
+    """
 
     enrollment = models.ForeignKey(Enrollment, on_delete=models.PROTECT, related_name="link_payments")
     amount = models.DecimalField(max_digits=8, decimal_places=2)

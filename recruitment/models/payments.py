@@ -120,7 +120,10 @@ class PaymentQuerySet(models.QuerySet["Payment"]):
         return self.filter(DECIDING & Q(submission=submission) | ELSEWHERE & Q(pays_for=submission))
 
     def retryable(self) -> Self:
-        """Return refused payments that no newer one replaces; each bonus has its own repetition."""
+        """Return the payments that the platform refused and that no newer payment replaces.
+
+        Each bonus has its own repetition, whatever the amounts.
+        """
         newer = Payment.objects.filter(submission=OuterRef("submission"), pk__gt=OuterRef("pk"))
         decided = newer.filter(kind__in=["approval", "rejection"])
         # Noted for a mismatch, which names no payment: the amount tells.

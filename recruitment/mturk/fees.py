@@ -34,7 +34,10 @@ def bonus_fee(amount: Decimal) -> Decimal:
 
 
 def estimate(offer: Offer) -> Estimate:
-    """Return an offer's cost, all seats approved and bonuses aside; each HIT has its own fee."""
+    """Return the cost of an offer if every seat is taken and approved, bonuses aside.
+
+    The HITs are made with the seats that the offer's ``postings`` say, and each has its own fee.
+    """
     rewards = offer.reward * offer.seats
     by_size: dict[int, int] = {}
     for seats in offer.postings:

@@ -77,7 +77,10 @@ class Hits:
         return found
 
     def _with_annotation(self, annotation: str) -> str:
-        """Return the HIT with this annotation from a list minutes old; later ones' tokens are known."""
+        """Return the HIT with this annotation, from a list of all HITs that is a few minutes old at most.
+
+        What was made since then was made with a token that is still known.
+        """
         now = self._now()
         if self._listed_at is None or now - self._listed_at >= LISTING_IS_FRESH:
             rows = self._api.everything("ListHITs", "HITs")

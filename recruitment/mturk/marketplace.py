@@ -1,4 +1,8 @@
-"""Mechanical Turk behind ``recruitment.marketplace``: by its documentation, as the service is no more."""
+"""Mechanical Turk behind the interface of ``recruitment.marketplace``.
+
+The service is no more; what is written here follows its documentation, and is proved against a double that
+speaks its protocol (``tests/doubles/mturk``), with an endpoint of one's own.
+"""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime

@@ -31,7 +31,11 @@ def specification(topic: str) -> dict[str, Any]:
 
 
 def read_hook(headers: Mapping[str, str], body: bytes, *, password: str, topic: str) -> Hint | None:
-    """Return SNS's hint; None for its question whether it may post here. Raise :class:`InvalidHook`."""
+    """Return the hint in a request of SNS's; None for its question whether it may post here.
+
+    An operator opens the address in the log to agree. Raise :class:`InvalidHook` without the password, which
+    SNS sends once it is asked for it, and for a message that is not of our topic.
+    """
     if not knows_password(headers, password):
         raise InvalidHook(401, **{"WWW-Authenticate": 'Basic realm="tomannot"'})
     url = confirmation_in(body, topic=topic)

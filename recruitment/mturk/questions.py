@@ -12,7 +12,11 @@ RECEIPT_FIELD = "receipt"
 
 
 def external_question(url: str) -> str:
-    """Return the ExternalQuestion that shows the page at ``url``; Mechanical Turk appends parameters."""
+    """Return the ExternalQuestion that shows the page at ``url`` in a frame as high as the worker's window.
+
+    Mechanical Turk appends ``assignmentId``, ``hitId``, ``turkSubmitTo`` and ``workerId`` to the address and
+    keeps the parameters that it has.
+    """
     root = ElementTree.Element("ExternalQuestion", xmlns=EXTERNAL_QUESTION)
     ElementTree.SubElement(root, "ExternalURL").text = url
     ElementTree.SubElement(root, "FrameHeight").text = "0"
@@ -20,7 +24,10 @@ def external_question(url: str) -> str:
 
 
 def receipt_in(answer: str) -> str:
-    """Return our receipt in a submission's answers, which may be malformed; empty without one."""
+    """Return our receipt in the QuestionFormAnswers of a submission; empty when there is none.
+
+    Whatever a browser sent comes back here, so nothing in it is taken to be well formed.
+    """
     if "<!DOCTYPE" in answer:  # Mechanical Turk writes none; entities are declared there
         return ""
     try:

@@ -33,7 +33,10 @@ class Review:
     _now: Callable[[], datetime]
 
     def work(self, remote_id: str, posting: str) -> list[Work]:
-        """Return all that was handed in at this HIT; nothing of one deleted by hand or after 120 days."""
+        """Return everything that was handed in at this HIT; nothing else is ever listed.
+
+        A HIT that was deleted, by hand or after 120 days, lists nothing.
+        """
         try:
             rows = self._api.everything("ListAssignmentsForHIT", "Assignments", HITId=posting)
         except Refused as error:
@@ -43,7 +46,10 @@ class Review:
         return [_work(row) for row in rows]
 
     def worth_asking(self, remote_id: str, postings: Sequence[str]) -> list[str]:
-        """Return HITs with work handed in, from one call: it is what their other counters leave over."""
+        """Return the HITs where work was handed in: one call for a hundred instead of one for each.
+
+        What waits for review is in none of a HIT's counters, so it is what the others leave over.
+        """
         if len(postings) <= PAGE:
             return sorted(postings)
         untouched = {

@@ -24,7 +24,10 @@ def is_id(text: str) -> bool:
 
 
 def read_claim(parameters: Mapping[str, str]) -> Arrival:
-    """Return an address's unproven claim, ids in small letters. Raise ``CannotArrive``."""
+    """Return the arrival that an address claims; a signature or Prolific proves it. Raise ``CannotArrive``.
+
+    Prolific's ids are in small letters; one that came in capitals is the same one, not another person's.
+    """
     if not any(name in parameters for name in IDS):
         raise CannotArrive(Problem.NO_IDS)
     found = [parameters.get(name, "").strip().lower() for name in IDS]
@@ -46,7 +49,10 @@ def participants_site(api: str) -> str:
 
 
 def completion_url(code: str, *, api: str = API) -> str:
-    """Return the address that hands a submission in; its code, shared by all, proves nothing."""
+    """Return the address that hands a submission in.
+
+    Everybody in a study has the same code, so it proves nothing.
+    """
     return f"{participants_site(api)}/submissions/complete?{urlencode({'cc': code})}"
 
 

@@ -77,7 +77,11 @@ class ProlificClient:
         return self.reply("GET", f"/api/v1{path}", query=query, repeatable=True).body
 
     def rows(self, path: str, **query: Any) -> Iterator[dict[str, Any]]:
-        """Return every row of all pages, each once, until a page is short: Prolific documents no count."""
+        """Return every row of a list, of all pages, each once.
+
+        Pages are asked for by number until one is short or missing: Prolific's schema of a list documents
+        nothing but its results, no links and no count.
+        """
         seen: set[str] = set()
         for page in itertools.count(1):
             try:
@@ -114,7 +118,11 @@ class ProlificClient:
         body: Mapping[str, Any] | None = None,
         repeatable: bool,
     ) -> Reply:
-        """Return the answer with ``Decimal`` numbers, and its headers. Raise Refused or Unreachable."""
+        """Return the answer, with numbers as ``Decimal``, and its headers.
+
+        Raise :class:`Refused` and its kinds for what Prolific refuses, and :class:`Unreachable`, which
+        knows whether it may have been done.
+        """
         address = f"{self.api}{path}" + (f"?{urlencode(query)}" if query else "")
         maybe_done, number = False, 1
         while True:

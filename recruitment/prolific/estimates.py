@@ -10,7 +10,10 @@ from recruitment.prolific.payloads import REVIEW_DAYS, problems_of
 
 
 def estimate_of(offer: Offer, *, total: Decimal, currency: str, available: Decimal) -> Estimate:
-    """Return the estimate in the workspace's currency: what is not reward is fee and tax on it."""
+    """Return the estimate from Prolific's own total: what is not reward is its fee and the tax on that.
+
+    ``available`` is what the workspace can spend; both it and the total are in the workspace's currency.
+    """
     rewards = offer.reward * offer.seats
     told = {"seats": offer.seats, "reward": offer.reward}
     return Estimate(

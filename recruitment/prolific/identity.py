@@ -78,7 +78,10 @@ def _signed(
 
 
 def _is_confirmed(platform: Prolific, campaign: Campaign, arrival: Arrival, *, now: datetime) -> bool:
-    """Return whether Prolific confirms the person, now. Raise ``CannotArrive`` if it denies them."""
+    """Return whether Prolific says that the submission is this person's; False while it does not say.
+
+    Raise ``CannotArrive`` when it says otherwise.
+    """
     with _turn(campaign, now=now) as may_ask:
         if not may_ask:
             return False

@@ -1,4 +1,8 @@
-"""Prolific behind ``recruitment.marketplace``: a campaign is one study there. There is no sandbox."""
+"""Prolific behind the interface of every crowd platform.
+
+A campaign is one study there: its posting and its remote id are the study's id. There is no sandbox; a
+rehearsal is run on another workspace, or on a double.
+"""
 
 import time
 from collections.abc import Callable, Collection
@@ -186,7 +190,10 @@ class Prolific(Review, Marketplace):
         self._move(remote_id, "STOP", statuses.OVER | {"UNPUBLISHED"})
 
     def _move(self, study_id: str, action: str, settled: frozenset[str]) -> None:
-        """Bring the study to one of the statuses. A refusal may follow a lost answer: the status decides."""
+        """Bring the study into one of the statuses; one that is there already is left alone.
+
+        A repetition after a lost answer is refused, because the study has moved: then its status decides.
+        """
         status = self._study(study_id)["status"]
         if status in settled:
             return

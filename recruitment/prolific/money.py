@@ -30,7 +30,11 @@ def per_hour(reward: Decimal, seconds: Decimal | float) -> Decimal:
 
 
 def pay_warning(reward: Decimal, currency: str, seconds: Decimal | float | None) -> str:
-    """Return why Prolific would complain about the pay, by ``seconds`` of work (None: no work yet)."""
+    """Return why Prolific would complain about the pay; empty if it would not.
+
+    ``seconds`` is what the work takes: what is expected before there is any, then the median of what
+    people really took. None, where nobody has worked yet.
+    """
     least = LEAST_PER_HOUR.get(currency)
     if least is None or not seconds or per_hour(reward, seconds) >= least:
         return ""

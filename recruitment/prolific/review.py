@@ -124,7 +124,11 @@ class Review:
                 raise
 
     def overturn(self, submission: str, *, person: str) -> None:
-        """Undo a rejection and approve the submission. Raise :class:`Refused` if it is still rejected."""
+        """Undo a rejection and approve the submission. Leave an approved one as it is.
+
+        The reference names the action and not what follows from it, so the submission's status after it
+        decides. Raise :class:`Refused` if it is still rejected.
+        """
         if statuses.status_of(self._submission_of(submission, person)["status"]) is Status.REJECTED:
             self._take_rejection_back(submission)
         try:

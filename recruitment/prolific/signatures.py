@@ -1,4 +1,8 @@
-"""Signed study addresses: a JWT in the address, by which Prolific proves for two minutes who comes."""
+"""Signed study addresses: proof from Prolific of who comes, valid for two minutes.
+
+A workspace that has them gets a ``prolific_token`` in the address: a JWT, signed by RS256 with a key of
+Prolific's. It is read once, at the arrival, and our own visit token takes its place at once.
+"""
 
 import json
 import logging
@@ -94,7 +98,11 @@ def keys_of(api: str) -> StudyKeys:
 
 
 def read_signed(token: str, keys: StudyKeys, *, entry_url: str, workspace: str, now: datetime) -> Arrival:
-    """Return a token's claim. Raise InvalidSignature, ExpiredSignature or Unreachable (no keys)."""
+    """Return the claim in a signed token.
+
+    The algorithm is fixed; issuer, page and workspace are ours to expect; the subject is the submission.
+    Raise :class:`InvalidSignature`, :class:`ExpiredSignature` and :class:`Unreachable` (no keys).
+    """
     try:
         name = jwt.get_unverified_header(token).get("kid", "")
         key = keys.key(name, now=now) if isinstance(name, str) else None

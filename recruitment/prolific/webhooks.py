@@ -26,7 +26,10 @@ def signature_of(secret: str, timestamp: str, body: bytes) -> str:
 
 
 def read_hook(headers: Mapping[str, str], body: bytes, *, secret: str) -> Hint:
-    """Return a signed request's hint, however old: it only says where to look. Raise InvalidHook."""
+    """Return the hint in a request. Raise :class:`InvalidHook` for one that Prolific did not sign.
+
+    Old requests are accepted too: they only say where to look, and repetitions are known by their id.
+    """
     timestamp = headers.get(TIMESTAMP, "")
     expected = signature_of(secret, timestamp, body)
     signed = hmac.compare_digest(expected.encode(), headers.get(SIGNATURE, "").encode())
@@ -43,7 +46,11 @@ def read_hook(headers: Mapping[str, str], body: bytes, *, secret: str) -> Hint:
 
 
 def subscribe(client: ProlificClient, *, workspace: str, address: str) -> str:
-    """Have Prolific post to the address; return the workspace's one secret, with which it signs."""
+    """Have Prolific post to the address from now on; returns the secret with which it signs.
+
+    A workspace has one secret: one that is there is kept, since others may rely on it. What is subscribed to
+    already is left alone. Raises the errors of ``recruitment.marketplace``.
+    """
     secret = _secret(client, workspace)
     found = client.get("/hooks/subscriptions/", workspace_id=workspace, is_enabled="true")["results"]
     there = {row["event_type"] for row in found if row["target_url"] == address}

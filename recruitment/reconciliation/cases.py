@@ -23,7 +23,10 @@ def other_approved_work(mismatch: Mismatch) -> Submission | None:
 
 
 def cases_of(mismatches: Sequence[Mismatch]) -> dict[int, Case]:
-    """Return cases by mismatch; these carry their submissions, visits, sessions and people."""
+    """Return the cases of mismatches, by their ids.
+
+    They must carry their submissions, visits, sessions and people.
+    """
     works = [found.submission_id for found in mismatches if found.submission_id]
     decisions, overturned = decisions_of(works), overturned_outside(works)
     otherwise = set(overturned.values_list("submission_id", flat=True)) if works else set()

@@ -31,7 +31,10 @@ def decisions_of(submissions: Iterable[int]) -> dict[int, Decision | None]:
 
 
 def standing_decisions(submission: Submission | OuterRef) -> QuerySet[Payment]:
-    """Return the :data:`STANDING` payments: one, or what overturns our rejection before it."""
+    """Return the payments of a submission that are :data:`STANDING`.
+
+    One at the most, or what overturns our rejection before it: the platform's own approval, or one of ours.
+    """
     return Payment.objects.filter(STANDING, submission=submission).order_by("-decided_by_platform", "-pk")
 
 

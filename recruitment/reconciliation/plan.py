@@ -100,7 +100,10 @@ def plan(
     decision: Decision | None,
     now: datetime,
 ) -> Steps:
-    """Return the steps for a submission, of which either side may be missing; ``decision`` is ours."""
+    """Return the steps for one submission. ``decision``: ours about it, if there is one.
+
+    Either side may be missing: nobody came here with that piece of work, or the platform does not list it.
+    """
     if there is None or there.status not in HANDED_IN | GIVEN_UP:  # or is said to be worked on, whenever
         return _unlisted(here, rules, now=now) if here else []
     if there.status in GIVEN_UP:

@@ -68,7 +68,10 @@ def unrecorded(campaign: Campaign, works: Sequence[Work]) -> Iterator[Work]:
 
 
 def postings_to_ask(campaign: Campaign, *, now: datetime) -> QuerySet[Posting]:
-    """Return postings with unsettled work, longest not asked first, hourly if only researchers are due."""
+    """Return the postings with unsettled submissions, the longest not asked first.
+
+    The platform counts our calls: work that waits for a researcher is asked about once an hour.
+    """
     postings = Posting.objects.filter(campaign=campaign).exclude(remote_id="")
     visits = unsettled_visits(campaign)
     waits_for_somebody = Q(session__state=WorkSession.State.CONFIRMED) | Q(decided_manually=True)
@@ -78,7 +81,10 @@ def postings_to_ask(campaign: Campaign, *, now: datetime) -> QuerySet[Posting]:
 
 
 def other_postings(campaign: Campaign, *, now: datetime) -> QuerySet[Posting]:
-    """Return other postings, hourly: a stranger's work, or a rejection overturned there."""
+    """Return the other postings in which something new could be and that were not asked for an hour.
+
+    That is a stranger's work, or a rejection that somebody has overturned on the platform's own pages.
+    """
     long_ago = Q(submissions__submitted_at__lte=now - OVERTURNED_WITHIN)
     decided = Q(submissions__status=Submission.Status.APPROVED) | long_ago & Q(
         submissions__status=Submission.Status.REJECTED
@@ -90,7 +96,11 @@ def other_postings(campaign: Campaign, *, now: datetime) -> QuerySet[Posting]:
 
 
 def unsettled_visits(campaign: Campaign) -> QuerySet[Visit]:
-    """Return visits not settled, or whose submission waits for a decision or was taken back."""
+    """Return visits not settled yet, and those whose submission waits for a decision or was taken back.
+
+    A decision that the platform refused leaves the work undecided: it may have been decided there. What was
+    approved there is settled once that is among our payments.
+    """
     work = Submission.objects.filter(visit=OuterRef("pk"))
     undecided = work.filter(~Exists(standing_decisions(OuterRef("pk"))), status__in=HANDED_IN)
     not_ours = work.filter(status=Submission.Status.REJECTED, mismatches__kind="decided_by_platform")
@@ -110,7 +120,10 @@ def unsettled_visits(campaign: Campaign) -> QuerySet[Visit]:
 
 
 def visits_to_settle(campaign: Campaign, posting: Posting) -> list[int]:
-    """Return a posting's visits that may need a step, without the many that wait for a researcher."""
+    """Return the ids of a posting's visits that may need a step.
+
+    Not those whose confirmed, whole work only waits for a researcher: there can be very many of them.
+    """
     visits = unsettled_visits(campaign).filter(posting=posting)
     if not campaign.auto_approves:
         waits = Submission.objects.filter(
@@ -126,7 +139,10 @@ def visits_to_settle(campaign: Campaign, posting: Posting) -> list[int]:
 
 
 def submissions_without_visit(campaign: Campaign) -> QuerySet[Submission]:
-    """Return unnoticed submissions without a visit, or paid there since and not among our payments."""
+    """Return unnoticed submissions without a visit here.
+
+    Also what was paid there after that and is not among our payments.
+    """
     unseen = ~Exists(standing_decisions(OuterRef("pk"))) & Q(mismatches=None)
     return (
         Submission.objects.filter(campaign=campaign, visit=None, status__in=HANDED_IN)
@@ -142,7 +158,10 @@ def approved_without_payment() -> Q:
 
 
 def resolved_mismatches(campaign: Campaign) -> QuerySet[Mismatch]:
-    """Return open mismatches of settled submissions, and tests handed in with another visit."""
+    """Return open mismatches with nothing left to do.
+
+    These are decided submissions with settled visits, and tests that were handed in with another visit.
+    """
     theirs = Q(submission=OuterRef("submission")) | Q(submission__visit=OuterRef("visit"))
     decided = Payment.objects.filter(theirs, STANDING)
     still_open = WorkSession.State.OPEN

@@ -50,7 +50,10 @@ class Case:
 
 
 def remedies_of(case: Case) -> list[Remedy]:
-    """Return open remedies in order; for forgotten people only those on the platform's own pages."""
+    """Return every remedy that is open, in the order in which it is shown.
+
+    Nobody can tell the platform anything about who has been forgotten: that is left to its own pages.
+    """
     ways = [Remedy.SETTLE]
     is_rejected = case.status == Status.REJECTED or case.decision == Decision.REJECTED
     can_count = case.session in ("open", "doubted") and (

@@ -28,7 +28,10 @@ register = template.Library()
 def finish(
     context: Context, enrollment: Enrollment, *, way_out: bool = False, quiet: bool = False
 ) -> dict[str, Any]:
-    """Show the button or code that is due; ``way_out``: else the way back; ``quiet``: as a side step."""
+    """Show the button that hands the work in or leads to the code, where either is due.
+
+    ``way_out``: else show the way back for people without a code. ``quiet``: it isn't the main step here.
+    """
     offer = _offer(context)
     if offer:
         return offer
@@ -63,7 +66,11 @@ def finish_early(context: Context, enrollment: Enrollment) -> dict[str, Any]:
 
 @register.inclusion_tag("recruitment/_personal_link.html", takes_context=True)
 def own_link(context: Context, enrollment: Enrollment) -> dict[str, Any]:
-    """Show the person's own link, but not in a visit paid by the piece: ids there can be typed."""
+    """Show the person's own link to the study, to be copied or kept.
+
+    None in a visit that a platform pays by the piece: who has only typed an id would get hold of somebody's
+    place, and work by the link would not be paid there.
+    """
     if work_session(context["request"]):
         return {"by_platform": True}
     joins = JoinLink.objects.filter(study=enrollment.study_id).exists()

@@ -109,7 +109,10 @@ def _tested(enrollment: Enrollment, rights: frozenset[Right], closed: frozenset[
 
 
 def _results(votes: Sequence[Vote], rights: frozenset[Right], closed: frozenset[str]) -> dict[int, bool]:
-    """Return by vote whether it passed its hidden check, unless that would reveal the key."""
+    """Return by vote whether it passed its hidden check, except for checks that are ``closed``.
+
+    Only members who may know the accepted answers get any: a passed answer reveals them.
+    """
     if Right.CHANGE not in rights:
         return {}
     found = CheckResult.objects.filter(vote__in=votes).exclude(key__story__text_hash__in=list(closed))
@@ -119,7 +122,10 @@ def _results(votes: Sequence[Vote], rights: frozenset[Right], closed: frozenset[
 def _person(
     study: Study, document: dict[str, Any], own: dict[str, Any], closed: frozenset[str]
 ) -> dict[str, Any]:
-    """Return the figures with each flag's evidence as (story id, address), except ``closed`` checks."""
+    """Return the participant's figures, with each flag's evidence as (story id, address).
+
+    Checks that are closed to the reader are left out: a failed one reveals the accepted answers.
+    """
     everybody = document["everybody"]
     row = tables.person_row(study, everybody["median_seconds"], own, everybody=everybody["options"])
     secret = ids_of_checks(study, closed)

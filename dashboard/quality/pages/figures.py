@@ -53,7 +53,10 @@ def filters(request: HttpRequest, study: Study) -> HttpResponse:
 
 @read_page()
 def quality_file(request: HttpRequest, study: Study, table: str) -> HttpResponse:
-    """Return the table ``agreement``, ``retention`` or ``people`` as CSV, once the figures are there."""
+    """Return the table ``agreement``, ``retention`` or ``people`` as CSV.
+
+    Redirect to the page while the figures are being computed.
+    """
     if table not in FIGURES:
         raise Http404("There is no such table.")
     found = store.latest(study)

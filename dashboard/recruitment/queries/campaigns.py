@@ -19,7 +19,10 @@ MANY = 20_000
 
 
 def cached(of: Study | Campaign, what: str, query: Callable[[Any], T], *, size: int) -> T:
-    """Return the query's result, up to a minute old with more than :data:`MANY` submissions."""
+    """Return the query's result for a study or campaign of so many submissions.
+
+    With more than :data:`MANY`, the result may be up to a minute old.
+    """
     if size <= MANY:
         return query(of)
     return cached_for_a_minute(of, f"recruiting:{what}", lambda: query(of), is_large=lambda _found: True)

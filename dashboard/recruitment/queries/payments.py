@@ -39,7 +39,10 @@ def money_of(campaign: Campaign) -> Money:
 
 
 def sums_by_campaign(study: Study) -> list[tuple[Campaign, Money, int]]:
-    """Return each campaign with its sums, and how many payments and grants can be retried."""
+    """Return each campaign with its sums, and how many of its payments and grants can be retried.
+
+    Sums of a large study may be up to a minute old.
+    """
     paid = Payment.objects.filter(submission__campaign__study=study)
     money = cached(study, "money", lambda _study: _sums(paid), size=size_of(study))
     retryable = retryable_by_campaign(study)
@@ -75,7 +78,10 @@ def unpaid_to_forgotten(study: Study) -> int:
 
 
 def retryable_by_campaign(study: Study) -> Counter[int]:
-    """Count retryable payments and grants by campaign, except approvals for forgotten people."""
+    """Count, by campaign, what waits for credentials or money, and refused approvals and grants.
+
+    Approvals for forgotten people are left out: without their id the platform cannot be told.
+    """
     payments = Payment.objects.filter(submission__campaign__study=study)
     refused = payments.filter(submission__annotator__erased_at=None, kind="approval").retryable()
     waiting = payments.filter(state__in=Payment.UNSETTLED, waits_since__isnull=False)
@@ -135,7 +141,10 @@ class Earned:
 
 
 def earned_by(person: Enrollment) -> list[Earned]:
-    """Return a person's settled pay for handed-in visits by currency, outside payments included."""
+    """Return what the person was paid for stories, by currency, including payments outside the platform.
+
+    Only handed-in visits count, since the others have no time, and only those with a settled payment.
+    """
     return [earned for _name, earned in _earned(_settled().filter(enrollment=person))]
 
 

@@ -19,7 +19,11 @@ from recruitment.models import JoinLink
 
 
 def configuration_of(study: Study, *, now: datetime) -> dict[str, Any]:
-    """Return all decisions about a study (docs/studies.md), keys included, without stories and people."""
+    """Return every decision about a study, in the format of docs/studies.md, without paths.
+
+    It contains the answer key, so show it only to members who may change the study. The slug, the main
+    stories and all data about participants are left out. The study's protocol must be installed.
+    """
     document = settings_of(study) | {
         "pay_rate": None if study.pay_rate is None else str(study.pay_rate),
         "serving_seed": study.serving_seed,

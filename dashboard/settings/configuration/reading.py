@@ -76,7 +76,10 @@ def _texts_in(data: Any) -> Iterator[str]:
 
 
 class Reader:
-    """Reads one file and collects its problems. Without a ``folder`` it may name no paths."""
+    """Reads one file that describes a study or a round, and collects its problems.
+
+    Paths are relative to ``folder``; without a folder a file may name no paths.
+    """
 
     def __init__(self, name: str, folder: Path | None) -> None:
         self._name, self._folder = name, folder

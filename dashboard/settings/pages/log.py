@@ -94,7 +94,10 @@ class LogForm(forms.Form):
         return said
 
     def chosen(self, *, show: str, closed: frozenset[str]) -> LogFilter:
-        """Return a valid form's filter: ``show`` by default, without ``closed`` texts (answered blind)."""
+        """Return the filter of a valid form; its last day is included.
+
+        ``show``: the default extent. ``closed``: texts that the reader answers blind.
+        """
         said = self.cleaned_data
         return LogFilter(
             decisions=(said["show"] or show) == DECIDED,

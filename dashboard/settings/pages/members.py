@@ -89,7 +89,11 @@ def revoke_invitation(request: HttpRequest, study: Study, number: int) -> HttpRe
 
 @write_page(Right.MANAGE)
 def revoke_token(request: HttpRequest, study: Study, number: int) -> HttpResponse:
-    """Revoke a member's token for this study alone; one for several studies is its owner's to revoke."""
+    """Revoke a member's API token for this study alone.
+
+    A token for several studies can be revoked only by its owner and administrators. It stops working
+    here when its owner is removed from the study.
+    """
     found = tokens_of(study, now=clock.now()).filter(pk=number).first()
     if found is None:
         messages.info(request, _("This token no longer opens the study."))
