@@ -42,11 +42,7 @@ RETRY_AFTER = _retry_after(202, 429)
 """For views that send Retry-After with a 202, too."""
 ALWAYS_RETRY_AFTER = _retry_after(429)
 LOCATION = OpenApiParameter(
-    "Location",
-    str,
-    OpenApiParameter.HEADER,
-    response=[201, 202],
-    description="Address of the new object.",
+    "Location", str, OpenApiParameter.HEADER, response=[201, 202], description="Address of the new object."
 )
 
 

@@ -18,10 +18,7 @@ def _page_of(
     row: type[serializers.Serializer], name: str, says: str, next_says: str | None = None
 ) -> type[serializers.Serializer]:
     """Return the serializer of a page of these rows, with the address of the next page."""
-    fields = {
-        "results": row(many=True),
-        "next": serializers.CharField(allow_null=True, help_text=next_says),
-    }
+    fields = {"results": row(many=True), "next": serializers.CharField(allow_null=True, help_text=next_says)}
     return type(name, (serializers.Serializer,), {"__doc__": says, **fields})
 
 
@@ -48,10 +45,7 @@ class TokenOut(serializers.ModelSerializer):
 
     owner = serializers.CharField(source="owner.username")
     study = serializers.CharField(
-        source="study.slug",
-        default=None,
-        allow_null=True,
-        help_text="The only study it gives access to.",
+        source="study.slug", default=None, allow_null=True, help_text="The only study it gives access to."
     )
     scopes = serializers.ListField(child=serializers.ChoiceField(choices=ApiToken.Scope.values))
 

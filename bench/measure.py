@@ -244,10 +244,7 @@ def serving(urls: Mapping[int, str], *, more: Sequence[str]) -> Iterator[None]:
             program = Program(f"bench-web-{port}", [*web_server.command(host=HOST, port=port), *more])
             environment = {**os.environ, "DATABASE_URL": url, "PUBLIC_URL": f"http://{HOST}:{port}"}
             supervisor = Supervisor(
-                [program],
-                environment=environment,
-                cwd=settings.BASE_DIR,
-                logs=settings.VAR_DIR / "log",
+                [program], environment=environment, cwd=settings.BASE_DIR, logs=settings.VAR_DIR / "log"
             )
             stack.enter_context(supervisor)
             _wait_until_it_answers(supervisor, port)

@@ -47,10 +47,7 @@ def _has_opened(study: Study) -> bool:
 
 ENTRIES = (
     Entry(_("Overview"), (MenuPage("overview", _("Overview")),)),
-    Entry(
-        _("Stories"),
-        (MenuPage("stories", _("List")), MenuPage("import_stories", _("Import"))),
-    ),
+    Entry(_("Stories"), (MenuPage("stories", _("List")), MenuPage("import_stories", _("Import")))),
     Entry(_("People"), (MenuPage("people", _("People")),)),
     Entry(
         _("Recruitment"),
@@ -110,21 +107,13 @@ def menu(request: HttpRequest, study: Study) -> dict[str, Any]:
     entries = _links([(label, pages[0].url(study)) for label, pages in opened.items()], request.path)
     here = next(link for link in entries if link["current"])
     pages = [(page.label, page.url(study)) for page in opened[here["label"]] if page.suits(study)]
-    return {
-        "entries": entries,
-        "here": here,
-        "pages": _links(pages, request.path) if len(pages) > 1 else [],
-    }
+    return {"entries": entries, "here": here, "pages": _links(pages, request.path) if len(pages) > 1 else []}
 
 
 def _links(pages: Sequence[tuple[Promise, str]], path: str) -> list[dict[str, Any]]:
     """Return links to these pages. The longest address that begins ``path`` is the current page's."""
     current = max((url for _label, url in pages if path.startswith(url)), key=len, default="")
     return [
-        {
-            "label": label,
-            "url": url,
-            "current": "" if url != current else "page" if url == path else "true",
-        }
+        {"label": label, "url": url, "current": "" if url != current else "page" if url == path else "true"}
         for label, url in pages
     ]

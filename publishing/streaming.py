@@ -109,9 +109,7 @@ def skip_rows(study: Study, *, until: datetime | None = None) -> Iterator[Row]:
     """Yield the rows of the file of skips, in order of story and time."""
     skips = Skip.objects.reported(study).select_related("assignment__story", "assignment__enrollment")
     for skip in (skips.filter(skipped_at__lte=until) if until else skips).order_by(
-        Collate("assignment__story__story_id", "C"),
-        "skipped_at",
-        "assignment__enrollment__pseudonym",
+        Collate("assignment__story__story_id", "C"), "skipped_at", "assignment__enrollment__pseudonym"
     ):
         assignment = skip.assignment
         yield {

@@ -292,13 +292,7 @@ class Marketplace(Protocol):
         return
 
     def reject(
-        self,
-        submission: str,
-        *,
-        person: str,
-        reason: str,
-        category: str = "",
-        since: datetime | None = None,
+        self, submission: str, *, person: str, reason: str, category: str = "", since: datetime | None = None
     ) -> None:
         """Pay nothing, and say why. Leave rejected work as it is.
 

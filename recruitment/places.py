@@ -9,12 +9,7 @@ from django.db.models.functions import Least
 from annotation.models import Assignment, Enrollment, Story, Study, WorkSession
 from recruitment.models import Campaign, Submission
 
-ON_OFFER = (
-    Campaign.State.CREATING,
-    Campaign.State.LIVE,
-    Campaign.State.PAUSING,
-    Campaign.State.PAUSED,
-)
+ON_OFFER = (Campaign.State.CREATING, Campaign.State.LIVE, Campaign.State.PAUSING, Campaign.State.PAUSED)
 USED = Q(session__state=WorkSession.State.CONFIRMED) | Q(
     submission__status__in=[Submission.Status.SUBMITTED, Submission.Status.APPROVED]
 )

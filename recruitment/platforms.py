@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 
     from recruitment.models import Campaign, Visit
 
-PLATFORMS = {
-    "prolific": "recruitment.prolific.platform",
-    "mturk": "recruitment.mturk.platform",
-}
+PLATFORMS = {"prolific": "recruitment.prolific.platform", "mturk": "recruitment.mturk.platform"}
 """Modules that define ``PLATFORM``, by its name in ``PlatformIdentity.Platform``, as researchers see them."""
 
 

@@ -17,7 +17,4 @@ _link = [
     path("work/<str:token>/hand-in/", visit_views.hand_in, name="hand_in"),
     path("hooks/<slug:platform>/<slug:environment>/", visit_views.hook, name="hook"),
 ]
-urlpatterns = [
-    path("join/", include((_join, "recruitment"))),
-    path("", include((_link, "link"))),
-]
+urlpatterns = [path("join/", include((_join, "recruitment"))), path("", include((_link, "link")))]

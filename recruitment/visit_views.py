@@ -182,10 +182,7 @@ def _refused(request: HttpRequest, campaign: Campaign, problem: Problem) -> Http
     now = clock.now()
     count_try(REFUSED_VISITS, client_of(request), now=now)
     actions.record_refused_visit(
-        study=campaign.study,
-        problem=problem,
-        campaign_number=campaign.number,
-        now=now,
+        study=campaign.study, problem=problem, campaign_number=campaign.number, now=now
     )
     status, heading, text = REFUSALS[problem]
     context = {

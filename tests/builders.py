@@ -181,10 +181,7 @@ def work_through(
         assignment = claim(enrollment, now=now)
         submitted = on_checks if assignment.story.role == Story.Role.CHECK else ALL_YES
         actions.record_vote(
-            assignment_id=assignment.pk,
-            enrollment=enrollment,
-            submitted=submitted,
-            now=now or timezone.now(),
+            assignment_id=assignment.pk, enrollment=enrollment, submitted=submitted, now=now or timezone.now()
         )
         met.append(assignment.story)
     return met

@@ -109,13 +109,7 @@ MTURK_SUBMIT_HOSTS: dict[str, list[str]] = {
 }
 """The only sites to which a worker's browser may submit, whatever an address says."""
 PROLIFIC = _platform_account(
-    "PROLIFIC",
-    {
-        "token": "TOKEN",
-        "api": "API",
-        "workspace": "WORKSPACE",
-        "project": "PROJECT",
-    },
+    "PROLIFIC", {"token": "TOKEN", "api": "API", "workspace": "WORKSPACE", "project": "PROJECT"}
 )
 PROLIFIC_SIGNED_ADDRESSES: dict[str, bool] = {
     "live": env.bool("PROLIFIC_SIGNED_ADDRESSES", default=False),
@@ -256,10 +250,7 @@ CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = True
 CELERY_TIMEZONE = "UTC"
 
 AUTH_USER_MODEL = "accounts.User"
-AUTHENTICATION_BACKENDS = [
-    "axes.backends.AxesStandaloneBackend",
-    "django.contrib.auth.backends.ModelBackend",
-]
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
@@ -356,7 +347,7 @@ LOGGING = {
             "class": "tomannot.log_masking.MaskingHandler",
             "formatter": "chosen",
             "filters": [*_filters],
-        },
+        }
     },
     "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
     "loggers": {
@@ -406,7 +397,7 @@ UNFOLD = {
     "SITE_URL": reverse_lazy("dashboard:studies"),
     "SITE_ICON": lambda request: static("tomannot/logo.svg"),
     "SITE_FAVICONS": [
-        {"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("tomannot/favicon.svg")},
+        {"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("tomannot/favicon.svg")}
     ],
     "SHOW_HISTORY": False,
     "SHOW_VIEW_ON_SITE": False,

@@ -77,8 +77,7 @@ class Enrollment(models.Model):
         max_length=300, blank=True, help_text=_("Shown to the annotator while they are suspended.")
     )
     stories_submitted = models.PositiveIntegerField(
-        default=0,
-        help_text=_("Answered, or skipped within the allowance. Maintained by annotation.actions."),
+        default=0, help_text=_("Answered, or skipped within the allowance. Maintained by annotation.actions.")
     )
     stories_skipped = models.PositiveIntegerField(
         default=0, help_text=_("All skips in force. Maintained by annotation.actions.")
@@ -92,8 +91,7 @@ class Enrollment(models.Model):
         help_text=_("Number of answered stories at which they were warned about failed hidden checks."),
     )
     checks_from = models.PositiveIntegerField(
-        default=0,
-        help_text=_("Hidden checks among this many first stories no longer count against them."),
+        default=0, help_text=_("Hidden checks among this many first stories no longer count against them.")
     )
     language = models.CharField(
         max_length=10, blank=True, help_text=_("The language they chose for the pages; empty: the browser’s.")

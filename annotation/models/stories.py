@@ -43,9 +43,7 @@ class StoryImport(models.Model):
     stories_unchanged = models.PositiveIntegerField(default=0)
     findings = models.PositiveIntegerField(default=0)
     findings_by_code = models.JSONField(
-        default=dict,
-        blank=True,
-        help_text=_("Number and first examples of each kind of warning."),
+        default=dict, blank=True, help_text=_("Number and first examples of each kind of warning.")
     )
     problems_found = models.PositiveIntegerField(default=0)
     requested_by = researcher()

@@ -141,9 +141,7 @@ class Study(models.Model):
         ),
     )
     answers_frozen_at = models.DateTimeField(
-        null=True,
-        blank=True,
-        help_text=_("Answers saved before then are published and cannot change."),
+        null=True, blank=True, help_text=_("Answers saved before then are published and cannot change.")
     )
     check_every = models.PositiveSmallIntegerField(
         default=0, help_text=_("One hidden check per this many stories of an annotator; 0: none.")
@@ -253,7 +251,7 @@ class Study(models.Model):
                 pgtrigger.UpdateOf("qualified_through_id"),
                 condition=pgtrigger.Q(old__qualified_through__df=pgtrigger.F("new__qualified_through"))
                 & ~pgtrigger.Q(old__state="draft"),
-            ),
+            )
         ]
 
     def __str__(self) -> str:

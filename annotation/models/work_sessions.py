@@ -25,8 +25,7 @@ class WorkSession(models.Model):
         help_text=_("The largest number of stories; 0: only the test.")
     )
     stories_submitted = models.PositiveSmallIntegerField(
-        default=0,
-        help_text=_("Answered, or skipped within the allowance. Maintained by annotation.actions."),
+        default=0, help_text=_("Answered, or skipped within the allowance. Maintained by annotation.actions.")
     )
     counts_unconfirmed = models.BooleanField(
         default=False, help_text=_("Votes count before the platform has confirmed the visit.")

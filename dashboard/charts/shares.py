@@ -45,22 +45,14 @@ def one_each(
         "transform": [{"filter": "isValid(datum.share)"}],
         "layer": [
             *([reference] if whole is not None else []),
-            {
-                "transform": [{"filter": "isValid(datum.low)"}],
-                "mark": INTERVAL_MARK,
-                "encoding": interval,
-            },
+            {"transform": [{"filter": "isValid(datum.low)"}], "mark": INTERVAL_MARK, "encoding": interval},
             {"mark": DOT, "encoding": {"y": y, "x": x, "tooltip": tooltips(columns)}},
         ],
     }
 
 
 def several_each(
-    x: Mapping[str, Any],
-    columns: Sequence[Column],
-    *,
-    group: str,
-    groups: Sequence[str],
+    x: Mapping[str, Any], columns: Sequence[Column], *, group: str, groups: Sequence[str]
 ) -> dict[str, Any]:
     """Draw several dots per name, distinguished by shape and colour, with their intervals if any.
 
@@ -83,9 +75,6 @@ def several_each(
                 "mark": INTERVAL_MARK,
                 "encoding": {**shared, **interval},
             },
-            {
-                "mark": DOT,
-                "encoding": {**shared, "x": dict(x), "shape": told, "tooltip": tooltips(columns)},
-            },
+            {"mark": DOT, "encoding": {**shared, "x": dict(x), "shape": told, "tooltip": tooltips(columns)}},
         ],
     }

@@ -22,11 +22,7 @@ def verdicts(counts: Mapping[str, int]) -> Chart:
             "stories": counts[key],
             "share": counts[key] / stories if stories else None,
         }
-        for key, label in (
-            ("kept", _("kept")),
-            ("dropped", _("dropped")),
-            ("incomplete", _("incomplete")),
-        )
+        for key, label in (("kept", _("kept")), ("dropped", _("dropped")), ("incomplete", _("incomplete")))
     ]
     columns = (
         Column("name", _("Verdict")),

@@ -239,11 +239,7 @@ def _when(field: str) -> dict[str, Any]:
         "type": "temporal",
         "title": None,
         "scale": {"type": "utc"},
-        "axis": {
-            "labelOverlap": True,
-            "tickCount": 6,
-            "labelExpr": _TICK_LABEL,
-        },
+        "axis": {"labelOverlap": True, "tickCount": 6, "labelExpr": _TICK_LABEL},
     }
 
 

@@ -64,9 +64,7 @@ _TEXTS = {
         "n",
     ),
     "test_notes": ngettext_lazy(
-        "%(n)s sign that the test is too hard or known",
-        "%(n)s signs that the test is too hard or known",
-        "n",
+        "%(n)s sign that the test is too hard or known", "%(n)s signs that the test is too hard or known", "n"
     ),
     "mismatches": ngettext_lazy(
         "%(n)s mismatch with a platform is open", "%(n)s mismatches with a platform are open", "n"

@@ -72,13 +72,7 @@ def checklist(study: Study) -> list[Step]:
     own = reverse("dashboard:settings", args=[study.slug])
     has_stories = Story.objects.filter(study=study, role=Story.Role.MAIN)[:1].exists()
     return [
-        Step(
-            "consent",
-            study.consent_version > 0,
-            _("A consent text"),
-            f"{own}#consent",
-            _("Write it"),
-        ),
+        Step("consent", study.consent_version > 0, _("A consent text"), f"{own}#consent", _("Write it")),
         Step(
             "test",
             study.gate != Study.Gate.MISSING,

@@ -36,12 +36,7 @@ class AcceptableForm(forms.Form):
     """
 
     def __init__(
-        self,
-        story: Story,
-        data: Any = None,
-        *,
-        initial: Acceptable | None = None,
-        prefix: str | None = None,
+        self, story: Story, data: Any = None, *, initial: Acceptable | None = None, prefix: str | None = None
     ) -> None:
         ticked = {name: list(options) for name, options in (initial or {}).items()}
         super().__init__(data, initial=ticked, prefix=prefix)

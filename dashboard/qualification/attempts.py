@@ -98,10 +98,7 @@ def _chosen(round: Round) -> Chosen:
         of = {round.pk: answers.count()}
         return cached_figures(round.study, f"choices:{round.pk}", of, lambda: _counted(answers))
     first = Attempt.objects.filter(
-        round=round,
-        state=Attempt.State.SUBMITTED,
-        number=1,
-        enrollment__environment=round.study.environment,
+        round=round, state=Attempt.State.SUBMITTED, number=1, enrollment__environment=round.study.environment
     )
     of = {round.pk: first.count()}
     answered = AttemptAnswer.objects.filter(attempt__in=first)

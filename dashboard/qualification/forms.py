@@ -53,9 +53,7 @@ class RoundForm(StudyForm):
         help_text=gettext_lazy("Counted over all rounds of the study."),
     )
     pays_on_fail = forms.BooleanField(
-        label=gettext_lazy("Pay for the time of the test even if it is failed"),
-        required=False,
-        initial=True,
+        label=gettext_lazy("Pay for the time of the test even if it is failed"), required=False, initial=True
     )
     stories = forms.MultipleChoiceField(
         label=gettext_lazy("Stories"),

@@ -15,12 +15,7 @@ from annotation.models import Story, Study
 from dashboard.recruitment.queries.campaigns import MANY, cached
 from dashboard.settings.forms import RowForm, StudyForm
 from recruitment.actions import CampaignSettings
-from recruitment.campaigns import (
-    SEATS_OF_A_TEST,
-    fair_reward,
-    has_one_posting,
-    seats_needed,
-)
+from recruitment.campaigns import SEATS_OF_A_TEST, fair_reward, has_one_posting, seats_needed
 from recruitment.models import Campaign
 from recruitment.platforms import Platform, platform_named
 
@@ -254,9 +249,7 @@ class DecisionForm(StudyForm):
     """The note on a mismatch: the researcher's decision in words."""
 
     how = forms.CharField(
-        label=_("How you dealt with it"),
-        max_length=1000,
-        help_text=_("A few words for the log."),
+        label=_("How you dealt with it"), max_length=1000, help_text=_("A few words for the log.")
     )
 
 

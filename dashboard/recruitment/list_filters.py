@@ -43,9 +43,7 @@ class PaymentFilter(ListFilter):
 
     kind = forms.ChoiceField(label=_("What"), required=False, choices=[_ALL, *Payment.Kind.choices])
     state = forms.ChoiceField(
-        label=_("State"),
-        required=False,
-        choices=[_ALL, (UNDERWAY, _("on its way")), *Payment.State.choices],
+        label=_("State"), required=False, choices=[_ALL, (UNDERWAY, _("on its way")), *Payment.State.choices]
     )
 
     def rows(self) -> Q:

@@ -45,10 +45,7 @@ class BaselineForm(StudyForm):
         label=_("Answers to each question"), min_value=1, max_value=99, initial=3
     )
     seed = forms.IntegerField(
-        label=_("Seed"),
-        min_value=0,
-        max_value=2**53,
-        help_text=_("The same seed draws the same stories."),
+        label=_("Seed"), min_value=0, max_value=2**53, help_text=_("The same seed draws the same stories.")
     )
     who = forms.ChoiceField(
         label=_("Who may answer"), choices=WHO, initial=Who.QUALIFIED, widget=forms.RadioSelect
@@ -122,25 +119,19 @@ class StatementForm(StudyForm):
         _("Known biases"),
         _("What the stories leave out or show one-sidedly. On the card and in croissant.json."),
     )
-    limits = prose(
-        _("Known limits"),
-        _("What the data cannot show. On the card and in croissant.json."),
-    )
+    limits = prose(_("Known limits"), _("What the data cannot show. On the card and in croissant.json."))
     intended_use = prose(
         _("Intended use"),
         _("What the data are for, and what they are not for. On the card and in croissant.json."),
     )
     social_impact = prose(
-        _("Social impact"),
-        _("Whom the data could help or harm. On the card and in croissant.json."),
+        _("Social impact"), _("Whom the data could help or harm. On the card and in croissant.json.")
     )
     url = _line(
-        _("Web address"),
-        _("A page about the project. Appears in the citation and in croissant.json."),
+        _("Web address"), _("A page about the project. Appears in the citation and in croissant.json.")
     )
     doi = _line(
-        _("DOI"),
-        _("For the next release only, like 10.5281/zenodo.1234567. Appears in its citation."),
+        _("DOI"), _("For the next release only, like 10.5281/zenodo.1234567. Appears in its citation.")
     )
 
     def statement(self) -> Statement:

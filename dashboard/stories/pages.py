@@ -40,13 +40,7 @@ from dashboard.stories.queries import (
     reason_in_words,
     story_page,
 )
-from dashboard.stories.votes_export import (
-    csv_columns,
-    csv_rows,
-    json_rows,
-    questions_of,
-    votes_of,
-)
+from dashboard.stories.votes_export import csv_columns, csv_rows, json_rows, questions_of, votes_of
 from publishing.facts import NOT_STATED
 
 PROBLEMS_SHOWN = 50

@@ -20,14 +20,7 @@ from publishing.actions.data_statement import describe_data
 from publishing.errors import NotImportable
 from publishing.files.rows import STORY_PATHS
 from publishing.models import AnswerSides
-from publishing.reimport import (
-    Crowd,
-    past_instructions,
-    past_skips,
-    past_stories,
-    read_crowd,
-    story_file,
-)
+from publishing.reimport import Crowd, past_instructions, past_skips, past_stories, read_crowd, story_file
 from publishing.verification import Report, check_release
 from publishing.verification.description import Description
 from publishing.verification.findings import Findings

@@ -50,10 +50,7 @@ def largest(groups: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, Mapping[
 
 def _retention(statistics: Mapping[str, Any]) -> bytes:
     groups = {"All stories": {"all": statistics["stories"]}}
-    groups |= {
-        "By scenario": statistics["by_scenario"],
-        "By author": statistics["by_generator_model"],
-    }
+    groups |= {"By scenario": statistics["by_scenario"], "By author": statistics["by_generator_model"]}
     drawn = [
         Group(_headed(title, found), tuple(_kept(*item) for item in largest(found)[:MOST_BARS]))
         for title, found in groups.items()

@@ -35,10 +35,7 @@ def _license(stated: str) -> dict[str, str]:
 
 
 def front_matter(
-    facts: ReleaseFacts,
-    tally: Tally,
-    layout: Layout,
-    columns: Mapping[str, Mapping[str, Type]],
+    facts: ReleaseFacts, tally: Tally, layout: Layout, columns: Mapping[str, Mapping[str, Type]]
 ) -> str:
     """Return the YAML block, which ``datasets`` reads; ``columns`` are those of every file.
 

@@ -130,8 +130,7 @@ def story_states(directory: Path, *, incomplete: bool = False) -> Iterator[Story
     paths = [*(STORY_PATHS[outcome] for outcome in outcomes), VOTES_PATH]
     streams = [jsonl.lines_in_order(directory / path) for path in paths]
     merged = heapq.merge(
-        *(_placed(place, stream) for place, stream in enumerate(streams)),
-        key=lambda item: item[:2],
+        *(_placed(place, stream) for place, stream in enumerate(streams)), key=lambda item: item[:2]
     )
     for story_id, group in groupby(merged, key=lambda item: item[0]):
         outcome, row, votes = None, b"", []

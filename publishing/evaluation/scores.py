@@ -48,12 +48,7 @@ class Scorer:
         if bounds is None:
             cores = len(np.unique(self._cores[counting > 0]))
             bounds, method = wilson(share * cores, cores), "wilson"
-        return {
-            name: rounded(share),
-            "n": n,
-            "interval": _bounds(bounds),
-            "interval_is": method,
-        }
+        return {name: rounded(share), "n": n, "interval": _bounds(bounds), "interval_is": method}
 
     def difference(self, first: ArrayLike, second: ArrayLike) -> Score:
         """Return how much larger the mean of ``first`` is. The interval is null if no resample differs."""

@@ -345,12 +345,7 @@ SKIP_COLUMNS: dict[str, Type] = {
 
 def vote_columns(answers: Sequence[str]) -> dict[str, Type]:
     """Return the columns of the votes file, given the fields of the answers."""
-    return {
-        "story_id": "string",
-        "annotator": "string",
-        **dict.fromkeys(answers, "string"),
-        **_CONTEXT,
-    }
+    return {"story_id": "string", "annotator": "string", **dict.fromkeys(answers, "string"), **_CONTEXT}
 
 
 class VoteRows:

@@ -90,9 +90,7 @@ class Release(models.Model):
     )
     doi = models.CharField(max_length=300, blank=True, help_text=_("Its own; no other release has it."))
     test = models.JSONField(
-        null=True,
-        blank=True,
-        help_text=_("The qualification test and its key, if published."),
+        null=True, blank=True, help_text=_("The qualification test and its key, if published.")
     )
     code_version = models.CharField(max_length=100)
     requested_by = researcher()
@@ -143,7 +141,7 @@ class Release(models.Model):
                 name="published_release_is_final",
                 operation=pgtrigger.Update | pgtrigger.Delete,
                 condition=pgtrigger.Q(old__state="published"),
-            ),
+            )
         ]
 
     def __str__(self) -> str:
@@ -220,7 +218,7 @@ class DroppedReason(models.Model):
     class Meta:
         ordering = ("release", "-stories", "reason")
         constraints = [
-            models.UniqueConstraint(fields=["release", "reason"], name="one_count_per_reason_in_a_release"),
+            models.UniqueConstraint(fields=["release", "reason"], name="one_count_per_reason_in_a_release")
         ]
         triggers = [
             pgtrigger.Protect(name="dropped_reason_is_final", operation=pgtrigger.Update | pgtrigger.Delete),
@@ -244,9 +242,7 @@ class Withdrawal(models.Model):
 
     class Meta:
         ordering = ("-withdrawn_at",)
-        constraints = [
-            models.CheckConstraint(condition=~Q(reason=""), name="withdrawal_says_why"),
-        ]
+        constraints = [models.CheckConstraint(condition=~Q(reason=""), name="withdrawal_says_why")]
         triggers = [
             pgtrigger.Protect(name="withdrawal_is_final", operation=pgtrigger.Update | pgtrigger.Delete),
             insert_only(

@@ -54,7 +54,7 @@ class DataStatement(models.Model):
             models.CheckConstraint(condition=Q(version__gte=1), name="data_statements_count_from_one"),
         ]
         triggers = [
-            pgtrigger.Protect(name="data_statement_is_final", operation=pgtrigger.Update | pgtrigger.Delete),
+            pgtrigger.Protect(name="data_statement_is_final", operation=pgtrigger.Update | pgtrigger.Delete)
         ]
 
     def __str__(self) -> str:
@@ -88,7 +88,7 @@ class BaselineSample(models.Model):
 
     class Meta:
         triggers = [
-            pgtrigger.Protect(name="baseline_sample_is_final", operation=pgtrigger.Update | pgtrigger.Delete),
+            pgtrigger.Protect(name="baseline_sample_is_final", operation=pgtrigger.Update | pgtrigger.Delete)
         ]
 
     def __str__(self) -> str:

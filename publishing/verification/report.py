@@ -167,14 +167,7 @@ def _check_presentation(
     if stated is None or guesses is None:
         return
     known = card.CardInputs(
-        card.known_facts(described),
-        found.tally,
-        described,
-        columns,
-        stated,
-        guesses,
-        people,
-        changed,
+        card.known_facts(described), found.tally, described, columns, stated, guesses, people, changed
     )
     card.check_figures(directory, listed, known, findings)
     card.check_citation(directory, known, findings)

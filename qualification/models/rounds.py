@@ -154,8 +154,7 @@ class ExpertReview(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["round", "expert"], name="one_review_per_expert_and_round"),
             models.CheckConstraint(
-                condition=Q(handed_in_at=None) | Q(dismissed_at=None),
-                name="who_handed_in_is_not_dismissed",
+                condition=Q(handed_in_at=None) | Q(dismissed_at=None), name="who_handed_in_is_not_dismissed"
             ),
         ]
         triggers = [

@@ -259,10 +259,7 @@ def _end_postings(campaign: Campaign, marketplace: Marketplace, *, now: datetime
 
 
 def _stop_each(
-    campaign: Campaign,
-    states: list[Posting.State],
-    stop: Callable[[str, str], None],
-    becomes: Posting.State,
+    campaign: Campaign, states: list[Posting.State], stop: Callable[[str, str], None], becomes: Posting.State
 ) -> None:
     """Stop every posting in these states, and write down for each that it is stopped.
 

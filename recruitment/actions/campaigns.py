@@ -43,12 +43,7 @@ def create_campaign(*, study: Study, settings: CampaignSettings, by: User | None
     if platform_named(settings.platform).needs_codes:
         values |= {"completion_code": new_code(), "screen_out_code": new_code()}
     campaign = Campaign.objects.create(
-        study=study,
-        environment=study.environment,
-        number=last + 1,
-        created_by=by,
-        created_at=now,
-        **values,
+        study=study, environment=study.environment, number=last + 1, created_by=by, created_at=now, **values
     )
     record_change(
         campaign=campaign, type=Event.Type.CAMPAIGN_CREATED, by=by, now=now, note=f"{settings.platform}"
@@ -126,13 +121,7 @@ def start_campaign(
 
 @transaction.atomic
 def _plan_postings(
-    campaign: Campaign,
-    offer: Offer,
-    cost: Decimal,
-    until: datetime | None,
-    *,
-    by: User | None,
-    now: datetime,
+    campaign: Campaign, offer: Offer, cost: Decimal, until: datetime | None, *, by: User | None, now: datetime
 ) -> Campaign:
     campaign = lock_campaign(campaign)
     if campaign.state != State.DRAFT:
@@ -161,13 +150,7 @@ def cost_of_seats(campaign: Campaign, marketplace: Marketplace, more: int) -> De
 
 
 def add_seats(
-    *,
-    campaign: Campaign,
-    marketplace: Marketplace,
-    more: int,
-    offered: int,
-    by: User | None,
-    now: datetime,
+    *, campaign: Campaign, marketplace: Marketplace, more: int, offered: int, by: User | None, now: datetime
 ) -> Campaign:
     """Offer more submissions, if the account holds their cost; a worker adds them on the platform.
 

@@ -59,13 +59,7 @@ def leave(*, wanted: Grant, now: datetime) -> bool:
 
 @transaction.atomic
 def set_membership(
-    *,
-    campaign: Campaign,
-    annotator: Annotator,
-    kind: Group,
-    is_member: bool,
-    by: User | None,
-    now: datetime,
+    *, campaign: Campaign, annotator: Annotator, kind: Group, is_member: bool, by: User | None, now: datetime
 ) -> Grant:
     """Put a person into the study's group of this kind, or take them out, on a researcher's word.
 

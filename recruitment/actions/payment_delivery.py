@@ -213,9 +213,7 @@ def due_payments(*, now: datetime) -> QuerySet[Payment, int]:
 def person_of(submission: Submission) -> str:
     """Return the platform's id of the submission's person. Raise ``Refused`` if they are forgotten."""
     identity = PlatformIdentity.objects.filter(
-        annotator=submission.annotator_id,
-        platform=submission.platform,
-        environment=submission.environment,
+        annotator=submission.annotator_id, platform=submission.platform, environment=submission.environment
     ).first()
     if identity is None:
         raise Refused(

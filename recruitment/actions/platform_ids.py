@@ -79,10 +79,5 @@ def show_ids(*, work: Submission | Visit, by: User, now: datetime) -> dict[str, 
 
 def _record(study: Study, enrollment: Enrollment | None, subject: str, *, by: User, now: datetime) -> None:
     annotation_actions.record_event(
-        study=study,
-        type=Event.Type.IDENTITY_SHOWN,
-        by=by,
-        now=now,
-        enrollment=enrollment,
-        subject=subject,
+        study=study, type=Event.Type.IDENTITY_SHOWN, by=by, now=now, enrollment=enrollment, subject=subject
     )

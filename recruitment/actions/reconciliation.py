@@ -197,10 +197,7 @@ def record_submission(*, campaign: Campaign, work: Work, now: datetime) -> Submi
         "annotator": annotator,
     }
     visit = Visit.objects.filter(
-        replaced_at=None,
-        campaign=campaign,
-        remote_id=work.remote_id,
-        enrollment__annotator=annotator,
+        replaced_at=None, campaign=campaign, remote_id=work.remote_id, enrollment__annotator=annotator
     ).first()
     posting = Posting.objects.filter(campaign=campaign, remote_id=work.posting).first()
     known = Submission.objects.select_for_update(of=("self",), no_key=True).filter(**key).first()

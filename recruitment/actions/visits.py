@@ -51,13 +51,7 @@ def arrive_for_campaign(*, campaign: Campaign, arrival: Arrival, is_proven: bool
 
 
 @transaction.atomic
-def record_refused_visit(
-    *,
-    study: Study,
-    problem: Problem,
-    campaign_number: int,
-    now: datetime,
-) -> None:
+def record_refused_visit(*, study: Study, problem: Problem, campaign_number: int, now: datetime) -> None:
     """Log that a person was not let in, and why; never who."""
     annotation_actions.record_event(
         study=study,

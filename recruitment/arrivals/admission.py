@@ -6,12 +6,7 @@ from annotation.models import Enrollment, Study, WorkSession
 from recruitment.arrivals.arrival import Problem
 from recruitment.models import Campaign, Visit
 
-TAKES_PEOPLE = (
-    Campaign.State.CREATING,
-    Campaign.State.LIVE,
-    Campaign.State.PAUSING,
-    Campaign.State.ENDING,
-)
+TAKES_PEOPLE = (Campaign.State.CREATING, Campaign.State.LIVE, Campaign.State.PAUSING, Campaign.State.ENDING)
 """States of a campaign in which somebody new may come: HITs can be taken as soon as they are made."""
 OUT = (Enrollment.State.FAILED, Enrollment.State.SUSPENDED, Enrollment.State.WITHDRAWN)
 TESTED = (Enrollment.State.QUALIFIED, *OUT)

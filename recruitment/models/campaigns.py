@@ -131,16 +131,10 @@ class Campaign(models.Model):
         help_text=_("You can still exclude poor votes from the data, but they are paid."),
     )
     approved_percent = models.PositiveSmallIntegerField(
-        _("Approval rate of earlier work, at least (%)"),
-        null=True,
-        blank=True,
-        validators=_between(0, 100),
+        _("Approval rate of earlier work, at least (%)"), null=True, blank=True, validators=_between(0, 100)
     )
     approved_work = models.PositiveIntegerField(
-        _("Approved earlier submissions, at least"),
-        null=True,
-        blank=True,
-        validators=_between(0, 1_000_000),
+        _("Approved earlier submissions, at least"), null=True, blank=True, validators=_between(0, 1_000_000)
     )
     countries = ArrayField(models.CharField(max_length=2), default=list, blank=True)
     masters_only = models.BooleanField(

@@ -104,9 +104,7 @@ class Mismatch(models.Model):
                 fields=["campaign", "id"], condition=Q(settled_at=None), name="open_mismatches_of_campaign"
             )
         ]
-        triggers = [
-            pgtrigger.Protect(name="mismatch_stays", operation=pgtrigger.Delete),
-        ]
+        triggers = [pgtrigger.Protect(name="mismatch_stays", operation=pgtrigger.Delete)]
 
     def __str__(self) -> str:
         return f"{self.get_kind_display()} {self.pk}"
@@ -270,8 +268,7 @@ class Payment(models.Model):
                 name="payment_is_settled_at_a_time",
             ),
             models.CheckConstraint(
-                condition=~Q(state="withdrawn") | Q(kind="rejection"),
-                name="only_rejections_are_taken_back",
+                condition=~Q(state="withdrawn") | Q(kind="rejection"), name="only_rejections_are_taken_back"
             ),
             models.CheckConstraint(
                 condition=Q(pays_for=None) | Q(kind="bonus"), name="only_a_bonus_pays_other_work"
@@ -350,7 +347,7 @@ class Grant(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["study", "platform", "environment", "annotator", "kind"], name="one_grant_of_a_kind"
-            ),
+            )
         ]
 
     def __str__(self) -> str:

@@ -262,7 +262,7 @@ class Visit(models.Model):
                 operation=pgtrigger.Insert | pgtrigger.UpdateOf("replaced_at"),
                 when=pgtrigger.After,
                 func=_REPLACED_IS_DOUBTED,
-            ),
+            )
         ]
 
     def __str__(self) -> str:

@@ -17,11 +17,7 @@ from recruitment.mturk.client import PAGE, Api
 from recruitment.mturk.hits import TOKENS_ARE_KNOWN
 from recruitment.mturk.questions import receipt_in
 
-STATUS = {
-    "Submitted": Status.SUBMITTED,
-    "Approved": Status.APPROVED,
-    "Rejected": Status.REJECTED,
-}
+STATUS = {"Submitted": Status.SUBMITTED, "Approved": Status.APPROVED, "Rejected": Status.REJECTED}
 NOT_SHOWN = (errors.NO_ASSIGNMENT, errors.WRONG_ASSIGNMENT_STATE)
 GONE = (errors.NO_HIT, errors.WRONG_HIT_STATE)
 
@@ -74,13 +70,7 @@ class Review:
         self._decide("ApproveAssignment", Status.APPROVED, submission, person, {})
 
     def reject(
-        self,
-        submission: str,
-        *,
-        person: str,
-        reason: str,
-        category: str = "",
-        since: datetime | None = None,
+        self, submission: str, *, person: str, reason: str, category: str = "", since: datetime | None = None
     ) -> None:
         """Pay nothing for a submission, and tell its worker why."""
         feedback = {"RequesterFeedback": reason}

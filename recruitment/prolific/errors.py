@@ -6,13 +6,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from recruitment.marketplace import (
-    MarketplaceError,
-    NotConfigured,
-    NotEnoughMoney,
-    Refused,
-    Unreachable,
-)
+from recruitment.marketplace import MarketplaceError, NotConfigured, NotEnoughMoney, Refused, Unreachable
 
 _ID = re.compile(r"\b[0-9a-f]{24}\b", re.IGNORECASE)
 _MONEY = re.compile(r"insufficient|\bfunds?\b|\bbalance\b|top.?up", re.IGNORECASE)

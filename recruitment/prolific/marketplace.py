@@ -33,13 +33,7 @@ from recruitment.prolific.client import API, ProlificClient
 from recruitment.prolific.errors import NotFound
 from recruitment.prolific.estimates import currencies_differ, estimate_of
 from recruitment.prolific.money import amount_of, cents
-from recruitment.prolific.payloads import (
-    filters_of,
-    internal_name,
-    problems_of,
-    study_of,
-    submissions_config,
-)
+from recruitment.prolific.payloads import filters_of, internal_name, problems_of, study_of, submissions_config
 from recruitment.prolific.review import READS, Review
 from recruitment.prolific.signatures import keys_of, read_signed
 

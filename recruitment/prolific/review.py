@@ -52,13 +52,7 @@ class Review:
         self.client.post("/submissions/bulk-approve/", body, repeatable=True)
 
     def reject(
-        self,
-        submission: str,
-        *,
-        person: str,
-        reason: str,
-        category: str = "",
-        since: datetime | None = None,
+        self, submission: str, *, person: str, reason: str, category: str = "", since: datetime | None = None
     ) -> None:
         """Ask the person to return the work first, as Prolific wants it; reject it if they do not.
 

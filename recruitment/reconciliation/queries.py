@@ -23,12 +23,7 @@ from annotation.models import Enrollment, WorkSession
 from recruitment.marketplace import GIVEN_UP, HANDED_IN, Work
 from recruitment.models import Campaign, Mismatch, Payment, Posting, Submission, Visit
 from recruitment.pay import HourlyPay, hourly_pay
-from recruitment.reconciliation.decisions import (
-    APPROVING,
-    STANDING,
-    standing_decisions,
-    topped_up,
-)
+from recruitment.reconciliation.decisions import APPROVING, STANDING, standing_decisions, topped_up
 from recruitment.reconciliation.plan import LocalVisit
 from recruitment.visit_tests import handed_in_elsewhere, is_handed_in_elsewhere
 
@@ -226,9 +221,7 @@ def campaigns_to_ask(*, now: datetime) -> QuerySet[Campaign]:
     decided_in = ExpressionWrapper(F("days_to_review") * DAY, output_field=DurationField())
     until = ExpressionWrapper(F("ended_at") + decided_in, output_field=DateTimeField())
     rejected = Submission.objects.filter(
-        campaign=OuterRef("pk"),
-        status=Submission.Status.REJECTED,
-        submitted_at__gt=now - OVERTURNED_WITHIN,
+        campaign=OuterRef("pk"), status=Submission.Status.REJECTED, submitted_at__gt=now - OVERTURNED_WITHIN
     )
     not_lately = Q(synced_at=None) | Q(synced_at__lte=now - HOUR)
     lately = not_lately & (Q(until__gte=now) | Exists(rejected))

@@ -147,9 +147,7 @@ def test_the_list_asks_the_database_as_often_for_one_answer_as_for_many() -> Non
     for number in range(12):
         answer(person, after=ago(90 - number))
         if number in (0, 11):
-            with CaptureQueriesContext(
-                connection,
-            ) as captured:
+            with CaptureQueriesContext(connection) as captured:
                 browser = at(person, "answers/")
             assert len(cards(browser)) == number + 1
             counts.append(len(captured))

@@ -115,10 +115,7 @@ def test_sending_an_excluded_answer_again_gives_its_first_receipt(people: list[E
     assert vote is not None
     exclude(people[0])
     receipt = actions.record_vote(
-        assignment_id=vote.assignment_id,
-        enrollment=people[0],
-        submitted=builders.ALL_YES,
-        now=timezone.now(),
+        assignment_id=vote.assignment_id, enrollment=people[0], submitted=builders.ALL_YES, now=timezone.now()
     )
     assert receipt.repeated
     assert receipt.vote == vote

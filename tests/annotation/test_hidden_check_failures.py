@@ -7,14 +7,7 @@ from django.utils import timezone
 
 from annotation import actions, hidden_checks
 from annotation.hidden_checks import CheckRules
-from annotation.models import (
-    Assignment,
-    CheckResult,
-    Enrollment,
-    Event,
-    Story,
-    Study,
-)
+from annotation.models import Assignment, CheckResult, Enrollment, Event, Story, Study
 from annotation.rules import Reason, Refusal
 from tests import builders
 from tests.worlds import built_once

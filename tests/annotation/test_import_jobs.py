@@ -57,9 +57,7 @@ def queue(study: Study, rows: list[dict[str, Any]], by: User | None = None) -> S
 
 
 def test_an_uploaded_file_is_imported_by_the_task(
-    study: Study,
-    sent: list[tuple[str, list[int]]],
-    django_capture_on_commit_callbacks: Any,
+    study: Study, sent: list[tuple[str, list[int]]], django_capture_on_commit_callbacks: Any
 ) -> None:
     researcher = User.objects.create_user("researcher")
     with django_capture_on_commit_callbacks(execute=True):

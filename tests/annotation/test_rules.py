@@ -39,11 +39,7 @@ def expected(facts: ServingFacts) -> Reason | None:
         "suspended": Reason.SUSPENDED,
         "withdrawn": Reason.WITHDRAWN,
     }
-    by_study = {
-        "draft": Reason.STUDY_NOT_OPEN,
-        "paused": Reason.STUDY_PAUSED,
-        "closed": Reason.STUDY_CLOSED,
-    }
+    by_study = {"draft": Reason.STUDY_NOT_OPEN, "paused": Reason.STUDY_PAUSED, "closed": Reason.STUDY_CLOSED}
     door = by_study.get(facts.study_state)
     return (
         (Reason.WRONG_ENVIRONMENT if facts.environment != facts.study_environment else None)

@@ -181,9 +181,7 @@ def test_lists_go_page_by_page_with_the_same_queries_however_much_there_is() -> 
     def queries() -> list[int]:
         counts = []
         for path in paths:
-            with CaptureQueriesContext(
-                connection,
-            ) as captured:
+            with CaptureQueriesContext(connection) as captured:
                 assert program.get(path).status_code == 200
             counts.append(len(captured))
         return counts

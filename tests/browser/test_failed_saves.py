@@ -66,10 +66,7 @@ def _break_the_server(window: Window) -> Callable[[], None]:
     ids=["no network", "answer lost", "bad gateway"],
 )
 def test_a_failed_submit_says_so_keeps_the_answers_and_counts_once_when_repeated(
-    at_work: Window,
-    person: Enrollment,
-    breaks: Callable[[Window], Callable[[], None]],
-    stored_at_once: int,
+    at_work: Window, person: Enrollment, breaks: Callable[[Window], Callable[[], None]], stored_at_once: int
 ) -> None:
     at_work.choose(**FORM)
     mend = breaks(at_work)

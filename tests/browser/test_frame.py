@@ -26,14 +26,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 WITH_ORIGIN = f"{STRICT_SANDBOX} allow-same-origin"
 PRESSES = 4
-SPY = {
-    "name": "spy",
-    "value": "1",
-    "domain": "localhost",
-    "path": "/",
-    "sameSite": "None",
-    "secure": True,
-}
+SPY = {"name": "spy", "value": "1", "domain": "localhost", "path": "/", "sameSite": "None", "secure": True}
 """A cookie of ours that a browser without blocking would send along from the frame."""
 
 

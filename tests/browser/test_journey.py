@@ -21,10 +21,7 @@ pytestmark = pytest.mark.browser
 WAYS: dict[str, tuple[journeys.Hands, dict[str, Any]]] = {
     "digits in the dark": (journeys.Digits(), {"viewport": DESKTOP, "color_scheme": "dark"}),
     "arrows": (journeys.Arrows(), {"viewport": DESKTOP}),
-    "touch in the dark": (
-        journeys.Touch(),
-        {"has_touch": True, "is_mobile": True, "color_scheme": "dark"},
-    ),
+    "touch in the dark": (journeys.Touch(), {"has_touch": True, "is_mobile": True, "color_scheme": "dark"}),
     "mouse without scripts": (journeys.Mouse(), {"java_script_enabled": False}),
     "arrows without scripts": (journeys.Arrows(), {"java_script_enabled": False}),
 }

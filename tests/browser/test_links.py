@@ -34,10 +34,7 @@ def work(person: Enrollment, page: str = "") -> str:
 
 def with_join_link(study: Study) -> Study:
     actions.set_join_link(
-        study=study,
-        return_url="https://app.example.org/done?cc={code}",
-        by=None,
-        now=timezone.now(),
+        study=study, return_url="https://app.example.org/done?cc={code}", by=None, now=timezone.now()
     )
     return study
 

@@ -19,16 +19,7 @@ from tests.browser.windows import DESKTOP, PHONE, Window
 
 pytestmark = pytest.mark.browser
 
-ENTRIES = [
-    "Overview",
-    "Stories",
-    "People",
-    "Recruitment",
-    "Qualification",
-    "Quality",
-    "Releases",
-    "Settings",
-]
+ENTRIES = ["Overview", "Stories", "People", "Recruitment", "Qualification", "Quality", "Releases", "Settings"]
 PAGES = {
     "Overview": [],
     "Stories": ["List", "Import"],

@@ -38,10 +38,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Assignment:
 def test_an_answer_that_is_lost_with_the_connection_gets_no_receipt(held: Assignment) -> None:
     with pytest.raises(DatabaseError):
         actions.record_vote_and_assign_next(
-            assignment_id=held.pk,
-            enrollment=held.enrollment,
-            submitted=builders.ALL_YES,
-            now=timezone.now(),
+            assignment_id=held.pk, enrollment=held.enrollment, submitted=builders.ALL_YES, now=timezone.now()
         )
 
     assert not Vote.objects.exists()

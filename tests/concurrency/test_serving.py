@@ -10,14 +10,7 @@ from annotation.models import Assignment, Enrollment, Vote
 from annotation.protocols.validity import ValidityProtocol
 from annotation.rules import Reason, Refusal
 from tests import builders
-from tests.concurrency.racing import (
-    errors,
-    race,
-    slowly,
-    together,
-    without_constraint,
-    without_locks,
-)
+from tests.concurrency.racing import errors, race, slowly, together, without_constraint, without_locks
 from tests.concurrency.serving import claiming, everything_holds, submitting
 
 pytestmark = pytest.mark.django_db(transaction=True)

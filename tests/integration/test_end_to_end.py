@@ -217,11 +217,7 @@ def check_loaded(loaded: dict[str, list[dict[str, Any]]], directory: Path) -> No
         for row in loaded[config]:
             answer = row["choices"]["text"][row["choices"]["label"].index(row["answerKey"])]
             questions = stories[row["id"].removesuffix(suffix)]["questions"]
-            right = {
-                "_aware": "No",
-                "_action": questions[1]["answer_correct"],
-                "_judge": "Reasonable",
-            }
+            right = {"_aware": "No", "_action": questions[1]["answer_correct"], "_judge": "Reasonable"}
             assert answer == right[suffix]
 
 

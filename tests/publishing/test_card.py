@@ -229,8 +229,7 @@ def test_how_many_questions_a_machine_saw_is_said_and_that_they_are_a_sample() -
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["a|b", "a/b", "a`b", "a'b", "``", "`a", "a\\b", "|", "", "a\\|b", "a\\\\||b"],
+    "name", ["a|b", "a/b", "a`b", "a'b", "``", "`a", "a\\b", "|", "", "a\\|b", "a\\\\||b"]
 )
 def test_every_name_stays_itself_in_and_outside_tables(name: str) -> None:
     parser = MarkdownIt("commonmark").enable("table")
@@ -605,8 +604,7 @@ def test_a_number_that_rounds_to_zero_has_no_sign() -> None:
 
 
 @pytest.mark.parametrize(
-    ("items", "sentence"),
-    [([], ""), (["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")],
+    ("items", "sentence"), [([], ""), (["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")]
 )
 def test_listed(items: list[str], sentence: str) -> None:
     assert listed(items) == sentence

@@ -29,10 +29,7 @@ CFF = {
         "abstract": {"type": "string", "minLength": 1},
         "date-released": {"type": "string", "pattern": "^[0-9]{4}-(0[1-9]|1[012])-(0[1-9]|[12][0-9]|3[01])$"},
         "license": {"enum": ["CC-BY-4.0", "CC0-1.0"]},
-        "doi": {
-            "type": "string",
-            "pattern": r"^10\.\d{4,9}(\.\d+)?/[A-Za-z0-9:/_;\-\.\(\)\[\]\\]+$",
-        },
+        "doi": {"type": "string", "pattern": r"^10\.\d{4,9}(\.\d+)?/[A-Za-z0-9:/_;\-\.\(\)\[\]\\]+$"},
         "url": {"type": "string", "pattern": "^(https|http|ftp|sftp)://.+"},
         "authors": {
             "type": "array",

@@ -60,9 +60,7 @@ def test_nothing_to_compare() -> None:
     assert all(row["kept"] == row["dropped"] == 0 for row in found["filters"].values())
 
 
-@given(
-    stories=st.lists(st.lists(objections, min_size=3, max_size=3), min_size=1, max_size=12),
-)
+@given(stories=st.lists(st.lists(objections, min_size=3, max_size=3), min_size=1, max_size=12))
 def test_counts_what_the_filters_say_story_by_story(stories: list[list[frozenset[str]]]) -> None:
     rows = compared([list(enumerate(against)) for against in stories])["filters"]
     for name, rule in FILTERS.items():

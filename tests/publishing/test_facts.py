@@ -56,11 +56,7 @@ def test_the_card_says_in_which_languages_people_read_the_form() -> None:
     for language in ("de", "en"):
         held = builders.claim(person)
         record_vote(
-            assignment_id=held.pk,
-            enrollment=person,
-            submitted=ALL_YES,
-            language=language,
-            now=timezone.now(),
+            assignment_id=held.pk, enrollment=person, submitted=ALL_YES, language=language, now=timezone.now()
         )
     assert Counter(Vote.objects.values_list("language", flat=True)) == {"de": 1, "en": 1}
     card = (published(study).directory / "README.md").read_text(encoding="utf-8")

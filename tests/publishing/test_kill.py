@@ -62,11 +62,7 @@ POINTS: dict[str, Callable[[Release], bool]] = {
 }
 """The last point is held open by :func:`recording_blocked`; the others are met by watching closely."""
 
-FEW = (
-    "votes are being written",
-    "Parquet copies are being written",
-    "moved into place, not recorded yet",
-)
+FEW = ("votes are being written", "Parquet copies are being written", "moved into place, not recorded yet")
 
 
 @contextmanager

@@ -53,13 +53,7 @@ def test_a_no_takes_its_story_out_of_exactly_the_files_it_was_in(tmp_path: Path)
     assert (
         OF_OTHERS
         <= same
-        <= {
-            *OF_OTHERS,
-            *shown,
-            "CITATION.cff",
-            "figures/machine-validation.svg",
-            "hard-questions.jsonl",
-        }
+        <= {*OF_OTHERS, *shown, "CITATION.cff", "figures/machine-validation.svg", "hard-questions.jsonl"}
     )
     ((old, new),) = different_rows(tmp_path, VOTES)
     assert (old["story_id"], old | {"q1": "no"}) == ("s0001", new)  # type: ignore[index, operator]

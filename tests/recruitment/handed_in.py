@@ -75,10 +75,7 @@ class Desk:
 
     def submit(self, visit: Visit, *, receipt: str | None = None) -> None:
         """The browser hands the form of the last page in."""
-        fields = {
-            "assignmentId": visit.remote_id,
-            "receipt": visit.receipt if receipt is None else receipt,
-        }
+        fields = {"assignmentId": visit.remote_id, "receipt": visit.receipt if receipt is None else receipt}
         self.double.crowd.submit(list(fields.items()))
 
     def hand_in(self, *, whole: bool = True, confirmed: bool = True, minutes: int = 0) -> Submission:

@@ -75,13 +75,7 @@ GREETINGS: dict[str, tuple[Callable[[Study], Enrollment], str, str, str, str]] =
         "See your status",
         "You can’t continue right now",
     ),
-    "withdrawn": (
-        withdrawn,
-        BACK,
-        "You have left this study",
-        "See your status",
-        "You have left this study",
-    ),
+    "withdrawn": (withdrawn, BACK, "You have left this study", "See your status", "You have left this study"),
     "finished": (
         of_a_finished_study,
         BACK,

@@ -32,9 +32,7 @@ from tomannot.log_masking import mask_tokens
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
 
 PARTICIPANT = "5f3a9c0de1b2"
-WAY_BACK = {
-    "return_url": "https://app.example.org/done?cc={code}&p={participant}",
-}
+WAY_BACK = {"return_url": "https://app.example.org/done?cc={code}&p={participant}"}
 CODE = re.compile(r"[A-Z0-9]{5}-[A-Z0-9]{5}")
 
 

@@ -77,10 +77,7 @@ def save_stories(visit: Visit, number: int) -> Attempt:
     )
     for entry in attempt.round.round_stories.select_related("story")[:number]:
         qualification_actions.save_answers(
-            attempt=attempt,
-            round_story=entry,
-            submitted=builders.ALL_YES,
-            session_id=visit.session_id,
+            attempt=attempt, round_story=entry, submitted=builders.ALL_YES, session_id=visit.session_id
         )
     return attempt
 

@@ -101,10 +101,7 @@ def ways(mismatch: Mismatch) -> list[Remedy]:
         (Case("partial", Status.SUBMITTED, "confirmed", None, False, False), "settle approve reject"),
         (Case("partial", Status.RETURNED, "doubted", None, False, False), "settle bonus"),
         (Case("decided_by_platform", Status.REJECTED, "confirmed", None, False, True), "settle overturn"),
-        (
-            Case("submitted_late", Status.APPROVED, "confirmed", Decision.APPROVED, False, False),
-            "settle",
-        ),
+        (Case("submitted_late", Status.APPROVED, "confirmed", Decision.APPROVED, False, False), "settle"),
     ],
 )
 def test_what_can_be_done_follows_from_both_sides(case: Case, open_ways: str) -> None:

@@ -240,10 +240,7 @@ def test_who_was_given_up_and_is_then_listed_counts_and_is_shown(desk: Desk) -> 
     desk.double.faults.rates = {}
     desk.sweep(now=late + timedelta(hours=2))
     assert votes(visit) == [State.SUBMITTED]
-    assert set(Mismatch.objects.values_list("kind", flat=True)) == {
-        Kind.NOT_HANDED_IN,
-        Kind.SUBMITTED_LATE,
-    }
+    assert set(Mismatch.objects.values_list("kind", flat=True)) == {Kind.NOT_HANDED_IN, Kind.SUBMITTED_LATE}
     assert desk.charges() == [("0.25", "0.05")]
 
 

@@ -60,12 +60,7 @@ def study() -> Study:
     ("settings", "more", "wanted"), [(STORIES, 4, [1, 3, 3, 3, 3]), (TEST, 5, [17])], ids=["stories", "test"]
 )
 def test_seats_are_added_once(
-    study: Study,
-    double: MTurkDouble,
-    platform: MechanicalTurk,
-    settings: Any,
-    more: int,
-    wanted: list[int],
+    study: Study, double: MTurkDouble, platform: MechanicalTurk, settings: Any, more: int, wanted: list[int]
 ) -> None:
     campaign = publish_campaign(start(make_campaign(study, settings), platform), platform)
     with pytest.raises(CannotRecruit, match="at least one"):

@@ -93,12 +93,7 @@ class ValidityProtocol(Protocol):
     name = "validity"
     version = "1"
     title = _("Story validity")
-    questions = (
-        DIFFERENT_FROM_COMMONSENSE,
-        UNLIKELY_TO_BE_NOTICED,
-        ACTION_WHEN_NOT_AWARE,
-        ACTION_WHEN_AWARE,
-    )
+    questions = (DIFFERENT_FROM_COMMONSENSE, UNLIKELY_TO_BE_NOTICED, ACTION_WHEN_NOT_AWARE, ACTION_WHEN_AWARE)
     instructions = INSTRUCTIONS
     finding_labels = LABELS_OF_CODES
     example = Path(__file__).with_name("example.csv").read_text(encoding="utf-8")

@@ -39,10 +39,7 @@ class MailForm(forms.Form):
         max_length=100_000,
         widget=forms.Textarea(attrs={"rows": 5, "autocomplete": "off"}),
     )
-    language = forms.ChoiceField(
-        label=gettext_lazy("Language of the mail"),
-        choices=settings.LANGUAGES,
-    )
+    language = forms.ChoiceField(label=gettext_lazy("Language of the mail"), choices=settings.LANGUAGES)
 
     def clean_addresses(self) -> list[str]:
         given: list[str] = self.cleaned_data["addresses"].replace(",", " ").replace(";", " ").split()
@@ -55,10 +52,7 @@ class LinksForm(forms.Form):
     """A number of links to make."""
 
     count = forms.IntegerField(
-        label=gettext_lazy("How many links"),
-        min_value=1,
-        max_value=MOST_AT_ONCE,
-        initial=10,
+        label=gettext_lazy("How many links"), min_value=1, max_value=MOST_AT_ONCE, initial=10
     )
 
 
@@ -93,8 +87,7 @@ def invited_links(request: HttpRequest, study: Study, batch: str) -> HttpRespons
     invited = _invited_in(study, batch)
     if not invited:
         messages.error(
-            request,
-            _("New links are shown for an hour. A lost link is replaced on the participant’s page."),
+            request, _("New links are shown for an hour. A lost link is replaced on the participant’s page.")
         )
         return redirect("dashboard:people", slug=study.slug)
     has_links_before = _has_links_before(request, study)

@@ -54,8 +54,7 @@ def persons_link(request: HttpRequest, study: Study, pseudonym: str) -> HttpResp
             return render(request, "dashboard/people/new_link.html", context)
         else:
             messages.error(
-                request,
-                _("Participants from a platform, or whose data is deleted, get no personal link."),
+                request, _("Participants from a platform, or whose data is deleted, get no personal link.")
             )
     return redirect("dashboard:person", slug=study.slug, pseudonym=pseudonym)
 
@@ -117,9 +116,7 @@ def _exclude_or_readmit(request: HttpRequest, enrollment: Enrollment) -> str:
         return _("Excluded. Their votes are kept, and their slots go to others.")
     done = actions.readmit_annotator(enrollment=enrollment, reason=reason, by=by, now=now)
     counting = ngettext(
-        "Readmitted: %(votes)s vote counts again.",
-        "Readmitted: %(votes)s votes count again.",
-        done.counting,
+        "Readmitted: %(votes)s vote counts again.", "Readmitted: %(votes)s votes count again.", done.counting
     ) % {"votes": done.counting}
     if not done.displaced:
         return counting

@@ -63,11 +63,7 @@ def expert_story(request: HttpRequest, study: Study, number: int, position: int)
             messages.error(request, str(error))
             return redirect("dashboard:round", slug=study.slug, number=number)
     protocol = study.protocol
-    context = {
-        "round": review.round,
-        "position": position,
-        "total": len(entries),
-    }
+    context = {"round": review.round, "position": position, "total": len(entries)}
     context |= form_context(protocol, entry.story.item, answered=answered, errors=errors)
     context |= instructions_context(protocol, study.instructions)
     return render_form(request, "dashboard/qualification/expert_story.html", context, errors=errors)

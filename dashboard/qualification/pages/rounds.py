@@ -49,10 +49,7 @@ def new_round(request: HttpRequest, study: Study) -> HttpResponse:
         said = dict(form.cleaned_data)
         try:
             made = actions.create_round(
-                study=study,
-                story_ids=said.pop("stories"),
-                **by_and_now(request),
-                **said,
+                study=study, story_ids=said.pop("stories"), **by_and_now(request), **said
             )
             messages.success(
                 request, _("Round %(number)s is created. Set its key next.") % {"number": made.number}

@@ -53,11 +53,7 @@ def review(request: HttpRequest, study: Study) -> HttpResponse:
     page = Paginator(drawn.order_by(Exists(waiting).desc(), "-pk"), SHOWN).get_page(request.GET.get("page"))
     samples = list(page)
     found = tallies(samples)
-    context = {
-        "form": form,
-        "page": page,
-        "samples": [(sample, found[sample.pk]) for sample in samples],
-    }
+    context = {"form": form, "page": page, "samples": [(sample, found[sample.pk]) for sample in samples]}
     return render_form(request, "dashboard/quality/review.html", context)
 
 
@@ -100,12 +96,7 @@ def sample(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     if waiting and "list" not in request.GET:
         return redirect("dashboard:review_item", slug=study.slug, number=number, position=waiting.position)
     rows = _rows(study, drawn)
-    context = {
-        "sample": drawn,
-        "rows": rows,
-        "tally": tally(rows),
-        "people": sorted(by_person(rows).items()),
-    }
+    context = {"sample": drawn, "rows": rows, "tally": tally(rows), "people": sorted(by_person(rows).items())}
     return render(request, "dashboard/quality/review_sample.html", context)
 
 

@@ -13,12 +13,7 @@ from annotation.models import Study
 from annotation.rights import Right, by_and_now, read_page, signed_in, write_page
 from annotation.rules import pseudonym
 from dashboard.parameters import number_in
-from dashboard.recruitment.decisions import (
-    confirmation_of_large_bonus,
-    decide_about,
-    is_test,
-    rejection_form,
-)
+from dashboard.recruitment.decisions import confirmation_of_large_bonus, decide_about, is_test, rejection_form
 from dashboard.recruitment.queries.submissions import TestResult, submissions_page, test_results
 from dashboard.responses import ErrorsAsMessages
 from recruitment import actions

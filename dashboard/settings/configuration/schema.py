@@ -85,8 +85,7 @@ INSTRUCTIONS = _object(
     thanks=_TEXT,
 )
 STATEMENT = _object(
-    "must be an object.",
-    **{item.name: _TEXT for item in fields(Statement)} | {"creators": _texts("names")},
+    "must be an object.", **{item.name: _TEXT for item in fields(Statement)} | {"creators": _texts("names")}
 )
 JOIN_LINK = _object(
     "must be an object.",

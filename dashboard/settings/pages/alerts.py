@@ -41,9 +41,7 @@ class MailsForm(StudyForm):
 
 
 StalledForm = forms.modelform_factory(
-    Study,
-    fields=["stall_hours"],
-    widgets={"stall_hours": forms.NumberInput(attrs={"class": "text"})},
+    Study, fields=["stall_hours"], widgets={"stall_hours": forms.NumberInput(attrs={"class": "text"})}
 )
 
 

@@ -34,11 +34,7 @@ class InvitationForm(forms.Form):
         max_length=200,
         widget=forms.EmailInput(attrs={"autocomplete": "off"}),
     )
-    role = forms.ChoiceField(
-        label=gettext_lazy("Role"),
-        choices=Role.choices,
-        initial=Role.RESEARCHER,
-    )
+    role = forms.ChoiceField(label=gettext_lazy("Role"), choices=Role.choices, initial=Role.RESEARCHER)
 
 
 @form_page(post=Right.MANAGE)
@@ -112,8 +108,7 @@ def _invite(request: HttpRequest, study: Study, given: dict[str, str]) -> None:
         invitation = invite(study=study, language=get_language() or "", **given, **said)
     except NotQueued:
         messages.error(
-            request,
-            _("The invitation is saved, but no mail could be queued, because Redis does not answer."),
+            request, _("The invitation is saved, but no mail could be queued, because Redis does not answer.")
         )
         offers = Invitation.objects.open().filter(study=study, invited_by=said["by"])
         request.session[NEW_LINK] = offers.latest("pk").pk

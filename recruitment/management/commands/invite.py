@@ -49,18 +49,10 @@ exit codes: 0 links printed · 1 no such study, nobody to invite, or no mail can
         parser.formatter_class = RawDescriptionHelpFormatter
         parser.add_argument("slug", metavar="SLUG", help="the study")
         parser.add_argument(
-            "--count",
-            type=how_many,
-            default=None,
-            metavar="N",
-            help=f"how many, 1 to {MOST} (default 1)",
+            "--count", type=how_many, default=None, metavar="N", help=f"how many, 1 to {MOST} (default 1)"
         )
         parser.add_argument(
-            "--email",
-            action="append",
-            default=[],
-            metavar="ADDRESS",
-            help="invite by mail; repeatable",
+            "--email", action="append", default=[], metavar="ADDRESS", help="invite by mail; repeatable"
         )
         parser.add_argument(
             "--language",

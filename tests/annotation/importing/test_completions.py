@@ -164,11 +164,7 @@ REFUSED: dict[str, tuple[Any, str, str]] = {
     "not-the-template": (chat_completion("I'd rather write a poem."), "output", "not in the template"),
     "without-id": (without(chat_completion(template()), "id"), "output: id", "empty"),
     "without-model": (without(chat_completion(template()), "model"), "output: model", "empty"),
-    "a-section-twice": (
-        chat_completion(template() + "\n\nQUESTION:\nAgain?"),
-        "output: QUESTION",
-        "twice",
-    ),
+    "a-section-twice": (chat_completion(template() + "\n\nQUESTION:\nAgain?"), "output: QUESTION", "twice"),
     "several-lines": (
         chat_completion(_swap("call the police", "call the police\n\nDone!")),
         "output: HIGH SEVERITY COUNTERFACTUAL ANSWER",

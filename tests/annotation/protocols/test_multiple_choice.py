@@ -58,8 +58,7 @@ def test_a_row_of_a_question_set_is_an_item() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ending", "config"),
-    [("aware", "mental-state-qa"), ("action", "behavior-qa"), ("judge", "judgment-qa")],
+    ("ending", "config"), [("aware", "mental-state-qa"), ("action", "behavior-qa"), ("judge", "judgment-qa")]
 )
 def test_the_ending_of_the_id_says_the_question_set(ending: str, config: str) -> None:
     assert story(id=f"s1_sev2_{ending}").content["config"] == config

@@ -134,9 +134,7 @@ def test_the_examples_come_in_the_order_of_questions_and_options() -> None:
 
 
 @pytest.mark.parametrize(
-    "example",
-    PROTOCOL.instructions.examples,
-    ids=lambda example: f"{example.question}-{example.option}",
+    "example", PROTOCOL.instructions.examples, ids=lambda example: f"{example.question}-{example.option}"
 )
 def test_an_example_shows_what_its_question_shows_and_says_why(example: WorkedExample) -> None:
     assert tuple(part.name for part in example.parts) == PROTOCOL.question(example.question).shows

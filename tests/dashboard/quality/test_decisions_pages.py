@@ -128,11 +128,7 @@ def test_a_queue_has_each_undecided_story_once(
     study.stories.get(story_id=of(study, 6)[0]).lint_findings.create(code="made_up", message="Look.")
     study.stories.get(story_id=of(study, 2)[0]).lint_findings.all().delete()
     linted = [story.story_id for story in study.stories.order_by("story_id") if story.lint_findings.exists()]
-    wanted = {
-        Queue.SPLIT: of(study, 2, 3),
-        Queue.DROPPED: of(study, 0, 1, 2, 3),
-        Queue.LINT: linted,
-    }
+    wanted = {Queue.SPLIT: of(study, 2, 3), Queue.DROPPED: of(study, 0, 1, 2, 3), Queue.LINT: linted}
     for queue, expected in wanted.items():
         assert walk(study, queue) == expected
     decide(study, of(study, 2)[0], "valid")

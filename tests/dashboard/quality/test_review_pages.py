@@ -108,12 +108,7 @@ def test_what_is_not_complete_is_not_stored(
     researcher: Client, person: Enrollment, form: dict[str, str], said: str
 ) -> None:
     sample = actions.draw_sample(
-        study=person.study,
-        kind=ReviewSample.Kind.RANDOM,
-        people=1,
-        per_person=1,
-        by=None,
-        now=timezone.now(),
+        study=person.study, kind=ReviewSample.Kind.RANDOM, people=1, per_person=1, by=None, now=timezone.now()
     )
     response = researcher.post(f"/studies/main/quality/review/{sample.pk}/1/", form, follow=True)
     assert said in response.content.decode()

@@ -48,9 +48,7 @@ def said(page: Any) -> str:
     return " ".join(parsed(page).text_content().split())
 
 
-def test_a_link_is_made_for_a_platform_and_shown_as_it_is_to_be_pasted(
-    boss: Client,
-) -> None:
+def test_a_link_is_made_for_a_platform_and_shown_as_it_is_to_be_pasted(boss: Client) -> None:
     sent = filled_in(boss.get(f"{FORM}?platform=sona")) | {"return_url": BACK}
 
     looked = said(boss.post(FORM, sent | {"look": "1"}))

@@ -129,9 +129,7 @@ def test_own_instructions_cost_the_vote_no_query() -> None:
         (person,) = builders.qualified(study)
         vote_beside(person, {"instructions": said})
         assignment = builders.claim(person)
-        with CaptureQueriesContext(
-            connection,
-        ) as queries:
+        with CaptureQueriesContext(connection) as queries:
             annotation_actions.record_vote_and_assign_next(
                 assignment_id=assignment.pk,
                 enrollment=person,

@@ -48,11 +48,7 @@ def key_not_logged(world: World) -> None:
 
 
 KEY_BREAKS: list[tuple[Callable[[World], None], str, set[str]]] = [
-    (
-        round_without_its_key,
-        "rounds_that_can_be_taken_have_a_key",
-        {"a_test_that_is_asked_for_can_be_taken"},
-    ),
+    (round_without_its_key, "rounds_that_can_be_taken_have_a_key", {"a_test_that_is_asked_for_can_be_taken"}),
     (no_round_to_take, "a_test_that_is_asked_for_can_be_taken", set()),
     (test_made_practice, "practice_is_no_test", {"a_test_that_is_asked_for_can_be_taken"}),
     (waited_for_too_late, "nobody_answers_blind_once_answers_are_open", set()),

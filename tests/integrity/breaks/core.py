@@ -382,11 +382,7 @@ def import_not_logged(world: World) -> None:
 
 
 BREAKS: list[tuple[Callable[[World], None], str, set[str]]] = [
-    (
-        more_votes_than_wanted,
-        "story_has_no_more_votes_than_wanted",
-        {"story_has_no_more_holders_than_slots"},
-    ),
+    (more_votes_than_wanted, "story_has_no_more_votes_than_wanted", {"story_has_no_more_holders_than_slots"}),
     (
         one_person_counted_twice,
         "nobody_counts_twice_on_a_story",

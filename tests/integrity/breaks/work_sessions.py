@@ -23,5 +23,5 @@ def counted_though_doubted(world: World) -> None:
 
 
 SESSION_BREAKS: list[tuple[Callable[[World], None], str, set[str]]] = [
-    (counted_though_doubted, "votes_count_as_their_visit_allows", {"session_is_of_a_visit"}),
+    (counted_though_doubted, "votes_count_as_their_visit_allows", {"session_is_of_a_visit"})
 ]

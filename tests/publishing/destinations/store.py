@@ -12,11 +12,7 @@ from threading import Thread
 from typing import Any
 
 import boto3
-from moto.moto_server.werkzeug_app import (
-    DomainDispatcherApplication,
-    MotoRequestHandler,
-    create_backend_app,
-)
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from werkzeug.serving import make_server
 
 from tests.publishing.destinations.faults import Dropped, Faults

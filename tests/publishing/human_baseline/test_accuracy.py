@@ -7,12 +7,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from publishing.human_baseline.accuracy import (
-    ALL,
-    RESAMPLES,
-    AnsweredItem,
-    accuracy,
-)
+from publishing.human_baseline.accuracy import ALL, RESAMPLES, AnsweredItem, accuracy
 from publishing.statistics.intervals import Bootstrap, ClusterBootstrap, wilson
 
 

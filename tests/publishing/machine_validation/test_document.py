@@ -125,9 +125,7 @@ def test_severities_of_one_core_do_not_teach_one_another(tmp_path: Path) -> None
     assert behavior(write_made(tmp_path / "apart", apart))["choice_only"]["accuracy"] > 0.9
 
 
-def test_stories_that_share_an_object_are_held_out_together_by_entities(
-    tmp_path: Path,
-) -> None:
+def test_stories_that_share_an_object_are_held_out_together_by_entities(tmp_path: Path) -> None:
     made = [
         Made(f"right{thing}", f"wrong{thing}", f"core {core}{thing}", entities={"Object Z": f"thing {thing}"})
         for thing in range(10)

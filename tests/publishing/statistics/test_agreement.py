@@ -15,12 +15,7 @@ from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_kappa
 
 from publishing.statistics import agreement
 from publishing.statistics.agreement import Coefficient, Integers
-from tests.publishing.statistics.support import (
-    fleiss_kappa,
-    gwet_ac1,
-    krippendorff_alpha,
-    percent_agreement,
-)
+from tests.publishing.statistics.support import fleiss_kappa, gwet_ac1, krippendorff_alpha, percent_agreement
 
 ALL = (percent_agreement, fleiss_kappa, krippendorff_alpha, gwet_ac1)
 CLOSE = 1e-9

@@ -62,9 +62,7 @@ def on_the_platform(study: Study, double: MTurkDouble) -> Campaign:
 
 
 def test_a_notification_makes_us_look_sooner_once(
-    client: Client,
-    queued: list[list[Any]],
-    django_capture_on_commit_callbacks: Any,
+    client: Client, queued: list[list[Any]], django_capture_on_commit_callbacks: Any
 ) -> None:
     with MTurkDouble() as double:
         campaign = on_the_platform(make_study(), double)

@@ -23,11 +23,7 @@ from recruitment.reconciliation.plan import (
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 DONE = LocalVisit(
-    session="open",
-    receipt="R-1",
-    may_hand_in=True,
-    answers=3,
-    expires_at=NOW + timedelta(hours=1),
+    session="open", receipt="R-1", may_hand_in=True, answers=3, expires_at=NOW + timedelta(hours=1)
 )
 RULES = Rules(returns_receipt=True, auto_approves=True, polls_since_expiry=0)
 MONEY = {Step.APPROVE}
@@ -43,10 +39,7 @@ def steps(
 def test_work_of_whoever_left_before_it_was_done_counts_and_is_paid_by_a_researcher_alone() -> None:
     partial, there = replace(DONE, answers=1, is_partial=True), ListedWork(Status.SUBMITTED, "R-1")
     assert steps(partial, there) == [Step.CONFIRM, MismatchKind.PARTIAL]
-    assert steps(partial, there, replace(RULES, auto_approves=False)) == [
-        Step.CONFIRM,
-        MismatchKind.PARTIAL,
-    ]
+    assert steps(partial, there, replace(RULES, auto_approves=False)) == [Step.CONFIRM, MismatchKind.PARTIAL]
     decided = steps(partial, ListedWork(Status.APPROVED, "R-1"), decision=Decision.APPROVED)
     assert decided == [Step.CONFIRM]
 
@@ -232,10 +225,7 @@ theres = st.none() | st.builds(
     ListedWork, status=st.sampled_from(list(Status)), receipt=st.sampled_from(["", "R-1", "R-2"])
 )
 all_rules = st.builds(
-    Rules,
-    returns_receipt=st.booleans(),
-    auto_approves=st.booleans(),
-    polls_since_expiry=st.integers(0, 3),
+    Rules, returns_receipt=st.booleans(), auto_approves=st.booleans(), polls_since_expiry=st.integers(0, 3)
 )
 decisions = st.sampled_from([None, *Decision])
 
