@@ -15,6 +15,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.test import TransactionTestCase
 from django.utils import timezone, translation
+from hypothesis import settings as hypothesis_settings
 from whitenoise import WhiteNoise  # type: ignore[import-untyped]
 
 from tests import kept
@@ -54,6 +55,8 @@ MAY_BE_MISSING = {
 }
 """Markers of tests that don't run without a program, with the remedy. With CI=true they fail instead."""
 _did_not_run = Counter[str]()
+hypothesis_settings.register_profile("tomannot", deadline=None)  # a slow machine must not fail a test
+hypothesis_settings.load_profile("tomannot")
 
 
 @pytest.fixture(scope="session")

@@ -489,7 +489,7 @@ def _shape(tokens: list[Any]) -> Iterator[tuple[str, str]]:
         yield from _shape(token.children or [])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(title=SAVABLE, said=SAVABLE, name=SAVABLE)
 def test_no_text_of_people_reshapes_the_card(title: str, said: str, name: str) -> None:
     made, plain = deepcopy(known()), known()
@@ -522,7 +522,7 @@ _PROSE = (
 )  # fmt: skip
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(title=SAVABLE, label=SAVABLE, figure=SAVABLE)
 def test_no_text_of_people_reshapes_a_chart(title: str, label: str, figure: str) -> None:
     chart = bar_chart(title, [Group(label, (Bar(label, 0.5, figure, (0.4, 0.6)),))], mark=0.5)
@@ -537,7 +537,7 @@ def test_no_text_of_people_reshapes_a_chart(title: str, label: str, figure: str)
 NOT_IN_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(card=SAVABLE)
 def test_no_card_brings_markup_into_the_page(card: str) -> None:
     html = NOT_IN_XML.sub("", rendered(card, lambda path: None).html)

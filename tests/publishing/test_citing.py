@@ -118,7 +118,7 @@ def test_what_is_no_web_address_is_left_out(url: str) -> None:
     assert citation(dataclasses.replace(FACTS, statement=Statement(url=url))).url == ""
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(title=SAVABLE, said=SAVABLE, name=SAVABLE, other=SAVABLE)
 def test_no_text_of_people_breaks_a_citation(title: str, said: str, name: str, other: str) -> None:
     odd = dataclasses.replace(
