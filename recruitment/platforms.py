@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
     from recruitment.models import Campaign, Visit
 
-PLATFORMS = {"prolific": "recruitment.prolific.platform", "mturk": "recruitment.mturk.platform"}
+PLATFORMS = {
+    "prolific": "recruitment.prolific.platform",
+    "mturk": "recruitment.mturk.platform",
+}  # fmt: skip
 """Modules that define ``PLATFORM``, by its name in ``PlatformIdentity.Platform``, as researchers see them."""
 
 
