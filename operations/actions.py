@@ -41,6 +41,7 @@ from publishing.provenance import code_version
 from publishing.verification import check_release
 from tomannot.embedded.errors import EmbeddedServerError
 from tomannot.embedded.postgres import binaries
+from tomannot.health import server_version
 from tomannot.keyed import key_marks
 
 Progress = Callable[[str], None]
@@ -53,7 +54,7 @@ class BackupError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a backup says about itself in ``backup.json``."""
+    """The content of ``backup.json``: the versions and the key that a backup belongs to."""
 
     version: str
     migrations: str
@@ -168,11 +169,7 @@ def _describe() -> Description:
         assert source.origin is not None
         texts.update(Path(source.origin).read_bytes())
     version = code_version().partition("+")[0]
-    return Description(version, texts.hexdigest(), _server_version(), key_marks()[0])
-
-
-def _server_version() -> int:
-    return int(connection.pg_version // 10_000)  # type: ignore[attr-defined]
+    return Description(version, texts.hexdigest(), server_version(connection), key_marks()[0])
 
 
 # -- out of a backup
@@ -236,7 +233,7 @@ def _restore_upload(directory: Path, path: str) -> None:
 
 def _program(name: str) -> str:
     """Return a program of the server's version or newer: the system's, or that of the embedded PostgreSQL."""
-    needed = _server_version()
+    needed = server_version(connection)
     candidates = [shutil.which(name)]
     with suppress(EmbeddedServerError):  # not installed
         candidates.append(str(binaries() / name))

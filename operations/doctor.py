@@ -43,7 +43,7 @@ READABLE_BY_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 class Level(StrEnum):
-    """How bad a finding is."""
+    """The severity of a finding."""
 
     OK = "ok"
     WARNING = "warning"
@@ -52,7 +52,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a check found, and what to do about it."""
+    """The result of a check, with the remedy if something is wrong."""
 
     level: Level
     text: str
@@ -116,7 +116,7 @@ def _settings() -> Iterator[Finding]:
 
 
 def _keys() -> Iterator[Finding]:
-    """Look for marks of people who had their data deleted that no key at hand can recognise."""
+    """Look for marks of deleted people that were made with a key that is not at hand."""
     marks = ForgottenIdentity.objects.annotate(key=Substr("digest", 1, MARK_LENGTH))
     lost = marks.exclude(key__in=key_marks()).count()
     if lost:
@@ -126,7 +126,7 @@ def _keys() -> Iterator[Finding]:
             "Add the former key to SECRET_KEY_FALLBACKS.",
         )
     else:
-        yield ok("SECRET_KEY and SECRET_KEY_FALLBACKS recognise everybody")
+        yield ok("SECRET_KEY and SECRET_KEY_FALLBACKS recognise all who were deleted")
 
 
 def _public_url() -> Iterator[Finding]:
@@ -200,10 +200,10 @@ def _workers() -> Iterator[Finding]:
 
 def _beat() -> Iterator[Finding]:
     if beat.is_alive():
-        yield ok("has asked for work within two minutes")
+        yield ok("has sent work within the last two minutes")
     else:
         yield problem(
-            "has asked for no work for two minutes",
+            "has sent no work for two minutes",
             'Start exactly one: celery -A tomannot beat --loglevel INFO --schedule FILE --pidfile ""',
         )
 
@@ -271,7 +271,7 @@ def _mail() -> Iterator[Finding]:
         return
     try:
         with get_connection(timeout=SECONDS):
-            yield ok("the server lets us in")
+            yield ok("the mail server accepts our sign-in")
     except (SMTPException, OSError) as error:
         yield problem(f"{type(error).__name__}: {error}", "Check EMAIL_URL, the network and the password.")
 

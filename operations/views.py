@@ -34,7 +34,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 class Figures(Collector):
-    """What is read from Redis and the database at each scrape, in constant time."""
+    """Metrics read from Redis and the database at each scrape, in constant time."""
 
     def collect(self) -> Iterator[Metric]:
         for name, observed in sorted(read().items()):

@@ -35,7 +35,7 @@ _MARKS: Mapping[str, Callable[[Question], Iterable[Hashable]]] = {
     "entities": lambda question: [("entity", text) for text in question.entities],
     "scenario": lambda question: [("scenario", question.scenario)],
 }
-"""What connects questions under each grouping, beside their core."""
+"""The marks that connect questions under each grouping, beside their core."""
 GROUPINGS = tuple(_MARKS)
 
 

@@ -174,7 +174,7 @@ def test_a_damaged_release_is_named_and_left_out(study: Study, release: Release,
 def test_a_backup_is_of_one_moment(
     study: Study, elsewhere: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """What is committed while it is being written is not in it."""
+    """Leave out what is committed while the backup is being written."""
     before = Enrollment.objects.count()
     dump = backup._dump
 

@@ -1,4 +1,4 @@
-"""What an operator is told about an installation that works, and about each thing that does not."""
+"""``manage.py doctor`` finds nothing in a sound installation, and each fault in a broken one."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_an_old_database_and_missing_migrations_are_named(monkeypatch: pytest.Mo
 def test_missing_workers_and_beat_are_named() -> None:
     caches["shared"].delete(beat.SIGN)
     assert found("workers") == ["PROBLEM no worker takes work from the queue “celery”"]
-    assert found("beat") == ["PROBLEM has asked for no work for two minutes"]
+    assert found("beat") == ["PROBLEM has sent no work for two minutes"]
 
 
 def test_storage_that_takes_no_file_and_old_static_files_are_named(settings: Any, tmp_path: Path) -> None:

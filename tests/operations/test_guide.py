@@ -1,4 +1,4 @@
-"""What the operators' guide tells people to copy works."""
+"""Commands and units that the operators' guide tells people to copy work."""
 
 from __future__ import annotations
 
@@ -52,6 +52,7 @@ def test_units_run_what_the_guide_says() -> None:
     assert "%i@" in command_of("tomannot-worker@.service")[-1]
 
 
+@pytest.mark.systemd
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd is not installed")
 def test_systemd_understands_the_units(tmp_path: Path) -> None:
     for unit in UNITS.iterdir():  # as installed where there are such programs

@@ -1,4 +1,4 @@
-"""What machines that watch an installation are told: logs as JSON, metrics, errors; and nothing of people."""
+"""Logs as JSON, metrics and error reports hold what operators need, and nothing of people."""
 
 from __future__ import annotations
 
