@@ -42,7 +42,9 @@ def ordered(options: Sequence[Option], question: Question, seed: int | None) -> 
 
 
 def _hash(seed: int, question: Question, option: Option) -> bytes:
-    text = "" if question.is_static else option.label  # the label of a static option depends on the language
+    text = (
+        "" if question.has_fixed_options else option.label
+    )  # that of a fixed option depends on the language
     return hashlib.sha256(f"{seed}:{question.key}:{option.key}:{text}".encode()).digest()
 
 

@@ -121,7 +121,7 @@ def _counts_against(protocol: Protocol, question: str, option: str) -> bool | st
     """
     try:
         asked = protocol.question(question)
-        return asked.option(option).counts_against if asked.is_static else UNJUDGED
+        return asked.option(option).counts_against if asked.has_fixed_options else UNJUDGED
     except KeyError:
         return None
 

@@ -220,7 +220,7 @@ def asked_questions(study: Study) -> tuple[AskedQuestion, ...]:
 
 def asked_question(question: Question) -> AskedQuestion:
     """Return a question of a protocol as releases state it, with its title in the current language."""
-    options = question.options if question.is_static else ()
+    options = question.options if question.has_fixed_options else ()
     return AskedQuestion(
         key=question.key,
         title=str(question.title),

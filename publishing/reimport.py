@@ -11,10 +11,11 @@ from typing import Any
 import orjson
 
 from annotation.actions.imported_votes import ImportedSkip, ImportedStory, ImportedVote
-from annotation.protocols import multiple_choice
+from annotation.importing.rows import PROVENANCE, StoryRow
+from annotation.protocols import get_protocol
 from publishing.errors import NotImportable
 from publishing.files import jsonl
-from publishing.files.rows import INSTRUMENT_PATH, CountedVote, Row
+from publishing.files.rows import INSTRUMENT_PATH, PREDICTED, CountedVote, Row
 from publishing.instrument import WRITTEN
 from publishing.verification import decisions
 from publishing.verification import jsonl as lines
@@ -109,22 +110,19 @@ def _served_at(vote: CountedVote) -> datetime:
 def story_file(directory: Path, path: str, description: Description) -> Iterator[Path]:
     """Provide the stories of a file in a form that their protocol imports.
 
-    Story-data rows already have it. Items are written as the question set from which they were read. Raise
-    :class:`NotImportable` for items of other protocols.
+    Story-data rows already have it. Items are written as the rows from which their protocol reads them.
     """
     if description.layout.question_sets:
         yield directory / path
         return
-    protocol = description.document["protocol"]["name"]
-    if protocol != multiple_choice.NAME:
-        raise NotImportable(f"Items of the protocol “{protocol}” cannot be imported again.")
+    protocol = get_protocol(description.document["protocol"]["name"])
     with NamedTemporaryFile(prefix="tomannot-items-", suffix=".jsonl") as file:
         for line in lines.read(directory, path, Findings()):
-            file.write(jsonl.line(_question_row(line.row)))
+            file.write(jsonl.line(protocol.source_row(_story_row(line.row))))
         file.flush()
         yield Path(file.name)
 
 
-def _question_row(row: Row) -> dict[str, Any]:
-    names = ("core_id", "scenario_name", "severity_original", "story_generator_model")
-    return {"id": row["story_id"], **row["item"], **{name: row[name] for name in names}}
+def _story_row(row: Row) -> StoryRow:
+    facts = {name: row[name] for name in (*PROVENANCE, *PREDICTED)}
+    return StoryRow("", 0, content=row["item"], **facts)

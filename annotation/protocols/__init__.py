@@ -60,6 +60,15 @@ def get_protocol(name: str, version: str = "") -> Protocol:
     return protocol
 
 
+def stated_by(name: str) -> type[Protocol]:
+    """Return the class of the protocol with this name, for what it states about all its versions' releases.
+
+    Return the base class, with the defaults, if no such protocol is installed.
+    """
+    protocol = all_protocols().get(name)
+    return Protocol if protocol is None else type(protocol)
+
+
 def is_installed(name: str, version: str) -> bool:
     """Return True if this version of the protocol is installed."""
     protocol = all_protocols().get(name)

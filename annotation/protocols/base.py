@@ -15,14 +15,18 @@ All of them are stored alike: one answer per (question, row), holding the key of
 """
 
 import abc
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, cast
 
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from annotation.importing.problems import Problem
 from annotation.importing.rows import PROVENANCE, SourceRow, StoryRow
+
+# A lazy string behaves as a ``str`` wherever a page or a message shows it; saying so to the type checker
+# once lets protocols use plain types.
+_ = cast("Callable[[str], str]", gettext_lazy)
 
 KEY_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,39}$"
 """Keys of questions, rows and options: short, lower case, safe in HTML ids and CSV headers."""
@@ -81,10 +85,14 @@ class Question:
         return SINGLE_ROW
 
     @property
+    def has_fixed_options(self) -> bool:
+        """Return True if the options are the same for every item."""
+        return type(self).options_for is Question.options_for
+
+    @property
     def is_static(self) -> bool:
         """Return True if options and rows are the same for every item."""
-        kind = type(self)
-        return kind.options_for is Question.options_for and kind.rows_for is Question.rows_for
+        return self.has_fixed_options and type(self).rows_for is Question.rows_for
 
     def option(self, key: str) -> Option:
         """Return the static option with this key. Raise ``KeyError`` if unknown."""
@@ -191,8 +199,38 @@ class Instructions:
     examples: tuple[WorkedExample, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What a protocol calls its items, for pages that everybody sees."""
+
+    one: str
+    many: str
+    introduction: str
+    """What newcomers are told they will read: “two-sentence stories”."""
+
+
+STORIES = Words(_("story"), _("stories"), _("short stories"))
+
+
+@dataclass(frozen=True, slots=True)
+class Procedure:
+    """The published procedure that a protocol follows, in English for cards."""
+
+    reference: str
+    votes: int
+    """Answers per item."""
+    passed: str = ""
+    """How many passed its qualification test: “19 of 100”."""
+
+
+Layout = Literal["items", "theory-of-mind"]
+"""The files and columns of a release: items as imported, or stories with the question sets made from them."""
+
+
 class Protocol(abc.ABC):
-    """A form with its rule. Subclasses set the class attributes and the abstract methods.
+    """A form with its rule, and everything else that depends on the kind of judgement.
+
+    Subclasses set the class attributes and the abstract methods; no other code tests for a protocol's name.
 
     ``version`` changes whenever a question, an option, the instructions or the rule changes; every
     vote records the version it was given under.
@@ -207,6 +245,11 @@ class Protocol(abc.ABC):
     """Labels of lint codes for researchers; a code without a label is shown itself."""
     example: ClassVar[str] = ""
     """An import file with two stories, shown to researchers who prepare one."""
+    layout: ClassVar[Layout] = "items"
+    words: ClassVar[Words] = STORIES
+    follows: ClassVar[Procedure | None] = None
+    scored: ClassVar[str] = ""
+    """The key of the question whose right answer an item holds (:meth:`right_option`), if there is one."""
 
     @abc.abstractmethod
     def parse(self, content: Mapping[str, Any]) -> Any:
@@ -228,6 +271,13 @@ class Protocol(abc.ABC):
             if getattr(story, name):
                 row[name] = list(getattr(story, name))
         return row
+
+    def right_option(self, content: Mapping[str, Any]) -> str:
+        """Return the key of the right option of :attr:`scored`. Never show it to annotators.
+
+        Raise ``LookupError`` if no right answer is known.
+        """
+        raise LookupError(f"The protocol “{self.name}” knows no right answers.")
 
     def summary(self, item: Any) -> tuple[Part, ...]:
         """Return the parts by which annotators recognise an item; by default the first two."""
@@ -275,7 +325,7 @@ class Protocol(abc.ABC):
                 told = _("“%(value)s” is not one of the answers to this question.")
                 errors[cell.field] = told % {"value": value[:40]}
             else:
-                errors[cell.field] = _("Please choose an answer.")
+                errors[cell.field] = str(_("Please choose an answer."))
         if errors:
             raise IncompleteForm(errors)
         return tuple(choices)

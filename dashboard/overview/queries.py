@@ -108,13 +108,14 @@ def opening_figures(study: Study) -> dict[str, Any]:
     rounds = RoundStory.objects.filter(round__study=study, round__state=Round.State.ACTIVE)
     is_test = Q(round__kind=Round.Kind.TEST)
     fixed = fixed_settings(state=Study.State.OPEN, has_stories=bool(stories)).keys()
+    follows = study.protocol.follows
     return {
         "stories": stories,
         "votes": stories * study.votes_per_story,
         "warnings": Story.objects.filter(study=study, lint_findings__isnull=False).main().distinct().count(),
         "warnings_url": stories_address(study, lint=ANY),
         **rounds.aggregate(test=Count("pk", filter=is_test), practice=Count("pk", filter=~is_test)),
-        "is_as_published": study.votes_per_story == 3,
+        "published_votes": follows.votes if follows and follows.votes != study.votes_per_story else None,
         "fixed": [str(field.label) for name, field in SettingsForm.base_fields.items() if name in fixed],
     }
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import yaml
 
+from annotation.protocols import stated_by
 from publishing.card.markdown import bullets, code, fenced, one_line, text
 from publishing.facts import ReleaseFacts
 from publishing.filters import get_filter
@@ -146,9 +147,8 @@ def rights(facts: ReleaseFacts) -> list[str]:
         "## Citation",
         fenced("bibtex", cited.bibtex()),
         f"As text: {text(cited.apa())} For reference managers: `{CITATION_PATH}`.",
-        "The procedure follows Gu et al., SimpleToM: Exposing the Gap between Explicit ToM Inference "
-        "and Implicit ToM Application in LLMs, appendix G."
-        if facts.protocol_name == "validity"
+        f"The procedure follows {follows.reference}."
+        if (follows := stated_by(facts.protocol_name).follows)
         else "Please also name the study and the number of the release.",
     ]
 

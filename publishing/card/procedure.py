@@ -5,6 +5,7 @@ from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal
 
+from annotation.protocols import stated_by
 from publishing.card.markdown import (
     code,
     counted,
@@ -20,7 +21,6 @@ from publishing.facts import MAX_SECONDS, NOT_STATED, ImportedVotes, ReleaseFact
 from publishing.filters import get_filter
 from publishing.statistics.intervals import wilson
 
-IN_THE_PAPER = "; in the published procedure that this study follows, 19 of 100 people passed"
 MOST_NAMED = 8
 """Generators named in the text; the table has all of them."""
 
@@ -130,7 +130,12 @@ def _qualification(facts: ReleaseFacts) -> str:
     if people.attempted is None or people.passed is None:
         return "**Qualification.** The study had no qualification test: everybody who consented could vote."
     mark = f" Passing took {' or '.join(map(text, people.marks))}." if people.marks else ""
-    theirs = IN_THE_PAPER if facts.protocol_name == "validity" else ""
+    follows = stated_by(facts.protocol_name).follows
+    theirs = (
+        f"; in the published procedure that this study follows, {follows.passed} people passed"
+        if follows and follows.passed
+        else ""
+    )
     return (
         f"**Qualification.** {counted(people.attempted, 'person', 'people')} completed a qualification test, "
         f"and {share_of(people.passed, people.attempted)} passed{theirs}.{mark} "

@@ -110,7 +110,7 @@ def read_votes(path: Path, release: EvaluatedRelease, stories: Collection[str]) 
 def crowd_votes(release: EvaluatedRelease) -> Iterator[tuple[str, str, list[Form]]]:
     """Yield id, core and votes of every complete story.
 
-    Raise :class:`NotEvaluable` if the options of a question depend on the story.
+    Raise :class:`NotEvaluable` if the options of a question depend on the story, or its rows do.
     """
     if not release.described.decides_by_itself:
         raise NotEvaluable("The options depend on the story here, so votes on stories cannot be compared.")
@@ -125,6 +125,8 @@ def crowd_votes(release: EvaluatedRelease) -> Iterator[tuple[str, str, list[Form
     for voted in decisions.votes_by_story(release.directory, reader, findings):
         if voted.story_id in cores:
             forms: list[Form] = [{one.field: one.option for one in vote.answers} for vote in voted.votes]
+            if any(one.row for vote in voted.votes for one in vote.answers):
+                raise NotEvaluable("Every story has rows of its own, so votes on stories cannot be compared.")
             yield voted.story_id, cores[voted.story_id], forms
 
 

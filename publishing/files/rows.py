@@ -7,6 +7,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from annotation.importing.rows import hash_of
+from annotation.protocols import base, stated_by
 from annotation.protocols.base import Choice, field_name
 from publishing.files import jsonl
 from publishing.files.features import Type
@@ -310,11 +311,12 @@ THEORY_OF_MIND = Layout(
     ),
 )
 ITEMS_ONLY = Layout(item_row, _ITEM_COLUMNS, ("item",))
+LAYOUTS: Mapping[base.Layout, Layout] = {"items": ITEMS_ONLY, "theory-of-mind": THEORY_OF_MIND}
 
 
 def layout_for(protocol_name: str) -> Layout:
-    """Return the layout for a protocol. Protocols without question sets publish their items."""
-    return THEORY_OF_MIND if protocol_name == "validity" else ITEMS_ONLY
+    """Return the layout that a protocol states. One that is not installed publishes its items."""
+    return LAYOUTS[stated_by(protocol_name).layout]
 
 
 def config_path(config: str) -> str:

@@ -6,15 +6,13 @@ from typing import Any
 from django.db.models import Count
 
 from annotation.models import Story, Study, Vote
-from annotation.protocols import multiple_choice
-from annotation.protocols.multiple_choice.item import right_key
 from publishing.human_baseline.accuracy import AnsweredItem, accuracy
 from publishing.models import BaselineSample
 
 
 def has_accuracy(study: Study) -> bool:
     """Return True if right answers are known for the study."""
-    return study.protocol_name == multiple_choice.NAME
+    return bool(study.protocol.scored)
 
 
 def results(study: Study) -> dict[str, Any]:
@@ -38,10 +36,11 @@ def results(study: Study) -> dict[str, Any]:
 
 def answered_items(study: Study) -> list[AnsweredItem]:
     """Return every item of the study with its counted votes."""
+    protocol = study.protocol
     votes = (
         Vote.objects.of_study(study)
         .counted()
-        .filter(answers__question=multiple_choice.QUESTION)
+        .filter(answers__question=protocol.scored)
         .values_list("assignment__story", "answers__option")
         .annotate(votes=Count("pk"))
         .order_by()
@@ -49,7 +48,6 @@ def answered_items(study: Study) -> list[AnsweredItem]:
     given: dict[int, dict[str, int]] = defaultdict(dict)
     for story, option, count in votes:
         given[story][option] = count
-    protocol = study.protocol
     stories = Story.objects.filter(study=study).main().order_by("story_id")
     items = []
     for story in stories.only("core_id", "content").iterator():
@@ -58,7 +56,7 @@ def answered_items(study: Study) -> list[AnsweredItem]:
             AnsweredItem(
                 config=item.config,
                 story=story.core_id,
-                right=right_key(story.content),
+                right=protocol.right_option(story.content),
                 options=len(item.choices),
                 given=given.get(story.pk, {}),
             )

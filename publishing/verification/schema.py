@@ -149,7 +149,7 @@ class VoteReader:
             asked = self._asked.get(question)
             if asked is None:
                 return f"{field[:60]} is not a question of release.json."
-            if asked.options and (row or option not in asked.options):
+            if asked.options and option not in asked.options:
                 return f"{field[:60]}: “{option[:40]}” is not an option of release.json."
             if not _KEY.fullmatch(option) or (row and not _KEY.fullmatch(row)):
                 return f"{field[:60]}: “{option[:40]}” is not the key of an option."

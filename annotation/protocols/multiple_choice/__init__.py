@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from annotation.importing.rows import StoryRow
-from annotation.protocols.base import Option, Part, Protocol, Question
+from annotation.protocols.base import Option, Part, Protocol, Question, Words, _
 from annotation.protocols.multiple_choice.instructions import INSTRUCTIONS
-from annotation.protocols.multiple_choice.item import MultipleChoiceItem
+from annotation.protocols.multiple_choice.item import MultipleChoiceItem, right_key
 from annotation.protocols.multiple_choice.item import parse as parse_content
 from annotation.protocols.multiple_choice.lint import LABELS_OF_CODES
 from annotation.protocols.multiple_choice.lint import lint as lint_item
 from annotation.protocols.multiple_choice.lint import text_for_duplicates as item_words
 from annotation.protocols.multiple_choice.reading import read as read_rows
-from annotation.protocols.validity.wording import _, part
+from annotation.protocols.validity.wording import part
 
 NAME = "multiple-choice"
 QUESTION = "answer"
@@ -50,6 +50,9 @@ class MultipleChoiceProtocol(Protocol):
     instructions = INSTRUCTIONS
     finding_labels = LABELS_OF_CODES
     example = Path(__file__).with_name("example.jsonl").read_text(encoding="utf-8")
+    words = Words(_("question"), _("questions"), _("short stories, each with a question"))
+    scored = QUESTION
+    right_option = staticmethod(right_key)
     parse = staticmethod(parse_content)
     read = staticmethod(read_rows)
     lint = staticmethod(lint_item)

@@ -3,8 +3,8 @@
 The stories in the examples are invented for this page and occur in no dataset.
 """
 
-from annotation.protocols.base import Instructions, Section
-from annotation.protocols.validity.wording import _, example
+from annotation.protocols.base import Instructions, Section, _
+from annotation.protocols.validity.wording import example
 
 MOTIVATION = Section(
     title=_("Why this work matters"),

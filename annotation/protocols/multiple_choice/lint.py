@@ -3,9 +3,8 @@
 import re
 
 from annotation.importing.rows import StoryRow
-from annotation.protocols.base import Finding
+from annotation.protocols.base import Finding, _
 from annotation.protocols.multiple_choice.item import parse
-from annotation.protocols.validity.wording import _
 
 LABELS_OF_CODES = {
     "choice_in_story": _("Some choices occur word for word in the story"),

@@ -6,7 +6,7 @@ the procedure of SimpleToM (Gu et al., appendix G). The wording is our own.
 
 from pathlib import Path
 
-from annotation.protocols.base import Option, Part, Protocol, Question
+from annotation.protocols.base import Option, Part, Procedure, Protocol, Question, Words, _
 from annotation.protocols.validity.instructions import INSTRUCTIONS
 from annotation.protocols.validity.item import ValidityItem
 from annotation.protocols.validity.item import parse as parse_content
@@ -14,7 +14,7 @@ from annotation.protocols.validity.lint import LABELS_OF_CODES
 from annotation.protocols.validity.lint import lint as lint_story
 from annotation.protocols.validity.lint import text_for_duplicates as story_words
 from annotation.protocols.validity.reading import read as read_rows
-from annotation.protocols.validity.wording import _, part
+from annotation.protocols.validity.wording import part
 
 DIFFERENT_FROM_COMMONSENSE = Question(
     key="q1",
@@ -97,6 +97,14 @@ class ValidityProtocol(Protocol):
     instructions = INSTRUCTIONS
     finding_labels = LABELS_OF_CODES
     example = Path(__file__).with_name("example.csv").read_text(encoding="utf-8")
+    layout = "theory-of-mind"
+    words = Words(_("story"), _("stories"), _("two-sentence stories"))
+    follows = Procedure(
+        reference="Gu et al., SimpleToM: Exposing the Gap between Explicit ToM Inference and Implicit ToM "
+        "Application in LLMs, appendix G",
+        votes=3,
+        passed="19 of 100",
+    )
     parse = staticmethod(parse_content)
     read = staticmethod(read_rows)
     lint = staticmethod(lint_story)

@@ -9,8 +9,7 @@ from functools import lru_cache
 
 from annotation.importing.problems import quote
 from annotation.importing.rows import StoryRow
-from annotation.protocols.base import Finding
-from annotation.protocols.validity.wording import _
+from annotation.protocols.base import Finding, _
 from annotation.protocols.validity.wordlists import (
     ABBREVIATIONS,
     ADJECTIVAL_KNOWN,

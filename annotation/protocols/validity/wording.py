@@ -1,15 +1,6 @@
 """Names of the parts of a story or item, shared by questions and worked examples."""
 
-from collections.abc import Callable
-from typing import cast
-
-from django.utils.translation import gettext_lazy
-
-from annotation.protocols.base import Part, WorkedExample
-
-# A lazy string behaves as a ``str`` wherever a page or a message shows it; saying so to the type
-# checker once lets the contracts in ``base`` stay free of Django.
-_ = cast("Callable[[str], str]", gettext_lazy)
+from annotation.protocols.base import Part, WorkedExample, _
 
 PART_LABELS: dict[str, str] = {
     "person": _("Main character"),
