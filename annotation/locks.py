@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
 
+from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 from django.utils.translation import gettext as _
 
@@ -43,8 +44,13 @@ def alone(lock_class: int, number: int) -> Iterator[bool]:
 
     ``lock_class`` separates the locks of different kinds of work. A session whose process was killed
     releases its locks within :data:`NOTICED_WITHIN`: by default the database would first finish the current
-    statement, however long that takes.
+    statement, however long that takes. Raise ``ImproperlyConfigured`` outside a transaction behind a pooler,
+    which would give the next statement another session.
     """
+    if connection.settings_dict.get("DISABLE_SERVER_SIDE_CURSORS") and not connection.in_atomic_block:
+        raise ImproperlyConfigured(
+            "Workers and commands need the DATABASE_URL of PostgreSQL, not a pooler's."
+        )
     with connection.cursor() as cursor:
         interval = f"{NOTICED_WITHIN.total_seconds():.0f}s"
         cursor.execute("SELECT set_config('client_connection_check_interval', %s, false)", [interval])

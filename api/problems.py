@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
+from botocore.exceptions import BotoCoreError, ClientError
 from django.core.exceptions import PermissionDenied
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -23,6 +24,7 @@ from annotation.protocols import UnknownProtocol
 from dashboard.not_found import is_for_researchers, not_found
 from dashboard.overview.checklist import GapsNotAccepted
 from publishing.errors import NothingToRelease, NumberTaken, PublishingError, ReleaseUnderway, UnknownFilter
+from publishing.store import StoreAway
 from qualification.errors import QualificationError
 from recruitment.errors import RecruitmentError
 
@@ -183,7 +185,9 @@ def _is_database_away(error: BaseException | None) -> bool:
 
 def _unavailable(request: HttpRequest) -> HttpResponse:
     if _is_for_programs(request):
-        detail = "The database does not answer at the moment. Nothing was stored. Try again."
+        detail = (
+            "The database or the shared store does not answer at the moment. Nothing was stored. Try again."
+        )
         response: HttpResponse = _problem(503, "unavailable", detail)
     else:
         response = HttpResponse(render_to_string("503.html"), status=503)
@@ -192,8 +196,10 @@ def _unavailable(request: HttpRequest) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Handle 500 in the same way; 503 with ``Retry-After`` while PostgreSQL is away."""
-    if _is_database_away(sys.exception()):
+    """Handle 500 in the same way; 503 with ``Retry-After`` while PostgreSQL or the shared store is away."""
+    if _is_database_away(sys.exception()) or isinstance(
+        sys.exception(), StoreAway | BotoCoreError | ClientError
+    ):
         return _unavailable(request)
     if _is_for_programs(request):
         return _problem(500, "fault", "An error in tomannot. The server's log has the details.")

@@ -18,13 +18,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.core.files.storage import default_storage
 from django.db import connection, transaction
 from django.db.migrations.loader import MigrationLoader
 from psycopg.pq import Conninfo
 
 from annotation.models import StoryImport
+from publishing import store
 from publishing.errors import BrokenDirectory, PublishingError
 from publishing.files.directory import (
     MANIFEST,
@@ -208,13 +208,15 @@ def _releases_in(directory: Path) -> Iterator[Path]:
 
 
 def _target_of(release: Path, directory: Path) -> Path:
-    return Path(settings.RELEASES_ROOT) / release.relative_to(directory / RELEASES)
+    slug, number = release.relative_to(directory / RELEASES).parts
+    return store.place_of(slug, int(number), file_facts(release, MANIFEST).sha256)
 
 
 def _restore_release(release: Path, directory: Path) -> Path:
     target = _target_of(release, directory)
     if not target.exists():
         copy_release(release, target)
+    store.put(target, target)
     report = check_release(target, with_machine_validation=False)
     if not report.is_sound:
         raise BackupError(f"{target} is not sound: {report.shown[0]}. Look at manage.py verify_release.")

@@ -8,15 +8,19 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from http.cookies import SimpleCookie
 from pathlib import Path
 from smtplib import SMTPException
 from urllib.parse import urlsplit
 
 import urllib3
+from botocore.exceptions import BotoCoreError, ClientError
 from django.conf import settings
 from django.contrib.staticfiles.storage import staticfiles_storage
 from django.core import checks as system_checks
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
 from django.core.mail import get_connection
 from django.db import DatabaseError
 from django.db.models import Q
@@ -59,16 +63,9 @@ class Finding:
     remedy: str = ""
 
 
-def ok(text: str) -> Finding:
-    return Finding(Level.OK, text)
-
-
-def warning(text: str, remedy: str) -> Finding:
-    return Finding(Level.WARNING, text, remedy)
-
-
-def problem(text: str, remedy: str) -> Finding:
-    return Finding(Level.PROBLEM, text, remedy)
+ok = partial(Finding, Level.OK)
+warning = partial(Finding, Level.WARNING)
+problem = partial(Finding, Level.PROBLEM)
 
 
 def examine() -> Iterator[tuple[str, Finding]]:
@@ -222,6 +219,13 @@ def _storage() -> Iterator[Finding]:
             yield ok(f"{name} takes files")
         except OSError as error:
             yield problem(f"{name}: {error}", remedy)
+    if settings.STORAGE_URL:
+        try:
+            name = default_storage.save(".doctor", ContentFile(b"ok"))
+            default_storage.delete(name)
+            yield ok("STORAGE_URL takes files")
+        except (BotoCoreError, ClientError) as error:
+            yield problem(f"STORAGE_URL: {error}", "Check bucket, credentials and endpoint.")
     try:
         staticfiles_storage.url("tomannot/tomannot.css")
         yield ok("STATIC_ROOT has the style sheet")

@@ -24,7 +24,10 @@ class PublishedFile:
     @property
     def is_there(self) -> bool:
         """True unless the file is missing, for example while the directory is being restored."""
-        return self.place.is_file()
+        try:
+            return self.place.is_file()
+        except OSError:  # the shared store is away
+            return False
 
     @property
     def content_type(self) -> str:

@@ -19,7 +19,7 @@ def card_of(release: Release, urls: Mapping[str, str]) -> RenderedCard | None:
     """Return the card as HTML, or None if its file is missing. ``urls`` maps paths to addresses."""
     return _cached(
         f"card:{release.manifest_sha256}:{urls.get(CARD_PATH, '')}",
-        release.directory / CARD_PATH,
+        lambda: release.directory / CARD_PATH,
         lambda written: rendered(written.decode(), urls.get),
     )
 
@@ -32,7 +32,7 @@ def citation_of(release: Release) -> Citation:
     slug = release.study.slug
     found = _cached(
         f"citation:{release.manifest_sha256}",
-        release.directory / CITATION_PATH,
+        lambda: release.directory / CITATION_PATH,
         lambda written: read_citation(written, slug=slug),
     )
     cited = found or Citation(
@@ -45,7 +45,7 @@ def citation_of(release: Release) -> Citation:
     return replace(cited, title=marked(cited.title, release.filter_name))
 
 
-def _cached(key: str, path: Path, make: Callable[[bytes], T]) -> T | None:
+def _cached(key: str, path: Callable[[], Path], make: Callable[[bytes], T]) -> T | None:
     """Return what ``make`` makes of a file, cached per process; None if the file is missing.
 
     ``key`` contains the hash of the release's MANIFEST, which identifies its files.
@@ -53,8 +53,8 @@ def _cached(key: str, path: Path, make: Callable[[bytes], T]) -> T | None:
     found: T | None = cache.get(key)
     if found is None:
         try:
-            written = path.read_bytes()
-        except FileNotFoundError:
+            written = path().read_bytes()
+        except OSError:  # being restored, or the shared store is away
             return None
         found = make(written)
         cache.set(key, found, timeout=None)

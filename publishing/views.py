@@ -145,7 +145,7 @@ def _substitute(release: Release, **numbered: int) -> dict[str, Any] | None:
 
 def _files(release: Release) -> list[dict[str, Any]]:
     files: list[ReleaseFile | FileFacts] = [*release.files.all()]
-    with suppress(FileNotFoundError):  # the page works even while files are being restored
+    with suppress(OSError):  # the page works even while files are being restored
         files.append(file_facts(release.directory, MANIFEST))
     return [
         {

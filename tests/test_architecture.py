@@ -78,13 +78,18 @@ def imports(tree: ast.AST) -> Iterator[str]:
 
 
 def writes(tree: ast.AST) -> Iterator[str]:
-    """Calls that write to the database: ``Model.objects…``, querysets and instances; not dict.update."""
+    """Calls that write to the database: ``Model.objects…``, querysets and instances.
+
+    Not dict.update, nor the save of a storage of files.
+    """
     for node in ast.walk(tree):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
             continue
         receiver = ast.unparse(node.func.value)
         is_rows = any(word in receiver for word in (".objects", ".filter(", ".exclude(", "queryset"))
-        unmistakable = node.func.attr in WRITES - {"update", "delete", "create"}
+        unmistakable = (
+            node.func.attr in WRITES - {"update", "delete", "create"} and receiver != "default_storage"
+        )
         if node.func.attr in WRITES and (is_rows or unmistakable):
             yield f"line {node.lineno}: {receiver}.{node.func.attr}()"
 

@@ -214,7 +214,7 @@ DATABASES["default"].setdefault("OPTIONS", {}).update(
     pool={"min_size": 1, "max_size": 16, "timeout": 5, "reconnect_timeout": 2},
     connect_timeout=3,
     server_side_binding=True,
-    prepare_threshold=3,
+    prepare_threshold=None if DATABASES["default"].get("DISABLE_SERVER_SIDE_CURSORS") else 3,  # ADR 0039
 )
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True  # no request meets a connection that a restart closed
 PROXIES: int = env.int("PROXIES", default=0)
@@ -290,13 +290,29 @@ STATIC_URL = f"{_public.path}/static/"  # whole: it is read before a request bri
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_ROOT = Path(env.str("STATIC_ROOT", default=str(VAR_DIR / "static")))
 MEDIA_ROOT = Path(env.str("MEDIA_ROOT", default=str(VAR_DIR / "media")))
-STORAGES = {
+STORAGES: dict[str, dict[str, Any]] = {
     "default": {
         "BACKEND": "django.core.files.storage.FileSystemStorage",
         "OPTIONS": {"file_permissions_mode": 0o600},
     },
     "staticfiles": {"BACKEND": "tomannot.static_storage.CompressedStaticFiles"},
 }
+STORAGE_URL: str = env.str("STORAGE_URL", default="")
+"""``s3://bucket/prefix`` for uploads and releases, which all machines share. Empty: the directories here."""
+if STORAGE_URL:
+    from botocore.config import Config
+
+    _store = urlsplit(STORAGE_URL)
+    STORAGES["default"] = {
+        "BACKEND": "storages.backends.s3.S3Storage",
+        "OPTIONS": {
+            "bucket_name": _store.netloc,
+            "location": _store.path.strip("/"),
+            "file_overwrite": False,
+            "max_memory_size": 1 << 20,  # larger objects go through a temporary file
+            "client_config": Config(connect_timeout=3, read_timeout=20, retries={"total_max_attempts": 2}),
+        },
+    }
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1_048_576
 IMPORT_MAX_MB: int = env.int("IMPORT_MAX_MB", default=200)
 """The largest story file that can be uploaded, in megabytes (10^6 bytes)."""

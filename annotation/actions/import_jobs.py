@@ -11,10 +11,14 @@ resumes jobs that nobody works on. A job is tried three times at most.
 from __future__ import annotations
 
 import contextlib
+import shutil
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 from celery.exceptions import SoftTimeLimitExceeded
+from django.conf import settings
 from django.core.files import File
 from django.db import InterfaceError, OperationalError, transaction
 from django.utils.translation import gettext as _
@@ -192,17 +196,22 @@ def _work_on(pk: int, path: Path | None, *, now: datetime, progress: Progress | 
         job = StoryImport.objects.select_related("study").get(pk=pk)
         if not ours or job.state not in UNFINISHED:
             return job
-        try:
-            path = path or _kept_file(job)
-        except ImportRefused as refusal:
-            _refuse(job, refusal)
-            raise
-        with locks.one_file(job.study_id):
+        with contextlib.ExitStack() as stack:
+            try:
+                path = path or stack.enter_context(_kept_file(job))
+            except ImportRefused as refusal:
+                _refuse(job, refusal)
+                raise
+            stack.enter_context(locks.one_file(job.study_id))
             return _run(job, path, now=now, progress=progress or (lambda read: None))
 
 
-def _kept_file(job: StoryImport) -> Path:
-    """Return the uploaded file. Raise :class:`ImportRefused` if the import must not be tried again."""
+@contextlib.contextmanager
+def _kept_file(job: StoryImport) -> Iterator[Path]:
+    """Yield the path of the uploaded file, or of a copy if uploads are in the shared store.
+
+    Raise :class:`ImportRefused` if the import must not be tried again, or what boto3 raises.
+    """
     if not job.file:
         message, remedy = "The command that imported this file was interrupted.", "Run it again."
     elif job.tries >= MOST_TRIES:
@@ -211,8 +220,15 @@ def _kept_file(job: StoryImport) -> Path:
             "The worker's log says why: it was stopped, lost its database, or needed more than an hour. "
             "Give a large file in several parts, or import it with manage.py import_stories."
         )
+    elif settings.STORAGE_URL:
+        with NamedTemporaryFile(prefix="tomannot-import-") as copy, job.file.open() as file:
+            shutil.copyfileobj(file, copy)
+            copy.flush()
+            yield Path(copy.name)
+        return
     else:
-        return Path(job.file.path)
+        yield Path(job.file.path)
+        return
     raise ImportRefused([Problem(job.file_name, 0, "", message, remedy)], 1)
 
 

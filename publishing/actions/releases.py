@@ -1,9 +1,9 @@
 """Requesting, building and publishing releases.
 
 A build may be killed at any instant. Files are written to a hidden directory beside the final one, MANIFEST
-last, everything fsynced; one rename makes the directory visible; then one transaction records it as
-published. The next ``build_release`` (by the sweep or by hand) removes a leftover hidden directory, and
-adopts a complete one that was not recorded yet.
+last, everything fsynced; one rename makes the directory visible (with a shared store, one object before it);
+then one transaction records it as published. The next ``build_release`` (by the sweep or by hand) removes a
+leftover hidden directory, and adopts a complete one that was not recorded yet.
 """
 
 import errno
@@ -28,7 +28,7 @@ from django.utils.translation import ngettext
 from accounts.models import User
 from annotation.actions.studies import freeze_answers, thaw_answers
 from annotation.models import Event, Study
-from publishing import builder, locks, queries, streaming
+from publishing import builder, locks, queries, store, streaming
 from publishing.actions.events import record_release
 from publishing.builder import BuiltRelease
 from publishing.earlier_releases import baseline_of, directory_before
@@ -40,6 +40,7 @@ from publishing.models import AnswerSides, DroppedReason, Release, ReleaseFile
 from publishing.progress import Reporter
 from publishing.provenance import code_version
 from publishing.steps import Report, Stage, reported
+from publishing.store import StoreAway
 from tomannot.celery import app
 
 logger = logging.getLogger(__name__)
@@ -168,9 +169,9 @@ def build_release(*, release_id: int, now: datetime) -> None:
     """Build and publish a requested release. Safe to repeat and to kill at any instant.
 
     Do nothing if the release is finished or another session is building it. Errors that people can fix (a
-    full disk, a directory in the way) fail the release with a reason. A lost database connection or the
-    task's time limit is raised and leaves the release to be resumed. Any other error is a bug: it fails the
-    release and is raised for the log. Must not run inside a transaction.
+    full disk, a directory in the way) fail the release with a reason. A lost database connection, a shared
+    store that is away, or the task's time limit is raised and leaves the release to be resumed. Any other
+    error is a bug: it fails the release and is raised for the log. Must not run inside a transaction.
     """
     with locks.building(release_id) as ours:
         release = _start(release_id, now=now) if ours else None
@@ -181,10 +182,10 @@ def build_release(*, release_id: int, now: datetime) -> None:
             built = _adopted(release) or _built(release, report)
             report(Stage.RECORDING, 0, None)
             _publish(release, built, now=now)
+        except (OperationalError, InterfaceError, SoftTimeLimitExceeded, StoreAway):
+            raise
         except (OSError, PublishingError) as error:
             fail_release(release_id=release.pk, reason=_explained(error), now=now)
-        except (OperationalError, InterfaceError, SoftTimeLimitExceeded):
-            raise
         except Exception as error:
             fault = f"A fault in tomannot: {type(error).__name__}: {error}. The worker's log says where."
             fail_release(release_id=release.pk, reason=fault, now=now)
@@ -273,12 +274,13 @@ def _publish(release: Release, built: BuiltRelease, *, now: datetime) -> None:
 def _built(release: Release, report: Report) -> BuiltRelease:
     """Write the release to a hidden directory and move it into place."""
     final = release.directory
-    hidden = final.with_name(f"{_hidden_prefix(release)}{secrets.token_hex(4)}")
-    for leftover in final.parent.glob(f"{_hidden_prefix(release)}*"):  # of killed builds; the lock is ours
+    prefix = f".building-{release.number}-"
+    hidden = final.with_name(f"{prefix}{secrets.token_hex(4)}")
+    for leftover in final.parent.glob(f"{prefix}*"):  # of killed builds; the lock is ours
         shutil.rmtree(leftover)
     try:
         built = write_release(release, hidden, report)
-        hidden.rename(final)
+        store.keep(hidden, store.place_of(release.study.slug, release.number, built.manifest_sha256))
     except BaseException:
         shutil.rmtree(hidden, ignore_errors=True)
         raise
@@ -349,10 +351,6 @@ def _remove_broken(final: Path) -> None:
         raise PlaceTaken(f"{final} is not a directory inside RELEASES_ROOT ({root}). Move it away.")
     logger.warning("Removing %s: an incomplete directory of a release that was never published.", final)
     shutil.rmtree(final)
-
-
-def _hidden_prefix(release: Release) -> str:
-    return f".building-{release.number}-"
 
 
 def _explained(error: OSError | PublishingError) -> str:

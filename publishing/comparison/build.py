@@ -16,6 +16,7 @@ from publishing.comparison.diff import READ, Kind, difference_of, paired_stories
 from publishing.errors import NotComparable
 from publishing.files import directory, jsonl
 from publishing.models import Release
+from publishing.store import keep
 
 DOCUMENTS = ("release.json", "statistics.json")
 _LEFT_OVER_SECONDS = 24 * 3600
@@ -39,7 +40,7 @@ def compare(before: Release, now: Release) -> None:
     try:
         summary = _write(unfinished, before.directory, now.directory)
         (unfinished / store.SUMMARY).write_bytes(jsonl.document(summary))
-        unfinished.rename(place)
+        keep(unfinished, place)
     except OSError:
         if not place.exists():  # else another worker was faster, with the same result
             raise

@@ -109,6 +109,14 @@ def sync(path: Path) -> None:
         os.close(handle)
 
 
+def sync_all(directory: Path) -> None:
+    """Make a directory durable with everything in it."""
+    for folder, _, names in os.walk(directory):
+        for name in names:
+            sync(Path(folder) / name)
+        sync(Path(folder))
+
+
 def file_facts(directory: Path, path: str) -> FileFacts:
     """Return size and hash of one file."""
     return FileFacts(path, (directory / path).stat().st_size, sha256_of(pieces(directory / path)))
@@ -199,10 +207,7 @@ def copy_release(source: Path, target: Path) -> None:
     try:
         shutil.copytree(source, hidden)
         verify(hidden)
-        for folder, _, names in os.walk(hidden):
-            for name in names:
-                sync(Path(folder) / name)
-            sync(Path(folder))
+        sync_all(hidden)
         hidden.rename(target)
     except BaseException:
         shutil.rmtree(hidden, ignore_errors=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pgtrigger
-from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
@@ -16,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.fields import researcher
 from accounts.models import Environment
 from annotation.models import Study
+from publishing import store
 
 
 def insert_only(name: str, *, published: bool, message: str) -> pgtrigger.Trigger:
@@ -149,8 +149,12 @@ class Release(models.Model):
 
     @property
     def directory(self) -> Path:
-        """The directory of the release, which may not exist yet."""
-        return Path(settings.RELEASES_ROOT) / self.study.slug / str(self.number)
+        """The directory of the release, which may not exist yet.
+
+        With a shared store, the first reader on a machine fetches it: see :func:`publishing.store.fetched`.
+        """
+        place = store.place_of(self.study.slug, self.number, self.manifest_sha256)
+        return store.fetched(place, self.manifest_sha256) if self.manifest_sha256 else place
 
     @property
     def withdrawn(self) -> Withdrawal | None:

@@ -1,0 +1,90 @@
+"""Places of releases and comparisons: on this disk and, with ``STORAGE_URL``, in a store all machines share.
+
+Without it, web and workers share ``RELEASES_ROOT`` itself. With it, ``RELEASES_ROOT`` holds this machine's
+copies, and the store has one archive per directory: one object, which appears whole or not at all. A release
+is in the store before the database calls it published, under a name with the hash of its MANIFEST. So nothing
+is ever overwritten there, and nobody reads what a killed build left.
+"""
+
+import errno
+import shutil
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory, TemporaryFile
+
+from botocore.exceptions import BotoCoreError, ClientError
+from django.conf import settings
+from django.core.files import File
+from django.core.files.storage import default_storage
+
+from publishing.errors import BrokenDirectory
+from publishing.files.archives import tar_of
+from publishing.files.directory import sync_all, verify
+
+
+class StoreAway(OSError):
+    """The shared store does not answer, refuses, or has a damaged archive. Trying again may help."""
+
+
+def place_of(slug: str, number: int, manifest_sha256: str) -> Path:
+    """Return the directory of a release on this machine; ``manifest_sha256`` is empty until it is built."""
+    name = f"{number}-{manifest_sha256[:16]}" if settings.STORAGE_URL and manifest_sha256 else str(number)
+    return Path(settings.RELEASES_ROOT) / slug / name
+
+
+def keep(made: Path, place: Path) -> None:
+    """Put a finished directory into the shared store, if there is one, and move it to its place here.
+
+    Raise ``OSError``, which is ``StoreAway`` if the store does not take it.
+    """
+    put(made, place)
+    if settings.STORAGE_URL and place.exists():
+        shutil.rmtree(made)
+    else:
+        made.rename(place)
+
+
+def put(made: Path, place: Path) -> None:
+    """Put a directory into the shared store, if there is one that lacks it. Raise ``StoreAway``."""
+    with _asked(place):
+        if not settings.STORAGE_URL or default_storage.exists(_key(place)):
+            return
+        paths = [str(path.relative_to(made)) for path in made.rglob("*") if path.is_file()]
+        with TemporaryFile(dir=made.parent) as file:
+            file.writelines(tar_of(made, paths, "."))
+            default_storage.save(_key(place), File(file))
+
+
+def fetched(place: Path, manifest_sha256: str = "") -> Path:
+    """Return ``place``, after fetching it from the shared store if this machine lacks it.
+
+    Raise ``OSError``, which is ``StoreAway`` if the store does not give it as it was published.
+    """
+    if not settings.STORAGE_URL or place.exists():
+        return place
+    with suppress(FileNotFoundError), _asked(place), default_storage.open(_key(place)) as file:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=place.parent, prefix=".fetching-") as hidden:
+            copy = Path(hidden) / place.name
+            with tarfile.open(fileobj=file, mode="r|") as archive:
+                archive.extractall(copy, filter="data")
+            if manifest_sha256 and verify(copy)[1] != manifest_sha256:
+                raise BrokenDirectory("It holds another release.")
+            sync_all(copy)
+            if not place.exists():  # else another process was faster
+                copy.rename(place)
+    return place
+
+
+@contextmanager
+def _asked(place: Path) -> Iterator[None]:
+    try:
+        yield
+    except (BotoCoreError, ClientError, BrokenDirectory) as error:
+        raise StoreAway(errno.EIO, f"The shared store: {error}", _key(place)) from error
+
+
+def _key(place: Path) -> str:
+    return f"releases/{place.relative_to(settings.RELEASES_ROOT).as_posix()}.tar"

@@ -1,0 +1,255 @@
+"""Uploads and releases in a store that machines share: any machine has them, whole or not at all."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import HTTPClientError
+from django.core.cache import caches
+from django.core.exceptions import ImproperlyConfigured
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import call_command
+from django.db import connection, transaction
+from django.test import Client
+from django.utils import timezone
+
+from annotation import actions as annotation_actions
+from annotation import locks
+from annotation.actions import sweep_import_files
+from annotation.models import StoryImport, Study
+from integrity import releases as integrity_of_releases
+from operations import actions as operations
+from operations import doctor
+from publishing import store as places
+from publishing.actions import releases
+from publishing.comparison import build
+from publishing.comparison import store as comparisons
+from publishing.files.directory import verify
+from publishing.models import Release
+from publishing.store import StoreAway
+from tests import builders
+from tests.publishing.conftest import small_study
+from tests.publishing.destinations.faults import drop, method_is
+from tests.publishing.destinations.store import Store
+from tests.publishing.support import published
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+pytest_plugins = ["tests.publishing.destinations.conftest"]
+URL = "/releases/small/1/"
+
+
+@pytest.fixture
+def machine(settings: Any, tmp_path: Path, store: Store, bucket: str) -> Any:
+    """Turns this process into a machine of that name: with disks of its own and the store of all."""
+    settings.STORAGE_URL = f"s3://{bucket}/site"
+    settings.STORAGES = settings.STORAGES | {
+        "default": {
+            "BACKEND": "storages.backends.s3.S3Storage",
+            "OPTIONS": {
+                "bucket_name": bucket,
+                "location": "site",
+                "endpoint_url": store.url,
+                "file_overwrite": False,
+                "max_memory_size": 1 << 10,
+                "region_name": "us-east-1",
+            },
+        }
+    }
+
+    def become(name: str) -> Path:
+        settings.RELEASES_ROOT, settings.MEDIA_ROOT = tmp_path / name / "releases", tmp_path / name / "media"
+        return tmp_path / name
+
+    become("first")
+    return become
+
+
+def take_away(store: Store) -> None:
+    """Let no request be answered until the faults are cleared."""
+    for number in range(1, 200):
+        store.faults.before(lambda *_: True, drop, nth=number)
+
+
+def body(client: Client, url: str) -> tuple[int, bytes]:
+    answer: Any = client.get(url)
+    return answer.status_code, b"".join(answer) if answer.streaming else answer.content
+
+
+def test_another_machine_serves_what_one_has_built(machine: Any, client: Client) -> None:
+    release = published(small_study())
+    machine("second")
+    assert client.get(URL).status_code == 200
+    for file in release.files.all():
+        status, found = body(client, f"{URL}files/{file.path}")
+        assert (status, len(found)) == (200, file.size)
+    assert body(client, f"{URL}archive.tar")[0] == 200
+    assert verify(release.directory)[1] == release.manifest_sha256
+    assert list(integrity_of_releases._changed_on_disk(None)) == []
+    assert [path.name for path in release.directory.parent.iterdir()] == [release.directory.name]
+
+
+def test_a_release_is_published_only_when_the_store_has_it(
+    machine: Any, store: Store, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The store breaks off during the upload: nobody sees a release, and the sweep finishes it later."""
+    release = releases.request_release(study=small_study(), by=None, now=timezone.now())
+    store.faults.before(method_is("PUT"), drop)
+    with pytest.raises(StoreAway):
+        releases.build_release(release_id=release.pk, now=timezone.now())
+    release.refresh_from_db()
+    assert release.state == Release.State.BUILDING
+    assert client.get(URL).status_code == 404
+    assert not list(release.directory.parent.glob(".*")), "nothing half done stays here"
+    assert releases.stalled_releases(now=timezone.now() + releases.STALLED_AFTER) == [release]
+
+    machine("second")
+    releases.build_release(release_id=release.pk, now=timezone.now())
+    release.refresh_from_db()
+    assert release.state == Release.State.PUBLISHED
+    machine("third")
+    assert verify(release.directory)[1] == release.manifest_sha256
+
+
+def test_a_build_killed_after_the_upload_is_done_again(machine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    release = releases.request_release(study=small_study(), by=None, now=timezone.now())
+    monkeypatch.setattr(releases, "_publish", lambda *_, **__: (_ for _ in ()).throw(SystemExit))
+    with pytest.raises(SystemExit):
+        releases.build_release(release_id=release.pk, now=timezone.now())
+    monkeypatch.undo()
+    for name in ("first", "second"):
+        machine(name)
+        releases.build_release(release_id=release.pk, now=timezone.now())
+        release.refresh_from_db()
+        assert release.state == Release.State.PUBLISHED
+        assert verify(release.directory)[1] == release.manifest_sha256
+
+
+def test_what_a_failed_request_left_is_never_taken_for_the_next(
+    machine: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its archive and its copy here are of another hash, so neither is in the way nor read."""
+    study = small_study()
+    first = releases.request_release(study=study, by=None, now=timezone.now())
+    monkeypatch.setattr(releases, "_publish", lambda *_, **__: (_ for _ in ()).throw(OSError("no")))
+    releases.build_release(release_id=first.pk, now=timezone.now())
+    monkeypatch.undo()
+    left = list(places.place_of("small", 1, "").parent.iterdir())
+    release = published(study)
+    assert release.pk == first.pk
+    assert release.directory not in left
+    machine("second")
+    assert verify(release.directory)[1] == release.manifest_sha256
+
+
+def test_while_the_store_is_away_pages_say_so(machine: Any, store: Store, client: Client) -> None:
+    release = published(small_study())
+    caches["default"].clear()  # cards are kept there
+    machine("second")
+    take_away(store)
+    assert client.get(URL).status_code == 200
+    for path in ("files/README.md", "archive.zip"):
+        status, said = body(client, URL + path)
+        assert (status, b"Temporarily unavailable" in said) == (503, True)
+    with pytest.raises(StoreAway):
+        release.directory  # noqa: B018
+    assert "PROBLEM" in [str(found.level) for found in doctor._storage()]
+    store.faults.clear()
+    assert body(client, f"{URL}files/README.md")[0] == 200
+    assert "ok STORAGE_URL takes files" in [f"{found.level} {found.text}" for found in doctor._storage()]
+
+
+def test_a_damaged_archive_is_never_served(machine: Any, store: Store, bucket: str, client: Client) -> None:
+    first, second = published(small_study()), published(small_study_again())
+    there = {
+        name: f"site/{places._key(release.directory)}" for name, release in (("1", first), ("2", second))
+    }
+    store.client.copy_object(Bucket=bucket, Key=there["1"], CopySource={"Bucket": bucket, "Key": there["2"]})
+    machine("second")
+    assert body(client, f"{URL}files/README.md")[0] == 503
+    assert not list(Path(places.place_of("small", 1, "")).parent.iterdir())
+
+
+def small_study_again() -> Study:
+    return Study.objects.get(slug="small")
+
+
+def test_a_comparison_made_by_a_worker_is_read_elsewhere(machine: Any) -> None:
+    first, second = published(small_study()), published(small_study_again())
+    machine("worker")
+    build.compare(first, second)
+    machine("web")
+    found = comparisons.load(first, second)
+    assert found is not None
+    assert found.summary["same_verdict_other_votes"] == 0
+
+
+def test_an_upload_is_imported_on_another_machine_and_leaves_no_copy(
+    machine: Any, bucket: str, store: Store
+) -> None:
+    study = builders.make_study(stories=0, opened=False)
+    rows = "".join(json.dumps(builders.story_row(number)) + "\n" for number in range(40))
+    uploads = [SimpleUploadedFile("stories.jsonl", rows.encode()) for _ in range(2)]
+    jobs = [
+        annotation_actions.queue_import(study=study, file=upload, by=None, now=timezone.now())
+        for upload in uploads
+    ]
+    assert len({job.file.name for job in jobs}) == 2, "the second never replaces the first"
+    worker = machine("worker")
+    done = annotation_actions.run_import(story_import_id=jobs[0].pk, now=timezone.now())
+    assert (done.state, done.stories_added) == (StoryImport.State.IMPORTED, 40)
+    assert not worker.exists()
+    done.finished_at = timezone.now() - timedelta(days=1)
+    done.save()
+    assert sweep_import_files(now=timezone.now()) == 1
+    left = store.client.list_objects_v2(Bucket=bucket)["Contents"]
+    assert [entry["Key"] for entry in left] == [f"site/{jobs[1].file.name}"]
+
+
+def test_an_import_waits_for_a_store_that_is_away(machine: Any, store: Store) -> None:
+    study = builders.make_study(stories=0, opened=False)
+    file = SimpleUploadedFile("stories.jsonl", json.dumps(builders.story_row(1)).encode())
+    job = annotation_actions.queue_import(study=study, file=file, by=None, now=timezone.now())
+    take_away(store)
+    with pytest.raises(HTTPClientError):
+        annotation_actions.run_import(story_import_id=job.pk, now=timezone.now())
+    job.refresh_from_db()
+    assert (job.state, job.tries) == (StoryImport.State.QUEUED, 0)
+    store.faults.clear()
+    assert annotation_actions.run_import(story_import_id=job.pk, now=timezone.now()).stories_added == 1
+
+
+def test_a_backup_moves_an_installation_into_a_store(
+    machine: Any, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the releases: tests/operations restores the rest."""
+    shared, settings.STORAGE_URL = settings.STORAGE_URL, ""
+    release = published(small_study())
+    assert release.directory.name == "1"
+    call_command("backup", str(tmp_path / "backup"), stdout=StringIO(), stderr=StringIO())
+
+    settings.STORAGE_URL = shared
+    for name in ("restoring", "other"):
+        machine(name)
+        if name == "restoring":
+            manifest = next((tmp_path / "backup" / "releases").glob("*/*/MANIFEST"))
+            restored = operations._restore_release(manifest.parent, tmp_path / "backup")
+            assert restored == release.directory
+        assert verify(release.directory)[1] == release.manifest_sha256
+
+
+def test_through_a_pooler_no_lock_is_taken_that_another_session_would_hold(
+    machine: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Building needs a session; what a page does in its own transaction goes on."""
+    release = releases.request_release(study=small_study(), by=None, now=timezone.now())
+    monkeypatch.setitem(connection.settings_dict, "DISABLE_SERVER_SIDE_CURSORS", True)
+    with pytest.raises(ImproperlyConfigured, match="not a pooler's"):
+        releases.build_release(release_id=release.pk, now=timezone.now())
+    with transaction.atomic(), locks.one_file(release.study_id), locks.importing(1) as ours:
+        assert ours
