@@ -1,16 +1,25 @@
 """Prepare a protocol's questions for templates, with the answers so far."""
 
+import hashlib
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from django.core.cache import cache
+from django.template.loader import render_to_string
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import get_language
 
 from annotation.models import InstructionText
 from annotation.ordering import ordered
-from annotation.protocols.base import Instructions, Option, Part, Protocol, Question, Row, field_name
+from annotation.protocols.base import Instructions, Option, Protocol, Question, Row, field_name
 
+RENDERED_SECONDS = 3600
+"""The lifetime of the rendered questions in the process's cache."""
+_SLOT = re.compile("\ue000([^\ue001]*)\ue001")
+"""Stands for the text of a part in rendered questions: two characters for private use around its name."""
 SHORTEST_SENTENCE = 20
 """Fewer characters than this are a name: finding them again in a part makes the rest of it no news."""
 
@@ -31,11 +40,6 @@ class RowField:
     options: tuple[OptionField, ...]
     error: str
 
-    @property
-    def touched(self) -> bool:
-        """Return True if the field has an answer or an error to show."""
-        return bool(self.error) or any(option.checked for option in self.options)
-
 
 @dataclass(frozen=True, slots=True)
 class PartField:
@@ -53,8 +57,6 @@ class QuestionField:
     parts: tuple[PartField, ...]
     """Parts of the item to show above the question, without those shown above an earlier one."""
     rows: tuple[RowField, ...]
-    same_for_all: str
-    """Cache key of the rendered question, if it looks alike for every story."""
 
     @property
     def described_by(self) -> str:
@@ -75,24 +77,69 @@ def question_fields(
     ``option_seed`` draws the order of the options, and so their digit keys (None: the protocol's order).
     """
     answered, errors = answered or {}, errors or {}
-    parts = {part.name: part for part in protocol.parts(item)}
     fields = []
-    shown: dict[str, Part] = {}
-    for number, question in enumerate(protocol.questions, start=1):
+    for number, (question, parts) in enumerate(_parts_above(protocol, item), start=1):
         options = ordered(question.options_for(item), question, option_seed)
         rows = tuple(
             RowField(row, name, _option_fields(name, options, answered.get(name)), errors.get(name, ""))
             for row, name in ((row, field_name(question.key, row.key)) for row in question.rows_for(item))
         )
-        fresh = [parts[name] for name in question.shows if name not in shown]
-        known = [str(part.text) for part in shown.values()]
-        above = tuple(PartField(part.name, part.label, _marked(str(part.text), known)) for part in fresh)
-        untouched = question.is_static and not any(row.touched for row in rows)
-        keys = [option.key for option in options]
-        same = "-".join((protocol.name, protocol.version, question.key, *keys)) if untouched else ""
-        fields.append(QuestionField(question, number, above, rows, same))
-        shown |= {part.name: part for part in fresh}
+        fields.append(QuestionField(question, number, parts, rows))
     return fields
+
+
+def unanswered_questions(
+    protocol: Protocol, item: Any, *, option_seed: int | None, story_language: str, explain: bool
+) -> SafeString:
+    """Render the questions of a story's page without answers; ``explain`` opens the explanations.
+
+    Of questions that are the same for every story, only the texts above them are put in anew, because this
+    is the busiest page.
+    """
+    parts = [part for _, above in _parts_above(protocol, item) for part in above]
+    static = all(question.is_static for question in protocol.questions)
+    shown = {"explain": explain, "study": {"story_language": story_language}, "links_examples": True}
+    if not static:
+        return _rendered(question_fields(protocol, item, option_seed=option_seed), shown)
+    options = [ordered(question.options, question, option_seed) for question in protocol.questions]
+    keys = [option.key for each in options for option in each]
+    labels = [(part.name, str(part.label)) for part in parts]
+    version = (protocol.name, protocol.version, get_language(), story_language, explain, keys, labels)
+    cache_key = f"questions-{hashlib.sha256(repr(version).encode()).hexdigest()}"
+    rendered = cache.get(cache_key)
+    if rendered is None:
+        fields = question_fields(protocol, item, option_seed=option_seed)
+        slots = [
+            replace(field, parts=tuple(replace(part, text=_slot(part.name)) for part in field.parts))
+            for field in fields
+        ]
+        rendered = _rendered(slots, shown)
+        cache.set(cache_key, rendered, RENDERED_SECONDS)
+    texts = {part.name: part.text for part in parts}
+    return SafeString(_SLOT.sub(lambda slot: texts[slot[1]], rendered))
+
+
+def _rendered(fields: list[QuestionField], shown: dict[str, Any]) -> SafeString:
+    return render_to_string("annotation/_questions.html", {"story": {"fields": fields}} | shown)
+
+
+def _slot(part: str) -> SafeString:
+    return SafeString(f"\ue000{part}\ue001")
+
+
+def _parts_above(protocol: Protocol, item: Any) -> list[tuple[Question, tuple[PartField, ...]]]:
+    """Return each question with the parts to show above it: those that no earlier question shows."""
+    parts = {part.name: part for part in protocol.parts(item)}
+    shown: dict[str, str] = {}
+    above = []
+    for question in protocol.questions:
+        fresh = {name: str(parts[name].text) for name in question.shows if name not in shown}
+        fields = (
+            PartField(name, parts[name].label, _marked(text, shown.values())) for name, text in fresh.items()
+        )
+        above.append((question, tuple(fields)))
+        shown |= fresh
+    return above
 
 
 def form_context(

@@ -21,7 +21,7 @@ from annotation.access import (
     work_session,
 )
 from annotation.errors import NotAdmitted, NotTheirs, ReasonMissing, WrongState
-from annotation.forms import form_context, instructions_context
+from annotation.forms import form_context, instructions_context, unanswered_questions
 from annotation.models import Assignment, ConsentText, Enrollment, Skip, Vote
 from annotation.protocols.base import IncompleteForm
 from annotation.refusals import refusal_page
@@ -266,14 +266,16 @@ def _story(
     errors: dict[str, str] | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    protocol = enrollment.study.protocol
-    form = form_context(
-        protocol,
-        protocol.parse(assignment.story.content),
-        answered=request.POST.dict() if errors else {},
-        errors=errors,
-        option_seed=assignment.option_seed,
-    )
+    study, seed = enrollment.study, assignment.option_seed
+    protocol, explain = study.protocol, enrollment.stories_submitted < STORIES_EXPLAINED
+    item, language = protocol.parse(assignment.story.content), study.story_language
+    form: dict[str, Any] = {}
+    if errors:
+        form = form_context(protocol, item, answered=request.POST.dict(), errors=errors, option_seed=seed)
+    else:
+        form["questions"] = unanswered_questions(
+            protocol, item, option_seed=seed, story_language=language, explain=explain
+        )
     context = form | {
         "assignment": assignment,
         "comment": request.POST.get(COMMENT, "") if errors else "",
@@ -282,7 +284,7 @@ def _story(
         "receipt": receipt,
         "progress": progress(enrollment, work_session(request)),
         "warning": queries.warning(enrollment),
-        "explain": enrollment.stories_submitted < STORIES_EXPLAINED,
+        "explain": explain,
         "pause_minutes": rules.pause_minutes(
             enrollment.working_since, enrollment.last_submitted_at, clock.now()
         ),
@@ -290,11 +292,11 @@ def _story(
         "instructions_url": page_url(request, "annotation:instructions"),
         "change_last_url": page_url(request, "annotation:change_last"),
         "renew_url": page_url(request, "annotation:renew"),
-        "renew_seconds": max(SHORTEST_BEAT, int(enrollment.study.lease.total_seconds() / 3)),
+        "renew_seconds": max(SHORTEST_BEAT, int(study.lease.total_seconds() / 3)),
         "stop_url": page_url(request, "annotation:stop"),
     }
     if not extended(request).htmx:
-        context |= instructions_context(protocol, enrollment.study.instructions)
+        context |= instructions_context(protocol, study.instructions)
     return page(request, enrollment, "annotation/story.html", context, status=status)
 
 
