@@ -221,3 +221,17 @@ def test_a_submit_costs_the_same_few_queries_however_large_the_study() -> None:
 
     assert few == many
     assert few <= MOST_QUERIES
+
+
+def test_texts_put_into_the_rendered_questions_are_shown_as_they_are() -> None:
+    """The questions are rendered once for all stories, with characters for private use where texts go."""
+    hostile = "Is \ue000story\ue001 1 < 2 & 3 > 2, \\1 or {{ x }}?"
+    rows = [builders.story_row(0), builders.story_row(1) | {"question": hostile}, builders.story_row(2)]
+    (person,) = builders.qualified(builders.make_study(stories=rows))
+
+    browser, shown = at(person, "stories/"), set()
+    for _story in rows:
+        shown.add(browser.document.xpath("string(//*[@id='part-question'])"))
+        browser.press("Save", **builders.ALL_YES)
+
+    assert shown == {row["question"] for row in rows}
