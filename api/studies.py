@@ -1,4 +1,4 @@
-"""Studies: list, read, create and change them, and set their state. Also the token of the request."""
+"""Studies: list, read, create, change, open and close them, read their figures. Also the request's token."""
 
 from typing import Any, ClassVar
 
@@ -9,12 +9,15 @@ from rest_framework.response import Response
 from accounts.models import Environment
 from annotation import actions as annotation_actions
 from annotation.actions import StudySettings
-from annotation.models import Study
+from annotation.models import Assignment, Study
 from annotation.rights import CREATE, token_studies
 from api import requests, responses
 from api.base import ApiView, Scope, StudyView, absolute
-from api.openapi import LOCATION, described
+from api.openapi import LOCATION, RETRY_AFTER, described
+from api.problems import Conflict
 from dashboard import actions
+from dashboard.figures import store
+from dashboard.overview import queries
 from dashboard.recruitment.study_state import CLOSE, OPEN, PAUSE
 from dashboard.settings.configuration import StudyConfiguration
 from dashboard.settings.forms import NO_TEST, SAMPLE_TEST, filled_in
@@ -135,3 +138,64 @@ def _configuration(given: dict[str, Any]) -> tuple[StudyConfiguration, str]:
         rounds=(actions.sample_round(),) if test == SAMPLE_TEST else (),
         rehearsal=environment == Environment.REHEARSAL,
     ), slug
+
+
+LOOK_AGAIN = 5
+"""Seconds to wait before asking again for figures that are being computed."""
+
+
+class ProgressView(StudyView):
+    """``studies/<slug>/progress/``"""
+
+    scopes: ClassVar[Any] = {"GET": Scope.STUDIES_READ}
+
+    @described({200: responses.Progress}, operation="getProgress", says="The progress of a study")
+    def get(self, request: Any, slug: str) -> Response:
+        """The overview's figures. Those that need all votes are null until a worker has computed them."""
+        now = clock.now()
+        found, underway = store.refreshed(self.study, now=now)
+        document = found.document if found else None
+        holding = Assignment.objects.filter(enrollment__study=self.study, state=Assignment.State.LEASED)
+        progress = {
+            "made_at": found.begun_at if found else None,
+            "underway": underway,
+            "state": self.study.state,
+            "people": queries.people_counts(self.study),
+            "answers_in_the_last_hour": queries.votes_in_the_last_hour(self.study, now=now),
+            "stories_held": holding.count(),
+            "verdicts": document["verdicts"] if document else None,
+            "votes": document["votes"] if document else None,
+            "finish": _finish(document["finish"]) if document else None,
+            "cost": queries.cost_of(self.study, document) if document else None,
+        }
+        return Response(responses.Progress(progress).data)
+
+
+class StatisticsView(StudyView):
+    """``studies/<slug>/statistics/``"""
+
+    scopes: ClassVar[Any] = {"GET": Scope.STATISTICS_READ}
+
+    @described(
+        {200: responses.Statistics, 202: responses.FiguresState},
+        409,
+        operation="getStatistics",
+        says="Agreement, retention and verdicts over all votes",
+        headers=(RETRY_AFTER,),
+    )
+    def get(self, request: Any, slug: str) -> Response:
+        """The newest figures. 202: they are being computed for the first time; ask again."""
+        found, underway = store.refreshed(self.study, now=clock.now())
+        state = {"made_at": found.begun_at if found else None, "underway": underway}
+        if found is None:
+            waiting = responses.FiguresState(state).data
+            return Response(waiting, status=202, headers={"Retry-After": str(LOOK_AGAIN)})
+        if found.document is None:
+            raise Conflict(found.failure)
+        names = ("verdicts", "statistics", "filters", "lint")
+        shown = {name: found.document[name] for name in names}
+        return Response(responses.Statistics(state | shown).data)
+
+
+def _finish(forecast: dict[str, Any]) -> dict[str, Any]:
+    return {name: forecast.get(name) for name in ("finish", "earliest", "latest", "per_day", "none")}

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from api import figures, openapi, releases, stories, studies, votes
+from api import openapi, releases, stories, studies
 
 app_name = "api"
 urlpatterns = [
@@ -19,10 +19,10 @@ urlpatterns = [
         stories.ImportProblemsView.as_view(),
         name="import_problems",
     ),
-    path("studies/<slug:slug>/progress/", figures.ProgressView.as_view(), name="progress"),
-    path("studies/<slug:slug>/statistics/", figures.StatisticsView.as_view(), name="statistics"),
-    path("studies/<slug:slug>/votes.jsonl", votes.JsonLinesView.as_view(), name="votes_jsonl"),
-    path("studies/<slug:slug>/votes.csv", votes.CsvView.as_view(), name="votes_csv"),
+    path("studies/<slug:slug>/progress/", studies.ProgressView.as_view(), name="progress"),
+    path("studies/<slug:slug>/statistics/", studies.StatisticsView.as_view(), name="statistics"),
+    path("studies/<slug:slug>/votes.jsonl", stories.JsonLinesView.as_view(), name="votes_jsonl"),
+    path("studies/<slug:slug>/votes.csv", stories.CsvView.as_view(), name="votes_csv"),
     path("studies/<slug:slug>/releases/", releases.ReleasesView.as_view(), name="releases"),
     path("studies/<slug:slug>/releases/<int:number>/", releases.ReleaseView.as_view(), name="release"),
 ]

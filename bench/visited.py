@@ -25,7 +25,7 @@ from annotation.models import (
     Study,
 )
 from dashboard.figures import store
-from dashboard.quality.decisions import Queue
+from dashboard.quality.pages.decisions import Queue
 from qualification.models import ExpertReview
 from recruitment.models import Campaign, Payment
 from recruitment.queries import completion_of

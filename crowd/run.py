@@ -1,17 +1,212 @@
-"""Run many simulated annotators: an event loop waits for them, a few threads take their steps."""
+"""One simulated annotator at a browser, and a run of many: an event loop waits, threads take steps.
+
+An annotator reads a page, does what it asks, and repeats until nothing is left. They know only what the pages
+offer: they fill in the form, press its button, or follow the link that looks like the next step.
+"""
 
 import asyncio
 import dataclasses
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 
-from crowd.annotator import Annotator, Habits
-from crowd.behaviour import Behaviour, Population, profile
-from crowd.browser import Browser, Server
-from crowd.report import Report, summed_up
+from crowd.behaviour import Answers, Behaviour, Decision, DoubleSubmit, Population, Profile, decide, profile
+from crowd.browser import Browser, Form, Page, RedirectedAway, Server, Unreachable
+from crowd.report import AnnotatorOutcome, HeldReceipt, Report, Tally, summed_up
 from crowd.truth import Truth
+from tomannot.log_masking import mask_tokens
+
+CONFLICT = 409
+"""A page that explains why something is impossible now, with a link to the next step if there is one."""
+UNPROCESSABLE = 422
+"""An incomplete form, sent back to be completed."""
+
+Waits = Generator[float, None, Page | None]
+"""Yields seconds to wait before the next request; returns the page that the annotator then sees, if any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """Settings shared by all annotators of a run."""
+
+    seed: int
+    truth: Truth
+    population: Population
+    behaviour: Behaviour
+    pace: float
+    """Factor on think times: 0 answers at once, 1 takes as long as a human."""
+    stories_each: int | None
+    """The number of stories that each annotator wants to answer; None: as many as they are given."""
+
+
+class Annotator:
+    """An annotator with a personal link. :meth:`live` is their whole part in the study."""
+
+    def __init__(self, person: Profile, *, link: str, browser: Browser, habits: Habits) -> None:
+        self.tally = Tally()
+        self._person = person
+        self._link = link
+        self._browser = browser
+        self._habits = habits
+        self._interrupted: set[str] = set()
+        """Stories that the annotator has left or put aside once already."""
+        self._in_test = False
+        self._last_heading = ""
+        self._same_page = 0
+
+    def live(self) -> Generator[float, None, None]:
+        """Yield the seconds until the annotator's next step; end when their part ends."""
+        try:
+            yield 0.0
+            page: Page | None = self._browser.open(self._link)
+            while page is not None:
+                page = yield from self._respond_to(page)
+        except (Unreachable, RedirectedAway) as error:
+            self._fail(str(error))
+
+    def _respond_to(self, page: Page) -> Waits:
+        if not page.is_ours or (page.status >= 400 and page.status != CONFLICT):
+            self._fail(f"{page.status} at {page.address}: {page.text[:500]}")
+            return None
+        form = page.form
+        if form is None:
+            return (yield from self._go_on(page))
+        self._last_heading, self._same_page = "", 0
+        if form.asks and form.assignment:
+            return (yield from self._judge(form))
+        if form.asks:
+            return (yield from self._answer_test_story(form))
+        if len(form.buttons) > 1:
+            return (yield from self._consent(form))
+        return (yield from self._press(form))
+
+    def _press(self, form: Form) -> Waits:
+        yield 0.0
+        page, _ = self._browser.submit(form, {})
+        if self._in_test:
+            self._in_test = False
+            self.tally.tests_handed_in += 1
+            if page.form is None and not page.links:
+                self._end(AnnotatorOutcome.NOT_QUALIFIED, page.heading)
+                return None
+        return page
+
+    def _consent(self, form: Form) -> Waits:
+        yield 0.0
+        if self._person.declines:
+            page, _ = self._browser.submit(form, {}, button=len(form.buttons) - 1)
+            if page.status >= 400:
+                return page
+            self._end(AnnotatorOutcome.DECLINED, page.heading)
+            return None
+        page, _ = self._browser.submit(form, {})
+        return page
+
+    def _go_on(self, page: Page) -> Waits:
+        """Follow the link to the next step. Seeing the same page again means waiting; patience is limited."""
+        onward = [link for link in page.links if not link.quiet and not link.finishes]
+        self._same_page = self._same_page + 1 if page.heading == self._last_heading else 0
+        self._last_heading = page.heading
+        if not onward or self._same_page > self._habits.behaviour.patience:
+            self._end(AnnotatorOutcome.FINISHED, page.heading)
+            return None
+        yield self._habits.behaviour.retry_seconds if self._same_page else 0.0
+        return self._browser.open(onward[0].address)
+
+    def _answer_test_story(self, form: Form) -> Waits:
+        decision = self._decide(form)
+        yield decision.think_seconds * self._habits.pace
+        self._in_test = "attempt" in form.hidden  # practice is handed in by nobody
+        page, _ = self._browser.submit(form, decision.answers)
+        return page
+
+    def _judge(self, form: Form) -> Waits:
+        """Judge a story, with everything that can happen before the vote is saved."""
+        wanted = self._habits.stories_each
+        if wanted is not None and len(self.tally.receipts) >= wanted:
+            self._end(AnnotatorOutcome.ENOUGH)
+            return None
+        decision = self._decide(form)
+        first_time = form.story not in self._interrupted
+        self._interrupted.add(form.story)
+        if decision.leave and first_time:
+            return (yield from self._leave(decision))
+        if decision.late and first_time:
+            yield self._habits.behaviour.late_seconds
+            self.tally.late += 1
+        yield decision.think_seconds * self._habits.pace
+        if decision.forget:
+            page = self._forget(form, decision)
+            if page.status != UNPROCESSABLE or not page.complains or page.form is None:
+                self._fail(f"An incomplete form was not sent back but answered with “{page.heading}”.")
+                return None
+            form = page.form
+            yield 0.0
+        return self._submit(form, decision)
+
+    def _leave(self, decision: Decision) -> Waits:
+        if not decision.come_back:
+            self._end(AnnotatorOutcome.LEFT)
+            return None
+        yield decision.think_seconds * self._habits.pace
+        self.tally.came_back += 1
+        return self._browser.open(self._link)
+
+    def _forget(self, form: Form, decision: Decision) -> Page:
+        given = {name: option for name, option in decision.answers.items() if name != decision.forget}
+        self.tally.incomplete += 1
+        page, _ = self._browser.submit(form, given)
+        return page
+
+    def _submit(self, form: Form, decision: Decision) -> Page:
+        if decision.double is DoubleSubmit.NO:
+            return self._send(form, decision.answers)
+        if decision.double is DoubleSubmit.AT_ONCE:
+            with ThreadPoolExecutor(2) as hands:
+                pages = [
+                    f.result() for f in [hands.submit(self._send, form, decision.answers) for _ in range(2)]
+                ]
+        else:
+            pages = [self._send(form, decision.answers) for _ in range(2)]
+        self.tally.submitted_twice += 1
+        if pages[0].receipt is not None and pages[0].receipt == pages[1].receipt:
+            self.tally.same_receipt_twice += 1
+        else:
+            said = " / ".join(page.receipt.saved_at if page.receipt else page.heading for page in pages)
+            self.tally.errors.append(f"A form sent twice did not get the same receipt: {said}")
+        return pages[-1]
+
+    def _send(self, form: Form, answers: Answers) -> Page:
+        page, seconds = self._browser.submit(form, answers)
+        self.tally.submit_seconds.append(seconds)
+        if page.receipt is None:
+            self.tally.without_receipt += 1
+        else:
+            number = int(form.assignment)
+            self.tally.receipts[number] = HeldReceipt(number, page.receipt.saved_at, page.receipt.note)
+        return page
+
+    def _decide(self, form: Form) -> Decision:
+        habits = self._habits
+        return decide(
+            self._person,
+            seed=habits.seed,
+            story=form.story,
+            options=form.choices,
+            right=habits.truth.right(form.story, form.choices),
+            population=habits.population,
+            behaviour=habits.behaviour,
+        )
+
+    def _end(self, outcome: AnnotatorOutcome, ending: str = "") -> None:
+        self.tally.outcome = outcome
+        self.tally.ending = ending
+
+    def _fail(self, what: str) -> None:
+        self._end(AnnotatorOutcome.ERROR)
+        self.tally.errors.append(f"Person {self._person.number}: {mask_tokens(what)}")
+
 
 PROGRESS_SECONDS = 2.0
 

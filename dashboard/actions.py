@@ -24,7 +24,7 @@ from annotation.protocols import multiple_choice
 from annotation.rights import studies_of
 from annotation.sql import lock_person
 from dashboard.overview.checklist import check_opening
-from dashboard.people.retakes import newest_step
+from dashboard.people.detail import newest_step
 from dashboard.recruitment.study_state import OPEN, STUDY_MOVES, linked_campaigns
 from dashboard.releases.human_baseline import Admission, BaselinePlan, Who, admission_for, newest_consent
 from dashboard.settings.configuration import (

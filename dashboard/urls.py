@@ -1,9 +1,132 @@
-"""The front page, the list of studies, and the researchers' pages of a study."""
+"""The front page, the list of studies, and the researchers' pages of a study, by entries of the menu."""
 
 from django.urls import include, path
 
 from dashboard import pages
-from dashboard.settings.pages import api_tokens, invitation, new_study
+from dashboard.overview import pages as overview
+from dashboard.people.pages import people, person
+from dashboard.qualification.pages import expert, rounds
+from dashboard.quality.pages import decisions, figures, hidden_checks, review
+from dashboard.recruitment.pages import campaigns, join_link, mismatches, payments, submissions
+from dashboard.releases.pages import comparison, human_baseline, publish, releases
+from dashboard.settings.pages import alerts, api_tokens, invitation, log, members, new_study, study
+from dashboard.stories import pages as stories
+
+_overview = [
+    path("", overview.overview, name="overview"),
+    path("overview/leases/<int:number>/release/", overview.release_lease, name="release_lease"),
+    path("overview/charts/<slug:name>.<str:kind>", overview.chart_file, name="chart_file"),
+    path("state/<str:move>/", overview.change_state, name="change_state"),
+]
+_stories = [
+    path("import/", stories.import_stories, name="import_stories"),
+    path("import/<int:number>/", stories.import_report, name="import_report"),
+    path("import/<int:number>/problems.csv", stories.import_problems, name="import_problems"),
+    path("", stories.stories, name="stories"),
+    path("stories.csv", stories.stories_file, name="stories_file"),
+    path("votes.<str:kind>", stories.votes_file, name="votes_file"),
+    path("decide/", stories.decide_stories, name="decide_stories"),
+    path("<path:story_id>/", stories.story, name="story"),
+]
+_people = [
+    path("", people.people, name="people"),
+    path("invite/", people.invite, name="invite"),
+    path("invited/<str:batch>/", people.invited_links, name="invited_links"),
+    path("<slug:pseudonym>/", person.person, name="person"),
+    path("<slug:pseudonym>/exclude/", person.exclude, name="exclude"),
+    path("<slug:pseudonym>/standing/", person.set_standing, name="set_standing"),
+    path("<slug:pseudonym>/link/", person.persons_link, name="persons_link"),
+    path("<slug:pseudonym>/groups/", person.set_group, name="set_group"),
+    path("<slug:pseudonym>/tests/", person.tests, name="tests"),
+    path("<slug:pseudonym>/review/", review.review_person, name="review_person"),
+]
+_recruitment = [
+    path("", campaigns.recruitment, name="recruitment"),
+    path("new/<str:platform>/<str:purpose>/", campaigns.new_campaign, name="new_campaign"),
+    path("<int:number>/", campaigns.campaign, name="campaign"),
+    path("<int:number>/change/", campaigns.change_campaign, name="change_campaign"),
+    path("<int:number>/discard/", campaigns.discard_campaign, name="discard_campaign"),
+    path("<int:number>/submissions/", submissions.submissions, name="submissions"),
+    path("find/", submissions.find_by_id, name="find_by_id"),
+    path("<int:number>/<str:move>/", campaigns.move_campaign, name="move_campaign"),
+    path("mismatches/", mismatches.mismatches, name="mismatches"),
+    path("mismatches/alike/", mismatches.settle_mismatches, name="settle_mismatches"),
+    path("mismatches/<int:number>/", mismatches.settle_mismatch, name="settle_mismatch"),
+    path("mismatches/<int:number>/ids/", submissions.mismatch_ids, name="mismatch_ids"),
+    path("submissions/<int:number>/ids/", submissions.submission_ids, name="submission_ids"),
+    path("submissions/<int:number>/decide/", submissions.decide_submission, name="decide_submission"),
+    path("payments/<int:number>/again/", payments.retry_payment, name="retry_payment"),
+    path("payments/<int:number>/back/", submissions.undo_rejection, name="undo_rejection"),
+    path("payments/<int:number>/outside/", payments.note_external_payment, name="note_external_payment"),
+    path("payments/of/<int:number>/again/", payments.retry_payments, name="retry_payments"),
+    path("payments/", payments.payments, name="payments"),
+    path("payments.csv", payments.payments_file, name="payments_file"),
+    path("join-link/", join_link.join_link, name="join_link"),
+    path("join-link/change/", join_link.change_join_link, name="change_join_link"),
+    path("join-link/close/", join_link.close_join_link, name="close_join_link"),
+    path("amounts-due/paid/", join_link.note_amounts_paid, name="note_amounts_paid"),
+    path("amounts-due.csv", join_link.amounts_due_file, name="amounts_due_file"),
+]
+_qualification = [
+    path("", rounds.qualification, name="qualification"),
+    path("new/", rounds.new_round, name="new_round"),
+    path("<int:number>/", rounds.round, name="round"),
+    path("<int:number>/key/", rounds.answer_key, name="answer_key"),
+    path("<int:number>/expert/", expert.expert, name="expert"),
+    path("<int:number>/expert/<int:position>/", expert.expert_story, name="expert_story"),
+]
+_quality = [
+    path("", figures.quality, name="quality"),
+    path("hidden-checks/", hidden_checks.hidden_checks, name="hidden_checks"),
+    path("hidden-checks/answers/", hidden_checks.hidden_check_keys, name="hidden_check_keys"),
+    path("hidden-checks/<int:number>/", hidden_checks.hidden_check, name="hidden_check"),
+    path("review/", review.review, name="review"),
+    path("review/<int:number>.csv", review.sample_file, name="review_sample_file"),
+    path("review/<int:number>/", review.sample, name="review_sample"),
+    path("review/<int:number>/<int:position>/", review.item, name="review_item"),
+    path("decisions/", decisions.decisions, name="decisions"),
+    path("decisions.csv", decisions.decisions_file, name="decisions_file"),
+    path("decisions/next/", decisions.next_decision, name="next_decision"),
+    path("decisions/of/<path:story_id>/", decisions.decide_story, name="decide_story"),
+    path("skips/", figures.skips, name="skips"),
+    path("skips.csv", figures.skips_file, name="skips_file"),
+    path("filters/", figures.filters, name="filters"),
+    path("<slug:table>.csv", figures.quality_file, name="quality_file"),
+]
+_releases = [
+    path("publish/", publish.publish, name="publish"),
+    path("preview/", publish.preview_release, name="preview_release"),
+    path("preview/<str:name>/<path:path>", publish.preview_chart, name="preview_chart"),
+    path("data-statement/", publish.data_statement, name="data_statement"),
+    path("human-baseline/", human_baseline.human_baseline, name="human_baseline"),
+    path("human-baseline.<str:kind>", human_baseline.human_baseline_file, name="human_baseline_file"),
+    path("", releases.releases, name="releases"),
+    path("compare/", comparison.compare_releases, name="compare_releases"),
+    path("compare.csv", comparison.compare_file, name="compare_file"),
+    path("<int:number>/withdraw/", releases.withdraw_release, name="withdraw_release"),
+    path("<int:number>/baseline/", human_baseline.draw_human_baseline, name="draw_human_baseline"),
+]
+_settings = [
+    path("", study.settings, name="settings"),
+    path("consent/", study.consent, name="new_consent"),
+    path("instructions/", study.instructions, name="instructions"),
+    path("test/", study.test, name="choose_test"),
+    path("preview/", study.preview, name="preview"),
+    path("clone/", new_study.clone, name="clone"),
+    path("configuration/", new_study.configuration, name="configuration"),
+    path("configuration.json", new_study.configuration_file, name="configuration_file"),
+    path("alerts/", alerts.alerts, name="alerts"),
+    path("alerts/test/", alerts.test, name="test_alert"),
+    path("alerts/stalled/", alerts.stalled, name="stall_hours"),
+    path("alerts/webhooks/", alerts.webhooks, name="add_webhook"),
+    path("alerts/webhooks/<int:number>/remove/", alerts.remove, name="remove_webhook"),
+    path("members/", members.members, name="members"),
+    path("members/<int:user_id>/", members.member, name="member"),
+    path("members/tokens/<int:number>/revoke/", members.revoke_token, name="revoke_members_token"),
+    path("invitations/<int:number>/revoke/", members.revoke_invitation, name="revoke_invitation"),
+    path("log/", log.log, name="log"),
+    path("log.<str:kind>", log.log_file, name="log_file"),
+]
 
 app_name = "dashboard"
 urlpatterns = [
@@ -16,12 +139,12 @@ urlpatterns = [
     path("studies/new/", new_study.new_study, name="new_study"),
     path("studies/new/preview/", new_study.preview_new, name="preview_new"),
     path("studies/new/from-file/", new_study.study_from_file, name="study_from_file"),
-    path("studies/<slug:slug>/", include("dashboard.overview.urls")),
-    path("studies/<slug:slug>/stories/", include("dashboard.stories.urls")),
-    path("studies/<slug:slug>/people/", include("dashboard.people.urls")),
-    path("studies/<slug:slug>/recruitment/", include("dashboard.recruitment.urls")),
-    path("studies/<slug:slug>/qualification/", include("dashboard.qualification.urls")),
-    path("studies/<slug:slug>/quality/", include("dashboard.quality.urls")),
-    path("studies/<slug:slug>/releases/", include("dashboard.releases.urls")),
-    path("studies/<slug:slug>/settings/", include("dashboard.settings.urls")),
+    path("studies/<slug:slug>/", include(_overview)),
+    path("studies/<slug:slug>/stories/", include(_stories)),
+    path("studies/<slug:slug>/people/", include(_people)),
+    path("studies/<slug:slug>/recruitment/", include(_recruitment)),
+    path("studies/<slug:slug>/qualification/", include(_qualification)),
+    path("studies/<slug:slug>/quality/", include(_quality)),
+    path("studies/<slug:slug>/releases/", include(_releases)),
+    path("studies/<slug:slug>/settings/", include(_settings)),
 ]

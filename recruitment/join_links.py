@@ -1,12 +1,21 @@
-"""The rules of a study's join link: participants' ids, settings, addresses that lead back."""
+"""The rules of a study's join link: participants' ids, settings, addresses that lead back, known platforms.
+
+Sources of the platforms' settings: Prolific, docs.prolific.com; SONA, its researchers' documentation ("Using
+the SURVEY CODE Feature", "External Study Credit Granting"); CloudResearch Connect, its help page "Project
+Completion" for the way back, and for the names of the parameters what studies in public repositories read
+when their people arrive.
+"""
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
 from django.core.exceptions import ValidationError
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from recruitment.models import JoinLink
 
@@ -110,3 +119,62 @@ def filled_in(address: str, *, code: str, participant: str | None) -> str | None
     if not address or ("{participant}" in address and participant is None):
         return None
     return address.format(code=quote(code, safe=""), participant=quote(participant or "", safe=""))
+
+
+@dataclass(frozen=True, slots=True)
+class JoinPlatform:
+    """A platform's settings to fill in, and a hint on the way back and on what to look up there."""
+
+    label: Promise | str
+    settings: Mapping[str, Any]
+    hint: Promise
+
+
+PLATFORMS = {
+    "connect": JoinPlatform(
+        "CloudResearch Connect",
+        {
+            "parameter": "participantId",
+            "placeholder": "",
+            "adds_parameter": True,
+            "source": "cloudresearch-connect",
+        },
+        gettext_lazy(
+            "Connect adds participantId to the address by itself. The way back is the “Redirect URL” that "
+            "Connect shows at the end of making a project. It says “completed”, so say below how many "
+            "stories complete the study, and give another way back, or none, for less. Connect asks for "
+            "one code of its own, not for codes per person."
+        ),
+    ),
+    "sona": JoinPlatform(
+        "SONA",
+        {"parameter": "survey_code", "placeholder": "%SURVEY_CODE%", "adds_parameter": False, "source": ""},
+        gettext_lazy(
+            "SONA fills its placeholder in, in the “Study URL”. The way back is the client-side “Completion "
+            "URL” that the study’s page on SONA shows then, with {participant} in place of XXXX. Who opens "
+            "it gets the credit; for the same credit after the test alone, give it there, too."
+        ),
+    ),
+    "list": JoinPlatform(
+        gettext_lazy("A mailing list"),
+        {"parameter": "participant", "placeholder": "", "adds_parameter": False, "source": ""},
+        gettext_lazy(
+            "Give everybody on the list an id of ten letters or more that nobody can guess. The placeholder "
+            "is the one of your mailer for that id. A way back is not needed."
+        ),
+    ),
+    "prolific": JoinPlatform(
+        gettext_lazy("Prolific, without a campaign"),
+        {
+            "parameter": "PROLIFIC_PID",
+            "placeholder": "{{%PROLIFIC_PID%}}",
+            "adds_parameter": False,
+            "source": "prolific",
+        },
+        gettext_lazy(
+            "Prolific knows only codes that your study there lists. Ways back look like "
+            "https://app.prolific.com/submissions/complete?cc=CODE, with one code for who has answered "
+            "stories and another for who has only done the test."
+        ),
+    ),
+}

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from django.utils.translation import gettext as _
 
-from recruitment.arrivals.arrival import Arrival
-from recruitment.arrivals.ending import Ending
+from recruitment.arrivals import Arrival, Ending
 from recruitment.marketplace import Marketplace, NotConfigured, Refused, Terms
 
 if TYPE_CHECKING:

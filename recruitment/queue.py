@@ -1,4 +1,8 @@
-"""Hand work to the workers."""
+"""Hand work to the workers: tasks, and locks that leave each kind of work for a campaign to one of them.
+
+PostgreSQL's locks are held by the connection, not by a transaction, so they hold for however long a platform
+takes, and the database lets go of them when the worker is killed.
+"""
 
 import logging
 from collections.abc import Iterator
@@ -12,6 +16,14 @@ from kombu.exceptions import OperationalError
 
 from recruitment.errors import NotQueued
 from tomannot.celery import app
+
+PUBLISH = 0x746F6D65
+"""The first half of the lock's key ("tome"); the second is the campaign's id."""
+RECONCILE = 0x746F6D66
+"""The first half of the lock's key ("tomf"); the second is the campaign's id."""
+SEND = 0x746F6D67
+"""The first half of the lock's key ("tomg"); the second is the campaign's id."""
+
 
 CARRY_OUT_TASK = "recruitment.tasks.carry_out"
 RECONCILE_TASK = "recruitment.tasks.reconcile"

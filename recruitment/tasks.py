@@ -10,12 +10,11 @@ from accounts.models import User
 from annotation.locks import alone
 from recruitment import actions
 from recruitment.errors import MailFailed, MailRefused
-from recruitment.locks import RECONCILE
 from recruitment.mails import Kind
 from recruitment.marketplace import NotConfigured, Unreachable
 from recruitment.models import Campaign
 from recruitment.platforms import marketplace_of
-from recruitment.queue import CARRY_OUT_TASK, RECONCILE_TASK, SEND_TASK, queue_once
+from recruitment.queue import CARRY_OUT_TASK, RECONCILE, RECONCILE_TASK, SEND_TASK, queue_once
 from recruitment.reconciliation.queries import campaigns_to_ask, campaigns_to_carry_out
 from tomannot import clock
 from tomannot.celery import app, task

@@ -3,7 +3,7 @@
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from recruitment.arrivals.arrival import Problem
+from recruitment.arrivals import Problem
 
 _WRONG = _("This address is not complete")
 REFUSALS: dict[Problem, tuple[int, Promise, Promise]] = {

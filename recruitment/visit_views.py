@@ -16,14 +16,11 @@ from annotation.access import annotator_page, may_be_framed, page_url, rate_limi
 from annotation.models import ConsentText, Enrollment
 from annotation.protocols.base import Protocol
 from annotation.views.common import continue_link, page
-from recruitment import actions, queries, visit_endings, visit_tests
-from recruitment.arrivals.admission import lets_in
-from recruitment.arrivals.arrival import CannotArrive, Problem
-from recruitment.arrivals.ending import Ending
+from recruitment import actions, queries, visit_endings
+from recruitment.arrivals import CannotArrive, Ending, Problem, lets_in
+from recruitment.campaigns import advertised_pay, has_story_for_newcomers
 from recruitment.links import visit_path
 from recruitment.models import Campaign
-from recruitment.pay import advertised_pay
-from recruitment.places import has_story_for_newcomers
 from recruitment.platforms import PLATFORMS, InvalidHook, platform_named, platform_of
 from recruitment.visit_refusals import REFUSALS
 from tomannot import clock
@@ -87,7 +84,7 @@ def hand_in(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
         "ending": ending.value,
         "link": link,
         "session": session,
-        "may_be_somebody_else": visit_tests.may_be_somebody_else(visit),
+        "may_be_somebody_else": visit_endings.may_be_somebody_else(visit),
         "goes_on": ending == Ending.PARTIAL and visit_endings.may_go_on(enrollment, session, now=now),
         "actions": [continue_link(request)],
     }

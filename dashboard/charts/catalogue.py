@@ -9,7 +9,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
 from annotation.models import Study
-from dashboard.charts import agreement, people, stories, votes
+from dashboard.charts import quality, stories, votes
 from dashboard.charts.base import Chart
 from dashboard.figures import flags, store, tables
 
@@ -62,7 +62,7 @@ def _progress(source: Source) -> Chart | None:
 
 def _agreement(source: Source) -> Chart | None:
     rows = tables.agreement_rows(source.study, source.document)
-    return agreement.agreement(rows) if any(row["stories"] for row in rows) else None
+    return quality.agreement(rows) if any(row["stories"] for row in rows) else None
 
 
 def _by_scenario(source: Source) -> Chart | None:
@@ -83,7 +83,7 @@ def _by_severity(source: Source) -> Chart | None:
 
 
 def _people(source: Source) -> Chart | None:
-    pages = range(1, people.MOST // store.PEOPLE_AT_ONCE + 1)
+    pages = range(1, quality.MOST // store.PEOPLE_AT_ONCE + 1)
     everybody = store.people_count(source.study)
     rows = [
         {**row, "flags": [flags.title(name) for name in row["flags"]]}
@@ -92,7 +92,7 @@ def _people(source: Source) -> Chart | None:
         for row in store.people_on(source.study, page)
     ]
     median = source.document["everybody"]["median_seconds"]
-    return people.people(rows, median_seconds=median, everybody=everybody) if rows else None
+    return quality.people(rows, median_seconds=median, everybody=everybody) if rows else None
 
 
 def _filters(source: Source) -> Chart | None:

@@ -5,8 +5,17 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from dashboard.charts.base import Chart, Column, named, share_axis, tooltips
-from dashboard.charts.shares import one_each, several_each, with_share, without_interval
+from dashboard.charts.base import (
+    Chart,
+    Column,
+    named,
+    one_each,
+    several_each,
+    share_axis,
+    tooltips,
+    with_share,
+    without_interval,
+)
 
 FEWEST = 20
 """Complete stories from which on a share is called the largest or smallest: with fewer, chance decides."""

@@ -17,9 +17,8 @@ from annotation.queries import usable_checks
 from dashboard.figures import flags, forecast, store
 from dashboard.figures.people import SHOWN, PeopleTally
 from dashboard.figures.store import Figures
-from dashboard.overview.attention import noticed
-from dashboard.overview.queries import votes_in_the_last_hour
-from dashboard.recruitment.queries.payments import earned_by_everybody
+from dashboard.overview.queries import noticed, votes_in_the_last_hour
+from dashboard.recruitment.queries import earned_by_everybody
 from publishing.errors import TooManyVotes
 from publishing.files.rows import Against, Answers, JudgedStory
 from publishing.filter_comparison import Comparison

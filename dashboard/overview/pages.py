@@ -1,9 +1,9 @@
-"""The overview of a study: its progress now, and the actions on it."""
+"""The overview of a study: its progress now, the actions on it, and its charts as files."""
 
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -24,13 +24,15 @@ from annotation.rights import (
 )
 from annotation.views.common import number
 from dashboard.actions import move_study
+from dashboard.charts.catalogue import CHARTS, chart_called
+from dashboard.csv_files import csv_file
 from dashboard.figures import store
+from dashboard.http import ErrorsAsMessages
 from dashboard.overview import queries
-from dashboard.overview.attention import waiting
 from dashboard.overview.checklist import GapsNotAccepted, checklist, proxies_step
+from dashboard.overview.queries import waiting
 from dashboard.people.detail import story_address
 from dashboard.recruitment.study_state import OPEN, STUDY_MOVES, linked_campaigns, turning_away
-from dashboard.responses import ErrorsAsMessages
 from publishing.human_baseline.drawing import has_questions
 from publishing.models import Deposit, Release
 from publishing.views import release_list
@@ -192,3 +194,24 @@ def _baseline_links(study: Study, user: User, rights: frozenset[Right]) -> list[
         return []
     address = reverse("dashboard:draw_human_baseline", args=[study.slug, newest.number])
     return [{"label": _("Draw a human baseline"), "url": address}]
+
+
+KINDS = ("csv", "json")
+
+
+@read_page()
+def chart_file(request: HttpRequest, study: Study, name: str, kind: str) -> HttpResponse:
+    """Send a chart's rows (``csv``), or a specification that any Vega-Lite program draws (``json``).
+
+    Without data, redirect to the chart's page, which says so.
+    """
+    if name not in CHARTS or kind not in KINDS:
+        raise Http404("There is no such chart.")
+    chart = chart_called(name, study, store.latest(study))
+    if chart is None:
+        return redirect(f"dashboard:{CHARTS[name].page}", slug=study.slug)
+    if kind == "csv":
+        return csv_file(f"{study.slug}-{name}", [column.key for column in chart.columns], chart.rows)
+    response = JsonResponse(chart.spec(), json_dumps_params={"indent": 1, "ensure_ascii": False})
+    response["Content-Disposition"] = f'attachment; filename="{study.slug}-{name}.vl.json"'
+    return response

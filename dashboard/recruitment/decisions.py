@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from dashboard.parameters import form_token
+from dashboard.http import form_token
 from dashboard.recruitment.forms import BonusForm, OneBonusForm, RejectionForm
 from recruitment import actions
 from recruitment.errors import CannotPay

@@ -1,22 +1,25 @@
-"""Forms for campaigns, decisions about submissions, and payments."""
+"""Forms for campaigns, decisions about submissions, and payments; filters of lists."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, ClassVar
+from urllib.parse import urlencode
 
 from django import forms
 from django.core.validators import MaxLengthValidator, MinLengthValidator, MinValueValidator
+from django.db.models import Q
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Story, Study
-from dashboard.recruitment.queries.campaigns import MANY, cached
+from dashboard.recruitment.queries import MANY, cached
 from dashboard.settings.forms import RowForm, StudyForm
 from recruitment.actions import CampaignSettings
 from recruitment.campaigns import SEATS_OF_A_TEST, fair_reward, has_one_posting, seats_needed
-from recruitment.models import Campaign
+from recruitment.models import Campaign, Mismatch, Payment
 from recruitment.platforms import Platform, platform_named
 
 DEPENDENT = ("description", "seats", "reward", "minutes_expected", "minutes_allowed")
@@ -275,3 +278,58 @@ class RejectionForm(StudyForm):
             self.fields["category"].required = True
         else:
             del self.fields["category"]
+
+
+UNDERWAY = "underway"
+_ALL = ("", _("all"))
+
+
+class ListFilter(StudyForm):
+    """A form sent by GET; values that no field offers are ignored."""
+
+    campaign = forms.TypedChoiceField(label=_("Campaign"), required=False, coerce=int)
+    kind = forms.ChoiceField(label=_("What"), required=False)
+
+    def __init__(self, study: Study, asked: Mapping[str, str]) -> None:
+        super().__init__(asked, auto_id="only-%s")
+        numbers = study.campaigns.order_by("number").values_list("number", flat=True)
+        self.fields["campaign"].choices = [_ALL, *((number, number) for number in numbers)]  # type: ignore[attr-defined]
+        self.is_valid()  # an invalid choice is in no cleaned data
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """Return the chosen values by field name."""
+        return {name: value for name, value in self.cleaned_data.items() if value}
+
+    def query(self, **place: Any) -> str:
+        """Return the chosen values, with a place in the list if given, as a query string; may be empty."""
+        return urlencode(place | self.chosen)
+
+
+class PaymentFilter(ListFilter):
+    """Filter payments by campaign, kind and state; ``underway`` selects everything that is not settled."""
+
+    kind = forms.ChoiceField(label=_("What"), required=False, choices=[_ALL, *Payment.Kind.choices])
+    state = forms.ChoiceField(
+        label=_("State"), required=False, choices=[_ALL, (UNDERWAY, _("on its way")), *Payment.State.choices]
+    )
+
+    def rows(self) -> Q:
+        """Return the condition that selects the payments."""
+        names = {"campaign": "submission__campaign__number", "kind": "kind", "state": "state"}
+        rows = {names[name]: value for name, value in self.chosen.items()}
+        if rows.get("state") == UNDERWAY:
+            rows["state__in"] = Payment.UNSETTLED
+            del rows["state"]
+        return Q(**rows)
+
+
+class MismatchFilter(ListFilter):
+    """Filter mismatches by campaign and kind."""
+
+    kind = forms.ChoiceField(label=_("What"), required=False, choices=[_ALL, *Mismatch.Kind.choices])
+
+    def rows(self) -> Q:
+        """Return the condition that selects the mismatches."""
+        names = {"campaign": "campaign__number", "kind": "kind"}
+        return Q(**{names[name]: value for name, value in self.chosen.items()})

@@ -24,7 +24,7 @@ from annotation.protocols import UnknownProtocol
 from annotation.rights import Right, by_and_now, form_page, read_page, rights_in, write_page
 from dashboard.csv_files import csv_file, csv_stream, json_stream
 from dashboard.figures import store
-from dashboard.responses import ErrorsAsMessages, render_form
+from dashboard.http import ErrorsAsMessages, render_form
 from dashboard.settings.forms import UploadForm
 from dashboard.stories.detail import about
 from dashboard.stories.queries import (

@@ -4,7 +4,13 @@ Lock order: the enrollment (it serialises everything that one annotator does), t
 number, then the attempt or the review.
 """
 
-from qualification.actions.attempts import save_answers, start_attempt, submit_attempt, void_attempts
+from qualification.actions.attempts import (
+    practise,
+    save_answers,
+    start_attempt,
+    submit_attempt,
+    void_attempts,
+)
 from qualification.actions.experts import (
     ask_experts,
     close_gathering,
@@ -13,6 +19,11 @@ from qualification.actions.experts import (
     hand_in_review,
     save_expert_answers,
 )
-from qualification.actions.keys import AcceptableAnswers, Reasons, set_answer_key
-from qualification.actions.practice import practise
-from qualification.actions.rounds import activate_round, create_round, retire_round
+from qualification.actions.rounds import (
+    AcceptableAnswers,
+    Reasons,
+    activate_round,
+    create_round,
+    retire_round,
+    set_answer_key,
+)

@@ -25,7 +25,7 @@ from qualification.errors import (
     NothingHandedIn,
     RoundIsActive,
 )
-from qualification.key_readers import people_who_know
+from qualification.experts import people_who_know
 from qualification.models import ExpertAnswer, ExpertReview, Round, RoundStory
 
 

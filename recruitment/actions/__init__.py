@@ -1,6 +1,15 @@
 """Every write of this room. Views, tasks, commands, the back office and tests call these."""
 
-from recruitment.actions.bulk_payments import approve_all, retry_campaign, top_up_all
+from recruitment.actions.arrivals import (
+    arrive_by_link,
+    arrive_for_campaign,
+    join,
+    record_hand_in,
+    record_refused_visit,
+    remove_join_link,
+    set_join_link,
+)
+from recruitment.actions.bulk_payments import approve_all, record_link_payments, retry_campaign, top_up_all
 from recruitment.actions.campaign_lifecycle import (
     carry_out,
     end_campaign,
@@ -17,7 +26,6 @@ from recruitment.actions.campaigns import (
     discard_campaign,
     start_campaign,
 )
-from recruitment.actions.external_payments import record_link_payments
 from recruitment.actions.grants import (
     due_grants,
     grant,
@@ -26,7 +34,6 @@ from recruitment.actions.grants import (
     set_membership,
     update_groups,
 )
-from recruitment.actions.join_links import arrive_by_link, join, remove_join_link, set_join_link
 from recruitment.actions.mails import (
     ask_for_links,
     confirm_address,
@@ -43,7 +50,6 @@ from recruitment.actions.mismatches import (
     settle_mismatch,
     settle_similar,
 )
-from recruitment.actions.notifications import handle_notification
 from recruitment.actions.payment_delivery import campaigns_with_due, due_payments, send_due, send_payment
 from recruitment.actions.payments import (
     approve,
@@ -57,11 +63,11 @@ from recruitment.actions.payments import (
 )
 from recruitment.actions.platform_ids import look_up, show_ids
 from recruitment.actions.reconciliation import (
+    handle_notification,
     reconcile,
     record_availability,
     record_submission,
     record_sync_problem,
 )
 from recruitment.actions.settlement import settle_visit, settle_without_visit
-from recruitment.actions.visits import arrive_for_campaign, record_hand_in, record_refused_visit
 from recruitment.campaigns import CampaignSettings

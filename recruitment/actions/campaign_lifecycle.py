@@ -18,9 +18,14 @@ from accounts.models import User
 from annotation import actions as annotation_actions
 from annotation.locks import alone
 from annotation.models import Event, Study
-from recruitment.campaigns import is_one_posting, offer_of, reference_of
+from recruitment.campaigns import (
+    concurrent_visits,
+    has_story_for_newcomers,
+    is_one_posting,
+    offer_of,
+    reference_of,
+)
 from recruitment.errors import CannotRecruit
-from recruitment.locks import PUBLISH
 from recruitment.marketplace import (
     Group,
     Marketplace,
@@ -31,9 +36,8 @@ from recruitment.marketplace import (
     Unreachable,
 )
 from recruitment.models import Campaign, Posting
-from recruitment.places import concurrent_visits, has_story_for_newcomers
 from recruitment.platforms import platform_of
-from recruitment.queue import CARRY_OUT_TASK, RECONCILE_TASK, queue_or_fail, queue_soon
+from recruitment.queue import CARRY_OUT_TASK, PUBLISH, RECONCILE_TASK, queue_or_fail, queue_soon
 
 logger = logging.getLogger(__name__)
 State = Campaign.State

@@ -21,7 +21,7 @@ from recruitment.reconciliation.membership import (
     to_join,
     to_leave,
 )
-from recruitment.visit_tests import unproven_visits
+from recruitment.visit_endings import unproven_visits
 
 State = Grant.State
 WAITING, OUT = (State.REQUESTED, State.LEAVING), (State.LEAVING, State.LEFT)

@@ -21,10 +21,16 @@ from recruitment.errors import CannotPay, CannotSettle
 from recruitment.marketplace import NEVER_APPROVED
 from recruitment.models import Mismatch, Payment, Submission, Visit
 from recruitment.queue import queue_once
-from recruitment.reconciliation.cases import cases_of, has_answers, other_approved_work, visit_of_mismatch
-from recruitment.reconciliation.decisions import decision_of
 from recruitment.reconciliation.plan import Decision
-from recruitment.reconciliation.remedies import Remedy, remedies_of
+from recruitment.reconciliation.queries import decision_of
+from recruitment.reconciliation.remedies import (
+    Remedy,
+    cases_of,
+    has_answers,
+    other_approved_work,
+    remedies_of,
+    visit_of_mismatch,
+)
 
 Locked = tuple[Mismatch, Visit | None, Submission | None]
 NOTED_AT_ONCE = 500

@@ -23,7 +23,6 @@ from annotation.sql import lock_person
 from recruitment.actions.grants import due_grants, rejoin_group, send_grant
 from recruitment.actions.payment_records import lock_submission, record_payment
 from recruitment.actions.settlement import accept_visit, lock_visit
-from recruitment.locks import SEND
 from recruitment.marketplace import (
     ACCOUNT_PROBLEMS,
     BonusRequest,
@@ -35,7 +34,7 @@ from recruitment.marketplace import (
 )
 from recruitment.models import Campaign, Grant, Payment, Submission, Visit
 from recruitment.platforms import platform_of
-from recruitment.queue import LONGEST_PAUSE, next_try
+from recruitment.queue import LONGEST_PAUSE, SEND, next_try
 from tomannot import clock
 
 logger = logging.getLogger(__name__)

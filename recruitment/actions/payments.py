@@ -26,14 +26,14 @@ from recruitment.actions.payment_records import (
 from recruitment.errors import CannotPay
 from recruitment.marketplace import NEVER_APPROVED, Status
 from recruitment.models import Payment, Submission, Visit
-from recruitment.reconciliation.decisions import (
+from recruitment.reconciliation.plan import Decision
+from recruitment.reconciliation.queries import (
     APPROVING,
     decision_of,
     overturned_outside,
     standing_decisions,
     topped_up,
 )
-from recruitment.reconciliation.plan import Decision
 
 Kind = Payment.Kind
 State = Payment.State

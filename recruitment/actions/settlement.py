@@ -21,8 +21,8 @@ from recruitment.marketplace import HANDED_IN, Group, MismatchKind, Status
 from recruitment.models import Campaign, Mismatch, Submission, Visit
 from recruitment.platforms import platform_of
 from recruitment.reconciliation import queries
-from recruitment.reconciliation.decisions import decision_of
 from recruitment.reconciliation.plan import ListedWork, Rules, Step, Steps, accepted, plan
+from recruitment.reconciliation.queries import decision_of
 
 NOT_HANDED_IN = "The platform does not list this work as handed in."
 REJECTED = "The platform lists this work as rejected."

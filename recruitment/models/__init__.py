@@ -5,6 +5,5 @@ actions; rows are locked after the person's enrollment, campaign before posting 
 """
 
 from recruitment.models.campaigns import Campaign, Posting
-from recruitment.models.external_payments import LinkPayment
 from recruitment.models.payments import Grant, Mismatch, Payment, Submission
-from recruitment.models.visits import JoinLink, Visit
+from recruitment.models.visits import JoinLink, LinkPayment, Visit

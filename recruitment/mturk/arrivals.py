@@ -1,4 +1,4 @@
-"""Parameters that Mechanical Turk appends to the address of an ExternalQuestion.
+"""What passes through a worker's browser: an ExternalQuestion's address with its parameters, the receipt.
 
 Parameters and their shapes are those of its API reference ("ExternalQuestion", and the patterns of
 botocore's service model). None of it is signed, and ``turkSubmitTo`` is where a form with somebody's work is
@@ -7,8 +7,9 @@ sent, so that only sites that are allowed by name are believed.
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from xml.etree import ElementTree
 
-from recruitment.arrivals.arrival import Arrival, CannotArrive, Problem
+from recruitment.arrivals import Arrival, CannotArrive, Problem
 
 NOT_ACCEPTED = "ASSIGNMENT_ID_NOT_AVAILABLE"
 """The assignment's id while somebody only looks at a HIT."""
@@ -48,3 +49,42 @@ def _only(parameters: Mapping[str, Sequence[str]], name: str) -> str:
     """Return the one value of a parameter; what is given twice means two things, and so nothing."""
     values = parameters.get(name, ())
     return values[0] if len(values) == 1 else ""
+
+
+SCHEMAS = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas"
+EXTERNAL_QUESTION = f"{SCHEMAS}/2006-07-14/ExternalQuestion.xsd"
+LONGEST = 40
+"""Characters of what comes back as a receipt that are kept. Ours have fewer: a longer one stays wrong."""
+ANSWERS = f"{SCHEMAS}/2005-10-01/QuestionFormAnswers.xsd"
+RECEIPT_FIELD = "receipt"
+"""The field of our form, besides ``assignmentId``, that goes to Mechanical Turk when work is handed in."""
+
+
+def external_question(url: str) -> str:
+    """Return the ExternalQuestion that shows the page at ``url`` in a frame as high as the worker's window.
+
+    Mechanical Turk appends ``assignmentId``, ``hitId``, ``turkSubmitTo`` and ``workerId`` to the address and
+    keeps the parameters that it has.
+    """
+    root = ElementTree.Element("ExternalQuestion", xmlns=EXTERNAL_QUESTION)
+    ElementTree.SubElement(root, "ExternalURL").text = url
+    ElementTree.SubElement(root, "FrameHeight").text = "0"
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def receipt_in(answer: str) -> str:
+    """Return our receipt in the QuestionFormAnswers of a submission; empty when there is none.
+
+    Whatever a browser sent comes back here, so nothing in it is taken to be well formed.
+    """
+    if "<!DOCTYPE" in answer:  # Mechanical Turk writes none; entities are declared there
+        return ""
+    try:
+        root = ElementTree.fromstring(answer)  # noqa: S314 - without a DOCTYPE there are no entities
+    except ElementTree.ParseError:
+        return ""
+    names = {"a": ANSWERS}
+    for field in root.iterfind("a:Answer", names):
+        if field.findtext("a:QuestionIdentifier", "", names).strip() == RECEIPT_FIELD:
+            return field.findtext("a:FreeText", "", names).strip()[:LONGEST]
+    return ""

@@ -3,7 +3,7 @@
 from django.utils.translation import gettext as _
 
 from recruitment.marketplace import Group, Refused, Unreachable
-from recruitment.mturk import errors
+from recruitment.mturk import client
 from recruitment.mturk.client import Api
 
 DESCRIPTIONS = {
@@ -34,7 +34,7 @@ class Groups:
                 QualificationTypeStatus="Active",
             )
         except Refused as error:
-            if error.code != errors.NAME_TAKEN:
+            if error.code != client.NAME_TAKEN:
                 raise
             return self._named(name)
         return str(made["QualificationType"]["QualificationTypeId"])
@@ -63,5 +63,5 @@ class Groups:
         try:
             self._api.call("DisassociateQualificationFromWorker", QualificationTypeId=group, WorkerId=person)
         except Refused as error:
-            if error.code not in (errors.NO_QUALIFICATION, errors.WRONG_QUALIFICATION_STATE):
+            if error.code not in (client.NO_QUALIFICATION, client.WRONG_QUALIFICATION_STATE):
                 raise

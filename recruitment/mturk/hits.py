@@ -8,10 +8,10 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from recruitment.marketplace import Offer, OnOffer, PostingRequest, Refused, Unreachable
-from recruitment.mturk import errors
+from recruitment.mturk import client
+from recruitment.mturk.arrivals import external_question
 from recruitment.mturk.client import Api
-from recruitment.mturk.questions import external_question
-from recruitment.mturk.requirements import requirements_of
+from recruitment.mturk.terms import requirements_of
 
 TOKENS_ARE_KNOWN = timedelta(hours=23)
 """Mechanical Turk knows a request token for 24 hours; before they are over we look for what it made."""
@@ -61,7 +61,7 @@ class Hits:
                 UniqueRequestToken=str(request.token),
             )
         except Refused as error:
-            if error.code != errors.ALREADY_EXISTS:
+            if error.code != client.ALREADY_EXISTS:
                 raise
             return self._find_existing(annotation, error.about)
         return str(answer["HIT"]["HITId"])
@@ -93,7 +93,7 @@ class Hits:
         try:
             return dict(self._api.call("GetHIT", HITId=hit)["HIT"])
         except Refused as error:
-            if error.code != errors.NO_HIT:
+            if error.code != client.NO_HIT:
                 raise
             return {}
 
@@ -111,7 +111,7 @@ class Hits:
         try:
             self._api.call("UpdateExpirationForHIT", HITId=posting, ExpireAt=LONG_AGO)
         except Refused as error:
-            if error.code != errors.NO_HIT:  # nobody can begin what is no longer there
+            if error.code != client.NO_HIT:  # nobody can begin what is no longer there
                 raise
 
     def end(self, remote_id: str, posting: str) -> None:
@@ -126,7 +126,7 @@ class Hits:
             expires = self._hit(posting).get("Expiration", LONG_AGO)
             if expires > self._now():
                 return
-            if error.code == errors.ALREADY_PROCESSED:
+            if error.code == client.ALREADY_PROCESSED:
                 raise Unreachable(_("Mechanical Turk takes the same time only once; try another.")) from error
             raise
 
@@ -146,5 +146,5 @@ class Hits:
                 UniqueRequestToken=str(token),
             )
         except Refused as error:
-            if error.code != errors.ALREADY_PROCESSED:
+            if error.code != client.ALREADY_PROCESSED:
                 raise

@@ -14,13 +14,13 @@ from django.utils.translation import gettext as _
 
 from accounts.models import PlatformIdentity
 from recruitment.marketplace import Estimate, Marketplace, Offer, Refused
-from recruitment.mturk import fees
+from recruitment.mturk import terms
 from recruitment.mturk.client import ADAPTIVE, ONCE, QUICK_SECONDS, SECONDS, Api
-from recruitment.mturk.environments import is_amazon
 from recruitment.mturk.groups import Groups
 from recruitment.mturk.hits import Hits, hit_type_of
 from recruitment.mturk.notifications import specification
 from recruitment.mturk.review import Review
+from recruitment.mturk.terms import is_amazon
 
 MOST_DAYS_TO_REVIEW, MOST_DAYS_OPEN = 30, 365
 
@@ -61,7 +61,7 @@ class MechanicalTurk(Hits, Review, Groups, Marketplace):
 
     def estimate(self, offer: Offer) -> Estimate:
         self._check(offer)
-        return fees.estimate(offer)
+        return terms.estimate(offer)
 
     def balance(self) -> Decimal | None:
         return Decimal(self._api.call("GetAccountBalance")["AvailableBalance"])

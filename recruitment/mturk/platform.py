@@ -13,15 +13,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from accounts.models import Environment
-from recruitment.arrivals.arrival import Arrival
-from recruitment.arrivals.ending import Ending
+from recruitment.arrivals import Arrival, Ending
 from recruitment.marketplace import NotConfigured, Terms
 from recruitment.models import Campaign, Visit
-from recruitment.mturk.arrivals import ASSIGNMENT, is_preview, read_mturk, submit_address
-from recruitment.mturk.environments import is_amazon, site_of
-from recruitment.mturk.fees import MANY_SEATS, bonus_fee
+from recruitment.mturk.arrivals import ASSIGNMENT, RECEIPT_FIELD, is_preview, read_mturk, submit_address
 from recruitment.mturk.notifications import read_hook
-from recruitment.mturk.questions import RECEIPT_FIELD
+from recruitment.mturk.terms import MANY_SEATS, bonus_fee, is_amazon, site_of
 from recruitment.platforms import CampaignDefaults, Hint, Platform, ReturnLink, Words
 
 if TYPE_CHECKING:

@@ -12,14 +12,14 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from recruitment.marketplace import BonusRequest, NotShown, Refused, Status, Unreachable, Work
-from recruitment.mturk import errors
+from recruitment.mturk import client
+from recruitment.mturk.arrivals import receipt_in
 from recruitment.mturk.client import PAGE, Api
 from recruitment.mturk.hits import TOKENS_ARE_KNOWN
-from recruitment.mturk.questions import receipt_in
 
 STATUS = {"Submitted": Status.SUBMITTED, "Approved": Status.APPROVED, "Rejected": Status.REJECTED}
-NOT_SHOWN = (errors.NO_ASSIGNMENT, errors.WRONG_ASSIGNMENT_STATE)
-GONE = (errors.NO_HIT, errors.WRONG_HIT_STATE)
+NOT_SHOWN = (client.NO_ASSIGNMENT, client.WRONG_ASSIGNMENT_STATE)
+GONE = (client.NO_HIT, client.WRONG_HIT_STATE)
 
 
 class Review:
@@ -83,13 +83,13 @@ class Review:
         try:
             self._api.call("ApproveAssignment", AssignmentId=submission, OverrideRejection=True)
         except Refused as error:
-            if error.code != errors.WRONG_ASSIGNMENT_STATE:
+            if error.code != client.WRONG_ASSIGNMENT_STATE:
                 raise
             if self._submission_of(submission, person).status == Status.APPROVED:
                 return  # an earlier attempt did it, or somebody on the web site
             raise Refused(
                 _("Mechanical Turk overturns a rejection only within 30 days of the handing in."),
-                code=errors.WRONG_ASSIGNMENT_STATE,
+                code=client.WRONG_ASSIGNMENT_STATE,
             ) from error
 
     def _decide(
@@ -100,7 +100,7 @@ class Review:
         try:
             self._api.call(operation, AssignmentId=submission, **feedback)
         except Refused as error:
-            if error.code != errors.WRONG_ASSIGNMENT_STATE:
+            if error.code != client.WRONG_ASSIGNMENT_STATE:
                 raise
             # Somebody was faster: an earlier attempt, the clock, or a person on the web site.
             if not self._is_decided(wanted, submission, person):
@@ -116,7 +116,7 @@ class Review:
                 if work.status == Status.APPROVED
                 else _("This work was rejected already.")
             )
-            raise Refused(message, code=errors.WRONG_ASSIGNMENT_STATE)
+            raise Refused(message, code=client.WRONG_ASSIGNMENT_STATE)
         return work.status == wanted
 
     def _submission_of(self, submission: str, person: str) -> Work:
@@ -150,7 +150,7 @@ class Review:
             # What is said of a repeated token is not documented, nor whether the account's money is looked at
             # before: it may be missing because this bonus has been paid. So what was paid decides.
             if not self._is_paid(request):
-                if error.code == errors.ALREADY_PROCESSED:
+                if error.code == client.ALREADY_PROCESSED:
                     message = _("Mechanical Turk has paid this bonus, but does not show it yet.")
                     raise Unreachable(message) from error
                 raise

@@ -14,7 +14,7 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from accounts.models import Environment, PlatformIdentity
-from recruitment.arrivals.arrival import Arrival
+from recruitment.arrivals import Arrival
 from recruitment.marketplace import (
     Estimate,
     Group,
@@ -28,14 +28,21 @@ from recruitment.marketplace import (
     Unreachable,
     Work,
 )
-from recruitment.prolific import statuses
-from recruitment.prolific.client import API, ProlificClient
-from recruitment.prolific.errors import NotFound
-from recruitment.prolific.estimates import currencies_differ, estimate_of
-from recruitment.prolific.money import amount_of, cents
-from recruitment.prolific.payloads import filters_of, internal_name, problems_of, study_of, submissions_config
+from recruitment.prolific import review
+from recruitment.prolific.arrivals import keys_of, read_signed
+from recruitment.prolific.client import API, NotFound, ProlificClient
+from recruitment.prolific.payloads import (
+    amount_of,
+    cents,
+    currencies_differ,
+    estimate_of,
+    filters_of,
+    internal_name,
+    problems_of,
+    study_of,
+    submissions_config,
+)
 from recruitment.prolific.review import READS, Review
-from recruitment.prolific.signatures import keys_of, read_signed
 
 
 class Prolific(Review, Marketplace):
@@ -166,11 +173,11 @@ class Prolific(Review, Marketplace):
 
     def post(self, offer: Offer, remote_id: str, request: PostingRequest) -> str:
         """Publish the study: the posting is the study itself."""
-        self._move(remote_id, "PUBLISH", statuses.PUBLISHED)
+        self._move(remote_id, "PUBLISH", review.PUBLISHED)
         return remote_id
 
     def pause(self, remote_id: str, posting: str) -> None:
-        self._move(remote_id, "PAUSE", statuses.PAUSED | statuses.OVER | {"UNPUBLISHED"})
+        self._move(remote_id, "PAUSE", review.PAUSED | review.OVER | {"UNPUBLISHED"})
 
     def resume(self, remote_id: str, posting: str, *, until: datetime) -> None:
         """Start the study again. Prolific offers it until its places are taken, whatever ``until`` says."""
@@ -181,7 +188,7 @@ class Prolific(Review, Marketplace):
         self._move(remote_id, "START", frozenset({"ACTIVE", "PUBLISHING", "AWAITING REVIEW"}))
 
     def end(self, remote_id: str, posting: str) -> None:
-        self._move(remote_id, "STOP", statuses.OVER | {"UNPUBLISHED"})
+        self._move(remote_id, "STOP", review.OVER | {"UNPUBLISHED"})
 
     def _move(self, study_id: str, action: str, settled: frozenset[str]) -> None:
         """Bring the study into one of the statuses; one that is there already is left alone.
@@ -221,24 +228,24 @@ class Prolific(Review, Marketplace):
 
     def on_offer(self, remote_id: str, postings: Collection[str]) -> OnOffer:
         status = self._study(remote_id)["status"]
-        if status in statuses.RECRUITING:
+        if status in review.RECRUITING:
             return OnOffer.OPEN
-        return OnOffer.OVER if status in statuses.OVER else OnOffer.PAUSED
+        return OnOffer.OVER if status in review.OVER else OnOffer.PAUSED
 
     # -- people's work
 
     def work(self, remote_id: str, posting: str) -> list[Work]:
         rows = self.client.rows("/submissions/", study=remote_id, ordering="started_at")
-        return [statuses.work_of(row, study=remote_id) for row in rows]
+        return [review.work_of(row, study=remote_id) for row in rows]
 
     def one_work(self, submission: str) -> Work | None:
         """Ask once and briefly: a participant waits for the page."""
         try:
-            return statuses.work_of(self._quick.get(f"/submissions/{submission}/"))
+            return review.work_of(self._quick.get(f"/submissions/{submission}/"))
         except NotFound:
             return None
 
     def signed_arrival(self, token: str, *, entry_url: str, now: datetime) -> Arrival:
-        """Return the claim in a signed address; see :func:`recruitment.prolific.signatures.read_signed`."""
+        """Return the claim in a signed address; see :func:`recruitment.prolific.arrivals.read_signed`."""
         keys = keys_of(self.client.api)
         return read_signed(token, keys, entry_url=entry_url, workspace=self.workspace, now=now)

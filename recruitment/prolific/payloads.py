@@ -1,16 +1,93 @@
-"""An offer of ours as a study of Prolific's."""
+"""An offer of ours as a study of Prolific's: its fields, its money, and likely complaints."""
 
 import math
 from collections.abc import Iterable, Mapping
+from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from html import escape
 from typing import Any
 
 from django.utils.translation import gettext as _
 
-from recruitment.marketplace import Offer, Refused, Terms
+from annotation.rules import CENT
+from recruitment.marketplace import Estimate, Line, Offer, Refused, Terms
 from recruitment.prolific.arrivals import study_address
-from recruitment.prolific.countries import COUNTRY_NAMES
-from recruitment.prolific.money import cents
+
+COUNTRY_NAMES: Mapping[str, str] = {
+    "AT": "Austria",
+    "AU": "Australia",
+    "BE": "Belgium",
+    "CA": "Canada",
+    "CH": "Switzerland",
+    "CL": "Chile",
+    "CZ": "Czech Republic",
+    "DE": "Germany",
+    "DK": "Denmark",
+    "EE": "Estonia",
+    "ES": "Spain",
+    "FI": "Finland",
+    "FR": "France",
+    "GB": "United Kingdom",
+    "GR": "Greece",
+    "HU": "Hungary",
+    "IE": "Ireland",
+    "IL": "Israel",
+    "IS": "Iceland",
+    "IT": "Italy",
+    "JP": "Japan",
+    "KR": "Korea",
+    "LU": "Luxembourg",
+    "LV": "Latvia",
+    "MX": "Mexico",
+    "NL": "Netherlands",
+    "NO": "Norway",
+    "NZ": "New Zealand",
+    "PL": "Poland",
+    "PT": "Portugal",
+    "SE": "Sweden",
+    "SI": "Slovenia",
+    "SK": "Slovakia",
+    "TR": "Turkey",
+    "US": "United States",
+    "ZA": "South Africa",
+}
+
+
+LEAST_PER_HOUR: Mapping[str, Decimal] = {"GBP": Decimal(6), "USD": Decimal(8)}
+"""Prolific's minimum at the median of the real times; researcher-help.prolific.com, article 4dd6a0."""
+
+
+def cents(amount: Decimal) -> int:
+    """Return the amount in cents or pence. Raise ``ValueError`` for a fraction of one."""
+    whole = amount * 100
+    if whole != whole.to_integral_value():
+        raise ValueError(f"{amount} is not in whole cents")
+    return int(whole)
+
+
+def amount_of(said: Decimal | int | str) -> Decimal:
+    """Return cents as Prolific says them, as an amount."""
+    return (Decimal(said) / 100).quantize(CENT, ROUND_HALF_UP)
+
+
+def per_hour(reward: Decimal, seconds: Decimal | float) -> Decimal:
+    """Return the pay for an hour's work, rounded down: no pay reaches a floor by rounding."""
+    return (reward * 3600 / Decimal(str(seconds))).quantize(CENT, ROUND_DOWN)
+
+
+def pay_warning(reward: Decimal, currency: str, seconds: Decimal | float | None) -> str:
+    """Return why Prolific would complain about the pay; empty if it would not.
+
+    ``seconds`` is what the work takes: what is expected before there is any, then the median of what
+    people really took. None, where nobody has worked yet.
+    """
+    least = LEAST_PER_HOUR.get(currency)
+    if least is None or not seconds or per_hour(reward, seconds) >= least:
+        return ""
+    return _(
+        "This pays %(paid)s %(currency)s per hour. Prolific demands at least %(least)s %(currency)s of the "
+        "median time that people really take, and has you top it up or stops the study."
+    ) % {"paid": per_hour(reward, seconds), "currency": currency, "least": least}
+
 
 APPROVAL_RATE = "approval_rate"
 APPROVALS = "approval_numbers"
@@ -152,3 +229,47 @@ def _need(known: Mapping[str, Mapping[str, Any]], name: str, kind: str) -> Mappi
             code=name,
         )
     return found
+
+
+def estimate_of(offer: Offer, *, total: Decimal, currency: str, available: Decimal) -> Estimate:
+    """Return the estimate from Prolific's own total: what is not reward is its fee and the tax on that.
+
+    ``available`` is what the workspace can spend; both it and the total are in the workspace's currency.
+    """
+    rewards = offer.reward * offer.seats
+    told = {"seats": offer.seats, "reward": offer.reward}
+    return Estimate(
+        currency=currency,
+        rewards=rewards,
+        fees=total - rewards,
+        lines=(
+            Line(_("%(seats)s rewards of %(reward)s") % told, rewards),
+            Line(_("Prolific’s fee, with tax"), total - rewards),
+        ),
+        warnings=tuple(_warnings(offer, total, currency, available)),
+    )
+
+
+def currencies_differ(currency: str, offer: Offer) -> str:
+    """Return the complaint that the workspace pays in another currency than people were promised."""
+    return _("The workspace pays in %(theirs)s, the campaign says %(ours)s: change the campaign.") % {
+        "theirs": currency,
+        "ours": offer.currency,
+    }
+
+
+def _warnings(offer: Offer, total: Decimal, currency: str, available: Decimal) -> list[str]:
+    warnings = problems_of(offer)
+    pay = pay_warning(offer.reward, offer.currency, offer.minutes_expected * 60)
+    if pay:
+        warnings.append(pay)
+    if currency != offer.currency:
+        warnings.append(currencies_differ(currency, offer))
+    if total > available:
+        warnings.append(
+            _("The workspace has %(available)s %(currency)s left: add money before you begin.")
+            % {"available": available, "currency": currency}
+        )
+    if offer.days_to_review > REVIEW_DAYS:
+        warnings.append(_("Prolific approves by itself after %s days.") % REVIEW_DAYS)
+    return warnings

@@ -1,10 +1,17 @@
-"""Prolific as the site knows it."""
+"""Prolific as the site knows it: who comes, its webhooks, and what its pages ask."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import base64
+import hashlib
+import hmac
+import json
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from decimal import Decimal
+from threading import BoundedSemaphore
 
 from django.conf import settings as site
 from django.http import QueryDict
@@ -12,19 +19,184 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.models import Environment
-from recruitment.arrivals.arrival import Arrival, CannotArrive, Problem
-from recruitment.arrivals.ending import Ending
-from recruitment.marketplace import NotConfigured, Terms
+from accounts.rate_limits import ARRIVAL_LOOKUPS, retry_at
+from recruitment.arrivals import Arrival, CannotArrive, Ending, Problem
+from recruitment.links import campaign_address
+from recruitment.marketplace import MarketplaceError, NotConfigured, Terms
 from recruitment.models import Campaign, Visit
-from recruitment.platforms import Hint, Platform, ReturnLink, Words
-from recruitment.prolific.arrivals import PARTICIPANTS_SITE, completion_url, participants_site
-from recruitment.prolific.client import API
-from recruitment.prolific.identity import identify
+from recruitment.platforms import Hint, InvalidHook, Platform, ReturnLink, Words, marketplace_of
+from recruitment.prolific.arrivals import (
+    IDS,
+    PARTICIPANTS_SITE,
+    SESSION,
+    TOKEN,
+    ExpiredSignature,
+    InvalidSignature,
+    completion_url,
+    is_id,
+    participants_site,
+    read_claim,
+)
+from recruitment.prolific.client import API, ProlificClient
 from recruitment.prolific.marketplace import Prolific
-from recruitment.prolific.money import pay_warning
-from recruitment.prolific.payloads import REVIEW_DAYS, problems_of
+from recruitment.prolific.payloads import REVIEW_DAYS, pay_warning, problems_of
 from recruitment.prolific.review import CATEGORIES, SHORTEST_REJECTION
-from recruitment.prolific.webhooks import read_hook, subscribe
+
+SIGNATURE = "X-Prolific-Request-Signature"
+TIMESTAMP = "X-Prolific-Request-Timestamp"
+EVENT_ID = "X-Event-ID"
+HOOK_SECRET = "X-Hook-Secret"  # noqa: S105  # the name of a header
+LONGEST_ID = 100
+EVENT_TYPES = ("submission.status.change", "study.status.change")
+"""Events that we subscribe to."""
+
+
+def signature_of(secret: str, timestamp: str, body: bytes) -> str:
+    """Return Base64 of the HMAC-SHA256 of the timestamp followed by the body, as sent."""
+    digest = hmac.new(secret.encode(), timestamp.encode() + body, hashlib.sha256).digest()
+    return base64.b64encode(digest).decode()
+
+
+def read_hook(headers: Mapping[str, str], body: bytes, *, secret: str) -> Hint:
+    """Return the hint in a request. Raise :class:`InvalidHook` for one that Prolific did not sign.
+
+    Old requests are accepted too: they only say where to look, and repetitions are known by their id.
+    """
+    timestamp = headers.get(TIMESTAMP, "")
+    expected = signature_of(secret, timestamp, body)
+    signed = hmac.compare_digest(expected.encode(), headers.get(SIGNATURE, "").encode())
+    if not secret or not timestamp or not signed:
+        raise InvalidHook(403)
+    try:
+        resource = json.loads(body)["resource_id"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise InvalidHook(403) from error
+    event_id = headers.get(EVENT_ID, "")
+    if not isinstance(resource, str) or not is_id(resource) or not 0 < len(event_id) <= LONGEST_ID:
+        raise InvalidHook(403)
+    return Hint(event_id, (resource,))
+
+
+def subscribe(client: ProlificClient, *, workspace: str, address: str) -> str:
+    """Have Prolific post to the address from now on; returns the secret with which it signs.
+
+    A workspace has one secret: one that is there is kept, since others may rely on it. What is subscribed to
+    already is left alone. Raises the errors of ``recruitment.marketplace``.
+    """
+    secret = _secret(client, workspace)
+    found = client.get("/hooks/subscriptions/", workspace_id=workspace, is_enabled="true")["results"]
+    there = {row["event_type"] for row in found if row["target_url"] == address}
+    for event_type in EVENT_TYPES:
+        if event_type not in there:
+            _subscribe(client, workspace, event_type, address)
+    return secret
+
+
+def _secret(client: ProlificClient, workspace: str) -> str:
+    found = client.get("/hooks/secrets/", workspace_id=workspace)["results"]
+    if not found:
+        found = [client.post("/hooks/secrets/", {"workspace_id": workspace}, repeatable=False)]
+    return str(found[0]["value"])
+
+
+def _subscribe(client: ProlificClient, workspace: str, event_type: str, address: str) -> None:
+    """Ask, and confirm with the secret that only the answer's header has."""
+    wanted = {"workspace_id": workspace, "event_type": event_type, "target_url": address}
+    made = client.reply("POST", "/api/v1/hooks/subscriptions/", body=wanted, repeatable=False)
+    confirmation = {"secret": made.headers[HOOK_SECRET]}
+    client.post(f"/hooks/subscriptions/{made.body['id']}/", confirmation, repeatable=True)
+
+
+logger = logging.getLogger(__name__)
+AT_ONCE = 2
+"""Requests of a process that wait for Prolific at a time, of the few that it works on: the site must go on
+while Prolific is slow."""
+_asking = BoundedSemaphore(AT_ONCE)
+
+
+def identify(campaign: Campaign, parameters: Mapping[str, str], *, now: datetime) -> tuple[Arrival, bool]:
+    """Return the arrival at a campaign, and whether Prolific itself confirmed it.
+
+    While Prolific cannot be asked, people are let in on what their address says, until it can be. Raises
+    ``CannotArrive`` for an address that no participant is given, or that is not theirs.
+    """
+    platform = _platform(campaign)
+    signed, is_new = None, False
+    if TOKEN in parameters and platform:
+        signed, is_new = _signed(platform, campaign, parameters, now=now)
+    elif platform and platform.signs_addresses:
+        raise CannotArrive(Problem.NOT_PROVEN)
+    if signed and is_new:
+        return signed, True
+    arrival = signed or read_claim(parameters)
+    is_theirs = platform is not None and _is_confirmed(platform, campaign, arrival, now=now)
+    # Where addresses are signed, one whose signature could not be read proves nothing by itself.
+    lacks_signature = platform is not None and platform.signs_addresses and signed is None
+    return arrival, is_theirs and not lacks_signature
+
+
+def _platform(campaign: Campaign) -> Prolific | None:
+    try:
+        platform = marketplace_of(campaign)
+    except MarketplaceError:  # no credentials: nobody can be asked
+        return None
+    return platform if isinstance(platform, Prolific) else None
+
+
+def _signed(
+    platform: Prolific, campaign: Campaign, parameters: Mapping[str, str], *, now: datetime
+) -> tuple[Arrival | None, bool]:
+    """Return the claim that Prolific signed, and whether it is fresh; None while its keys are missing.
+
+    A signature is one of this address only: it must not open somebody else's, also when it is old.
+    """
+    is_new = True
+    try:
+        claim = platform.signed_arrival(parameters[TOKEN], entry_url=campaign_address(campaign), now=now)
+    except ExpiredSignature as error:  # somebody has loaded the page again
+        if SESSION not in parameters:
+            raise CannotArrive(Problem.OUT_OF_DATE) from error
+        claim, is_new = error.claim, False
+    except InvalidSignature as error:
+        raise CannotArrive(Problem.NOT_PROVEN) from error
+    except MarketplaceError:
+        logger.warning("Prolific's keys cannot be had, so that a signed address could not be read.")
+        return None, False
+    said = {name: parameters[name].strip().lower() for name in IDS if name in parameters}
+    if said.items() - zip(IDS, (claim.person, claim.posting, claim.remote_id), strict=True):
+        raise CannotArrive(Problem.NOT_PROVEN)
+    return claim, is_new
+
+
+def _is_confirmed(platform: Prolific, campaign: Campaign, arrival: Arrival, *, now: datetime) -> bool:
+    """Return whether Prolific says that the submission is this person's; False while it does not say.
+
+    Raise ``CannotArrive`` when it says otherwise.
+    """
+    with _turn(campaign, now=now) as may_ask:
+        if not may_ask:
+            return False
+        try:
+            work = platform.one_work(arrival.remote_id)
+        except MarketplaceError:
+            logger.warning("Prolific could not be asked about a visit; it is let in until it can be.")
+            return False
+    if work is None or (work.person, work.posting) != (arrival.person, arrival.posting):
+        raise CannotArrive(Problem.NOT_PROVEN)
+    return True
+
+
+@contextmanager
+def _turn(campaign: Campaign, *, now: datetime) -> Iterator[bool]:
+    """Yield whether Prolific may be asked now: few at a time, and so many in a minute."""
+    if not _asking.acquire(blocking=False):
+        logger.warning("Too many visits wait for Prolific's word; one is let in until it can be asked.")
+        yield False
+        return
+    try:
+        yield retry_at(ARRIVAL_LOOKUPS, f"{campaign.platform} {campaign.environment}", now=now) is None
+    finally:
+        _asking.release()
 
 
 class ProlificPlatform(Platform):

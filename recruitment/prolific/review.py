@@ -1,4 +1,4 @@
-"""Decisions about submissions on Prolific and the bonuses for them, each once."""
+"""Submissions on Prolific: statuses in our words, decisions about them and bonuses, each once."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -9,10 +9,55 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from recruitment.marketplace import BonusRequest, Refused, Status, Unreachable
-from recruitment.prolific import statuses
+from recruitment.marketplace import BonusRequest, Refused, Status, Unreachable, Work
 from recruitment.prolific.client import ProlificClient
-from recruitment.prolific.money import amount_of, cents
+from recruitment.prolific.payloads import amount_of, cents
+
+STATUSES: Mapping[str, Status] = {
+    "RESERVED": Status.ACTIVE,
+    "ACTIVE": Status.ACTIVE,
+    "PROCESSING": Status.ACTIVE,
+    "AWAITING REVIEW": Status.SUBMITTED,
+    "APPROVED": Status.APPROVED,
+    "PARTIALLY APPROVED": Status.APPROVED,
+    "REJECTED": Status.REJECTED,
+    "RETURNED": Status.RETURNED,
+    "TIMED-OUT": Status.TIMED_OUT,
+    "SCREENED OUT": Status.SCREENED_OUT,
+}
+"""A submission is PROCESSING for a moment; until that is over, nothing can be decided about it."""
+
+RECRUITING = frozenset({"PUBLISHING", "ACTIVE", "SCHEDULED"})
+PAUSED = frozenset({"PAUSED"})
+OVER = frozenset({"AWAITING REVIEW", "COMPLETED"})
+"""Every place is taken, or the study was stopped."""
+PUBLISHED = RECRUITING | PAUSED | OVER
+
+
+def status_of(said: str) -> Status:
+    """Return our status; unknown for an unknown word, so that nothing is done about it."""
+    return STATUSES.get(said.strip().upper().replace("_", " "), Status.UNKNOWN)
+
+
+def work_of(row: Mapping[str, Any], *, study: str = "") -> Work:
+    """Return a submission as a list shows it, or as it is shown alone.
+
+    A list names the person ``participant_id`` and not the study; alone it is ``participant`` and
+    ``study_id``. The completion code is no receipt: everybody in a study has the same.
+    """
+    return Work(
+        remote_id=row["id"],
+        person=row.get("participant_id") or row.get("participant") or "",
+        status=status_of(row["status"]),
+        posting=row.get("study_id") or study,
+        submitted_at=moment_of(row.get("completed_at")),
+    )
+
+
+def moment_of(text: str | None) -> datetime | None:
+    """Return a time as Prolific writes it, like ``2026-11-20T11:03:00.457Z``."""
+    return datetime.fromisoformat(text) if text else None
+
 
 SHORTEST_REJECTION = 100
 
@@ -66,8 +111,8 @@ class Review:
                 code="REASON",
             )
         found = self._submission_of(submission, person)
-        if statuses.status_of(found["status"]) is Status.SUBMITTED:
-            asked_at = statuses.moment_of(found.get("return_requested"))
+        if status_of(found["status"]) is Status.SUBMITTED:
+            asked_at = moment_of(found.get("return_requested"))
             if asked_at is None:
                 self._ask_to_return(submission, reason)
             asked = (asked_at or self._now(), since)
@@ -100,7 +145,7 @@ class Review:
 
     def _decide(self, submission: str, person: str, wanted: Status, body: dict[str, str]) -> None:
         """Decide an undecided submission. Prolific accepts the same decision again, and no other."""
-        status = statuses.status_of(self._submission_of(submission, person)["status"])
+        status = status_of(self._submission_of(submission, person)["status"])
         if status is wanted:
             return
         if status in (Status.ACTIVE, Status.UNKNOWN):
@@ -114,7 +159,7 @@ class Review:
             self.client.post(f"/submissions/{submission}/transition/", body, repeatable=True)
         except Refused:
             seen = (self._one(submission)["status"] for _read in range(READS))
-            if not any(statuses.status_of(said) is wanted for said in seen):
+            if not any(status_of(said) is wanted for said in seen):
                 raise
 
     def overturn(self, submission: str, *, person: str) -> None:
@@ -123,7 +168,7 @@ class Review:
         The reference names the action and not what follows from it, so the submission's status after it
         decides. Raise :class:`Refused` if it is still rejected.
         """
-        if statuses.status_of(self._submission_of(submission, person)["status"]) is Status.REJECTED:
+        if status_of(self._submission_of(submission, person)["status"]) is Status.REJECTED:
             self._take_rejection_back(submission)
         try:
             self.approve(submission, person=person)
@@ -141,7 +186,7 @@ class Review:
         except Refused as error:  # also when an earlier request, whose answer was lost, has done it
             refusal = error
         seen = (self._one(submission)["status"] for _read in range(READS))
-        if all(statuses.status_of(said) is Status.REJECTED for said in seen) and refusal:
+        if all(status_of(said) is Status.REJECTED for said in seen) and refusal:
             told = _("Prolific does not overturn this rejection (%s). Overturn it on its own pages.")
             raise Refused(told % refusal, code=refusal.code) from refusal
 

@@ -6,9 +6,9 @@ Whoever has no more stories to come must not be shown them: nobody may be turned
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from annotation.models import Enrollment, Story, Study, WorkSession
+from recruitment.campaigns import people_with_every_story
 from recruitment.marketplace import Group
 from recruitment.models import Campaign, Grant, Visit
-from recruitment.places import people_with_every_story
 
 State = Grant.State
 OFF = (Campaign.State.DRAFT, Campaign.State.ENDED)

@@ -12,8 +12,8 @@ from django.utils import timezone
 from annotation.locks import alone
 from recruitment import actions, tasks
 from recruitment.actions import campaign_lifecycle
-from recruitment.locks import RECONCILE
 from recruitment.models import Campaign, Posting
+from recruitment.queue import RECONCILE
 from tests import builders
 from tests.concurrency.racing import Overtaking, errors, race, together
 from tests.doubles.prolific import ProlificDouble

@@ -165,7 +165,7 @@ def _begin_while_rounds_change(monkeypatch: pytest.MonkeyPatch) -> Round:
         overtaking.wait_inside(seconds=0.5)
         return moved
 
-    monkeypatch.setattr("qualification.actions.keys.move_round", interrupted)
+    monkeypatch.setattr("qualification.actions.rounds.move_round", interrupted)
     key = dict.fromkeys(names, builders.ACCEPTED)
     calls: list[Callable[[], Any]] = [
         lambda: actions.set_answer_key(round=fresh, acceptable=key, by=None, now=timezone.now()),

@@ -12,8 +12,8 @@ from django.utils import timezone
 from accounts.models import Annotator
 from annotation.models import Enrollment, WorkSession
 from recruitment import actions
-from recruitment.actions import visits
-from recruitment.arrivals.arrival import Arrival
+from recruitment.actions import arrivals
+from recruitment.arrivals import Arrival
 from recruitment.models import Campaign, Visit
 from tests import builders
 from tests.concurrency.racing import errors, race, slowly, together, without_locks
@@ -43,7 +43,7 @@ def rows() -> tuple[int, ...]:
 def test_somebody_new_in_many_windows_has_one_visit(
     campaign: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    slowly(monkeypatch, visits, "_let_in")
+    slowly(monkeypatch, arrivals, "_let_in")
 
     outcomes = race(*[arriving(campaign, "A1")] * AT_ONCE, *[arriving(campaign, "A2")] * AT_ONCE)
 
@@ -58,7 +58,7 @@ def test_control_without_locks_only_the_constraint_keeps_a_second_visit_out(
 ) -> None:
     qualified_worker(campaign.study, "A1")
     without_locks(monkeypatch)
-    together(monkeypatch, visits, "_let_in", AT_ONCE)
+    together(monkeypatch, arrivals, "_let_in", AT_ONCE)
 
     outcomes = race(*[arriving(campaign, "A1")] * AT_ONCE)
 

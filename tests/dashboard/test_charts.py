@@ -14,7 +14,7 @@ import pytest
 from django.test import Client
 
 from accounts.actions import ensure_researcher
-from dashboard.charts import people, stories, votes
+from dashboard.charts import quality, stories, votes
 from dashboard.charts.base import in_lines
 from dashboard.charts.catalogue import CHARTS
 from dashboard.figures import forecast
@@ -143,11 +143,11 @@ def test_a_forecast_that_may_never_come_true_looks_a_bounded_way_ahead() -> None
 def test_the_chart_of_people_is_bounded_and_says_so() -> None:
     rows = [
         {"pseudonym": f"p{n}", "votes": 1, "median_seconds": 1.0, "agreement": 0.5, "flags": ["too fast"]}
-        for n in range(people.MOST + 1)
+        for n in range(quality.MOST + 1)
     ]
-    chart = people.people(rows, median_seconds=1.0, everybody=900)
-    assert len(chart.rows) == people.MOST
-    assert f"{people.MOST} of 900 people" in chart.how
+    chart = quality.people(rows, median_seconds=1.0, everybody=900)
+    assert len(chart.rows) == quality.MOST
+    assert f"{quality.MOST} of 900 people" in chart.how
 
 
 def test_who_has_a_flag_is_drawn_last_and_the_axis_begins_below_the_lowest() -> None:
@@ -155,17 +155,17 @@ def test_who_has_a_flag_is_drawn_last_and_the_axis_begins_below_the_lowest() -> 
         {"pseudonym": f"p{n}", "votes": 1, "median_seconds": 1.0, "agreement": 0.95 - n / 100, "flags": flags}
         for n, flags in enumerate((["too fast"], [], []))
     ]
-    chart = people.people(rows, median_seconds=1.0, everybody=3)
+    chart = quality.people(rows, median_seconds=1.0, everybody=3)
     assert [row["flagged"] for row in chart.rows] == [True, False, False], "first in the table"
     _middle, below, above = chart.drawing["layer"]
     assert "!datum.flagged" in below["transform"][0]["filter"]
     assert "&& datum.flagged" in above["transform"][0]["filter"]
     assert above["encoding"]["y"]["scale"]["domain"] == [0.9, 1]
     assert "The axis of agreement begins at 90 %." in chart.how
-    low = people.people([rows[0] | {"agreement": 0.05}], median_seconds=1.0, everybody=1)
+    low = quality.people([rows[0] | {"agreement": 0.05}], median_seconds=1.0, everybody=1)
     assert low.drawing["layer"][1]["encoding"]["y"]["scale"]["domain"] == [0, 1]
     assert "axis" not in low.how
-    assert people.people([rows[0] | {"agreement": None}], median_seconds=1.0, everybody=1).rows
+    assert quality.people([rows[0] | {"agreement": None}], median_seconds=1.0, everybody=1).rows
 
 
 def test_long_names_are_broken_where_they_can_be() -> None:

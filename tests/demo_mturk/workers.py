@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from crowd.behaviour import Answers, Behaviour, Population, Profile, decide, profile
-from crowd.browser import Browser, Server
-from crowd.page_parser import Form, Page
+from crowd.browser import Browser, Form, Page, Server
 from crowd.truth import Truth
 from recruitment.mturk.arrivals import SUBMIT_PATH
 from tests.doubles.mturk.crowd import Refused

@@ -12,11 +12,11 @@ from django.utils import timezone
 from accounts.models import PlatformIdentity
 from annotation import actions as annotation_actions
 from annotation.models import Assignment, Enrollment, Study
-from dashboard.recruitment.queries.payments import money_of
+from dashboard.recruitment.queries import money_of
 from recruitment import actions
 from recruitment.actions import CampaignSettings
 from recruitment.actions.payments import REJECTION_WAITS
-from recruitment.arrivals.arrival import Arrival
+from recruitment.arrivals import Arrival
 from recruitment.marketplace import Work
 from recruitment.models import Campaign, Payment, Submission, Visit
 from tests import builders

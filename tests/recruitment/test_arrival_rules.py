@@ -7,9 +7,16 @@ from typing import Any
 import pytest
 
 from annotation.models import Enrollment, Study
-from recruitment.arrivals.admission import may_begin
-from recruitment.arrivals.arrival import Arrival, CannotArrive, Problem
-from recruitment.arrivals.ending import Ending, VisitOutcome, ending, visit_outcome
+from recruitment.arrivals import (
+    Arrival,
+    CannotArrive,
+    Ending,
+    Problem,
+    VisitOutcome,
+    ending,
+    may_begin,
+    visit_outcome,
+)
 from recruitment.models import Campaign
 from recruitment.mturk.arrivals import is_preview, read_mturk, submit_address
 

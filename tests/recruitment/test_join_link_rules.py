@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recruitment.join_links import (
+    PLATFORMS,
     InvalidJoinLink,
     check_settings,
     filled_in,
@@ -18,7 +19,6 @@ from recruitment.join_links import (
     read_participant,
     screen_out_address,
 )
-from recruitment.join_platforms import PLATFORMS
 from recruitment.models import JoinLink
 
 

@@ -15,14 +15,13 @@ from accounts.actions import ensure_researcher
 from accounts.models import User
 from annotation import actions as annotation_actions
 from annotation.models import WorkSession
-from dashboard.recruitment.queries.submissions import submissions_page
+from dashboard.recruitment.queries import submissions_page
 from recruitment import actions
 from recruitment.errors import CannotPay, CannotSettle
 from recruitment.marketplace import Status, Work
 from recruitment.models import Mismatch, Payment, Submission, Visit
-from recruitment.reconciliation.cases import cases_of
 from recruitment.reconciliation.plan import Decision
-from recruitment.reconciliation.remedies import Case, Remedy, remedies_of
+from recruitment.reconciliation.remedies import Case, Remedy, cases_of, remedies_of
 from tests import builders
 from tests.annotation.pages import token_of
 from tests.doubles.mturk.server import MTurkDouble

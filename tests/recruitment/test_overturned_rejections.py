@@ -14,15 +14,14 @@ from django.utils import timezone
 
 from accounts.actions import ensure_researcher
 from annotation.models import WorkSession
-from dashboard.recruitment.queries import payments as queries
+from dashboard.recruitment import queries as queries
 from recruitment import actions
 from recruitment.actions.payments import REJECTION_WAITS
 from recruitment.errors import CannotPay
 from recruitment.marketplace import Status, Unreachable, Work
 from recruitment.models import Campaign, Grant, Mismatch, Payment, Submission
-from recruitment.reconciliation.cases import cases_of
 from recruitment.reconciliation.queries import campaigns_to_ask
-from recruitment.reconciliation.remedies import Remedy, remedies_of
+from recruitment.reconciliation.remedies import Remedy, cases_of, remedies_of
 from tests import builders
 from tests.doubles.mturk import qualifications
 from tests.doubles.mturk.faults import Fault

@@ -16,7 +16,7 @@ from annotation import actions as annotation_actions
 from annotation.models import Event, Study
 from annotation.tokens import VisitClaim, visit_token
 from recruitment import actions, views, visit_views
-from recruitment.arrivals.arrival import Arrival, CannotArrive, Problem
+from recruitment.arrivals import Arrival, CannotArrive, Problem
 from recruitment.links import visit_path
 from recruitment.models import Campaign, Visit
 from tests import builders

@@ -17,8 +17,7 @@ from annotation import actions as annotation_actions
 from annotation.models import Assignment, Enrollment, WorkSession
 from dashboard.actions import let_take_test_again
 from recruitment import actions
-from recruitment.arrivals.admission import is_retaken
-from recruitment.arrivals.arrival import Arrival
+from recruitment.arrivals import Arrival, is_retaken
 from recruitment.links import visit_path
 from recruitment.models import Campaign, Grant, Mismatch, Payment, Submission, Visit
 from recruitment.reconciliation.queries import to_approve

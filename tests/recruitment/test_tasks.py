@@ -16,9 +16,9 @@ from annotation.locks import alone
 from annotation.models import WorkSession
 from recruitment import actions, tasks
 from recruitment.actions import payment_delivery
-from recruitment.locks import PUBLISH
 from recruitment.marketplace import NotConfigured
 from recruitment.models import Campaign, Payment
+from recruitment.queue import PUBLISH
 from tests import builders
 from tests.doubles.mturk.faults import Fault
 from tests.doubles.mturk.server import KEY_ID, SECRET, MTurkDouble

@@ -9,7 +9,7 @@ from annotation import actions as annotation_actions
 from annotation.errors import ReasonMissing, WrongState
 from annotation.models import Enrollment, Event, Study, WorkSession
 from dashboard.actions import let_take_test_again
-from dashboard.people.retakes import retaking_of
+from dashboard.people.detail import retaking_of
 from qualification import queries as qualification_queries
 from qualification.models import Attempt
 from qualification.pay import time_at_test

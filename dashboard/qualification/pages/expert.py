@@ -11,7 +11,7 @@ from annotation.forms import form_context, instructions_context
 from annotation.models import Study
 from annotation.protocols.base import IncompleteForm
 from annotation.rights import by_and_now, form_page, signed_in
-from dashboard.responses import ErrorsAsMessages, render_form
+from dashboard.http import ErrorsAsMessages, render_form
 from qualification import actions
 from qualification.errors import QualificationError
 from qualification.experts import own_answers, review_of

@@ -1,25 +1,37 @@
-"""The qualification rounds: how people fare in them, and creating another one."""
+"""The qualification rounds with their figures, creating one, its experts, and its key with all versions."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
-from annotation.models import Story, Study
-from annotation.rights import Right, by_and_now, form_page, read_page, signed_in
-from dashboard.parameters import number_in
-from dashboard.qualification.attempts import practised_in
-from dashboard.qualification.forms import OFFERED, RoundForm
-from dashboard.qualification.round_notes import alone_of, notes_of, rows_of
-from dashboard.responses import render_form
+from accounts.models import User
+from annotation.models import Membership, Story, Study
+from annotation.rights import Right, by_and_now, form_page, read_page, rights_in, signed_in
+from dashboard.http import ErrorsAsMessages, number_in, render_form
+from dashboard.qualification.acceptable_options import closed_notice
+from dashboard.qualification.figures import (
+    Asked,
+    alone_of,
+    chosen_in,
+    first_turns,
+    notes_of,
+    practised_in,
+    rows_of,
+)
+from dashboard.qualification.forms import OFFERED, KeyForms, RoundForm
 from qualification import actions
-from qualification.errors import QualificationError
-from qualification.experts import closed_rounds, pending_reviews
-from qualification.models import Round, RoundStory
+from qualification.errors import InvalidKey, QualificationError
+from qualification.experts import closed_rounds, pending_reviews, people_who_know, review_of, why_undecided
+from qualification.models import AnswerKey, ExpertReview, Round, RoundStory
 from qualification.queries import why_no_test
 from qualification.rates import RoundRates, rates_of
+from tomannot import clock
 
 
 @read_page()
@@ -88,3 +100,173 @@ def _shown(study: Study, rates: RoundRates, *, is_closed: bool) -> dict[str, Any
         "notes": notes_of(study, rates),
         "alone": alone_of(study, rates),
     }
+
+
+@form_page(post=Right.CHANGE)
+def round(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """Show a round. A POST asks or dismisses experts, reveals their answers, activates or retires it."""
+    found = get_object_or_404(Round.objects.select_related("study"), study=study, number=number)
+    if request.method == "POST":
+        with ErrorsAsMessages(request, QualificationError):
+            messages.success(request, _do(request, found))
+        return redirect("dashboard:round", slug=study.slug, number=number)
+    context = _context(found, signed_in(request), rights_in(request.user, study))
+    return render(request, "dashboard/qualification/round.html", context)
+
+
+@form_page(post=Right.CHANGE)
+def answer_key(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """Compare the experts' answers and set the acceptable options. A POST saves a new version of the key."""
+    found = get_object_or_404(Round.objects.select_related("study"), study=study, number=number)
+    own, rights = review_of(found, signed_in(request)), rights_in(request.user, study)
+    if Right.CHANGE not in rights and (own is None or own.dismissed_at):
+        raise PermissionDenied
+    if why_not := _why_no_key(found, signed_in(request)):
+        messages.info(request, why_not)
+        return redirect("dashboard:round", slug=study.slug, number=number)
+    frozen = found.attempts.exists()
+    sent = request.POST if request.method == "POST" else None
+    key = KeyForms(found, sent, is_fixed=frozen or Right.CHANGE not in rights)
+    if request.method == "POST" and key.are_valid():
+        refused = _save(request, found, key)
+        if refused is None:
+            return redirect("dashboard:round", slug=study.slug, number=number)
+        key.note.add_error(None, refused)
+    context = {
+        "round": found,
+        "key": key,
+        "frozen": frozen,
+        "may_ask": not (found.is_practice or found.reviews.exists()),
+    }
+    return render_form(
+        request, "dashboard/qualification/answer_key.html", context, errors=request.method == "POST"
+    )
+
+
+def _context(round: Round, reader: User, rights: frozenset[Right]) -> dict[str, Any]:
+    """Return what the round's page shows to this reader."""
+    own = review_of(round, reader)
+    is_closed = round.pk in closed_rounds(reader)
+    asked = list(round.reviews.select_related("expert"))
+    attempts = round.attempts.count()
+    answered = first_turns(round).values("enrollment").distinct().count() if round.is_practice else attempts
+    may_change, no_test = Right.CHANGE in rights, why_no_test(round.study)
+    may_ask = may_change and not (no_test or round.revealed_at or attempts or round.is_practice)
+    askable, knowing = _askable(round, asked) if may_ask else ([], [])
+    return {
+        "round": round,
+        "no_test": no_test,
+        "own": own,
+        "reviews": asked,
+        "waiting": sum(review.is_pending for review in asked),
+        "handed_in": sum(review.handed_in_at is not None for review in asked),
+        "may_ask": may_ask,
+        "askable": askable,
+        "knowing": knowing,
+        "entries": _stories(round, chosen_in(round) if answered and may_change and not is_closed else {}),
+        "practised": answered,
+        "is_closed": is_closed,
+        "keys": _keys(round, with_answers=may_change and not is_closed),
+        "attempts": attempts,
+        "may_change": may_change,
+        "may_compare": not is_closed and _may_compare(round, own, rights),
+    }
+
+
+def _why_no_key(round: Round, reader: User) -> str:
+    """Return why the key cannot be set now; empty if it can. Shown before anything is typed."""
+    told = closed_notice() if round.pk in closed_rounds(reader) else ""
+    return why_no_test(round.study) or why_undecided(round) or told
+
+
+def _save(request: HttpRequest, round: Round, key: KeyForms) -> str | None:
+    """Save the key. Return what is wrong with it, or None."""
+    newcomers = Round.objects.filter(study=round.study_id, state=Round.State.ACTIVE)
+    before = set(newcomers)
+    try:
+        made = actions.set_answer_key(round=round, **by_and_now(request), **key.arguments())
+    except InvalidKey as error:
+        return " ".join(error.problems)
+    except QualificationError as error:
+        return str(error)
+    messages.success(request, _("Version %(version)s of the key is saved.") % {"version": made.version})
+    if Study.objects.get(pk=round.study_id).gate == Study.Gate.NOT_REQUIRED:
+        messages.info(request, _("The study requires no test, so nobody takes the round."))
+    still = set(newcomers.all())  # asked anew
+    for retired in sorted(before - still, key=lambda one: one.number):
+        messages.info(
+            request,
+            _("Round %(number)s is retired: newcomers no longer take it.") % {"number": retired.number},
+        )
+    return None
+
+
+def _do(request: HttpRequest, round: Round) -> str:
+    """Do what the pressed button says and return a message. Raise ``QualificationError`` if it is refused."""
+    by: dict[str, Any] = {"by": signed_in(request), "now": clock.now()}
+    do = request.POST.get("do", "")
+    if do == "ask":
+        experts = list(User.objects.filter(pk__in=_numbers(request, "expert")))
+        asked = actions.ask_experts(round=round, experts=experts, **by)
+        return ngettext("%(n)s expert is asked.", "%(n)s experts are asked.", len(asked)) % {"n": len(asked)}
+    if do == "dismiss":
+        review = get_object_or_404(ExpertReview, round=round, pk__in=_numbers(request, "review")[:1])
+        actions.dismiss_expert(review=review, **by)
+        return _("The expert is dismissed.")
+    if do == "reveal":
+        actions.close_gathering(round=round, **by)
+        return _("The answers are revealed.")
+    if do == "activate":
+        actions.activate_round(round=round, **by)
+        return _("The round is active: newcomers take it.")
+    if do == "retire":
+        actions.retire_round(round=round, **by)
+        return _("The round is retired: newcomers no longer take it.")
+    raise QualificationError(_("Nothing was done: the form was incomplete."))
+
+
+def _numbers(request: HttpRequest, name: str) -> list[int]:
+    return [number for value in request.POST.getlist(name) if (number := number_in(value))]
+
+
+def _may_compare(round: Round, own: ExpertReview | None, rights: frozenset[Right]) -> bool:
+    """Return whether the reader may compare answers: researchers and experts, once the answers are in."""
+    asked = own is not None and own.dismissed_at is None
+    return (Right.CHANGE in rights or asked) and not why_undecided(round)
+
+
+def _askable(round: Round, asked: list[ExpertReview]) -> tuple[list[User], list[User]]:
+    """Return the members who can still be asked, and those who know the key or the answers."""
+    there = {review.expert_id for review in asked if review.dismissed_at is None}
+    members = Membership.objects.filter(study=round.study_id).exclude(user__in=there).select_related("user")
+    people = [member.user for member in members.order_by("user__username")]
+    knowing = people_who_know(round, people)
+    return [person for person in people if person not in knowing], knowing
+
+
+def _stories(round: Round, chosen: Mapping[int, list[Asked]]) -> list[dict[str, Any]]:
+    """Return the round's stories, with the answers that people chose where the reader may know them."""
+    return [
+        {"entry": entry, "parts": entry.story.parts, "asked": chosen.get(entry.position, [])}
+        for entry in round.round_stories.select_related("story__study").order_by("position")
+    ]
+
+
+def _keys(round: Round, *, with_answers: bool) -> list[dict[str, Any]]:
+    """Return the key's versions, the newest first; ``with_answers``: with the options and reasons of each."""
+    keys = round.keys.select_related("created_by").prefetch_related("options", "reasons").order_by("-version")
+    entries = round.round_stories.select_related("story__study").order_by("position") if with_answers else []
+    return [{"key": key, "cells": _cells(key, list(entries))} for key in keys]
+
+
+def _cells(key: AnswerKey, entries: list[RoundStory]) -> list[dict[str, Any]]:
+    return [
+        {
+            "story": entry.position,
+            "label": cell.title,
+            "accepts": cell.labels_of(key.accepted[entry.pk][cell.field]),
+            "why": key.why.get(entry.pk, {}).get(cell.field, ""),
+        }
+        for entry in entries
+        for cell in entry.story.cells
+    ]

@@ -14,18 +14,17 @@ from django.utils.translation import ngettext
 from accounts.models import Environment, PlatformIdentity, User
 from annotation.models import Study
 from annotation.rights import Right, by_and_now, form_page, read_page, rights_in, signed_in, write_page
+from dashboard.http import ErrorsAsMessages, render_form
+from dashboard.recruitment import queries as queries
 from dashboard.recruitment.forms import CampaignForm, SeatsForm
-from dashboard.recruitment.queries import campaigns as queries
-from dashboard.recruitment.queries.payments import money_of
+from dashboard.recruitment.queries import money_of
 from dashboard.recruitment.study_state import turning_away
-from dashboard.responses import ErrorsAsMessages, render_form
 from recruitment import actions
-from recruitment.campaigns import offer_of
+from recruitment.campaigns import free_places, offer_of
 from recruitment.errors import CannotRecruit, RecruitmentError
 from recruitment.links import campaign_address
 from recruitment.marketplace import Marketplace, MarketplaceError, NotConfigured, OnOffer
 from recruitment.models import Campaign, Grant, Posting, Submission
-from recruitment.places import free_places
 from recruitment.platforms import PLATFORMS, is_shown, marketplace_of, platform_named, platform_of
 from recruitment.reconciliation.queries import hourly_pay_of, to_approve, to_top_up
 from tomannot import clock

@@ -1,7 +1,11 @@
 """The join link, amounts due to those who came by it, and looking up completion codes."""
 
+from __future__ import annotations
+
+from typing import Any, ClassVar
 from uuid import uuid4
 
+from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
@@ -12,7 +16,7 @@ from django.utils.translation import ngettext
 from annotation.models import Study
 from annotation.rights import Right, by_and_now, form_page, signed_in, write_page
 from dashboard.csv_files import csv_stream
-from dashboard.parameters import form_token
+from dashboard.http import ErrorsAsMessages, form_token, render_form
 from dashboard.recruitment.amounts_due import (
     CameBy,
     amount_paid_in_form,
@@ -21,16 +25,79 @@ from dashboard.recruitment.amounts_due import (
     amounts_paid_in_table,
     columns_of,
 )
-from dashboard.recruitment.join_link_form import JoinLinkForm, addresses
-from dashboard.responses import ErrorsAsMessages, render_form
+from dashboard.settings.forms import RowForm
 from recruitment import actions
 from recruitment.errors import CannotPay, RecruitmentError
-from recruitment.join_links import InvalidJoinLink, own_source
-from recruitment.join_platforms import PLATFORMS
-from recruitment.links import join_address_of
+from recruitment.join_links import (
+    PLATFORMS,
+    InvalidJoinLink,
+    JoinPlatform,
+    filled_in,
+    own_source,
+    screen_out_address,
+)
+from recruitment.links import join_address, join_address_of
 from recruitment.models import JoinLink, LinkPayment
 from recruitment.queries import came_by, check_code
 from tomannot import clock
+
+WAYS = ("return_url", "screen_out_url", "leave_url")
+EXAMPLE_CODE, EXAMPLE_ID = "KXM4Q-9TQPA", "participant-1"
+
+
+class JoinLinkForm(RowForm):
+    """Settings of the join link: how participants arrive, where they go at the end, and the deadline."""
+
+    class Meta:
+        model = JoinLink
+        fields = (
+            "parameter",
+            "adds_parameter",
+            "placeholder",
+            "source",
+            "return_url",
+            "screen_out_url",
+            "least_stories",
+            "leave_url",
+            "most_people",
+            "closes_at",
+        )
+        widgets: ClassVar = {
+            "closes_at": forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M")
+        }
+
+    def __init__(
+        self, study: Study, link: JoinLink | None, platform: JoinPlatform | None, data: Any = None
+    ) -> None:
+        """Fill in the link's settings, overlaid with what is known of the platform."""
+        known = dict(platform.settings) if platform else {}
+        if link:
+            known.pop("source", None)  # those who have come are known by it
+            if link.source == own_source(study.pk):
+                known["source"] = ""
+        super().__init__(data, instance=link or JoinLink(), initial=known)
+        self.study = study
+        for name in WAYS:
+            self.fields[name].widget.attrs["inputmode"] = "url"
+
+    def shown(self) -> dict[str, str] | None:
+        """Return the resulting addresses for a made-up participant; None while the form is invalid."""
+        if self.is_bound and not self.is_valid():
+            return None
+        return addresses(JoinLink(study=self.study, **(self.cleaned_data if self.is_bound else self.initial)))
+
+
+def addresses(link: JoinLink) -> dict[str, str]:
+    """Return the address for the platform, and a made-up participant's final address (empty: none)."""
+    return {"join": join_address(link)} | {
+        name: filled_in(address, code=code, participant=EXAMPLE_ID) or ""
+        for name, address, code in (
+            ("completed", link.return_url, EXAMPLE_CODE),
+            ("screened_out", screen_out_address(link), EXAMPLE_CODE),
+            ("left", link.leave_url, ""),
+        )
+    }
+
 
 NEWEST = 10
 """External payments on the page; the log has all of them."""

@@ -15,21 +15,25 @@ from accounts.models import User
 from annotation.models import Study
 from annotation.rights import Right, by_and_now, read_page, signed_in, write_page
 from annotation.rules import pseudonym
-from dashboard.parameters import number_in
+from dashboard.http import ErrorsAsMessages, number_in
 from dashboard.recruitment.decisions import confirmation_of_large_bonus, is_test, rejection_form, valid
-from dashboard.recruitment.forms import DecisionForm, RemedyForm
-from dashboard.recruitment.list_filters import ListFilter, MismatchFilter
-from dashboard.recruitment.queries.campaigns import open_mismatches
-from dashboard.recruitment.queries.submissions import TestResult, test_results
-from dashboard.responses import ErrorsAsMessages
+from dashboard.recruitment.forms import DecisionForm, ListFilter, MismatchFilter, RemedyForm
+from dashboard.recruitment.queries import TestResult, open_mismatches, test_results
 from recruitment import actions
 from recruitment.actions.mismatches import NOTED_AT_ONCE
 from recruitment.errors import CannotSettle, RecruitmentError
 from recruitment.marketplace import GIVEN_UP, Status
 from recruitment.models import Campaign, Mismatch
 from recruitment.platforms import platform_of
-from recruitment.reconciliation.cases import cases_of, person_of_mismatch, visit_of_mismatch
-from recruitment.reconciliation.remedies import PAYING, Case, Remedy, remedies_of
+from recruitment.reconciliation.remedies import (
+    PAYING,
+    Case,
+    Remedy,
+    cases_of,
+    person_of_mismatch,
+    remedies_of,
+    visit_of_mismatch,
+)
 from tomannot import clock
 
 ON_A_PAGE = 50

@@ -11,10 +11,9 @@ from annotation.models import Study
 from annotation.rights import Right, by_and_now, read_page, rights_in, signed_in, write_page
 from annotation.rules import pseudonym
 from dashboard.csv_files import csv_stream
-from dashboard.parameters import number_in
-from dashboard.recruitment.list_filters import PaymentFilter
-from dashboard.recruitment.queries import payments as queries
-from dashboard.responses import ErrorsAsMessages
+from dashboard.http import ErrorsAsMessages, number_in
+from dashboard.recruitment import queries as queries
+from dashboard.recruitment.forms import PaymentFilter
 from recruitment import actions
 from recruitment.errors import RecruitmentError
 from recruitment.models import Campaign, Payment

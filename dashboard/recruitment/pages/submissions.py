@@ -1,4 +1,7 @@
-"""The submissions of a campaign: what was paid for each, and what can be decided."""
+"""The submissions of a campaign, what can be decided, and the platform's ids of them and their people.
+
+Ids travel in request and response bodies only, since addresses are logged and kept in histories.
+"""
 
 from typing import Any
 from uuid import uuid4
@@ -12,14 +15,13 @@ from django.utils.translation import gettext_lazy
 from annotation.models import Study
 from annotation.rights import Right, by_and_now, read_page, signed_in, write_page
 from annotation.rules import pseudonym
-from dashboard.parameters import number_in
+from dashboard.http import ErrorsAsMessages, number_in
 from dashboard.recruitment.decisions import confirmation_of_large_bonus, decide_about, is_test, rejection_form
-from dashboard.recruitment.queries.submissions import TestResult, submissions_page, test_results
-from dashboard.responses import ErrorsAsMessages
+from dashboard.recruitment.queries import TestResult, submissions_page, test_results
 from recruitment import actions
 from recruitment.errors import RecruitmentError
 from recruitment.marketplace import NEVER_APPROVED
-from recruitment.models import Campaign, Payment, Submission
+from recruitment.models import Campaign, Mismatch, Payment, Submission, Visit
 from recruitment.platforms import platform_of
 
 ON_A_PAGE = 50
@@ -110,3 +112,44 @@ def _row(study: Study, submission: Submission, test: TestResult | None) -> dict[
             for one in payments
         ),
     }
+
+
+@write_page(Right.CHANGE)
+def find_by_id(request: HttpRequest, study: Study) -> HttpResponse:
+    """Show the participant with a platform's id, and their submissions."""
+    found = actions.look_up(
+        study=study,
+        remote_id=request.POST.get("remote_id", "").replace("\0", "")[:200],
+        **by_and_now(request),
+    )
+    rows = [(one, pseudonym(study.pseudonym_key, one.annotator.pk)) for one in found]
+    return render(request, "dashboard/recruitment/found.html", {"rows": rows})
+
+
+@write_page(Right.CHANGE)
+def mismatch_ids(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """Show the platform's ids of a mismatch's submission and participant."""
+    found = get_object_or_404(Mismatch, pk=number, campaign__study=study)
+    work = found.submission or found.visit
+    assert work is not None  # the database asks for one of the two
+    return _ids(request, study, work)
+
+
+@write_page(Right.CHANGE)
+def submission_ids(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """Show the platform's ids of a submission and its participant."""
+    return _ids(request, study, get_object_or_404(Submission, pk=number, campaign__study=study))
+
+
+def _ids(request: HttpRequest, study: Study, work: Submission | Visit) -> HttpResponse:
+    ids = actions.show_ids(work=work, **by_and_now(request))
+    assert work.campaign is not None  # the visits and submissions of campaigns alone are shown
+    platform = platform_of(work.campaign)
+    context = {
+        "ids": ids,
+        "campaign": work.campaign,
+        "words": platform.words,
+        "pseudonym": pseudonym(study.pseudonym_key, work.annotator_id),
+        "address": platform.work_page(ids["posting"]),
+    }
+    return render(request, "dashboard/recruitment/ids.html", context)

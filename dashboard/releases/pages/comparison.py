@@ -1,5 +1,6 @@
-"""Compare two releases of a study."""
+"""Compare two releases of a study: tables for the page, and a CSV file."""
 
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 from urllib.parse import urlencode
@@ -7,16 +8,176 @@ from urllib.parse import urlencode
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from annotation.models import Study
 from annotation.rights import read_page
 from dashboard.csv_files import csv_stream
-from dashboard.parameters import number_in, page_number
-from dashboard.releases import comparison as tables
+from dashboard.figures.tables import agreement_rows, retention_rows
+from dashboard.http import number_in, page_number
 from publishing.comparison import store
 from publishing.comparison.diff import Kind
 from publishing.comparison.store import Comparison
+from publishing.facts import NOT_STATED
+from publishing.filters import Outcome, find_filter
 from publishing.models import Release
+
+KINDS = {
+    Kind.KEPT_BEFORE: gettext_lazy("Kept only in release %(before)s"),
+    Kind.KEPT_NOW: gettext_lazy("Kept only in release %(now)s"),
+    Kind.OTHERWISE: gettext_lazy("Kept in neither, for different reasons"),
+}
+OUTCOMES = {
+    Outcome.KEPT.value: gettext_lazy("kept"),
+    Outcome.DROPPED.value: gettext_lazy("dropped"),
+    "": gettext_lazy("without a verdict"),
+}
+CSV_COLUMNS = (
+    "difference", "story_id", "scenario_name", "story_generator_model", "before", "reason_before", "now",
+    "reason_now", "votes_that_differ",
+)  # fmt: skip
+MOST_ROWS = 100
+"""Scenarios or generator models in a table on the page, those with the most stories first."""
+_SIDES = ("before", "now")
+
+
+def kinds(before: Release, now: Release) -> dict[Kind, str]:
+    """Return labels for the ways in which stories differ between the two releases."""
+    numbers = {"before": before.number, "now": now.number}
+    return {kind: str(said) % numbers for kind, said in KINDS.items()}
+
+
+def setting_rows(before: Release, now: Release) -> list[dict[str, Any]]:
+    """Return rows that compare the releases' settings."""
+    rows: list[tuple[str, Any, Any]] = [
+        (_("Filter"), _filter(before), _filter(now)),
+        (_("Votes per story"), before.votes_per_story, now.votes_per_story),
+        (_("State of the study"), before.get_study_state_display(), now.get_study_state_display()),
+        (_("Kind"), before.get_environment_display(), now.get_environment_display()),
+        (_("License"), before.license, now.license),
+        (_("Title"), before.title, now.title),
+        (_("Version of tomannot"), before.code_version, now.code_version),
+    ]
+    return [_row(*row) for row in rows]
+
+
+def count_rows(before: Release, now: Release) -> list[dict[str, Any]]:
+    """Return rows that compare the releases' counts."""
+    names = {
+        "stories": _("Stories"),
+        "kept": _("Kept"),
+        "dropped": _("Dropped"),
+        "incomplete": _("Incomplete"),
+        "votes": _("Votes"),
+        "annotators": _("Annotators"),
+    }
+    return [_row(label, getattr(before, name), getattr(now, name)) for name, label in names.items()]
+
+
+def _filter(release: Release) -> str:
+    rule = find_filter(release.filter_name)
+    return str(rule.localized(release.votes_per_story)[0]) if rule else release.filter_name
+
+
+def _row(label: str, before: Any, now: Any) -> dict[str, Any]:
+    return {"label": label, "before": before, "now": now, "differs": before != now}
+
+
+def retention_pairs(summary: Mapping[str, Any], by: str) -> tuple[list[dict[str, Any]], int]:
+    """Return rows by scenario or generator model (``by``), and how many are left out."""
+    found = [{row["name"]: row for row in retention_rows(summary[side]["statistics"][by])} for side in _SIDES]
+    names = sorted(
+        found[0].keys() | found[1].keys(),
+        key=lambda name: (-max(side[name]["generated"] for side in found if name in side), name),
+    )
+    shown = [{"name": name, "sides": [side.get(name) for side in found]} for name in names[:MOST_ROWS]]
+    return shown, len(names) - len(shown)
+
+
+def agreement_pairs(study: Study, summary: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return agreement by question, and last for whole votes, in both releases with intervals."""
+    found = [
+        {row["key"]: row for row in agreement_rows(study, {"statistics": summary[side]["statistics"]})}
+        for side in _SIDES
+    ]
+    keys = [*found[1], *(key for key in found[0] if key not in found[1])]
+    return [
+        {
+            "title": next(side[key]["title"] for side in found if key in side),
+            "releases": [
+                {"number": summary[name]["release"]["number"], **side[key]}
+                for name, side in zip(_SIDES, found, strict=True)
+                if key in side
+            ],
+        }
+        for key in keys
+    ]
+
+
+def story_rows(study: Study, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the page's rows of differing stories."""
+    titles = {question.key: str(question.title) for question in study.protocol.questions}
+    return [
+        {
+            **row,
+            "sides": [
+                {
+                    "outcome": OUTCOMES[row[side]["outcome"]],
+                    "reasons": [
+                        titles.get(question, question)
+                        for question in row[side]["reason"].split(",")
+                        if question
+                    ],
+                }
+                for side in _SIDES
+            ],
+            "votes": [
+                {"annotator": vote["annotator"], "told": change_told(vote, titles)} for vote in row["votes"]
+            ],
+        }
+        for row in rows
+    ]
+
+
+def change_told(vote: Mapping[str, Any], titles: Mapping[str, str] | None = None) -> str:
+    """Describe how a vote differs between the releases: new, gone, or the changed answers."""
+    before, now = vote["before"], vote["now"]
+    if before is None or now is None:
+        given = ", ".join(f"{_named(field, titles)}: {option}" for field, option in (before or now).items())
+        return (_("new (%(answers)s)") if before is None else _("gone (%(answers)s)")) % {"answers": given}
+    fields = [field for field in {**before, **now} if before.get(field) != now.get(field)]
+    return "; ".join(
+        f"{_named(field, titles)}: {before.get(field, '–')} → {now.get(field, '–')}" for field in fields
+    )
+
+
+def _named(field: str, titles: Mapping[str, str] | None) -> str:
+    return (titles or {}).get(field, field)
+
+
+def csv_rows(kind: Kind, rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield a CSV row for each differing story of a kind."""
+    for row in rows:
+        yield {
+            "difference": kind.value,
+            "story_id": row["story_id"],
+            "scenario_name": row["scenario_name"] or NOT_STATED,
+            "story_generator_model": row["story_generator_model"] or NOT_STATED,
+            "before": row["before"]["outcome"],
+            "reason_before": row["before"]["reason"],
+            "now": row["now"]["outcome"],
+            "reason_now": row["now"]["reason"],
+            "votes_that_differ": " | ".join(f"{vote['annotator']} {_plain(vote)}" for vote in row["votes"]),
+        }
+
+
+def _plain(vote: Mapping[str, Any]) -> str:
+    """Describe a changed vote independently of language: ``q3: no → yes``, ``-`` for no answer."""
+    before, now = vote["before"] or {}, vote["now"] or {}
+    fields = [field for field in {**before, **now} if before.get(field) != now.get(field)]
+    return "; ".join(f"{field}: {before.get(field, '-')} → {now.get(field, '-')}" for field in fields)
+
 
 MOST_CHOICES = 200
 """Releases to choose from; older ones by their number in the address."""
@@ -53,26 +214,26 @@ def compare_file(request: HttpRequest, study: Study) -> HttpResponseBase:
         page = reverse("dashboard:compare_releases", args=[study.slug])
         return redirect(f"{page}?{request.GET.urlencode()}")
     name = f"{study.slug}-{pair[0].number}-and-{pair[1].number}"
-    rows = chain.from_iterable(tables.csv_rows(kind, found.rows(kind)) for kind in Kind)
-    return csv_stream(request, name, tables.CSV_COLUMNS, rows)
+    rows = chain.from_iterable(csv_rows(kind, found.rows(kind)) for kind in Kind)
+    return csv_stream(request, name, CSV_COLUMNS, rows)
 
 
 def _shown(
     request: HttpRequest, study: Study, before: Release, now: Release, found: Comparison
 ) -> dict[str, Any]:
     summary = found.summary
-    differing, titles = summary["differing"], tables.kinds(before, now)
+    differing, titles = summary["differing"], kinds(before, now)
     kind = _kind(request.GET.get("kind"), differing)
     number = page_number(request)
     asked = {"first": before.number, "second": now.number}
     pages = -(-differing[kind] // store.PER_PAGE)
-    scenarios, more_scenarios = tables.retention_pairs(summary, "by_scenario")
-    generators, more_generators = tables.retention_pairs(summary, "by_generator_model")
+    scenarios, more_scenarios = retention_pairs(summary, "by_scenario")
+    generators, more_generators = retention_pairs(summary, "by_generator_model")
     return {
         "summary": summary,
         "kept_in_both": summary["moves"].get("kept kept", 0),
-        "settings": tables.setting_rows(before, now),
-        "counts": tables.count_rows(before, now),
+        "settings": setting_rows(before, now),
+        "counts": count_rows(before, now),
         "kinds": [
             {
                 "title": title,
@@ -83,13 +244,13 @@ def _shown(
             for each, title in titles.items()
         ],
         "kind_title": titles[kind],
-        "stories": tables.story_rows(study, found.page(kind, number)),
+        "stories": story_rows(study, found.page(kind, number)),
         "page_number": number,
         "pages": pages,
         "earlier": urlencode(asked | {"kind": kind.value, "page": number - 1}) if number > 1 else "",
         "later": urlencode(asked | {"kind": kind.value, "page": number + 1}) if number < pages else "",
         "file_query": urlencode(asked),
-        "agreement": tables.agreement_pairs(study, summary),
+        "agreement": agreement_pairs(study, summary),
         "retentions": [
             ("by-scenario", scenarios, more_scenarios),
             ("by-generator", generators, more_generators),

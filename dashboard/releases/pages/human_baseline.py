@@ -1,27 +1,33 @@
 """The human baseline: draw a release's questions into a study, and show people's accuracy."""
 
+from __future__ import annotations
+
+import secrets
 from dataclasses import dataclass
 from typing import Any
 
+from django import forms
 from django.contrib import messages
+from django.core.validators import validate_slug
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from annotation.errors import AnnotationError
 from annotation.models import Study
 from annotation.rights import Right, by_and_now, form_page, read_page, study_creators_page
 from dashboard import actions
 from dashboard.csv_files import csv_file
-from dashboard.releases.forms import BaselineForm
-from dashboard.releases.human_baseline import Admission
-from dashboard.responses import render_form
+from dashboard.http import render_form
+from dashboard.releases.human_baseline import Admission, BaselinePlan, Viewers, Who, newest_consent
+from dashboard.settings.forms import StudyForm
 from publishing.access import published_release
 from publishing.errors import PublishingError
 from publishing.human_baseline.accuracy import ALL
 from publishing.human_baseline.drawing import check_not_withdrawn, check_size_for_a_page, has_questions
 from publishing.human_baseline.results import has_accuracy, results
+from publishing.models import Release
 
 COLUMNS = (
     "config", "items", "complete", "votes", "right", "accuracy", "low", "high", "chance", "majority_right",
@@ -157,3 +163,78 @@ def _row(name: str, line: dict[str, Any]) -> dict[str, Any]:
     row |= {"config": name, "agreement": agreement["percent"], "ties": majority["ties"], **bounds}
     row |= {"majority_right": majority["right"], "majority_accuracy": majority["accuracy"]}
     return {column: row[column] for column in COLUMNS}
+
+
+MOST_PER_SCENARIO = 1000
+
+
+WHO = (
+    (Who.QUALIFIED, gettext_lazy("Participants qualified in the released study")),
+    (Who.ANYONE, gettext_lazy("Everybody who is invited")),
+)
+"""Only ``manage.py draw_baseline`` can give the study a round of its own, from a file."""
+
+
+VIEWERS = (
+    (Viewers.AUTO, gettext_lazy("Exclude them if enough others remain")),
+    (Viewers.EXCLUDE, gettext_lazy("Exclude them")),
+    (Viewers.ADMIT, gettext_lazy("They may take part")),
+)
+
+
+class BaselineForm(StudyForm):
+    """The settings of a human baseline, drawn from a release."""
+
+    title = forms.CharField(
+        label=gettext_lazy("Title"), max_length=200, help_text=gettext_lazy("Shown at the top of every page.")
+    )
+    slug = forms.CharField(
+        label=gettext_lazy("Short name"),
+        max_length=60,
+        validators=[validate_slug],
+        help_text=gettext_lazy("For addresses and commands: letters, digits, - and _."),
+    )
+    per_scenario = forms.IntegerField(
+        label=gettext_lazy("Stories of each scenario"), min_value=1, max_value=MOST_PER_SCENARIO, initial=5
+    )
+    votes_per_question = forms.IntegerField(
+        label=gettext_lazy("Answers to each question"), min_value=1, max_value=99, initial=3
+    )
+    seed = forms.IntegerField(
+        label=gettext_lazy("Seed"),
+        min_value=0,
+        max_value=2**53,
+        help_text=gettext_lazy("The same seed draws the same stories."),
+    )
+    who = forms.ChoiceField(
+        label=gettext_lazy("Who may answer"), choices=WHO, initial=Who.QUALIFIED, widget=forms.RadioSelect
+    )
+    viewers = forms.ChoiceField(
+        label=gettext_lazy("Participants who were shown these stories in the released study"),
+        choices=VIEWERS,
+        initial=Viewers.AUTO,
+        widget=forms.RadioSelect,
+        help_text=gettext_lazy("They have read both actions and thought about them."),
+    )
+    consent = forms.CharField(
+        label=gettext_lazy("Consent text"),
+        widget=forms.Textarea(attrs={"rows": 10}),
+        help_text=gettext_lazy("This is the released study's text. Adapt it to answering questions."),
+    )
+
+    @classmethod
+    def of(cls, release: Release, data: Any = None) -> BaselineForm:
+        """Return the form for a sample of this release, filled with the usual values."""
+        study = release.study
+        usual = {
+            "title": gettext_lazy("%(study)s: questions") % {"study": study.title},
+            "slug": f"{study.slug}-{release.number}-baseline"[:60],
+            "seed": secrets.randbits(32),
+            "consent": newest_consent(study),
+        }
+        return cls(data, initial=usual)
+
+    def plan(self) -> BaselinePlan:
+        given = self.cleaned_data
+        chosen = {"who": Who(given["who"]), "viewers": Viewers(given["viewers"])}
+        return BaselinePlan(**given | chosen)

@@ -1,29 +1,131 @@
-"""Publish a release: choose the filter, look at the private preview, then decide."""
+"""The data statement, and publishing a release: choose the filter, look at the preview, decide."""
 
+from __future__ import annotations
+
+from dataclasses import asdict
 from typing import Any
 from urllib.parse import urlencode
 
+from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from annotation.models import Study
-from annotation.rights import Right, by_and_now, form_page, read_page
+from annotation.rights import Right, by_and_now, form_page, read_page, rights_in
 from dashboard.figures import store
-from dashboard.releases.forms import StatementForm
-from dashboard.responses import ErrorsAsMessages
+from dashboard.http import ErrorsAsMessages, render_form
 from dashboard.settings.configuration.export import test_of
+from dashboard.settings.forms import StudyForm, prose
 from publishing import previews
 from publishing.actions import releases
+from publishing.actions.data_statement import describe_data
 from publishing.card.html import rendered
-from publishing.errors import PublishingError
+from publishing.data_statement import creators_of, doi_of
+from publishing.errors import InvalidStatement, PublishingError
 from publishing.facts import Statement
 from publishing.files.directory import content_type
 from publishing.filters import DEFAULT_FILTER, FILTERS, ONE_OF_EACH, find_filter
+from publishing.models import DataStatement
 from publishing.queries import statement_of
 from tomannot import clock
+
+
+def _line(label: Any, help_text: Any) -> forms.CharField:
+    return forms.CharField(label=label, help_text=help_text, required=False)
+
+
+class StatementForm(StudyForm):
+    """The data statement, a field for each of its items. ``publishing.data_statement`` has the rules."""
+
+    creators = prose(
+        gettext_lazy("Creators"),
+        gettext_lazy(
+            "Who made the dataset, one per line, in the order in which they want to be cited. People as "
+            "“Family, Given”; a name without a comma is taken for that of a group. Appears in the citation "
+            "and in CITATION.cff."
+        ),
+    )
+    motivation = prose(
+        gettext_lazy("Why the data were made"),
+        gettext_lazy("The question that they should answer. Appears near the top of the card."),
+    )
+    platform = prose(
+        gettext_lazy("Where people came from"),
+        gettext_lazy("The platform or list, and whom you invited. Appears in the steps of the procedure."),
+    )
+    demographics = prose(
+        gettext_lazy("The people who voted"),
+        gettext_lazy(
+            "What you asked them about themselves, as totals that identify nobody; or that you did not "
+            "ask. Appears on the card and in croissant.json."
+        ),
+    )
+    sensitive_information = prose(
+        gettext_lazy("Sensitive information"),
+        gettext_lazy(
+            "Whether the stories could hurt or expose somebody. Appears on the card and in croissant.json."
+        ),
+    )
+    biases = prose(
+        gettext_lazy("Known biases"),
+        gettext_lazy("What the stories leave out or show one-sidedly. On the card and in croissant.json."),
+    )
+    limits = prose(
+        gettext_lazy("Known limits"),
+        gettext_lazy("What the data cannot show. On the card and in croissant.json."),
+    )
+    intended_use = prose(
+        gettext_lazy("Intended use"),
+        gettext_lazy("What the data are for, and what they are not for. On the card and in croissant.json."),
+    )
+    social_impact = prose(
+        gettext_lazy("Social impact"),
+        gettext_lazy("Whom the data could help or harm. On the card and in croissant.json."),
+    )
+    url = _line(
+        gettext_lazy("Web address"),
+        gettext_lazy("A page about the project. Appears in the citation and in croissant.json."),
+    )
+    doi = _line(
+        gettext_lazy("DOI"),
+        gettext_lazy("For the next release only, like 10.5281/zenodo.1234567. Appears in its citation."),
+    )
+
+    def statement(self) -> Statement:
+        said = {name: value.replace("\r\n", "\n") for name, value in self.cleaned_data.items()}
+        return Statement(**said | {"creators": creators_of(said["creators"]), "doi": doi_of(said["doi"])})
+
+
+@form_page(post=Right.CHANGE)
+def data_statement(request: HttpRequest, study: Study) -> HttpResponse:
+    """Show the data statement. A POST saves a new version."""
+    may_change = Right.CHANGE in rights_in(request.user, study)
+    form = _form(request, study, may_change=may_change)
+    if request.method == "POST" and form.is_valid():
+        try:
+            describe_data(study=study, statement=form.statement(), **by_and_now(request))
+            messages.success(
+                request, _("Saved. The next release includes it; earlier releases do not change.")
+            )
+            return redirect("dashboard:data_statement", slug=study.slug)
+        except InvalidStatement as error:
+            form.refuse(error.problems)
+    standing = DataStatement.objects.of(study, at=clock.now())
+    context = {"form": form, "may_change": may_change, "standing": standing}
+    return render_form(request, "dashboard/releases/data_statement.html", context)
+
+
+def _form(request: HttpRequest, study: Study, *, may_change: bool) -> StatementForm:
+    said = statement_of(study, at=clock.now())
+    initial = asdict(said) | {"creators": "\n".join(said.creators)}
+    form = StatementForm(request.POST if request.method == "POST" else None, initial=initial)
+    for field in form.fields.values():
+        field.disabled = not may_change
+    return form
 
 
 @form_page(Right.PUBLISH)

@@ -13,8 +13,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from annotation.models import Study
 from annotation.rights import Right, by_and_now, form_page, read_page
-from dashboard.parameters import number_in
-from dashboard.responses import render_form
+from dashboard.http import number_in, render_form
 from publishing import progress
 from publishing.access import published_release
 from publishing.actions.withdrawals import LONGEST_REASON

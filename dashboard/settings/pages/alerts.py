@@ -19,7 +19,7 @@ from annotation.errors import NoRecipient
 from annotation.models import Alert, Membership, Study, Webhook
 from annotation.rights import Right, by_and_now, form_page, rights_in, signed_in, write_page
 from dashboard.alerts.webhooks import WebhookRefused, read_address, secret_of
-from dashboard.responses import ErrorsAsMessages, render_form
+from dashboard.http import ErrorsAsMessages, render_form
 from dashboard.settings.forms import StudyForm
 from tomannot import clock
 

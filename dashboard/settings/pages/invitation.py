@@ -22,7 +22,7 @@ from annotation.errors import AlreadyMember, InvitationClosed
 from annotation.models import Invitation, Membership
 from annotation.rights import RIGHTS, invitation_status
 from annotation.tokens import InvalidToken
-from dashboard.responses import render_form
+from dashboard.http import render_form
 from dashboard.settings.actions import invitation_of
 from dashboard.settings.forms import RIGHTS_IN_WORDS
 from tomannot import clock

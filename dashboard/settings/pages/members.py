@@ -15,7 +15,7 @@ from annotation.errors import AnnotationError
 from annotation.models import Invitation, Membership, Study
 from annotation.rights import RIGHTS, Right, by_and_now, form_page, rights_in, tokens_of, write_page
 from dashboard.actions import remove_member
-from dashboard.responses import ErrorsAsMessages, render_form
+from dashboard.http import ErrorsAsMessages, render_form
 from dashboard.settings.actions import invitation_link, invite
 from dashboard.settings.forms import RIGHTS_IN_WORDS
 from recruitment.errors import NotQueued

@@ -23,8 +23,8 @@ from annotation.rights import (
     study_creators_page,
 )
 from dashboard import actions
+from dashboard.http import render_form
 from dashboard.queries import suggested_slug
-from dashboard.responses import render_form
 from dashboard.settings.configuration import InvalidConfiguration, StudyConfiguration, parse_configuration
 from dashboard.settings.configuration.export import configuration_of
 from dashboard.settings.forms import SAMPLE_TEST, CloneForm, ConfigurationForm, NewStudyForm, StudyForm

@@ -16,9 +16,9 @@ from annotation.models import Study
 from annotation.protocols import is_installed
 from annotation.rights import CREATE, Right, by_and_now, form_page, read_page, rights_in, write_page
 from dashboard import actions
+from dashboard.http import ErrorsAsMessages, render_form
 from dashboard.overview.checklist import checklist, proxies_step
 from dashboard.releases.human_baseline import newest_consent
-from dashboard.responses import ErrorsAsMessages, render_form
 from dashboard.settings.forms import (
     EXAMPLES,
     NO_TEST,

@@ -6,8 +6,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from annotation.management.arguments import find_study
 from recruitment.actions import remove_join_link, set_join_link
-from recruitment.join_links import InvalidJoinLink
-from recruitment.join_platforms import PLATFORMS
+from recruitment.join_links import PLATFORMS, InvalidJoinLink
 from recruitment.links import join_address
 from tomannot import clock
 

@@ -17,7 +17,6 @@ from annotation import actions
 from annotation.models import Assignment, Membership, ReviewSample, Story, Study
 from dashboard import queries
 from dashboard.figures import compute
-from dashboard.overview import attention
 from dashboard.overview import queries as overview
 from dashboard.people.listing import UNDECIDED, Search, people_page
 from tests import builders
@@ -252,7 +251,7 @@ def test_who_is_suspended_and_excluded_has_been_decided_about(boss: Client) -> N
         builders.vote(person)
         actions.suspend(enrollment=person, by=None, now=now, reason="Thank you.")
     actions.exclude_annotator(enrollment=excluded, reason="x", told="y", by=None, now=now)
-    (line,) = attention.waiting(study, None)
+    (line,) = overview.waiting(study, None)
     assert (line.text, line.url) == (
         "1 suspended participant whose votes still count",
         "/studies/pilot/people/?state=undecided",
@@ -270,12 +269,12 @@ def test_what_the_worker_notices_is_said_with_its_number(
     }  # fmt: skip
     monkeypatch.setattr("dashboard.figures.flags.FEWEST_VOTES", 1)
     monkeypatch.setattr("dashboard.figures.flags.SAME_MORE", -1)
-    monkeypatch.setattr("dashboard.qualification.round_notes.FEWEST", 1)
-    monkeypatch.setattr("dashboard.qualification.round_notes.HARD", 1.1)
+    monkeypatch.setattr("dashboard.qualification.figures.FEWEST", 1)
+    monkeypatch.setattr("dashboard.qualification.figures.HARD", 1.1)
     document = compute.make(study.pk, now=timezone.now()).document
     assert document is not None
     assert document["noticed"] == {"flagged": 2, "skipped_often": 0, "doubted_checks": 0, "test_notes": 4}
-    said = [(line.text, line.url) for line in attention.waiting(study, document)]
+    said = [(line.text, line.url) for line in overview.waiting(study, document)]
     assert said == [
         ("2 participants have a flag", f"{ADDRESS}people/?flag=any"),
         ("4 signs that the test is too hard or known", f"{ADDRESS}qualification/"),

@@ -25,7 +25,7 @@ from dashboard.figures import compute
 from dashboard.overview import queries as overview
 from dashboard.people import listing
 from dashboard.people.listing import STEPS, Search, people_page
-from dashboard.people.pages import invitations
+from dashboard.people.pages import people
 from dashboard.queries import find_enrollment
 from recruitment.links import personal_link
 from tests import builders
@@ -235,7 +235,7 @@ def test_new_links_are_shown_for_a_while_and_to_who_may_invite(
     )
     elsewhere = address.replace("/main/", "/other/")
     assert researcher.get(elsewhere)["Location"] == "/studies/other/people/"
-    monkeypatch.setattr(invitations, "SHOWN_FOR", -1)
+    monkeypatch.setattr(people, "SHOWN_FOR", -1)
     assert researcher.get(address)["Location"] == HERE
 
 
@@ -332,7 +332,7 @@ def test_who_may_not_change_the_other_study_gets_no_link_of_it(
 def test_a_second_press_invites_nobody_more_and_leads_to_the_same_links(
     researcher: Client, study: Study, monkeypatch: pytest.MonkeyPatch, do: str
 ) -> None:
-    monkeypatch.setattr(invitations, "MOST_AT_ONCE", 1)
+    monkeypatch.setattr(people, "MOST_AT_ONCE", 1)
     builders.qualified(study)  # somebody more than one press invites
     second = builders.make_study("second", opened=False, qualification_required=False)
     rosa = User.objects.get(username="rosa")

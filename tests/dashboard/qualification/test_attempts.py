@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.qualification.attempts import chosen_in
+from dashboard.qualification.figures import chosen_in
 from qualification import rates
 from tests import builders
 

@@ -16,8 +16,7 @@ from annotation import actions as annotation_actions
 from annotation.models import Membership, Story, Study
 from qualification import actions
 from qualification.errors import ExpertsAtWork, InvalidExpert, RoundIsActive
-from qualification.experts import chosen_in
-from qualification.key_readers import people_who_know
+from qualification.experts import chosen_in, people_who_know
 from qualification.models import ExpertReview, Round
 from tests import builders
 from tests.dashboard.qualification.test_answer_key_pages import HERE, answer, key_form, text

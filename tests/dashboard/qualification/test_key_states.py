@@ -12,7 +12,7 @@ from accounts.models import User
 from annotation import actions as annotation_actions
 from annotation.models import Membership, Study
 from dashboard.actions import choose_test
-from dashboard.qualification.round_notes import alone_of
+from dashboard.qualification.figures import alone_of
 from qualification import actions
 from qualification.errors import InvalidExpert, NoTestHere
 from qualification.models import AnswerKey, ExpertReview, Round

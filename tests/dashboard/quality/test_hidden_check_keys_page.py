@@ -14,7 +14,7 @@ from accounts.actions import ensure_researcher
 from accounts.models import User
 from annotation import actions
 from annotation.models import CheckKey, Event, Membership, Story, Study
-from dashboard.quality import forms
+from dashboard.quality.pages import hidden_checks
 from qualification import actions as qualification_actions
 from tests import builders
 
@@ -176,7 +176,7 @@ def test_texts_that_somebody_answers_blind_are_not_on_the_page(study: Study) -> 
 def test_a_page_has_a_bounded_number_of_rows(
     boss: Client, study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(forms, "MOST_ROWS", 2)
+    monkeypatch.setattr(hidden_checks, "MOST_ROWS", 2)
     made = add_checks(study, 3)
     page = boss.get(ADDRESS)
     assert len(ids(page)) == 2

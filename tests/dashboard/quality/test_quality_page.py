@@ -20,7 +20,7 @@ from annotation.models import Assignment, Enrollment, Study, Vote
 from dashboard.csv_files import guarded
 from dashboard.figures import compute, flags, store, tables
 from dashboard.queries import find_enrollment
-from dashboard.recruitment.queries.payments import Earned
+from dashboard.recruitment.queries import Earned
 from tests import builders
 from tests.builders import ALL_YES, answers
 

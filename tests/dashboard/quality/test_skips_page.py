@@ -12,7 +12,7 @@ from django.utils import timezone
 from accounts.models import User
 from annotation import actions
 from annotation.models import Membership, Study
-from dashboard.overview.attention import noticed
+from dashboard.overview.queries import noticed
 from tests import builders
 
 

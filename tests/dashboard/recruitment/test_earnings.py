@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from annotation.actions import confirm_session
 from annotation.rules import pseudonym
-from dashboard.recruitment.queries.payments import Earned, earned_by, earned_by_everybody
+from dashboard.recruitment.queries import Earned, earned_by, earned_by_everybody
 from recruitment import actions
 from tests import builders
 from tests.doubles.mturk.server import MTurkDouble

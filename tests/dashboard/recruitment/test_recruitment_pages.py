@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from accounts.actions import ensure_researcher
 from annotation.models import Event, Study
-from dashboard.recruitment.queries import campaigns as queries
+from dashboard.recruitment import queries as queries
 from recruitment import tasks
 from recruitment.marketplace import NotConfigured
 from recruitment.models import Campaign

@@ -19,9 +19,8 @@ from accounts.models import Annotator, PlatformIdentity, User
 from annotation import actions, rules
 from annotation.models import Enrollment, Event, Membership, Story, Study
 from dashboard.csv_files import guarded
-from dashboard.settings import log
-from dashboard.settings.log import EVERYDAY, LogFilter, events_of, newest, stream_of
-from dashboard.settings.pages.log import PAGE
+from dashboard.settings.pages import log
+from dashboard.settings.pages.log import EVERYDAY, PAGE, LogFilter, events_of, newest, stream_of
 from qualification import actions as qualification_actions
 from recruitment import actions as recruitment_actions
 from tests import builders

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from recruitment.marketplace import MarketplaceError, NotConfigured, NotEnoughMoney, Refused, Unreachable
-from recruitment.mturk import errors, fees
-from recruitment.mturk.environments import is_amazon
+from recruitment.mturk import client, terms
+from recruitment.mturk.arrivals import external_question, receipt_in
 from recruitment.mturk.marketplace import MechanicalTurk
-from recruitment.mturk.questions import external_question, receipt_in
-from recruitment.mturk.requirements import requirements_of
+from recruitment.mturk.terms import is_amazon, requirements_of
 from recruitment.platforms import platform_named
 from tests.doubles.mturk.questions import external_url, form_answers
 from tests.recruitment.mturk.offers import offer
@@ -60,7 +59,7 @@ def test_an_approval_rate_never_stands_without_a_number_of_approvals() -> None:
     rate, number = requirements_of(offer(approved_work=None, countries=("DE", "US")), "live")[:2]
 
     assert (rate["IntegerValues"], number["IntegerValues"]) == ([98], [100])
-    assert any("fewer than 100" in warning for warning in fees.estimate(offer(approved_work=None)).warnings)
+    assert any("fewer than 100" in warning for warning in terms.estimate(offer(approved_work=None)).warnings)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +81,7 @@ def test_the_estimate_is_the_price_pages_to_the_cent(
     seats: int, per_hit: int, reward: str, masters: bool, total: str
 ) -> None:
     wanted = offer(seats=seats, seats_per_posting=per_hit, reward=Decimal(reward), masters_only=masters)
-    estimate = fees.estimate(wanted)
+    estimate = terms.estimate(wanted)
 
     assert estimate.total == Decimal(total)
     assert sum(line.amount for line in estimate.lines) == estimate.total
@@ -108,29 +107,29 @@ def response(code: str, message: str, turk: str = "", status: int = 400) -> dict
         (
             response("RequestError", "no funds", "AWS.MechanicalTurk.InsufficientFunds"),
             NotEnoughMoney,
-            errors.TOO_LITTLE_MONEY,
+            client.TOO_LITTLE_MONEY,
         ),
         (
             response("RequestError", "This Requester has insufficient funds in their account"),
             NotEnoughMoney,
-            errors.TOO_LITTLE_MONEY,
+            client.TOO_LITTLE_MONEY,
         ),
         (
             response("RequestError", "exists", "AWS.MechanicalTurk.HITAlreadyExists"),
             Refused,
-            errors.ALREADY_EXISTS,
+            client.ALREADY_EXISTS,
         ),
         (
             response(
                 "RequestError", "This operation can be called with a status of: Submitted (1625139618656)"
             ),
             Refused,
-            errors.WRONG_ASSIGNMENT_STATE,
+            client.WRONG_ASSIGNMENT_STATE,
         ),
         (
             response("RequestError", 'The idempotency token "t" has already been processed. (1626172412406)'),
             Refused,
-            errors.ALREADY_PROCESSED,
+            client.ALREADY_PROCESSED,
         ),
         (response("RequestError", "?", "AWS.MechanicalTurk.Unheard"), Refused, "Unheard"),
         (response("ValidationException", "1 validation error"), Refused, "ValidationException"),
@@ -139,7 +138,7 @@ def response(code: str, message: str, turk: str = "", status: int = 400) -> dict
 def test_errors_mean_what_the_code_below_the_code_says(
     answer: dict[str, Any], kind: type[MarketplaceError], code: str
 ) -> None:
-    error = errors.error_of("SendBonus", answer)
+    error = client.error_of("SendBonus", answer)
 
     assert type(error) is kind
     assert getattr(error, "code", "") == code
@@ -147,22 +146,22 @@ def test_errors_mean_what_the_code_below_the_code_says(
 
 def test_a_message_loses_its_time_its_worker_and_its_work() -> None:
     said = 'The value "A143XRCI1YXAFE" of 3VJ4PFXFJ5VXUC3I783DUQKOMF2UAW is not valid. (1563818969320 s)'
-    error = errors.error_of("SendBonus", response("ParameterValidationError", said))
+    error = client.error_of("SendBonus", response("ParameterValidationError", said))
     text = str(error)
 
     for hidden in ("A143", "15638", "3VJ4"):
         assert hidden not in text
-    assert errors.without_ids("No ASSIGNMENTS of A2 and AQWERTZUIOPLKJ") == "No ASSIGNMENTS of … and …"
+    assert client.without_ids("No ASSIGNMENTS of A2 and AQWERTZUIOPLKJ") == "No ASSIGNMENTS of … and …"
     assert isinstance(error, Refused)
-    assert error.about == errors.hit_named_in(said) == "3VJ4PFXFJ5VXUC3I783DUQKOMF2UAW"
-    assert errors.hit_named_in(said + " 3VJ4PFXFJ5VXUC3I783DUQKOMF2UA0") == ""
+    assert error.about == client.hit_named_in(said) == "3VJ4PFXFJ5VXUC3I783DUQKOMF2UAW"
+    assert client.hit_named_in(said + " 3VJ4PFXFJ5VXUC3I783DUQKOMF2UA0") == ""
 
 
 def test_what_boto3_has_asked_more_than_once_may_have_been_done_before_it_was_refused() -> None:
     for times, maybe_done in ((0, False), (2, True)):
         answer = response("RequestError", "no funds", "AWS.MechanicalTurk.InsufficientFunds")
         answer["ResponseMetadata"]["RetryAttempts"] = times
-        assert errors.error_of("SendBonus", answer).maybe_done is maybe_done
+        assert client.error_of("SendBonus", answer).maybe_done is maybe_done
 
 
 def test_sandbox_and_live_have_their_own_addresses_and_never_the_others() -> None:

@@ -21,7 +21,7 @@ from recruitment import actions
 from recruitment.actions import CampaignSettings
 from recruitment.marketplace import Unreachable
 from recruitment.models import Campaign, Grant, Mismatch, Payment, Submission, Visit
-from recruitment.prolific.signatures import keys_of
+from recruitment.prolific.arrivals import keys_of
 from tests import builders
 from tests.annotation.pages import Browser
 from tests.doubles.prolific import TOKEN, ProlificDouble

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from recruitment import actions
 from recruitment.models import Campaign
-from recruitment.prolific.webhooks import EVENT_ID, SIGNATURE, TIMESTAMP, signature_of
+from recruitment.prolific.platform import EVENT_ID, SIGNATURE, TIMESTAMP, signature_of
 from tests import builders
 from tests.doubles.prolific import TOKEN, Delivery, ProlificDouble
 from tests.recruitment.campaigns import make_campaign

@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from recruitment import actions
 from recruitment.models import Campaign, Visit
+from recruitment.prolific.arrivals import keys_of
 from recruitment.prolific.marketplace import Prolific
-from recruitment.prolific.signatures import keys_of
 from tests import builders
 from tests.annotation.pages import Browser
 from tests.doubles.prolific import TOKEN, ProlificDouble

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from recruitment.arrivals.arrival import CannotArrive
+from recruitment.arrivals import CannotArrive
 from recruitment.marketplace import (
     MarketplaceError,
     NotConfigured,
@@ -19,11 +19,10 @@ from recruitment.marketplace import (
 )
 from recruitment.platforms import platform_named
 from recruitment.prolific.arrivals import is_same_page, read_claim
-from recruitment.prolific.errors import NotFound, error_of
+from recruitment.prolific.client import NotFound, error_of
 from recruitment.prolific.marketplace import Prolific
-from recruitment.prolific.money import cents, pay_warning
-from recruitment.prolific.payloads import least_minutes_allowed
-from recruitment.prolific.statuses import status_of
+from recruitment.prolific.payloads import cents, least_minutes_allowed, pay_warning
+from recruitment.prolific.review import status_of
 
 ID = "60ffe5c8371090c7041d43f8"
 

@@ -11,13 +11,7 @@ import jwt
 import pytest
 
 from recruitment.marketplace import Unreachable
-from recruitment.prolific.signatures import (
-    ExpiredSignature,
-    InvalidSignature,
-    StudyKeys,
-    keys_of,
-    read_signed,
-)
+from recruitment.prolific.arrivals import ExpiredSignature, InvalidSignature, StudyKeys, keys_of, read_signed
 from tests.doubles.prolific import ProlificDouble
 from tests.recruitment.prolific.conftest import OFFER, Lab
 

@@ -16,8 +16,8 @@ from annotation import actions as annotation_actions
 from annotation.models import Enrollment, Event, WorkSession
 from recruitment import actions
 from recruitment.models import Campaign, Grant, Mismatch, Visit
-from recruitment.prolific import identity
-from recruitment.prolific.signatures import keys_of
+from recruitment.prolific import platform
+from recruitment.prolific.arrivals import keys_of
 from tests import builders
 from tests.annotation.pages import Browser
 from tests.doubles.prolific import TOKEN, ProlificDouble
@@ -134,7 +134,7 @@ def test_forged_addresses_of_one_client_have_prolific_asked_so_often_and_no_more
     assert not Visit.objects.exists()
 
     with monkeypatch.context() as patch:  # as many wait for Prolific as may
-        patch.setattr(identity, "_asking", type("Busy", (), {"acquire": lambda _self, blocking: False})())
+        patch.setattr(platform, "_asking", type("Busy", (), {"acquire": lambda _self, blocking: False})())
         came = Client().get(started.url.replace("http://testserver", ""), REMOTE_ADDR="192.0.2.9")
     assert (came.status_code, len(lab.double.seen)) == (302, 60)
     session = WorkSession.objects.get()

@@ -1,0 +1,253 @@
+"""Figures of rounds: options that people chose, one person's attempts, notes on tests too hard or known."""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, F, Q, QuerySet
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotation.models import Enrollment, Study
+from annotation.protocols.base import field_name
+from publishing.statistics.intervals import wilson
+from qualification.drift import Halves, corrected, quickens, rises
+from qualification.models import Attempt, AttemptAnswer, PracticeAnswer, Round, RoundStory
+from qualification.rates import FEWEST, HARD, QuestionRate, RoundRates, cached_figures
+
+Chosen = Mapping[tuple[int, str], Mapping[str, int]]
+"""How many people chose each option, by round story (its primary key) and form field."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An answer to a question of the test; ``share`` is its share of all answers, 0..1."""
+
+    label: str
+    people: int
+    share: float
+    accepted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question about a test story, with every option in the order of the form."""
+
+    title: str
+    options: list[Option]
+
+
+def chosen_in(round: Round) -> dict[int, list[Asked]]:
+    """Return, by position in the round, the options that people chose in their first attempts or turns.
+
+    Empty without attempts. ``accepted`` follows the newest key, which is frozen while there are attempts.
+    Five queries; the one over all answers is cached.
+    """
+    chosen = _chosen(round)
+    if not chosen:
+        return {}
+    newest = round.keys.order_by("version").last()
+    accepted = newest.accepted if newest else {}
+    found: dict[int, list[Asked]] = {}
+    for entry in round.round_stories.select_related("story__study").order_by("position"):
+        found[entry.position] = [
+            Asked(cell.title, _options(cell.options, chosen.get((entry.pk, cell.field), {}), right))
+            for cell in entry.story.cells
+            for right in [accepted.get(entry.pk, {}).get(cell.field, ())]
+        ]
+    return found
+
+
+def attempts_of(enrollment: Enrollment, *, closed: Collection[str]) -> list[dict[str, Any]]:
+    """Return the person's finished attempts: ``attempt``, and ``missed`` as (story, question) pairs.
+
+    Attempts at rounds with a ``closed`` text are left out: the reader must not learn its key. Two queries.
+    """
+    given = Attempt.objects.filter(enrollment=enrollment, state=Attempt.State.SUBMITTED)
+    secret = RoundStory.objects.filter(story__text_hash__in=list(closed))
+    attempts = list(given.exclude(round__in=secret.values("round")).select_related("round").order_by("pk"))
+    titles = {question.key: str(question.title) for question in enrollment.study.protocol.questions}
+    missed: defaultdict[int, list[tuple[int, str]]] = defaultdict(list)
+    wrong = AttemptAnswer.objects.filter(attempt__in=attempts, accepted=False).select_related("round_story")
+    for answer in wrong.order_by("round_story__position", "question", "row"):
+        title = titles.get(answer.question, answer.question)
+        named = f"{title}: {answer.row}" if answer.row else title
+        missed[answer.attempt_id].append((answer.round_story.position, named))
+    return [{"attempt": attempt, "missed": missed[attempt.pk]} for attempt in attempts]
+
+
+def practised_in(round: Round) -> list[Mapping[str, Any]]:
+    """Return, per story of a practice round: ``position``, ``people``, and how many first went ``wrong``."""
+    answers = first_turns(round).order_by("round_story__position")
+    return list(
+        answers.values(position=F("round_story__position")).annotate(
+            people=Count("enrollment", distinct=True),
+            wrong=Count("enrollment", distinct=True, filter=Q(accepted=False)),
+        )
+    )
+
+
+def first_turns(round: Round) -> QuerySet[PracticeAnswer]:
+    """Return everybody's first answers in a practice round, of the study's own environment."""
+    return PracticeAnswer.objects.filter(
+        round_story__round=round, turn=1, enrollment__environment=round.study.environment
+    )
+
+
+def _chosen(round: Round) -> Chosen:
+    """Return the counts, cached until somebody else answers for the first time: they read every answer."""
+    if round.is_practice:
+        answers = first_turns(round)
+        of = {round.pk: answers.count()}
+        return cached_figures(round.study, f"choices:{round.pk}", of, lambda: _counted(answers))
+    first = Attempt.objects.filter(
+        round=round, state=Attempt.State.SUBMITTED, number=1, enrollment__environment=round.study.environment
+    )
+    of = {round.pk: first.count()}
+    answered = AttemptAnswer.objects.filter(attempt__in=first)
+    return cached_figures(round.study, f"choices:{round.pk}", of, lambda: _counted(answered))
+
+
+def _counted(answers: QuerySet[AttemptAnswer] | QuerySet[PracticeAnswer]) -> Chosen:
+    rows = (
+        answers.order_by()
+        .values_list("round_story", "question", "row", "option")
+        .annotate(people=Count("pk"))
+    )
+    found: defaultdict[tuple[int, str], Counter[str]] = defaultdict(Counter)
+    for story, question, row, option, people in rows:
+        found[story, field_name(question, row)][option] = people
+    return found
+
+
+def _options(offered: Any, chosen: Mapping[str, int], accepted: Collection[str]) -> list[Option]:
+    everybody = sum(chosen.values())
+    return [
+        Option(
+            str(option.label),
+            chosen.get(option.key, 0),
+            chosen.get(option.key, 0) / everybody if everybody else 0.0,
+            option.key in accepted,
+        )
+        for option in offered
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A warning about a round, with its evidence."""
+
+    kind: str
+    text: str
+
+
+def rows_of(study: Study, rates: RoundRates) -> list[dict[str, Any]]:
+    """Return the round's questions and their figures for a table."""
+    return [
+        {"rate": rate, "label": _label(study, rate), "story": _("Story %(at)s") % {"at": rate.position}}
+        for rate in rates.questions
+    ]
+
+
+def notes_of(study: Study, rates: RoundRates) -> list[Note]:
+    """Return the round's notes: questions that are too hard first, then possible leaks."""
+    return [*_too_hard(study, rates), *_known(study, rates)]
+
+
+def alone_of(study: Study, rates: RoundRates) -> str:
+    """Name the question, or tied questions, that most often failed people alone; empty if none did."""
+    most = max((rate.alone for rate in rates.questions), default=0)
+    if not most:
+        return ""
+    worst = [_named(study, rate) for rate in rates.questions if rate.alone == most]
+    if len(worst) > 1:
+        return ngettext(
+            "%(questions)s: each of these answers alone failed %(n)s attempt.",
+            "%(questions)s: each of these answers alone failed %(n)s attempts.",
+            most,
+        ) % {"questions": "; ".join(worst), "n": most}
+    return ngettext(
+        "%(question)s: this answer alone failed %(n)s attempt, more than any other.",
+        "%(question)s: this answer alone failed %(n)s attempts, more than any other.",
+        most,
+    ) % {"question": worst[0], "n": most}
+
+
+def _too_hard(study: Study, rates: RoundRates) -> Iterator[Note]:
+    for rate in rates.questions:
+        interval = wilson(rate.accepted, rate.attempts)
+        if interval is None or rate.attempts < FEWEST or interval[1] >= HARD:
+            continue
+        said = _(
+            "%(question)s: %(accepted)s of %(attempts)s answers were acceptable (%(share).0f %%, 95 %% "
+            "interval %(low).0f–%(high).0f %%). The question is too hard, or the key too narrow: read why "
+            "the key accepts what it does before you doubt the people."
+        )
+        yield Note(
+            _("Too hard?"),
+            said
+            % {
+                "question": _named(study, rate),
+                "accepted": rate.accepted,
+                "attempts": rate.attempts,
+                "share": 100 * rate.share,
+                "low": 100 * interval[0],
+                "high": 100 * interval[1],
+            },
+        )
+
+
+def _known(study: Study, rates: RoundRates) -> Iterator[Note]:
+    looked_at = len(rates.questions) + 2  # and the pass rate and the pace
+    if rates.passing and rises(rates.passing, looked_at=looked_at):
+        said = _("Passed: %(numbers)s Later people may have been told the answers.")
+        yield Note(_("Known?"), said % {"numbers": _numbers(rates.passing, looked_at)})
+    for rate in rates.questions:
+        if rises(rate.halves, looked_at=looked_at):
+            said = _("%(question)s, acceptable: %(numbers)s Later people may have been told the answer.")
+            numbers = {"question": _named(study, rate), "numbers": _numbers(rate.halves, looked_at)}
+            yield Note(_("Known?"), said % numbers)
+    if rates.pace and quickens(rates.pace, looked_at=looked_at):
+        said = _(
+            "The later half of the first %(attempts)s attempts took %(late).0f seconds in the median, the "
+            "earlier half %(early).0f (Mood’s median test by Fisher’s exact test, one-sided, for "
+            "%(looked_at)s comparisons and for looking again: p = %(p).2g). Later people may have known the "
+            "stories."
+        )
+        pace = rates.pace
+        medians = {
+            "attempts": pace.faster.early + pace.faster.late,
+            "late": pace.late_median,
+            "early": pace.early_median,
+            "looked_at": looked_at,
+            "p": corrected(pace.faster, looked_at),
+        }
+        yield Note(_("Known?"), said % medians)
+
+
+def _numbers(halves: Halves, looked_at: int) -> str:
+    said = _(
+        "%(late_hits)s of the later %(late)s attempts (%(late_share).0f %%), %(early_hits)s of the earlier "
+        "%(early)s (%(early_share).0f %%); Fisher’s exact test, one-sided, for %(looked_at)s comparisons "
+        "and for looking again (Bonferroni): p = %(p).2g."
+    )
+    return said % {
+        "late_hits": halves.late_hits,
+        "late": halves.late,
+        "late_share": 100 * halves.late_share,
+        "early_hits": halves.early_hits,
+        "early": halves.early,
+        "early_share": 100 * halves.early_share,
+        "looked_at": looked_at,
+        "p": corrected(halves, looked_at),
+    }
+
+
+def _named(study: Study, rate: QuestionRate) -> str:
+    return _("Story %(at)s, “%(question)s”") % {"at": rate.position, "question": _label(study, rate)}
+
+
+def _label(study: Study, rate: QuestionRate) -> str:
+    title = str(study.protocol.question(rate.question).title)
+    return f"{title}: {rate.row}" if rate.row else title
