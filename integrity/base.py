@@ -1,8 +1,11 @@
 """Define and run checks: queries for stored rows that break an invariant."""
 
+import functools
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from django.db import connection, transaction
 
@@ -56,37 +59,51 @@ def run(checks: Iterable[Check], *, study_id: int | None = None) -> Iterator[Che
             yield CheckResult(check, check.find(study_id))
 
 
-VIEWS = {
-    "assignments": """
-        SELECT a.*, s.study_id, s.role, s.content_hash, st.votes_per_story, st.story_cap,
-               st.protocol_version AS study_protocol, st.environment AS study_environment,
-               e.study_id AS enrolled_in, e.annotator_id, e.environment AS enrolled_environment
-        FROM annotation_assignment a
-        JOIN annotation_story s ON s.id = a.story_id
-        JOIN annotation_study st ON st.id = s.study_id
-        JOIN annotation_enrollment e ON e.id = a.enrollment_id""",
-    "votes": """
-        SELECT v.*, a.state, a.story_id, a.enrollment_id, a.study_id, a.role, a.content_hash,
-               a.votes_per_story, a.study_protocol, a.study_environment, a.annotator_id
-        FROM annotation_vote v JOIN assignments a ON a.id = v.assignment_id""",
-    "changes": """
-        SELECT newer.*, older.id AS older_id, older.environment AS older_environment,
-               older.surplus_reason AS older_reason, older.submitted_at AS older_submitted_at,
-               older.first_submitted_at AS older_first_submitted_at
-        FROM votes newer JOIN annotation_vote older
-            ON older.assignment_id = newer.assignment_id AND older.revision = newer.revision - 1""",
-}
-"""What checks may select from besides tables: rows with their study and what they are compared with."""
+class Query(NamedTuple):
+    """A query of one of the SQL files, with the comment above it."""
+
+    name: str
+    invariant: int
+    sentence: str
+    sql: str
 
 
-def by_sql(query: str, **views: str) -> Find:
-    """Make a check of one query whose rows, ``study_id`` and ``row``, are the offenders.
+_QUERY = re.compile(r"-- (\w+)(?: \((\d+)\))?\n((?:-- .+\n)+)([^-][\s\S]+);")
 
-    The query may select from :data:`VIEWS` and the named ``views``.
+
+def read_queries(topic: str) -> list[Query]:
+    """Read ``integrity/sql/TOPIC.sql``: a comment on the file, then queries, with empty lines between them.
+
+    The comment on a query is its name and the number of its invariant, and what the rows are that it finds.
+    Raises :class:`ValueError` for anything else.
     """
-    named = [f"{name} AS NOT MATERIALIZED ({view})" for name, view in (VIEWS | views).items()]
+    queries = []
+    text = (Path(__file__).parent / "sql" / f"{topic}.sql").read_text(encoding="utf-8")
+    for paragraph in text.strip().split("\n\n")[1:]:
+        found = _QUERY.fullmatch(paragraph)
+        if found is None:
+            raise ValueError(f"Not a named query, in {topic}.sql:\n{paragraph}")
+        name, invariant, comment, sql = found.groups()
+        sentence = comment.removeprefix("-- ").replace("\n-- ", " ").strip()
+        queries.append(Query(name, int(invariant or 0), sentence, sql.replace("%", "%%")))
+    return queries
+
+
+def read_checks(topic: str) -> list[Check]:
+    """Make a check of each query in ``integrity/sql/TOPIC.sql``."""
+    return [Check(one.name, one.invariant, one.sentence, by_sql(one.sql)) for one in read_queries(topic)]
+
+
+@functools.cache
+def _views() -> str:
+    """Return what checks may select from besides tables, as a list for SQL's WITH."""
+    return ", ".join(f"{view.name} AS NOT MATERIALIZED ({view.sql})" for view in read_queries("views"))
+
+
+def by_sql(query: str) -> Find:
+    """Make a check of one query whose rows, ``study_id`` and ``row``, are the offenders."""
     sql = (
-        f"WITH {', '.join(named)}, broken AS ({query}) "  # noqa: S608 - constants of this package
+        f"WITH {_views()}, broken AS ({query}) "  # noqa: S608 - constants of this package
         "SELECT row, count(*) OVER () FROM (SELECT DISTINCT study_id, row FROM broken) one "
         "WHERE %(study)s::bigint IS NULL OR study_id = %(study)s ORDER BY row LIMIT %(shown)s"
     )
@@ -98,14 +115,6 @@ def by_sql(query: str, **views: str) -> Find:
         return Offenders(rows[0][1] if rows else 0, tuple(str(row) for row, _ in rows))
 
     return find
-
-
-def where(table: str, condition: str, *, study: str = "study_id", row: str = "id", **views: str) -> Find:
-    """Make a check for rows of ``table`` for which ``condition`` is true. The arguments are SQL."""
-    return by_sql(
-        f"SELECT {study} AS study_id, {row} AS row FROM {table} WHERE {condition}",  # noqa: S608 - constants
-        **views,
-    )
 
 
 def by_walking(rows: Callable[[int | None], Iterable[object]]) -> Find:
@@ -132,23 +141,3 @@ def stream(query: str, study_id: int | None) -> Iterator[tuple[Any, ...]]:
         cursor.execute(query, {"study": study_id})
         while rows := cursor.fetchmany(CHUNK):
             yield from rows
-
-
-def in_the_log(
-    name: str,
-    sentence: str,
-    table: str,
-    subject: str,
-    types: str,
-    *,
-    study: str = "s.study_id",
-    row: str = "x.id",
-    also: str = "true",
-) -> Check:
-    """Make the check that rows of ``table`` (alias ``x``) have an event of these types about ``subject``.
-
-    The arguments are SQL; ``also`` is one more condition on the event, ``ev``.
-    """
-    event = f"ev.study_id = {study} AND ev.type IN ({types}) AND ev.subject = {subject} AND {also}"
-    missing = f"NOT EXISTS (SELECT FROM annotation_event ev WHERE {event})"
-    return Check(name, 10, sentence, where(table, missing, study=study, row=row))

@@ -1,38 +1,28 @@
 """All checks: every invariant that can be verified in the stored rows.
 
-Each check is one entry in one of the modules here. ``manage.py check_integrity`` runs them all.
+Each check is a query in ``integrity/sql/``, or an entry in one of the modules here if SQL alone cannot
+decide. ``manage.py check_integrity`` runs them all.
 """
 
-from integrity import (
-    answer_keys,
-    audit_log,
-    hidden_checks,
-    people,
-    qualification_rounds,
-    recruitment,
-    releases,
-    reviews,
-    slots,
-    votes,
-)
-from integrity.base import Check, CheckResult, Offenders, run
+from integrity import grades, releases, votes
+from integrity.base import Check, CheckResult, Offenders, read_checks, run
 
 __all__ = ["CHECKS", "Check", "CheckResult", "Offenders", "run"]
 
+TOPICS = (
+    "slots", "votes", "reviews", "people", "recruitment",
+    "qualification_rounds", "answer_keys", "hidden_checks", "releases", "audit_log",
+)  # fmt: skip
+"""The files of queries."""
+
 CHECKS: tuple[Check, ...] = tuple(
     sorted(
-        (
-            *slots.CHECKS,
+        [
+            *(check for topic in TOPICS for check in read_checks(topic)),
             *votes.CHECKS,
-            *reviews.CHECKS,
-            *people.CHECKS,
-            *recruitment.CHECKS,
-            *qualification_rounds.CHECKS,
-            *answer_keys.CHECKS,
-            *hidden_checks.CHECKS,
+            *grades.CHECKS,
             *releases.CHECKS,
-            *audit_log.CHECKS,
-        ),
+        ],
         key=lambda check: check.invariant,
     )
 )

@@ -1,4 +1,4 @@
-"""Invariants 7, 8 and 10 for releases: published files never change and identify nobody."""
+"""Checks of releases that need Python: published files never change and identify nobody."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -7,7 +7,7 @@ from pathlib import Path
 from django.db.models import QuerySet
 
 from accounts.models import PlatformIdentity
-from integrity.base import Check, by_sql, by_walking, in_the_log, where
+from integrity.base import Check, by_walking
 from publishing import locks
 from publishing.errors import BrokenDirectory
 from publishing.files import directory
@@ -93,38 +93,5 @@ CHECKS = (
         8,
         "Published releases with a file that contains the pseudonym key or a platform id.",
         by_walking(_identifying),
-    ),
-    in_the_log(
-        "release_is_in_the_log",
-        "Releases whose request or publication is missing from the log.",
-        "publishing_release x "
-        "JOIN (VALUES ('', 'release_requested'), ('published', 'release_published')) "
-        "AS logged (state, type) ON logged.state IN ('', x.state)",
-        "'release ' || x.number",
-        "logged.type",
-        study="x.study_id",
-    ),
-    Check(
-        "withdrawal_is_of_a_published_release_and_says_why",
-        7,
-        "Withdrawals of unpublished releases, dated before the publication, or without a reason.",
-        where(
-            "publishing_withdrawal w JOIN publishing_release r ON r.id = w.release_id",
-            "r.state <> 'published' OR w.withdrawn_at < r.published_at OR w.reason = ''",
-            row="r.id",
-        ),
-    ),
-    Check(
-        "withdrawal_is_in_the_log",
-        10,
-        "Releases that are withdrawn but not in the log, or the other way round.",
-        by_sql("""
-            SELECT r.study_id, r.id AS row
-            FROM publishing_release r LEFT JOIN publishing_withdrawal w ON w.release_id = r.id
-            WHERE (w.id IS NOT NULL) <> EXISTS (
-                SELECT 1 FROM annotation_event ev
-                WHERE ev.study_id = r.study_id AND ev.type = 'release_withdrawn'
-                  AND ev.subject = 'release ' || r.number)
-        """),
     ),
 )

@@ -13,7 +13,7 @@ from django.utils import timezone
 from accounts.models import Annotator, Environment, PlatformIdentity
 from annotation.models import Event, Study
 from integrity import releases
-from integrity.catalogue import run
+from integrity.catalogue import CHECKS, run
 from publishing import locks
 from publishing.actions import releases as actions
 from publishing.actions.withdrawals import withdraw_release
@@ -42,7 +42,7 @@ def _release() -> Release:
 
 
 def _broken(study: Study | None = None) -> dict[str, tuple[str, ...]]:
-    outcomes = run(releases.CHECKS, study_id=study.pk if study else None)
+    outcomes = run(CHECKS, study_id=study.pk if study else None)
     return {outcome.check.name: outcome.offenders.rows for outcome in outcomes if not outcome.holds}
 
 

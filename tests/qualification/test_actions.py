@@ -12,8 +12,7 @@ from annotation import actions as annotation_actions
 from annotation.grading import IncompleteAttempt
 from annotation.models import Enrollment, Event, Story, Study
 from annotation.protocols.base import IncompleteForm
-from integrity.base import run
-from integrity.qualification_rounds import CHECKS as QUALIFICATION_CHECKS
+from integrity.catalogue import CHECKS, run
 from qualification import actions
 from qualification.errors import (
     AlreadyHandedIn,
@@ -112,7 +111,7 @@ def test_a_round_may_forgive_mistakes_but_not_about_the_stories_that_must_be_pas
     actions.save_answers(attempt=attempt, round_story=entry, submitted=builders.answers(q2="no"))
 
     assert hand_in(attempt).passed is passed
-    assert all(result.holds for result in run(QUALIFICATION_CHECKS))
+    assert all(result.holds for result in run(CHECKS))
 
 
 @pytest.mark.parametrize("mark", [{"enough": 0}, {"enough": 9}, {"must_pass": ["elsewhere"]}])

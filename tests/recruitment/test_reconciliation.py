@@ -17,9 +17,8 @@ from django.utils import timezone
 from accounts.models import PlatformIdentity
 from annotation import actions as annotation_actions
 from annotation.models import Assignment, Event, Story, WorkSession
-from dashboard.recruitment.queries.payments import money_of, payment_rows
-from integrity.base import run
-from integrity.recruitment import CHECKS
+from dashboard.recruitment.queries import money_of, payment_rows
+from integrity.base import read_checks, run
 from recruitment import actions
 from recruitment.errors import CannotPay, CannotSettle
 from recruitment.links import visit_path
@@ -71,7 +70,7 @@ def over(desk: Desk) -> Any:
 
 
 def integrity_problems() -> list[str]:
-    return [outcome.check.name for outcome in run(CHECKS) if not outcome.holds]
+    return [outcome.check.name for outcome in run(read_checks("recruitment")) if not outcome.holds]
 
 
 def settle(mismatch: Mismatch, how: str = "She wrote to us.") -> Mismatch:

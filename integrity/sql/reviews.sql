@@ -1,0 +1,87 @@
+-- Invariants 3, 4, 6 and 10 for excluded, spot-checked and adjudicated votes.
+
+-- excluded_vote_has_its_exclusion (6)
+-- Assignments marked as excluded without a counted vote, or without a standing exclusion.
+SELECT a.study_id, a.id AS row FROM assignments a
+WHERE a.state = 'excluded' AND (
+    NOT EXISTS (SELECT FROM annotation_vote v WHERE v.assignment_id = a.id AND v.surplus_reason = '')
+    OR NOT EXISTS (SELECT FROM covered WHERE covered.assignment_id = a.id AND stands));
+
+-- displaced_vote_was_excluded_once (3)
+-- Assignments marked as having lost their slot during an exclusion, but never excluded.
+SELECT a.study_id, a.id AS row FROM assignments a
+WHERE a.state = 'displaced' AND (
+    NOT EXISTS (SELECT FROM annotation_vote v WHERE v.assignment_id = a.id AND v.surplus_reason = '')
+    OR NOT EXISTS (SELECT FROM taken_out WHERE taken_out.assignment_id = a.id AND NOT stands));
+
+-- excluded_vote_does_not_count (6)
+-- Assignments that count although their vote is excluded.
+SELECT study_id, a.id AS row
+FROM assignments a JOIN covered ON covered.assignment_id = a.id
+WHERE a.state = 'submitted' AND covered.stands;
+
+-- rejected_vote_does_not_count (6)
+-- Assignments that count although the newest spot check rejected their vote.
+SELECT a.study_id, a.id AS row
+FROM (SELECT DISTINCT ON (v.assignment_id) v.assignment_id, c.decision
+      FROM annotation_spotcheck c JOIN annotation_vote v ON v.id = c.vote_id
+      ORDER BY v.assignment_id, c.id DESC) AS newest
+JOIN assignments a ON a.id = newest.assignment_id
+WHERE newest.decision <> 'accept' AND a.state = 'submitted';
+
+-- excluded_people_are_not_served (4)
+-- Enrollments that could be served stories although all their votes are excluded.
+SELECT study_id, e.id AS row
+FROM annotation_voteexclusion x JOIN annotation_enrollment e ON e.id = x.enrollment_id
+WHERE x.assignment_id IS NULL AND x.lifted_at IS NULL AND e.state NOT IN ('suspended', 'withdrawn');
+
+-- exclusion_is_of_its_authors_vote (6)
+-- Exclusions of one annotator's vote that are recorded for another.
+SELECT study_id, x.id AS row
+FROM annotation_voteexclusion x JOIN assignments a ON a.id = x.assignment_id
+WHERE a.enrollment_id <> x.enrollment_id;
+
+-- exclusion_is_in_the_log (10)
+-- Exclusions of votes missing from the log.
+SELECT s.study_id, x.id AS row
+FROM annotation_voteexclusion x JOIN annotation_enrollment s ON s.id = x.enrollment_id
+WHERE NOT EXISTS (
+    SELECT FROM annotation_event ev
+    WHERE ev.study_id = s.study_id AND ev.type IN ('annotator_excluded', 'vote_excluded')
+      AND ev.subject = 'exclusion ' || x.id);
+
+-- lifted_exclusion_is_in_the_log (10)
+-- Lifted exclusions whose end is missing from the log.
+SELECT s.study_id, x.id AS row
+FROM annotation_voteexclusion x
+JOIN annotation_enrollment s ON s.id = x.enrollment_id AND x.lifted_at IS NOT NULL
+WHERE NOT EXISTS (
+    SELECT FROM annotation_event ev
+    WHERE ev.study_id = s.study_id AND ev.type IN ('annotator_readmitted', 'vote_readmitted')
+      AND ev.subject = 'exclusion ' || x.id);
+
+-- spot_check_is_in_the_log (10)
+-- Spot checks missing from the log.
+SELECT s.study_id, x.id AS row
+FROM annotation_spotcheck x JOIN votes s ON s.id = x.vote_id
+WHERE NOT EXISTS (
+    SELECT FROM annotation_event ev
+    WHERE ev.study_id = s.study_id AND ev.type = 'vote_checked' AND ev.subject = 'spot check ' || x.id);
+
+-- sample_is_in_the_log (10)
+-- Review samples missing from the log.
+SELECT x.study_id, x.id AS row
+FROM annotation_reviewsample x
+WHERE NOT EXISTS (
+    SELECT FROM annotation_event ev
+    WHERE ev.study_id = x.study_id AND ev.type = 'review_sample_drawn'
+      AND ev.subject = 'sample ' || x.id);
+
+-- adjudication_is_in_the_log (10)
+-- Adjudications missing from the log.
+SELECT s.study_id, x.id AS row
+FROM annotation_adjudication x JOIN annotation_story s ON s.id = x.story_id
+WHERE NOT EXISTS (
+    SELECT FROM annotation_event ev
+    WHERE ev.study_id = s.study_id AND ev.type = 'story_adjudicated'
+      AND ev.subject = 'adjudication ' || x.id);

@@ -1,0 +1,54 @@
+-- Invariant 1: a story's slots and their holders.
+
+-- story_has_no_more_votes_than_wanted (1)
+-- Stories with more counted votes than the study asks for.
+SELECT study_id, story_id AS row FROM counted
+GROUP BY study_id, story_id, votes_per_story HAVING count(*) > votes_per_story;
+
+-- nobody_counts_twice_on_a_story (1)
+-- Stories on which one annotator has several counted votes.
+SELECT study_id, story_id AS row FROM counted
+GROUP BY study_id, story_id, annotator_id HAVING count(*) > 1;
+
+-- story_has_no_more_holders_than_slots (1)
+-- Stories with more holders than slots.
+SELECT study_id, id AS row
+FROM held
+WHERE holders > votes_per_story;
+
+-- every_slot_has_one_holder (1)
+-- Stories with a slot that has two holders, or that does not exist.
+SELECT study_id, story_id AS row FROM assignments
+WHERE state IN ('leased', 'submitted', 'pending') AND slot IS NOT NULL
+GROUP BY study_id, story_id
+HAVING count(*) > count(DISTINCT slot) OR min(slot) < 1 OR bool_or(slot > slots);
+
+-- story_with_a_free_slot_is_offered (1)
+-- Stories that have a free slot but are marked full, so nobody is served them.
+SELECT study_id, id AS row
+FROM held
+WHERE holders < votes_per_story AND NOT has_free_slot AND role = 'main';
+
+-- full_story_is_not_offered (1)
+-- Stories that are full but marked as having a free slot.
+SELECT study_id, id AS row
+FROM held
+WHERE holders >= votes_per_story AND has_free_slot;
+
+-- nobody_holds_two_stories (1)
+-- Enrollments that hold more than one story at a time.
+SELECT enrolled_in AS study_id, enrollment_id AS row
+FROM assignments
+WHERE state = 'leased' GROUP BY enrolled_in, enrollment_id HAVING count(*) > 1;
+
+-- one_assignment_per_person_and_story (1)
+-- Stories that were given to one annotator as several assignments.
+SELECT study_id, story_id AS row
+FROM assignments
+GROUP BY study_id, story_id, annotator_id HAVING count(*) > 1;
+
+-- assignment_stays_in_its_study (1)
+-- Assignments of a story of one study to an enrollment of another.
+SELECT study_id, id AS row
+FROM assignments
+WHERE study_id <> enrolled_in;
