@@ -97,6 +97,9 @@ mtype:state = { LEASED, SUBMITTED, SURPLUS, EXPIRED, EXCLUDED, DISPLACED, PENDIN
 #define CHANGE_LEAVES_ASSIGNMENT 32  /* instead_of in votes.store_vote */
 #define GUARDS 32
 
+#ifdef WITHOUT_ONE /* what C calls removed_guard says which: one compilation for all of them */
+#define WITHOUT c_expr { removed_guard }
+#endif
 #ifndef WITHOUT
 #define WITHOUT 0 /* the guard that is removed */
 #endif

@@ -7,8 +7,9 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 from django.db.models import CheckConstraint, UniqueConstraint
@@ -30,29 +31,49 @@ GUARDS = {
 }
 STATES = re.findall(r"\w+", re.findall(r"^mtype:state = \{(.*)\};$", TEXT, flags=re.MULTILINE)[0])
 MEGABYTES, SECONDS = 1500, 110
+REMOVED_GUARD = '-Dremoved_guard=atoi(getenv("WITHOUT"))'
+"""How a checker compiled with WITHOUT_ONE learns which guard is removed."""
 
-Checker = Callable[..., str]
 
-
-@pytest.fixture
-def check(tmp_path: Path) -> Checker:
-    """Return a function that checks the model with these definitions and returns the report."""
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Return a function that compiles the checker of the model with these definitions."""
     if not (shutil.which("spin") and shutil.which("gcc")):
         if os.environ.get("CI") == "true":
             pytest.fail("The model must be checked with CI=true, but there is no spin or no gcc on the PATH.")
         pytest.skip("no spin or no gcc on the PATH")
 
-    def run(*definitions: str, optimise: str = "-O0") -> str:
-        options = [optimise, "-w", "-DSAFETY", "-DNOREDUCE", f"-DMEMLIM={MEGABYTES}"]
-        _run(tmp_path, "spin", "-a", *(f"-D{one}" for one in definitions), str(MODEL))
-        _run(tmp_path, "gcc", *options, "-o", "pan", "pan.c")
-        return _run(tmp_path, "./pan", "-E", "-m1000000", "-w22", "-n")
+    def compile_it(*definitions: str, optimise: str) -> Path:
+        home = tmp_path_factory.mktemp("model")
+        options = [optimise, "-w", "-DSAFETY", "-DNOREDUCE", f"-DMEMLIM={MEGABYTES}", REMOVED_GUARD]
+        _run(home, "spin", "-a", *(f"-D{one}" for one in definitions), str(MODEL))
+        _run(home, "gcc", *options, "-o", "pan", "pan.c")
+        return home
 
-    return run
+    return compile_it
 
 
-def _run(home: Path, *command: str) -> str:
-    done = subprocess.run(command, cwd=home, capture_output=True, text=True, timeout=SECONDS, check=False)
+@pytest.fixture(scope="module")
+def checker_without_one(compiled: Callable[..., Path]) -> Path:
+    """The directory of a checker that is told when it starts which guard is removed."""
+    return compiled("WITHOUT_ONE", "ABOUT_ONE=1", optimise="-O0")
+
+
+def report_of(checker: Path, *, without: int = 0) -> str:
+    """Return what the checker says in this directory, with this guard removed."""
+    return _run(checker, "./pan", "-E", "-m1000000", "-w22", "-n", environment={"WITHOUT": str(without)})
+
+
+def _run(home: Path, *command: str, environment: Mapping[str, str] = MappingProxyType({})) -> str:
+    done = subprocess.run(
+        command,
+        cwd=home,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -77,14 +98,16 @@ def assert_holds(report: str, *, at_least: int) -> None:
         pytest.param("DECISIONS=3", 0, 2_000_000, id="three-decisions", marks=pytest.mark.torture),
     ],
 )
-def test_no_interleaving_breaks_an_invariant(check: Checker, bound: str, cut: int, at_least: int) -> None:
-    assert_holds(check(bound, f"CUT={cut}", optimise="-O2"), at_least=at_least)
+def test_no_interleaving_breaks_an_invariant(
+    compiled: Callable[..., Path], bound: str, cut: int, at_least: int
+) -> None:
+    assert_holds(report_of(compiled(bound, f"CUT={cut}", optimise="-O2")), at_least=at_least)
 
 
 @pytest.mark.model
 @pytest.mark.parametrize("guard", GUARDS)
-def test_checker_finds_what_breaks_without_a_guard(check: Checker, guard: str) -> None:
-    report = check(f"WITHOUT={GUARDS[guard][0]}", "ABOUT_ONE=1")
+def test_checker_finds_what_breaks_without_a_guard(checker_without_one: Path, guard: str) -> None:
+    report = report_of(checker_without_one, without=GUARDS[guard][0])
     assert "assertion violated" in report, report
     assert "errors: 1" in report, report
 
