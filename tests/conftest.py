@@ -170,10 +170,14 @@ def shared_data() -> Path | None:
 @pytest.fixture
 def child_environment(transactional_db: None) -> dict[str, str]:
     """Environment for a real process (a Celery worker, a command) that must see the test database."""
+    return {**os.environ, "DATABASE_URL": database_url()}
+
+
+def database_url() -> str:
+    """The address of the test database, which exists."""
     address, question_mark, options = os.environ["DATABASE_URL"].partition("?")
     server = address.rpartition("/")[0]
-    url = f"{server}/{connection.settings_dict['NAME']}{question_mark}{options}"
-    return {**os.environ, "DATABASE_URL": url}
+    return f"{server}/{connection.settings_dict['NAME']}{question_mark}{options}"
 
 
 def chromium() -> str | None:

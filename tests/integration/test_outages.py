@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import socketserver
 import threading
@@ -9,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 import psutil
@@ -16,7 +18,11 @@ import pytest
 import urllib3
 from django.db import connection
 
+from tests.conftest import database_url
 from tests.integration.servers import running
+
+if TYPE_CHECKING:
+    from pytest_django import DjangoDbBlocker
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(120)]
 
@@ -90,10 +96,24 @@ def _end(end: socket.socket) -> None:
         end.shutdown(socket.SHUT_RDWR)
 
 
-@pytest.fixture
-def cable(child_environment: dict[str, str]) -> Iterator[Cable]:
-    cable = Cable(child_environment["DATABASE_URL"])
-    yield cable
+class Site(NamedTuple):
+    address: str
+    cable: Cable
+
+
+@pytest.fixture(scope="module")
+def site(
+    django_db_setup: None,
+    django_db_blocker: DjangoDbBlocker,
+    static_root: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Site]:
+    """A web server that reaches its database by way of a cable; each test leaves it working."""
+    with django_db_blocker.unblock():
+        cable = Cable(database_url())
+    environment = {**os.environ, "DATABASE_URL": cable.url, "STATIC_ROOT": str(static_root)}
+    with running(environment, tmp_path_factory.mktemp("logs"), with_worker=False) as address:
+        yield Site(address, cable)
     cable.shutdown()
     cable.server_close()
 
@@ -102,55 +122,48 @@ def get(address: str, path: str = "/") -> urllib3.BaseHTTPResponse:
     return urllib3.request("GET", address + path, retries=False, timeout=20)
 
 
-def test_no_request_meets_a_database_that_was_restarted(
-    child_environment: dict[str, str], tmp_path: Path
-) -> None:
-    with running(child_environment, tmp_path, with_worker=False) as address:
-        assert {get(address).status for _ in range(24)} == {200}
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
-                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-            )
-            assert cursor.fetchone()[0] >= 2  # the connections of the web server's workers, as in a restart
-        assert {get(address).status for _ in range(24)} == {200}
-
-
-def test_a_database_that_is_away_is_said_so_and_found_again(
-    child_environment: dict[str, str], cable: Cable, tmp_path: Path
-) -> None:
-    with running(child_environment | {"DATABASE_URL": cable.url}, tmp_path, with_worker=False) as address:
-        assert get(address).status == 200
-        cable.cut()
-        began = time.monotonic()
-        page, problem = get(address), get(address, "/api/v1/studies/")
-        assert time.monotonic() - began < 15
-        assert (page.status, page.headers["Retry-After"]) == (503, "5")
-        assert "We can’t reach our records at the moment" in page.data.decode()
-        assert problem.status in (401, 503)
-
-        cable.is_cut = False
-        began = time.monotonic()
-        while (status := get(address).status) != 200:
-            assert status == 503
-            assert time.monotonic() - began < 10
-            time.sleep(0.2)
-
-
-def test_a_dead_web_worker_is_replaced(child_environment: dict[str, str], tmp_path: Path) -> None:
-    with running(child_environment, tmp_path, with_worker=False) as address:
-        server = next(
-            process for process in psutil.Process().children(recursive=True) if "granian" in process.cmdline()
+def test_no_request_meets_a_database_that_was_restarted(site: Site) -> None:
+    assert {get(site.address).status for _ in range(24)} == {200}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
-        before = [child.pid for child in server.children(recursive=True) if not child.children()]
-        for worker in before:
-            psutil.Process(worker).kill()
-        began = time.monotonic()
-        while True:
-            with suppress(urllib3.exceptions.HTTPError):
-                if get(address).status == 200:
-                    break
-            assert time.monotonic() - began < 30
-            time.sleep(0.2)
-        after = {child.pid for child in server.children(recursive=True)}
-        assert not after & set(before)
+        assert cursor.fetchone()[0] >= 2  # the connections of the web server's workers, as in a restart
+    assert {get(site.address).status for _ in range(24)} == {200}
+
+
+def test_a_database_that_is_away_is_said_so_and_found_again(site: Site) -> None:
+    assert get(site.address).status == 200
+    site.cable.cut()
+    began = time.monotonic()
+    page, problem = get(site.address), get(site.address, "/api/v1/studies/")
+    assert time.monotonic() - began < 15
+    assert (page.status, page.headers["Retry-After"]) == (503, "5")
+    assert "We can’t reach our records at the moment" in page.data.decode()
+    assert problem.status in (401, 503)
+
+    site.cable.is_cut = False
+    began = time.monotonic()
+    while (status := get(site.address).status) != 200:
+        assert status == 503
+        assert time.monotonic() - began < 10
+        time.sleep(0.2)
+
+
+def test_a_dead_web_worker_is_replaced(site: Site) -> None:
+    server = next(
+        process for process in psutil.Process().children(recursive=True) if "granian" in process.cmdline()
+    )
+    before = [child.pid for child in server.children(recursive=True) if not child.children()]
+    for worker in before:
+        psutil.Process(worker).kill()
+    began = time.monotonic()
+    while True:
+        with suppress(urllib3.exceptions.HTTPError):
+            if get(site.address).status == 200:
+                break
+        assert time.monotonic() - began < 30
+        time.sleep(0.2)
+    after = {child.pid for child in server.children(recursive=True)}
+    assert not after & set(before)
