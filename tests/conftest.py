@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import uuid
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from botocore.loaders import create_loader
 from django.conf import settings
 from django.db import connection, transaction
 from django.test import TransactionTestCase
@@ -106,6 +108,14 @@ def static_files_read_once(collected_static: None) -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(WhiteNoise, "update_files_dictionary", read_once)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def aws_models_read_once() -> Iterator[None]:
+    """Every client of boto3 has a loader of its own, which would read the same descriptions of AWS again."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("botocore.session.create_loader", functools.cache(create_loader))
         yield
 
 

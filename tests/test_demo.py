@@ -177,7 +177,7 @@ def test_a_signal_stops_it_once(number: signal.Signals) -> None:
             signal.signal(each, handler)
 
 
-def test_the_new_password_signs_in_and_a_killed_demo_leaves_nothing(
+def test_the_new_password_signs_in_and_all_processes_end_when_one_of_them_ends(
     demo: subprocess.Popen[str], var: Path
 ) -> None:
     said = what_it_says(demo)
@@ -186,7 +186,11 @@ def test_the_new_password_signs_in_and_a_killed_demo_leaves_nothing(
     assert back_office is not None
     assert signs_in(back_office[1], user, password)
     assert not signs_in(back_office[1], user, password + "x")
-    demo.kill()
+    worker = next(process for process in processes_of(var) if {"celery", "worker"} <= set(process.cmdline()))
+    os.killpg(os.getpgid(worker.pid), signal.SIGKILL)
+    rest, _ = demo.communicate(timeout=SECONDS)
+    assert demo.returncode == 1
+    assert "The worker process was ended by SIGKILL" in rest
     wait_until_nothing_runs(var)
 
 
@@ -206,13 +210,3 @@ def signs_in(back_office: str, user: str, password: str) -> bool:
         redirect=False,
     )
     return answer.status == 302
-
-
-def test_it_ends_with_all_its_processes_when_one_of_them_ends(demo: subprocess.Popen[str], var: Path) -> None:
-    what_it_says(demo)
-    worker = next(process for process in processes_of(var) if {"celery", "worker"} <= set(process.cmdline()))
-    os.killpg(os.getpgid(worker.pid), signal.SIGKILL)
-    rest, _ = demo.communicate(timeout=SECONDS)
-    assert demo.returncode == 1
-    assert "The worker process was ended by SIGKILL" in rest
-    wait_until_nothing_runs(var)

@@ -19,6 +19,7 @@ SEED = 21
 """With it one of three does not agree to the consent text, and is shown the test again and again."""
 
 
+@pytest.mark.torture  # its parts always run: the double and its crowd, campaigns, and real servers
 @pytest.mark.timeout(300)
 def test_two_workers_are_paid_what_both_books_say_though_a_third_one_declines() -> None:
     with socket.socket() as probe:

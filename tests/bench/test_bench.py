@@ -44,18 +44,20 @@ def var() -> Iterator[Path]:
 
 
 @pytest.mark.timeout(720)
-def test_a_small_run_measures_everything_and_breaks_nothing(var: Path, static_root: Path) -> None:
-    options: dict[str, object] = {
-        "--stories": 30,
-        "--big": 90,
-        "--annotators": 3,
-        "--seconds": 60,
-        "--requests": 3,
-    }
-    options |= {"--port": two_free_ports(), "--static": static_root}
+@pytest.mark.parametrize(
+    ("latencies", "measured"),
+    [
+        pytest.param(["--quick"], [], id="quick"),
+        pytest.param(["--big", "90", "--requests", "3"], [30, 90], id="all", marks=pytest.mark.torture),
+    ],
+)
+def test_a_small_run_measures_everything_and_breaks_nothing(
+    var: Path, static_root: Path, latencies: list[str], measured: list[int]
+) -> None:
+    options = {"--stories": 30, "--annotators": 3, "--seconds": 60, "--port": two_free_ports()}
     arguments = [str(part) for option in options.items() for part in option]
     done = subprocess.run(
-        [sys.executable, "-m", "bench", *arguments],
+        [sys.executable, "-m", "bench", *arguments, "--static", str(static_root), *latencies],
         cwd=PROJECT,
         env={**os.environ, "TOMANNOT_VAR": str(var)},
         capture_output=True,
@@ -74,7 +76,7 @@ def test_a_small_run_measures_everything_and_breaks_nothing(var: Path, static_ro
     assert loop["stories_over_limit"] == loop["receipts_without_vote"] == 0
     assert loop["votes"] == loop["submit"]["requests"] > 0
     assert 3 * 28 <= bare["votes"] <= 3 * 30  # each of two others may hold the last one that is left
-    assert [one["stories"] for one in facts["latencies"]] == [30, 90]
+    assert [one["stories"] for one in facts["latencies"]] == measured
     assert all(one["submit"]["requests"] == 3 for one in facts["latencies"])
     assert not (var / "bench" / "state").exists()
 

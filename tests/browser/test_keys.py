@@ -58,7 +58,11 @@ def chosen(window: Window) -> list[str]:
 # Backwards ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("key", ["Backspace", "ArrowLeft", "ArrowUp"])
+@pytest.mark.parametrize(
+    ("at_a_form", "key"),
+    [("story", "Backspace"), ("test story", "ArrowLeft"), ("changing", "ArrowUp")],
+    indirect=["at_a_form"],
+)
 def test_back_goes_to_the_question_before_and_changes_no_answer(at_a_form: Window, key: str) -> None:
     address = at_a_form.page.url
     at_a_form.choose(q1="yes", q2="possibly", q3="yes", q4="yes")
@@ -149,7 +153,11 @@ def test_back_is_to_the_right_where_people_write_from_there(
 # Instructions ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("closing", ["?", "Escape"])
+@pytest.mark.parametrize(
+    ("at_a_form", "closing"),
+    [("story", "?"), ("test story", "Escape"), ("changing", "?")],
+    indirect=["at_a_form"],
+)
 def test_a_key_opens_the_instructions_at_this_question_and_leads_back(
     at_a_form: Window, closing: str
 ) -> None:
