@@ -33,10 +33,13 @@ from dashboard.settings.configuration import (
     StudyConfiguration,
     read_configuration,
 )
+from dashboard.settings.configuration.export import plan_of
 from dashboard.settings.sample_study import SAMPLE_STUDY, sample_consent
 from publishing.actions.data_statement import describe_data
 from publishing.actions.human_baseline import record_sample
+from publishing.actions.plans import fix_plan
 from publishing.facts import Statement
+from publishing.filters import DEFAULT_FILTER
 from publishing.human_baseline.drawing import DrawnQuestions, draw
 from publishing.models import Release
 from qualification import actions as qualification_actions
@@ -310,8 +313,11 @@ def move_study(
     by: User | None,
     now: datetime,
     accepted: Sequence[str] = (),
+    planned_filter: str = DEFAULT_FILTER,
 ) -> list[Campaign]:
     """Open, pause or close a study, and resume or pause the campaigns with these numbers along with it.
+
+    The first opening fixes the study's plan, with the filter that its release is to use.
 
     Without ``campaigns``, those that the page proposes move. ``accepted``: codes of the checklist's gaps with
     which a real study may open. Return the campaigns that moved. All or nothing: raise what the actions of
@@ -320,7 +326,11 @@ def move_study(
     along = linked_campaigns(study, move)
     gaps = check_opening(study, accepted) if move == OPEN and not annotation_actions.blockers(study) else []
     noted = {"note": f"without {', '.join(step.code for step in gaps)}"} if gaps else {}
-    STUDY_MOVES[move](study=study, by=by, now=now, **noted)
+    is_first = move == OPEN and study.opened_at is None
+    study = STUDY_MOVES[move](study=study, by=by, now=now, **noted)
+    if is_first:
+        plan = plan_of(study, now=now)
+        fix_plan(study=study, plan=plan, filter_name=planned_filter, by=by, now=now)
     go = recruitment_actions.resume_campaign if move == OPEN else recruitment_actions.pause_campaign
     chosen = [
         found.campaign

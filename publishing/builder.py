@@ -315,6 +315,7 @@ def describe(facts: ReleaseFacts, found: StoryPass, changes: Changes | None) -> 
         "medians": {config: sides.median for config, sides in found.sides.items()},
         "counts": found.tally.counts(),
         "sources": list(facts.sources),
+        "plan": facts.plan,
         "previous": changes.before if changes else None,
         "code_version": facts.code_version,
         "created": jsonl.timestamp(facts.created),

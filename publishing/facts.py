@@ -171,6 +171,8 @@ class ReleaseFacts:
     """The files of the stories, oldest first: file, sha256, license (empty if not stated), stories."""
     url: str = ""
     """The public address of the release."""
+    plan: Mapping[str, Any] | None = None
+    """The study's plan and the deviations from it (:mod:`publishing.plans`), if it was opened with one."""
     admitted_through: str = ""
     """The study whose qualification admitted people to this one, if any."""
 

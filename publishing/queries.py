@@ -49,6 +49,7 @@ from publishing.files import jsonl
 from publishing.files.identifiers import without_identifiers
 from publishing.instrument import form_of
 from publishing.models import DataStatement, Release
+from publishing.plans import plan_and_deviations
 
 CHUNK = 2000
 """Rows fetched at a time while streaming."""
@@ -123,6 +124,7 @@ def release_facts(release: Release) -> ReleaseFacts:
         imported=imported_votes(study),
         instrument=instrument(release),
         sources=sources(study),
+        plan=plan_and_deviations(release),
         url=urljoin(settings.PUBLIC_URL, reverse("publishing:release", args=[study.slug, release.number])),
         admitted_through=study.qualified_through.slug if study.qualified_through else "",
         surplus=surplus_votes(release),

@@ -15,6 +15,7 @@ class Event(models.Model):
     class Type(models.TextChoices):
         STUDY_CREATED = "study_created", _("study created")
         STUDY_OPENED = "study_opened", _("study opened")
+        PLAN_FIXED = "plan_fixed", _("study’s plan fixed")
         STUDY_PAUSED = "study_paused", _("study paused")
         STUDY_CLOSED = "study_closed", _("study closed")
         STUDY_COMPLETED = "study_completed", _("every story has all its votes")

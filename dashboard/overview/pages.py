@@ -33,6 +33,8 @@ from dashboard.overview.checklist import GapsNotAccepted, checklist, proxies_ste
 from dashboard.overview.queries import waiting
 from dashboard.people.detail import story_address
 from dashboard.recruitment.study_state import OPEN, STUDY_MOVES, linked_campaigns, turning_away
+from publishing.errors import UnknownFilter
+from publishing.filters import DEFAULT_FILTER
 from publishing.human_baseline.drawing import has_questions
 from publishing.models import Deposit, Release
 from publishing.views import release_list
@@ -125,6 +127,7 @@ def change_state(request: HttpRequest, study: Study, move: str) -> HttpResponse:
             move=move,
             campaigns={number(text) for text in request.POST.getlist("campaign")},
             accepted=request.POST.getlist("accepted"),
+            planned_filter=request.POST.get("filter", DEFAULT_FILTER),
             by=signed_in(request),
             now=clock.now(),
         )
@@ -134,7 +137,7 @@ def change_state(request: HttpRequest, study: Study, move: str) -> HttpResponse:
     except (StudyNotReady, GapsNotAccepted):
         messages.error(request, _("The study cannot open yet. The checklist says what is missing."))
         return redirect("dashboard:change_state", slug=study.slug, move=OPEN)
-    except (AnnotationError, RecruitmentError) as error:
+    except (AnnotationError, RecruitmentError, UnknownFilter) as error:
         messages.error(request, str(error))
     return redirect("dashboard:overview", slug=study.slug)
 

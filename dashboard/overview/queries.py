@@ -25,6 +25,7 @@ from dashboard.queries import Share, stories_address
 from dashboard.recruitment.queries import open_mismatches
 from dashboard.settings.forms import SettingsForm
 from dashboard.stories.queries import ANY
+from publishing.filters import FILTERS
 from qualification.models import Round, RoundStory
 from qualification.rates import rates_of
 
@@ -204,6 +205,7 @@ def opening_figures(study: Study) -> dict[str, Any]:
         "warnings_url": stories_address(study, lint=ANY),
         **rounds.aggregate(test=Count("pk", filter=is_test), practice=Count("pk", filter=~is_test)),
         "published_votes": follows.votes if follows and follows.votes != study.votes_per_story else None,
+        "filters": [(rule.name, rule.localized(study.votes_per_story)[0]) for rule in FILTERS.values()],
         "fixed": [str(field.label) for name, field in SettingsForm.base_fields.items() if name in fixed],
     }
 

@@ -39,6 +39,7 @@ def dataset_card(
         *overview.warnings(facts),
         *overview.overview(facts, tally),
         *procedure.procedure(facts, tally),
+        *procedure.planned(facts.plan),
         *results.retention(tally, statistics),
         *results.agreement(facts, statistics),
         *results.selection(facts, tally),

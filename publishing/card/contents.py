@@ -44,7 +44,7 @@ FILES: Mapping[str, str] = {
     "figures/": "the charts of this card",
     "croissant.json": "the files and their columns, as Croissant metadata",
     "instrument/": "what annotators were shown: questions, instructions, examples, consent, pay",
-    "release.json": "study, statement, protocol, filter, salt, medians, counts, sources, code version",
+    "release.json": "study, statement, protocol, filter, salt, medians, counts, sources, plan, code version",
     CITATION_PATH: "how to cite it",
     "README.md": "this card",
     "MANIFEST": "the SHA-256 of every other file",

@@ -1,9 +1,10 @@
 """The section on how the stories were judged, with the study's numbers. Pure."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
 
 from annotation.protocols import stated_by
 from publishing.card.markdown import (
@@ -60,6 +61,28 @@ def procedure(facts: ReleaseFacts, tally: Tally) -> list[str]:
         ),
         _pay(facts, tally),
         _languages(tally),
+    ]
+
+
+def planned(plan: Mapping[str, Any] | None) -> list[str]:
+    """Return the section on what was fixed before the first answer, and what was done otherwise."""
+    if plan is None:
+        return []
+    fixed = datetime.fromisoformat(plan["fixed_at"])
+    done = [
+        f"- {datetime.fromisoformat(one['at']):%-d %B %Y}: {text(one['what'])}" for one in plan["deviations"]
+    ]
+    return [
+        "## Planned and done",
+        f"The researchers fixed their plan when they opened the study on {fixed:%-d %B %Y}, before anybody "
+        f"could answer: settings, test and filter (SHA-256 {code(plan['sha256'])}; {code('plan')} in "
+        "release.json). "
+        + (
+            "Changed since then:"
+            if done
+            else "Nothing was changed since then; the filter is the planned one."
+        ),
+        "\n".join(done),
     ]
 
 

@@ -152,6 +152,17 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='StudyPlan',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('document', models.TextField(help_text='The plan as JSON, in the bytes that were hashed.')),
+                ('sha256', models.CharField(max_length=64)),
+                ('fixed_at', models.DateTimeField()),
+                ('fixed_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('study', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='plan', to='annotation.study')),
+            ],
+        ),
+        migrations.CreateModel(
             name='Withdrawal',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -279,6 +290,10 @@ class Migration(migrations.Migration):
         pgtrigger.migrations.AddTrigger(
             model_name='releasefile',
             trigger=pgtrigger.compiler.Trigger(name='published_release_takes_no_files', sql=pgtrigger.compiler.UpsertTriggerSql(func="IF EXISTS (SELECT 1 FROM publishing_release WHERE id = NEW.release_id AND state = 'published') THEN RAISE EXCEPTION 'a published release takes no more rows'; END IF; RETURN NEW;", hash='af72cd8f76004229569de56cd2f3430d2d4929d7', operation='INSERT', pgid='pgtrigger_published_release_takes_no_files_ef2cf', table='publishing_releasefile', when='BEFORE')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='studyplan',
+            trigger=pgtrigger.compiler.Trigger(name='plan_is_final', sql=pgtrigger.compiler.UpsertTriggerSql(func="RAISE EXCEPTION 'pgtrigger: Cannot update or delete rows from % table', TG_TABLE_NAME;", hash='51cdeff4525891d7dfb4e0eccfb308f0c135de5a', operation='UPDATE OR DELETE', pgid='pgtrigger_plan_is_final_3d024', table='publishing_studyplan', when='BEFORE')),
         ),
         migrations.AddConstraint(
             model_name='withdrawal',

@@ -9,4 +9,4 @@ from publishing.models.releases import (
     ReleaseFile,
     Withdrawal,
 )
-from publishing.models.statements import BaselineSample, DataStatement
+from publishing.models.statements import BaselineSample, DataStatement, StudyPlan

@@ -1,4 +1,4 @@
-"""Data statements, and the samples of human baselines."""
+"""Data statements, plans, and the samples of human baselines."""
 
 from __future__ import annotations
 
@@ -65,6 +65,22 @@ class DataStatement(models.Model):
         """The statement as a plain value."""
         values = {item.name: getattr(self, item.name) for item in fields(Statement)}
         return Statement(**values | {"creators": tuple(self.creators.splitlines())})
+
+
+class StudyPlan(models.Model):
+    """What was planned when the study was first opened, before anybody could answer. Never changed."""
+
+    study = models.OneToOneField(Study, on_delete=models.PROTECT, related_name="plan")
+    document = models.TextField(help_text=_("The plan as JSON, in the bytes that were hashed."))
+    sha256 = models.CharField(max_length=64)
+    fixed_at = models.DateTimeField()
+    fixed_by = researcher()
+
+    class Meta:
+        triggers = [pgtrigger.Protect(name="plan_is_final", operation=pgtrigger.Update | pgtrigger.Delete)]
+
+    def __str__(self) -> str:
+        return f"{self.study} plan {self.sha256[:12]}"
 
 
 class BaselineSample(models.Model):

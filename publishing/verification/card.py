@@ -20,6 +20,7 @@ from publishing.card import (
     machine,
     overview,
     people,
+    procedure,
     results,
 )
 from publishing.card.croissant import CROISSANT_PATH
@@ -128,6 +129,7 @@ def _parts(inputs: CardInputs, example: Row) -> Iterator[tuple[str, list[str]]]:
     yield (
         _HOW,
         [
+            *procedure.planned(inputs.description.document["plan"]),
             *results.retention(tally, inputs.statistics),
             *results.agreement(facts, inputs.statistics),
             *results.selection(facts, tally),

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from publishing.card.changes import RECORDED
 from publishing.facts import AskedQuestion, Statement
 from publishing.files.rows import Layout, layout_for
 from publishing.filters import FILTER_NAMES, StoryFilter, get_filter
+from publishing.plans import canonical, hash_of
 from publishing.queries import asked_question
 from publishing.verification.findings import Findings
 from publishing.verification.shapes import (
@@ -34,6 +35,17 @@ _PREVIOUS = Kind(
     f"null or an object with {', '.join(_RECORDED)}",
     lambda value: value is None or (isinstance(value, dict) and list(value) == _RECORDED),
 )
+_DEVIATION: Shape = {"at": MOMENT, "what": NAME}
+_PLAN = Kind(
+    "null or an object with sha256, fixed_at, document and deviations",
+    lambda value: value is None or not misfit(value, _PLANNED),
+)
+_PLANNED: dict[str, Shape] = {
+    "sha256": NAME,
+    "fixed_at": MOMENT,
+    "document": Kind("an object with filter", lambda value: isinstance(value, dict) and "filter" in value),
+    "deviations": [_DEVIATION],
+}
 _MEDIANS = Kind(
     "an object with 16 hexadecimal digits for every question set",
     lambda value: isinstance(value, dict) and all(_MEDIAN.fullmatch(str(found)) for found in value.values()),
@@ -64,6 +76,7 @@ _DOCUMENT: dict[str, Shape] = {
     "medians": _MEDIANS,
     "counts": dict.fromkeys(_COUNTS, ANYTHING),
     "sources": [{"file": TEXT, "sha256": TEXT, "license": TEXT, "stories": COUNT}],
+    "plan": _PLAN,
     "previous": _PREVIOUS,
     "code_version": NAME,
     "created": MOMENT,
@@ -115,6 +128,8 @@ def read(directory: Path, findings: Findings) -> Description | None:
     described = {"name": rule.name, "rule": rule.sentence(votes), "parameters": rule.parameters(votes)}
     if document["filter"] != described:
         findings.add("schema", RELEASE_JSON, f"filter does not match the definition of {rule.name}.")
+    for problem in _wrong_plan(document["plan"], rule.name):
+        findings.add("schema", RELEASE_JSON, problem)
     return Description(
         document,
         layout_for(document["protocol"]["name"]),
@@ -129,6 +144,17 @@ def read(directory: Path, findings: Findings) -> Description | None:
         document["medians"],
         document["counts"],
     )
+
+
+def _wrong_plan(plan: Mapping[str, Any] | None, filter_name: str) -> Iterator[str]:
+    """Yield what does not agree in a plan: its hash, and another filter that is not among the deviations."""
+    if plan is None:
+        return
+    if hash_of(canonical(plan["document"])) != plan["sha256"]:
+        yield "The plan does not have the SHA-256 that is stated for it."
+    told = any(one["what"].startswith("another filter: ") for one in plan["deviations"])
+    if told == (plan["document"]["filter"] == filter_name):
+        yield "The deviations from the plan do not say truly whether the filter is the planned one."
 
 
 def read_document(directory: Path, path: str, findings: Findings) -> dict[str, Any] | None:

@@ -8,6 +8,7 @@ from annotation.management.arguments import find_study
 from dashboard.actions import move_study
 from dashboard.overview.checklist import GapsNotAccepted
 from dashboard.recruitment.study_state import OPEN
+from publishing.filters import DEFAULT_FILTER, FILTER_NAMES
 from recruitment.errors import RecruitmentError
 from tomannot import clock
 
@@ -21,6 +22,7 @@ some of it, if you accept each gap by its name. A study that is open already sta
 examples:
   manage.py open_study my-study
   manage.py open_study my-study --accept pay mail
+  manage.py open_study my-study --filter majority
 
 exit codes: 0 the study is open · 1 it cannot open yet, or there is no such study · 2 wrong usage"""
 
@@ -28,6 +30,12 @@ exit codes: 0 the study is open · 1 it cannot open yet, or there is no such stu
         parser.formatter_class = RawDescriptionHelpFormatter
         parser.add_argument("slug", metavar="SLUG", help="the study")
         gaps = ["consent_edited", "pay", "mail"]
+        parser.add_argument(
+            "--filter",
+            choices=FILTER_NAMES,
+            default=DEFAULT_FILTER,
+            help="the filter planned for the release",
+        )
         parser.add_argument("--accept", nargs="+", choices=gaps, default=[], help="gaps to open with")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -37,7 +45,13 @@ exit codes: 0 the study is open · 1 it cannot open yet, or there is no such stu
             return
         try:
             move_study(
-                study=study, move=OPEN, campaigns=None, accepted=options["accept"], by=None, now=clock.now()
+                study=study,
+                move=OPEN,
+                campaigns=None,
+                accepted=options["accept"],
+                planned_filter=options["filter"],
+                by=None,
+                now=clock.now(),
             )
         except GapsNotAccepted as error:
             names = " ".join([*options["accept"], *(gap.code for gap in error.gaps)])

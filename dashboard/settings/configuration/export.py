@@ -47,6 +47,28 @@ def configuration_of(study: Study, *, now: datetime) -> dict[str, Any]:
     return document | {name: value for name, value in optional.items() if value}
 
 
+def plan_of(study: Study, *, now: datetime) -> dict[str, Any]:
+    """Return the decisions of :func:`configuration_of` that a release may publish as the study's plan.
+
+    Of the stories with known answers it has only numbers. What says nothing about the procedure is left out:
+    title, description, contact, the data statement and the join link.
+    """
+    plan = configuration_of(study, now=now)
+    for name in ("title", "description", "contact", "statement", "join_link"):
+        plan.pop(name, None)
+    plan["qualification"] = [_without_answers(one) for one in test_of(study)]
+    if "checks" in plan:
+        plan["checks"] = _without_answers(plan["checks"])
+    return plan | {"stories": Story.objects.filter(study=study).main().count()}
+
+
+def _without_answers(known: dict[str, Any]) -> dict[str, Any]:
+    """Return a round or the hidden checks with the number of their stories, and the pass mark of the key."""
+    shown = known | {"stories": len(known["stories"])}
+    key = shown.pop("key")
+    return shown | {"enough": key["enough"]} if "enough" in key else shown
+
+
 def test_of(study: Study) -> list[dict[str, Any]]:
     """Return the active rounds of the qualification test and the practice, each with its stories and key."""
     rounds = [*Round.objects.active_in(study), Round.objects.practice_in(study)]

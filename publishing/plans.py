@@ -1,0 +1,74 @@
+"""A study's plan, fixed when the study is opened, and what was done otherwise.
+
+The plan is declared before the first answer, so that readers of a release can tell what was decided before
+the results were known, as with a preregistration.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.utils.translation import override
+
+from annotation.models import Event
+from publishing.files import jsonl
+from publishing.files.identifiers import without_identifiers
+from publishing.models import Release, StudyPlan
+
+_CHANGES = (
+    Event.Type.STUDY_CHANGED,
+    Event.Type.CONSENT_TEXT_ADDED,
+    Event.Type.INSTRUCTIONS_SET,
+    Event.Type.GATE_CHANGED,
+    Event.Type.ADMISSION_SETTLED,
+    Event.Type.STORIES_IMPORTED,
+    Event.Type.ROUND_CREATED,
+    Event.Type.ROUND_CHANGED,
+    Event.Type.KEY_SET,
+    Event.Type.CHECKS_CHANGED,
+)
+"""Entries of the log that change what a plan states."""
+
+
+def canonical(plan: Mapping[str, Any]) -> str:
+    """Return the plan as JSON with sorted keys and without spaces: the text whose UTF-8 is hashed."""
+    return json.dumps(plan, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
+
+
+def hash_of(text: str) -> str:
+    """Return the SHA-256 of a canonical plan, in hexadecimal digits."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def plan_and_deviations(release: Release) -> dict[str, Any] | None:
+    """Return the study's plan and each deviation from it until the request, for ``release.json``.
+
+    None for a study that was opened without a plan, as one is that was imported from a release.
+    """
+    plan = StudyPlan.objects.filter(study=release.study).first()
+    if plan is None:
+        return None
+    document = json.loads(plan.document)
+    later = Event.objects.filter(study=release.study, type__in=_CHANGES, at__gt=plan.fixed_at)
+    with override(settings.LANGUAGE_CODE):
+        deviations = [*_deviations(later.filter(at__lte=release.requested_at).order_by("at", "pk"), document)]
+    if document["filter"] != release.filter_name:
+        what = f"another filter: {document['filter']} → {release.filter_name}"
+        deviations.append({"at": jsonl.timestamp(release.requested_at), "what": what})
+    fixed_at = jsonl.timestamp(plan.fixed_at)
+    return {"sha256": plan.sha256, "fixed_at": fixed_at, "document": document, "deviations": deviations}
+
+
+def _deviations(events: Iterable[Event], plan: Mapping[str, Any]) -> Iterable[dict[str, str]]:
+    for event in events:
+        at: datetime = event.at
+        what = str(event.get_type_display())
+        if event.type == Event.Type.STUDY_CHANGED:
+            lines = [line for line in event.note.split("\n") if line.partition(":")[0] in plan]
+            if not lines:
+                continue  # only its title, description or contact
+            what = f"{what}: {without_identifiers('; '.join(lines))}"
+        yield {"at": jsonl.timestamp(at), "what": what}

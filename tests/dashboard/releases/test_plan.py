@@ -1,0 +1,142 @@
+"""The plan that opening a study fixes, and how a release tells what was done otherwise."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import DatabaseError, transaction
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation import actions
+from annotation.models import Study
+from dashboard.actions import move_study
+from publishing.models import Release, StudyPlan
+from publishing.plans import canonical, hash_of
+from publishing.verification import check_release
+from tests import builders
+from tests.dashboard.test_roles import Role, client_of, member
+from tests.publishing.support import published
+from tests.publishing.verification.support import edit_document
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("client", "releases_root")]
+GAPS = ("consent_edited", "pay", "mail")
+
+
+@pytest.fixture
+def releases_root(tmp_path: Path, settings: Any) -> None:
+    settings.RELEASES_ROOT = tmp_path / "releases"
+
+
+def opened(**options: Any) -> Study:
+    study = builders.make_study(opened=False, qualification=2, contact="team@lab.test")
+    move_study(
+        study=study, move="open", campaigns=None, accepted=GAPS, by=None, now=timezone.now(), **options
+    )
+    study.refresh_from_db()
+    return study
+
+
+def judged(study: Study) -> Study:
+    builders.answer_everything(builders.qualified(study, study.votes_per_story))
+    return study
+
+
+def description(release: Release) -> Any:
+    return json.loads((release.directory / "release.json").read_bytes())
+
+
+def findings(release: Release) -> list[str]:
+    return [found.problem for found in check_release(release.directory).shown]
+
+
+def test_opening_fixes_a_plan_once_and_for_all() -> None:
+    study = opened(planned_filter="majority")
+    plan = StudyPlan.objects.get(study=study)
+    document = json.loads(plan.document)
+
+    assert plan.sha256 == hash_of(plan.document)
+    assert (document["filter"], document["votes_per_story"], document["stories"]) == ("majority", 3, 3)
+    assert [round["stories"] for round in document["qualification"]] == [2]
+    assert "key" not in document["qualification"][0]
+    assert not document.keys() & {"contact", "title", "description"}
+
+    for move in ("pause", "open"):
+        move_study(study=study, move=move, campaigns=None, by=None, now=timezone.now())
+    assert StudyPlan.objects.get(study=study) == plan
+    with pytest.raises(DatabaseError), transaction.atomic():
+        StudyPlan.objects.filter(study=study).update(sha256="0" * 64)
+
+
+def test_a_release_as_planned_says_that_nothing_was_changed() -> None:
+    release = published(judged(opened()))
+    plan = StudyPlan.objects.get(study=release.study)
+    told = description(release)["plan"]
+
+    assert told["document"] == json.loads(plan.document)
+    assert told["sha256"] == plan.sha256 == hash_of(canonical(told["document"]))
+    assert told["deviations"] == []
+    card = (release.directory / "README.md").read_text(encoding="utf-8")
+    assert "## Planned and done" in card
+    assert plan.sha256 in card
+    assert "Nothing was changed since then" in card
+    assert findings(release) == []
+
+
+def test_a_release_lists_what_was_changed_after_the_opening() -> None:
+    study = opened()
+    study = actions.change_study(
+        study=study, changes={"story_cap": 400, "contact": "new@example.org"}, by=None, now=timezone.now()
+    )
+    study = actions.change_study(study=study, changes={"title": "Renamed"}, by=None, now=timezone.now())
+    actions.add_consent_text(study=study, text="Another text.", by=None, now=timezone.now())
+    study.refresh_from_db()
+    release = published(judged(study), filter_name="majority")
+
+    told = [one["what"] for one in description(release)["plan"]["deviations"]]
+    assert told == [
+        "study’s settings changed: story_cap: 500 → 400",
+        "consent text added",
+        "another filter: all-agree → majority",
+    ]
+    card = (release.directory / "README.md").read_text(encoding="utf-8")
+    assert "story\\_cap: 500 → 400" in card
+    assert "Nothing was changed since then" not in card
+    assert findings(release) == []
+
+
+FORGERIES = {
+    "does not have the SHA-256": lambda plan: plan["document"].update(votes_per_story=1),
+    "do not say truly whether the filter": lambda plan: plan.update(deviations=[]),
+    "null or an object with sha256": lambda plan: plan.pop("fixed_at"),
+}
+
+
+def test_a_forged_plan_is_found() -> None:
+    release = published(judged(opened()), filter_name="majority")
+    path = release.directory / "release.json"
+    sound = path.read_bytes()
+    for words, forge in FORGERIES.items():
+        edit_document("release.json", lambda row, forge=forge: forge(row["plan"]))(release.directory)
+        assert any(words in problem for problem in findings(release)), findings(release)
+        path.write_bytes(sound)
+
+
+def test_the_page_and_the_command_ask_for_the_planned_filter() -> None:
+    study = builders.make_study(opened=False, contact="team@lab.test")
+    client = client_of(member(study, Role.RESEARCHER))
+    address = reverse("dashboard:change_state", args=[study.slug, "open"])
+    assert 'name="filter"' in client.get(address).content.decode()
+
+    client.post(address, {"asked": "1", "accepted": GAPS, "filter": "no such filter"})
+    assert not StudyPlan.objects.exists()
+    client.post(address, {"asked": "1", "accepted": GAPS, "filter": "two-of-three"})
+    assert json.loads(StudyPlan.objects.get(study=study).document)["filter"] == "two-of-three"
+
+    other = builders.make_study("other", opened=False, contact="team@lab.test")
+    call_command("open_study", "other", "--accept", *GAPS, "--filter", "majority")
+    assert json.loads(StudyPlan.objects.get(study=other).document)["filter"] == "majority"
