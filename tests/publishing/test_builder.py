@@ -240,6 +240,7 @@ def test_release_json(tmp_path: Path) -> None:
             "dropped_by_reason": {"q1,q3": 6, "q2": 6},
         },
         "sources": FACTS.sources,
+        "plan": None,
         "previous": None,
         "code_version": "0.1.0+abc",
         "created": "2026-03-01T09:00:00.000Z",
