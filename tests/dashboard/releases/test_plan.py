@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,13 @@ from django.utils import timezone
 from annotation import actions
 from annotation.models import Study
 from dashboard.actions import move_study
+from publishing.files import jsonl
 from publishing.models import Release, StudyPlan
 from publishing.plans import canonical, hash_of
 from publishing.verification import check_release
 from tests import builders
 from tests.dashboard.test_roles import Role, client_of, member
 from tests.publishing.support import published
-from tests.publishing.verification.support import edit_document
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("client", "releases_root")]
 GAPS = ("consent_edited", "pay", "mail")
@@ -109,7 +110,7 @@ def test_a_release_lists_what_was_changed_after_the_opening() -> None:
     assert findings(release) == []
 
 
-FORGERIES = {
+FORGERIES: dict[str, Callable[[Any], object]] = {
     "does not have the SHA-256": lambda plan: plan["document"].update(votes_per_story=1),
     "do not say truly whether the filter": lambda plan: plan.update(deviations=[]),
     "null or an object with sha256": lambda plan: plan.pop("fixed_at"),
@@ -121,7 +122,9 @@ def test_a_forged_plan_is_found() -> None:
     path = release.directory / "release.json"
     sound = path.read_bytes()
     for words, forge in FORGERIES.items():
-        edit_document("release.json", lambda row, forge=forge: forge(row["plan"]))(release.directory)
+        document = description(release)
+        forge(document["plan"])
+        path.write_bytes(jsonl.document(document))
         assert any(words in problem for problem in findings(release)), findings(release)
         path.write_bytes(sound)
 
