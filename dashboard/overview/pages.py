@@ -115,12 +115,11 @@ def change_state(request: HttpRequest, study: Study, move: str) -> HttpResponse:
         raise Http404
     along = linked_campaigns(study, move)
     steps = checklist(study) if move == OPEN and study.state == Study.State.DRAFT else []
-    to_ask = along or any(not step.done for step in steps)
-    if request.method != "POST" or (ASKED not in request.POST and to_ask):
+    if request.method != "POST" or (ASKED not in request.POST and (along or not all(s.done for s in steps))):
         ready = not any(step.is_missing for step in steps)
-        context = {"move": move, "along": along, "asked": ASKED, "steps": steps, "ready": ready}
-        figures = queries.opening_figures(study) if steps else {}
-        return render(request, "dashboard/overview/change_state.html", context | figures)
+        context = queries.opening_figures(study) if steps else {}
+        context |= {"move": move, "along": along, "asked": ASKED, "steps": steps, "ready": ready}
+        return render(request, "dashboard/overview/change_state.html", context)
     try:
         moved = move_study(
             study=study,
@@ -131,8 +130,8 @@ def change_state(request: HttpRequest, study: Study, move: str) -> HttpResponse:
             by=signed_in(request),
             now=clock.now(),
         )
-        for campaign in moved:
-            said = {"number": campaign.number, "state": campaign.get_state_display()}
+        for one in moved:
+            said = {"number": one.number, "state": one.get_state_display()}
             messages.success(request, _("Campaign %(number)s: %(state)s.") % said)
     except (StudyNotReady, GapsNotAccepted):
         messages.error(request, _("The study cannot open yet. The checklist says what is missing."))
