@@ -33,7 +33,7 @@ from dashboard.settings.configuration import (
     StudyConfiguration,
     read_configuration,
 )
-from dashboard.settings.configuration.export import plan_of
+from dashboard.settings.configuration_export import plan_of
 from dashboard.settings.sample_study import SAMPLE_STUDY, sample_consent
 from publishing.actions.data_statement import describe_data
 from publishing.actions.human_baseline import record_sample

@@ -25,7 +25,7 @@ from annotation.protocols import get_protocol
 from annotation.protocols.base import IncompleteForm, Protocol
 from annotation.protocols.validity.scenarios import SCENARIOS
 from dashboard.settings.configuration import read_configuration
-from dashboard.settings.configuration.schema import JOIN_LINK, ROUND, STATEMENT, STUDY
+from dashboard.settings.configuration_schema import JOIN_LINK, ROUND, STATEMENT, STUDY
 from publishing.provenance import REVISION_VARIABLE
 from tomannot.embedded import PROJECT
 

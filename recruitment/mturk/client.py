@@ -8,6 +8,7 @@ taken out, since messages are stored, shown and exported.
 
 import re
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any, Final
 
 import boto3
@@ -33,6 +34,8 @@ NO_QUALIFICATION = "QualificationDoesNotExist"
 WRONG_HIT_STATE = "InvalidHITState"
 TOO_LITTLE_MONEY = "InsufficientFunds"
 
+TOKENS_ARE_KNOWN = timedelta(hours=23)
+"""Mechanical Turk knows a request token for 24 hours; before they are over we look for what it made."""
 PREFIX = "AWS.MechanicalTurk."
 RETRYABLE = {"ThrottlingException", "ServiceFault", "RequestTimeout", "RequestLimitExceeded"}
 CREDENTIAL_ERRORS = {

@@ -14,8 +14,7 @@ from django.utils.translation import gettext as _
 from recruitment.marketplace import BonusRequest, NotShown, Refused, Status, Unreachable, Work
 from recruitment.mturk import client
 from recruitment.mturk.arrivals import receipt_in
-from recruitment.mturk.client import PAGE, Api
-from recruitment.mturk.hits import TOKENS_ARE_KNOWN
+from recruitment.mturk.client import PAGE, TOKENS_ARE_KNOWN, Api
 
 STATUS = {"Submitted": Status.SUBMITTED, "Approved": Status.APPROVED, "Rejected": Status.REJECTED}
 NOT_SHOWN = (client.NO_ASSIGNMENT, client.WRONG_ASSIGNMENT_STATE)

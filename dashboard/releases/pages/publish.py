@@ -18,7 +18,7 @@ from annotation.models import Study
 from annotation.rights import Right, by_and_now, form_page, read_page, rights_in
 from dashboard.figures import store
 from dashboard.http import ErrorsAsMessages, render_form
-from dashboard.settings.configuration.export import test_of
+from dashboard.settings.configuration_export import test_of
 from dashboard.settings.forms import StudyForm, prose
 from publishing import previews
 from publishing.actions import releases

@@ -26,7 +26,7 @@ from dashboard import actions
 from dashboard.http import render_form
 from dashboard.queries import suggested_slug
 from dashboard.settings.configuration import InvalidConfiguration, StudyConfiguration, parse_configuration
-from dashboard.settings.configuration.export import configuration_of
+from dashboard.settings.configuration_export import configuration_of
 from dashboard.settings.forms import SAMPLE_TEST, CloneForm, ConfigurationForm, NewStudyForm, StudyForm
 from dashboard.settings.preview import preview_of, study_of
 from dashboard.settings.sample_study import sample_consent

@@ -10,7 +10,7 @@ from django.utils import timezone
 from annotation.models import Membership, Story, Study
 from dashboard.actions import create_study
 from dashboard.settings.configuration import parse_configuration
-from dashboard.settings.configuration.export import configuration_of
+from dashboard.settings.configuration_export import configuration_of
 from qualification import actions
 from qualification.models import Round
 from tests import builders

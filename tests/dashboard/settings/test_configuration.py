@@ -17,7 +17,7 @@ from annotation.models import Story, Study
 from annotation.rights import rights_in
 from dashboard.actions import create_study, load_sample_study
 from dashboard.settings.configuration import InvalidConfiguration, parse_configuration, read_configuration
-from dashboard.settings.configuration.export import configuration_of
+from dashboard.settings.configuration_export import configuration_of
 from dashboard.settings.sample_study import SAMPLE_STUDY
 from qualification import actions as qualification_actions
 from qualification.models import Round

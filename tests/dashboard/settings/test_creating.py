@@ -16,7 +16,7 @@ from accounts.models import User
 from annotation import actions
 from annotation.models import ConsentText, Event, Membership, Story, Study
 from dashboard.actions import load_sample_study
-from dashboard.settings.configuration.export import configuration_of
+from dashboard.settings.configuration_export import configuration_of
 from tests import builders
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]

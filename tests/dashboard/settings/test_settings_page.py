@@ -19,7 +19,7 @@ from annotation.hidden_checks import CheckRules
 from annotation.models import ConsentText, Event, Membership, Study
 from annotation.models.stories import Story
 from dashboard.actions import create_study, default_configuration
-from dashboard.settings.configuration.export import configuration_of
+from dashboard.settings.configuration_export import configuration_of
 from tests import builders
 from tests.dashboard.settings.test_creating import shown
 

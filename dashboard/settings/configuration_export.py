@@ -11,7 +11,7 @@ from annotation.actions.settings import settings_of
 from annotation.models import CheckKey, Story, Study
 from dashboard.quality.hidden_checks import accepted_by
 from dashboard.releases.human_baseline import newest_consent
-from dashboard.settings.configuration.schema import JOIN_LINK
+from dashboard.settings.configuration_schema import JOIN_LINK
 from publishing.queries import statement_of
 from qualification.models import AnswerKey, Round, RoundStory
 from recruitment.join_links import own_source

@@ -1,9 +1,9 @@
-"""Strict reading of a configuration file: JSON, then the parts of a study, with every problem noted."""
+"""Strict reading of a study's configuration file, a JSON object; all mistakes are reported at once."""
 
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, field, fields
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
@@ -14,17 +14,67 @@ from django.core.validators import validate_email
 from annotation.actions import StudySettings
 from annotation.hidden_checks import CheckRules
 from annotation.hidden_checks import problems as rule_problems
-from dashboard.settings.configuration import schema
-from dashboard.settings.configuration.values import (
-    CheckConfiguration,
-    InvalidConfiguration,
-    RoundConfiguration,
-    StudyConfiguration,
-)
+from dashboard.settings import configuration_schema as schema
 from publishing.data_statement import problems as statement_problems
 from publishing.facts import Statement
 from qualification.models import Round
 from recruitment.join_links import InvalidJoinLink, check_settings
+
+
+class InvalidConfiguration(Exception):
+    """An invalid configuration; ``problems`` lists everything that is wrong with it."""
+
+    def __init__(self, file: Path | str, problems: list[str]) -> None:
+        self.problems = problems
+        super().__init__("\n".join(f"{file}: {problem}" for problem in problems))
+
+
+@dataclass(frozen=True, slots=True)
+class RoundConfiguration:
+    """A qualification round: its stories, the accepted answers, and the reasons."""
+
+    stories: Path | Sequence[Mapping[str, Any]]
+    """A story file, or the rows of one."""
+    acceptable: Mapping[str, Mapping[str, list[str]]]
+    title: str = ""
+    attempts: int = 1
+    pays_on_fail: bool = True
+    note: str = ""
+    reasons: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    enough: int | None = None
+    must_pass: Sequence[str] = ()
+    kind: Round.Kind = Round.Kind.TEST
+
+
+@dataclass(frozen=True, slots=True)
+class CheckConfiguration:
+    """Hidden checks: their stories, accepted answers by story id, and rules."""
+
+    rules: CheckRules
+    stories: Path | Sequence[Mapping[str, Any]]
+    """A story file, or the rows of one."""
+    acceptable: Mapping[str, Mapping[str, list[str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class StudyConfiguration:
+    """Everything in a configuration file.
+
+    ``qualified_through`` is the slug of a study: only annotators qualified there may take part. They take the
+    ``rounds`` in turn.
+    """
+
+    settings: StudySettings
+    consent: str
+    rounds: tuple[RoundConfiguration, ...] = ()
+    stories: list[Path] = field(default_factory=list)
+    statement: Statement = field(default_factory=Statement)
+    join_link: Mapping[str, Any] | None = None
+    qualified_through: str = ""
+    rehearsal: bool = False
+    checks: CheckConfiguration | None = None
+    instructions: Mapping[str, Any] | None = None
+
 
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 """JSON can escape these characters; PostgreSQL and UTF-8 cannot hold them."""
@@ -253,3 +303,27 @@ class Reader:
         wrong = statement_problems(statement)
         self._problems += [f"statement.{name}: {problem}" for name, problem in wrong.items()]
         return statement
+
+
+def read_configuration(path: Path) -> StudyConfiguration:
+    """Read a study's configuration from a file; paths in it are relative to the file.
+
+    Raise :class:`InvalidConfiguration` with every problem.
+    """
+    return Reader(str(path), path.parent).read_study(read_bytes(path, "The configuration"))
+
+
+def parse_configuration(content: bytes, *, name: str) -> StudyConfiguration:
+    """Read a study's configuration from a file's content, which must not contain paths.
+
+    Raise :class:`InvalidConfiguration` with every problem.
+    """
+    return Reader(name, None).read_study(content)
+
+
+def read_round(path: Path) -> RoundConfiguration:
+    """Read a qualification round from its own file: the object under a study's “qualification”.
+
+    Raise :class:`InvalidConfiguration` with every problem.
+    """
+    return Reader(str(path), path.parent).read_round(read_bytes(path, "The qualification round"))
