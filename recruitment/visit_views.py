@@ -22,10 +22,19 @@ from recruitment.campaigns import advertised_pay, has_story_for_newcomers
 from recruitment.links import visit_path
 from recruitment.models import Campaign
 from recruitment.platforms import PLATFORMS, InvalidHook, platform_named, platform_of
-from recruitment.visit_refusals import REFUSALS
 from tomannot import clock
 
 PREFETCHED = ("prefetch", "prerender")
+STATUSES = {
+    Problem.NO_IDS: 400,
+    Problem.WRONG_IDS: 400,
+    Problem.FOREIGN_SITE: 400,
+    Problem.OUT_OF_DATE: 410,
+    Problem.UNKNOWN_POSTING: 404,
+    Problem.OTHER_WORK: 409,
+    Problem.FORGOTTEN: 410,
+}
+"""HTTP status of the page that refuses an arrival; 403 for other reasons."""
 
 
 @never_cache
@@ -181,16 +190,14 @@ def _refused(request: HttpRequest, campaign: Campaign, problem: Problem) -> Http
     actions.record_refused_visit(
         study=campaign.study, problem=problem, campaign_number=campaign.number, now=now
     )
-    status, heading, text = REFUSALS[problem]
     context = {
         "study": campaign.study,
         "campaign": campaign,
-        "heading": heading,
-        "text": text,
+        "problem": problem.value,
         "may_be_somebody_else": problem == Problem.TEST_TAKEN,
         "link": platform_of(campaign).return_link(campaign),
     }
-    return render(request, "recruitment/refused.html", context, status=status)
+    return render(request, "recruitment/refused.html", context, status=STATUSES.get(problem, 403))
 
 
 def _is_prefetched(request: HttpRequest) -> bool:

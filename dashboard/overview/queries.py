@@ -1,15 +1,12 @@
 """Queries of the overview: what needs attention, participants, leases, newest votes; none reads all votes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 from django.db.models import Count, Q
-from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext_lazy
 
 from annotation import rules
 from annotation.fixed_settings import fixed_settings
@@ -30,14 +27,6 @@ from qualification.models import Round, RoundStory
 from qualification.rates import rates_of
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """One kind of thing that needs attention: its label, its count, and its page."""
-
-    text: str
-    url: str
-
-
 def noticed(study: Study, people: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """Count what is too slow to count for a page; the worker stores the result with the figures.
 
@@ -56,56 +45,14 @@ def noticed(study: Study, people: Sequence[Mapping[str, Any]]) -> dict[str, int]
     }
 
 
-_TEXTS = {
-    "flagged": ngettext_lazy("%(n)s participant has a flag", "%(n)s participants have a flag", "n"),
-    "suspended": ngettext_lazy(
-        "%(n)s suspended participant whose votes still count",
-        "%(n)s suspended participants whose votes still count",
-        "n",
-    ),
-    "unjudged": ngettext_lazy(
-        "%(n)s drawn answer waits for review", "%(n)s drawn answers wait for review", "n"
-    ),
-    "skipped_often": ngettext_lazy(
-        "%(n)s story was skipped by as many participants as would decide it",
-        "%(n)s stories were skipped by as many participants as would decide them",
-        "n",
-    ),
-    "doubted_checks": ngettext_lazy(
-        "%(n)s hidden check is failed by most participants",
-        "%(n)s hidden checks are failed by most participants",
-        "n",
-    ),
-    "test_notes": ngettext_lazy(
-        "%(n)s sign that the test is too hard or known", "%(n)s signs that the test is too hard or known", "n"
-    ),
-    "mismatches": ngettext_lazy(
-        "%(n)s mismatch with a platform is open", "%(n)s mismatches with a platform are open", "n"
-    ),
-}
-
-
-def waiting(study: Study, document: Mapping[str, Any] | None) -> list[Waiting]:
-    """Return what needs attention now, from the figures' ``document`` and three queries."""
+def waiting(study: Study, document: Mapping[str, Any] | None) -> dict[str, int]:
+    """Count what needs attention now, by kind, from the figures' ``document`` and three queries."""
     counts = (document["noticed"] if document else {}) | {
         "suspended": listing.undecided_people(study).count(),
         "unjudged": ReviewItem.objects.filter(sample__study=study).waiting().count(),
         "mismatches": open_mismatches(study).count(),
     }
-    pages = {
-        "flagged": ("people", f"?flag={listing.ANY}"),
-        "suspended": ("people", f"?state={listing.UNDECIDED}"),
-        "unjudged": ("review", ""),
-        "skipped_often": ("skips", ""),
-        "doubted_checks": ("hidden_checks", ""),
-        "test_notes": ("qualification", ""),
-        "mismatches": ("mismatches", ""),
-    }
-    return [
-        Waiting(_TEXTS[kind] % {"n": counts[kind]}, reverse(f"dashboard:{page}", args=[study.slug]) + place)
-        for kind, (page, place) in pages.items()
-        if counts.get(kind)
-    ]
+    return {kind: count for kind, count in counts.items() if count}
 
 
 LEASES_SHOWN = 50

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import re
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from django.template.loader import render_to_string
 from django.test import Client
 from django.utils import timezone
 
@@ -180,6 +182,13 @@ def test_a_rehearsal_and_the_live_study_share_nobody(study: Study) -> None:
             is_proven=False,
             now=timezone.now(),
         )
+
+
+@pytest.mark.parametrize("problem", Problem)
+def test_every_refusal_has_a_heading_and_a_text(problem: Problem) -> None:
+    for template in ("recruitment/_refusal_heading.html", "recruitment/_refusal.html"):
+        shown = re.sub(r"<[^>]+>", "", render_to_string(template, {"problem": problem.value}))
+        assert len(shown.split()) >= 3
 
 
 def test_visits_have_a_limit_of_their_own_and_known_ones_are_not_counted(

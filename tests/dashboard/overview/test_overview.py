@@ -8,9 +8,11 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.template.loader import render_to_string
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from lxml import html
 
 from accounts.actions import ensure_researcher
 from annotation import actions
@@ -61,6 +63,12 @@ def boss(study: Study) -> Client:
 
 def words(page: bytes) -> str:
     return " ".join(re.sub(r"<[^>]+>", " ", page.decode()).split())
+
+
+def attention(page: bytes) -> list[tuple[str, str]]:
+    """What the page says needs attention, each with its address."""
+    links: Any = html.fromstring(page).xpath("//section[@aria-labelledby='waiting']//a")
+    return [(" ".join(link.text_content().split()), link.get("href")) for link in links]
 
 
 def test_it_says_how_far_people_come_what_it_costs_and_who_holds_a_story(study: Study, boss: Client) -> None:
@@ -251,18 +259,16 @@ def test_who_is_suspended_and_excluded_has_been_decided_about(boss: Client) -> N
         builders.vote(person)
         actions.suspend(enrollment=person, by=None, now=now, reason="Thank you.")
     actions.exclude_annotator(enrollment=excluded, reason="x", told="y", by=None, now=now)
-    (line,) = overview.waiting(study, None)
-    assert (line.text, line.url) == (
-        "1 suspended participant whose votes still count",
-        "/studies/pilot/people/?state=undecided",
-    )
+    assert attention(boss.get("/studies/pilot/").content) == [
+        ("1 suspended participant whose votes still count", "/studies/pilot/people/?state=undecided")
+    ]
     listed = people_page(study, Search(state=UNDECIDED))
     assert [row.enrollment.pk for row in listed.rows] == [waiting.pk]
-    assert "1 participant" in words(boss.get(line.url).content)
+    assert "1 participant" in words(boss.get("/studies/pilot/people/?state=undecided").content)
 
 
 def test_what_the_worker_notices_is_said_with_its_number(
-    study: Study, monkeypatch: pytest.MonkeyPatch
+    study: Study, boss: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert compute.make(study.pk, now=timezone.now()).document["noticed"] == {  # type: ignore[index]
         "flagged": 0, "skipped_often": 0, "doubted_checks": 0, "test_notes": 0,
@@ -274,11 +280,19 @@ def test_what_the_worker_notices_is_said_with_its_number(
     document = compute.make(study.pk, now=timezone.now()).document
     assert document is not None
     assert document["noticed"] == {"flagged": 2, "skipped_often": 0, "doubted_checks": 0, "test_notes": 4}
-    said = [(line.text, line.url) for line in overview.waiting(study, document)]
-    assert said == [
+    assert attention(boss.get(ADDRESS).content) == [
         ("2 participants have a flag", f"{ADDRESS}people/?flag=any"),
         ("4 signs that the test is too hard or known", f"{ADDRESS}qualification/"),
     ]
+
+
+def test_everything_that_needs_attention_has_its_own_words_and_page(study: Study) -> None:
+    noticed = compute.make(study.pk, now=timezone.now()).document["noticed"]  # type: ignore[index]
+    kinds = [*noticed, "suspended", "unjudged", "mismatches"]
+    context = {"study": study, "waiting": dict.fromkeys(kinds, 1)}
+    lines = attention(render_to_string("dashboard/overview/_attention.html", context).encode())
+    assert len({*lines}) == len(kinds)
+    assert all(text.startswith("1 ") for text, _ in lines)
 
 
 def test_the_next_step_follows_the_state_and_the_votes(boss: Client) -> None:
