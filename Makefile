@@ -11,7 +11,7 @@ PYTEST := $(RUN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-mturk test torture bench check lint types templates imports migrations fix messages schema lock clean
+.PHONY: help setup demo demo-mturk test torture storm bench check lint types templates imports migrations fix messages schema lock clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -29,13 +29,20 @@ test: ## the tests; ARGS="-k word" for some of them
 	@bash scripts/setup.sh dev
 	@bash scripts/setup.sh browser
 	@bash scripts/setup.sh checker
+	@bash scripts/setup.sh servers
 	@$(PYTEST) $(ARGS)
 
 torture: ## the long forms of some tests: whole campaigns, a kill at every point, each journey on each screen
 	@bash scripts/setup.sh dev
 	@bash scripts/setup.sh browser
 	@bash scripts/setup.sh checker
+	@bash scripts/setup.sh servers
 	@$(PYTEST) -m torture $(ARGS)
+
+storm: ## submissions to several machines under random faults; ARGS="--seconds 600 --seed 7"
+	@bash scripts/setup.sh dev
+	@bash scripts/setup.sh servers
+	@exec $(RUN)/python -m tests.topology $(ARGS)
 
 bench: ## measure speed on this machine, a few minutes (docs/benchmarks.md); ARGS=--quick for less
 	@bash scripts/setup.sh base

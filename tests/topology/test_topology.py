@@ -1,0 +1,93 @@
+"""Several machines as processes: what one machine makes all have, and a storm of faults loses nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import urllib3
+
+from tests.topology.processes import Topology, missing_programs
+from tests.topology.storm import Plan, Storm
+
+pytestmark = [pytest.mark.topology, pytest.mark.timeout(600)]
+
+
+@pytest.fixture(autouse=True)
+def programs() -> None:
+    """Leave the tests out where nginx or PgBouncer is missing, and fail them with CI=true."""
+    if missing := missing_programs():
+        if os.environ.get("CI") == "true":
+            pytest.fail(
+                f"The topology must be tried with CI=true, but there is no {' and no '.join(missing)}."
+            )
+        pytest.skip(f"no {' and no '.join(missing)}")
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A directory of its own: pytest closes its own ones, in which PostgreSQL's account could not work."""
+    with tempfile.TemporaryDirectory(prefix="tomannot-topology-") as place:
+        yield Path(place)
+
+
+def world(topology: Topology, command: str, given: object) -> object:
+    return json.loads(topology.run("-m", "tests.topology.world", command, given=json.dumps(given)))
+
+
+def wait_for(topology: Topology, command: str, given: object, wanted: str) -> dict[str, object]:
+    deadline = time.monotonic() + 90
+    while True:
+        found = world(topology, command, given)
+        facts = found if isinstance(found, dict) else {"state": found}
+        if facts["state"] == wanted:
+            return facts
+        assert time.monotonic() < deadline, facts
+        time.sleep(1)
+
+
+def test_machines_share_uploads_and_releases_under_a_path(static_root: Path, place: Path) -> None:
+    """A command's upload is imported by a worker; a worker's release is downloaded from each web node."""
+    with Topology(place / "t", "/study") as topology:
+        job = world(topology, "upload", {"slug": "uploaded", "stories": 5})
+        wait_for(topology, "imported", job, "imported")
+        assert world(topology, "make", {"studies": 1, "stories": 2, "people": 3, "answered": True})
+        release = wait_for(topology, "released", world(topology, "publish", None), "published")
+        assert isinstance(release["files"], dict)
+        root = topology.url.removesuffix("/study")
+        for web in (root, *(url.removesuffix("/study") for url in topology.web_urls)):
+            for name, sha256 in release["files"].items():
+                got = urllib3.request("GET", f"{web}{release['page']}files/{name}", retries=False)
+                assert (got.status, hashlib.sha256(got.data).hexdigest()) == (200, sha256), (web, name)
+        topology.manage("check_integrity")
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        pytest.param(Plan(seconds=20, waves=6, people=12), id="short"),
+        pytest.param(
+            Plan(seconds=180, waves=40, people=32, longest_fault=5), id="long", marks=pytest.mark.torture
+        ),
+    ],
+)
+def test_a_storm_of_faults_loses_nothing_and_counts_nothing_twice(
+    plan: Plan, static_root: Path, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Topology(place / "t") as topology:
+        report = Storm(topology, plan).run()
+        topology.manage("check_integrity")
+    with capsys.disabled():
+        sys.stdout.write(f"\n{report.table()}\n")
+    assert report.failures == {}
+    assert len(report.faults) == 10, "each kind of fault came"
+    kinds = ("acknowledged", "sent twice", "late", "forged")
+    assert all(report.forms[kind] for kind in kinds), report.forms
+    assert report.check["surplus"], "late forms came after others had the slot, or counted again"

@@ -1,0 +1,119 @@
+"""What a process of the topology does: ``python -m tests.topology.world COMMAND``, JSON in and out."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import django
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tomannot.settings")
+django.setup()
+
+from django.core.files.base import ContentFile  # noqa: E402
+from django.urls import reverse  # noqa: E402
+from django.utils import timezone  # noqa: E402
+
+from annotation import actions  # noqa: E402
+from annotation.models import Answer, Enrollment, StoryImport, Study, Vote  # noqa: E402
+from annotation.tokens import VisitClaim, visit_token  # noqa: E402
+from publishing.actions import releases  # noqa: E402
+from publishing.models import Release  # noqa: E402
+from publishing.queries import has_complete_story  # noqa: E402
+from recruitment.actions import arrive_by_link  # noqa: E402
+from tests import builders  # noqa: E402
+from tests.publishing.support import verdict_counts  # noqa: E402
+
+
+def make(given: dict[str, Any]) -> list[dict[str, Any]]:
+    """Studies of ``stories`` stories each, with ``people`` by the path of their page."""
+    made = []
+    for number in range(given["studies"]):
+        study = builders.make_study(f"wave-{number}", stories=given["stories"])
+        people = builders.qualified(study, given["people"])
+        if given.get("answered"):
+            builders.answer_everything(people)
+        made.append({"slug": study.slug, "people": {person.pk: _path(person) for person in people}})
+    return made
+
+
+def _path(enrollment: Enrollment) -> str:
+    visit = arrive_by_link(enrollment=enrollment, now=timezone.now())
+    token = visit_token(VisitClaim(enrollment.pk, visit.pk, enrollment.link_key))
+    return reverse("annotation:stories", kwargs={"token": token})
+
+
+def upload(given: dict[str, Any]) -> int:
+    """Queue an import of ``stories`` stories into a new study; returns the import's number."""
+    study = builders.make_study(given["slug"], stories=0, opened=False)
+    rows = "".join(json.dumps(builders.story_row(number)) + "\n" for number in range(given["stories"]))
+    file = ContentFile(rows.encode(), "stories.jsonl")
+    return actions.queue_import(study=study, file=file, by=None, now=timezone.now()).pk
+
+
+def imported(given: int) -> str:
+    """The state of an import."""
+    return StoryImport.objects.get(pk=given).state
+
+
+def publish(given: str | None) -> int:
+    """Ask for a release of the study, or of the first one with a complete story; returns its id."""
+    studies = Study.objects.filter(slug=given) if given else Study.objects.order_by("pk")
+    study = next(study for study in studies if has_complete_story(study))
+    return releases.request_release(study=study, by=None, now=timezone.now()).pk
+
+
+def released(given: int) -> dict[str, Any]:
+    """The state of a release, and the hashes of its files once it is published."""
+    release = Release.objects.select_related("study").get(pk=given)
+    files = {file.path: file.sha256 for file in release.files.all()}
+    page = reverse("publishing:release", args=[release.study.slug, release.number])
+    return {"state": release.state, "failure": release.failure, "page": page, "files": files}
+
+
+def check(given: dict[str, Any]) -> dict[str, int]:
+    """Compare what is stored with the forms that were sent: how many are lost, altered, doubled, and so on.
+
+    ``sent`` has ``[enrollment, assignment, answers, acknowledged]`` of every honest form; ``releases`` the
+    releases that were made after the storm.
+    """
+    answers: dict[int, dict[str, str]] = {}
+    for vote, question, option in Answer.objects.filter(vote__revision=1).values_list(
+        "vote", "question", "option"
+    ):
+        answers.setdefault(vote, {})[question] = option
+    stored: dict[int, list[Any]] = {}
+    for pk, assignment, person in Vote.objects.filter(revision=1).values_list(
+        "pk", "assignment", "assignment__enrollment"
+    ):
+        stored.setdefault(assignment, []).append((person, answers.get(pk)))
+    found: Counter[str] = Counter(lost=0, altered=0, doubled=0, unsent=0, over=0, miscounted=0)
+    wanted = {assignment: (person, form) for person, assignment, form, _ in given["sent"]}
+    for person, assignment, form, acknowledged in given["sent"]:
+        kept = stored.get(assignment, [])
+        found["lost"] += acknowledged and not kept
+        found["altered"] += any(one != (person, form) for one in kept)
+    found["doubled"] = sum(len(kept) > 1 for kept in stored.values())
+    found["unsent"] = len(stored.keys() - wanted.keys())
+    of_story = Vote.objects.counted().values_list("assignment__story", "assignment__slots")
+    counted = Counter(of_story.iterator())
+    found["over"] = sum(number > most for (_, most), number in counted.items())
+    found["surplus"] = Vote.objects.filter(revision=1).count() - counted.total()
+    found["stored"], found["counted"] = len(stored), counted.total()
+    for release in Release.objects.filter(pk__in=given["releases"]).select_related("study"):
+        again = verdict_counts(release.study)
+        figures = (release.stories, release.kept, release.dropped, release.incomplete)
+        found["miscounted"] += figures != (again.stories, again.kept, again.dropped, again.incomplete)
+    return dict(found)
+
+
+COMMANDS: dict[str, Callable[[Any], Any]] = {
+    command.__name__: command for command in (make, upload, imported, publish, released, check)
+}
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(COMMANDS[sys.argv[1]](json.load(sys.stdin))))
