@@ -56,7 +56,7 @@ MAY_BE_MISSING = {
     "browser": "Install Chromium (Debian: apt-get install chromium) or set CHROMIUM to its path.",
     "model": "Install SPIN and a C compiler (Debian: apt-get install spin gcc libc6-dev).",
     "systemd": "Install systemd, whose systemd-analyze reads the units.",
-    "topology": "Install nginx and PgBouncer (Debian: apt-get install nginx-light pgbouncer).",
+    "topology": "Install nginx, PgBouncer and Caddy (Debian: apt-get install nginx-light pgbouncer caddy).",
 }
 """Markers of tests that don't run without a program, with the remedy. With CI=true those of
 programs that ``make test`` installs (not systemd) fail instead."""

@@ -16,19 +16,23 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=120.0, help="how long faults come (at most 3600)")
     parser.add_argument("--most", type=int, default=1_000_000, help="the most forms to send")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--people", type=int, default=32)
-    parser.add_argument("--waves", type=int, default=40)
+    parser.add_argument("--people", type=int, default=20)
+    parser.add_argument("--waves", type=int, default=20, help="studies, one after the other")
+    parser.add_argument("--stories", type=int, default=40, help="of each study")
     parser.add_argument("--longest-fault", type=float, default=5.0, help="seconds")
     parser.add_argument("--path", default="", help="of the public address, like /study")
     parser.add_argument("--output", type=Path, help="a file for the report as a line of JSON")
     given = parser.parse_args()
     if missing := missing_programs():
-        parser.error(f"{' and '.join(missing)} not found (Debian: apt-get install nginx-light pgbouncer)")
+        parser.error(
+            f"{' and '.join(missing)} not found (Debian: apt-get install nginx-light pgbouncer caddy)"
+        )
     plan = Plan(
         seconds=min(given.seconds, 3600.0),
         seed=given.seed,
         people=given.people,
         waves=given.waves,
+        stories=given.stories,
         most=given.most,
         longest_fault=given.longest_fault,
     )

@@ -28,7 +28,7 @@ from tomannot.embedded import system
 from tomannot.embedded.postgres import Postgres, binaries
 
 PROJECT = Path(__file__).resolve().parents[2]
-PROGRAMS = ("nginx", "pgbouncer")
+PROGRAMS = ("nginx", "pgbouncer", "caddy")
 BUCKET = "tomannot"
 RESTART_SECONDS = 1.0
 """The time after which what ended is started again (systemd: RestartSec)."""
@@ -112,7 +112,7 @@ class Topology:
 
     def __post_init__(self) -> None:
         names = ("nginx", "web_1", "web_2", "pgbouncer", "redis", "s3")
-        self.ports = dict(zip(names, _free_ports(len(names)), strict=True))
+        self.ports = dict(zip(names, free_ports(len(names)), strict=True))
         self.account = system.server_account()
         self.postgres = Postgres(self.here, account=self.account, progress=lambda _line: None)
         self.store = Cable(lambda: socket.create_connection(("127.0.0.1", self.ports["s3"]), timeout=5))
@@ -198,8 +198,8 @@ class Topology:
                     **self.ports,
                 )
             )
-        self._add("pgbouncer", [_required("pgbouncer"), str(self.here / "pgbouncer.conf")], self.account)
-        nginx = [_required("nginx"), "-e", str(self.here / "logs" / "nginx-error.log")]
+        self._add("pgbouncer", [required("pgbouncer"), str(self.here / "pgbouncer.conf")], self.account)
+        nginx = [required("nginx"), "-e", str(self.here / "logs" / "nginx-error.log")]
         self._add("nginx", [*nginx, "-p", str(self.here), "-c", str(self.here / "nginx.conf")])
         _until(self._servers_answer, "PostgreSQL, Redis or the S3 server does not answer")
         client = boto3.client(
@@ -359,7 +359,8 @@ def status_of(url: str) -> int:
         return 0
 
 
-def _required(name: str) -> str:
+def required(name: str) -> str:
+    """Return the path of a program. Raise AssertionError if it is not installed."""
     found = _program(name)
     assert found, f"{name} is not installed"
     return found
@@ -377,7 +378,8 @@ def _listens(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
+    """Return ports of the loopback address that nobody uses now."""
     probes = [socket.socket() for _ in range(count)]
     for probe in probes:
         probe.bind(("127.0.0.1", 0))

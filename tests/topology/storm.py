@@ -143,7 +143,8 @@ class Storm:
 
     def world(self, command: str, given: Any) -> Any:
         """Have a process of the topology's own do something (``tests.topology.world``)."""
-        return json.loads(self.topology.run("-m", "tests.topology.world", command, given=json.dumps(given)))
+        arguments = ("-m", "tests.topology.world", command)
+        return json.loads(self.topology.run(*arguments, seconds=600, given=json.dumps(given)))
 
     # -- releases
 

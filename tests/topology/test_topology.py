@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -14,15 +15,17 @@ from pathlib import Path
 import pytest
 import urllib3
 
-from tests.topology.processes import Topology, missing_programs
+from tests.integration.servers import running
+from tests.topology.processes import PROJECT, Topology, free_ports, missing_programs, required, status_of
 from tests.topology.storm import Plan, Storm
 
-pytestmark = [pytest.mark.topology, pytest.mark.timeout(600)]
+CADDYFILE = PROJECT / "deploy" / "caddy" / "Caddyfile"
+pytestmark = [pytest.mark.topology, pytest.mark.timeout(900)]
 
 
 @pytest.fixture(autouse=True)
 def programs() -> None:
-    """Leave the tests out where nginx or PgBouncer is missing, and fail them with CI=true."""
+    """Leave the tests out where a server is missing, and fail them with CI=true."""
     if missing := missing_programs():
         if os.environ.get("CI") == "true":
             pytest.fail(
@@ -69,12 +72,55 @@ def test_machines_share_uploads_and_releases_under_a_path(static_root: Path, pla
         topology.manage("check_integrity")
 
 
+@pytest.mark.django_db(transaction=True)
+def test_caddy_passes_requests_on_while_the_web_server_is_ready(
+    child_environment: dict[str, str], place: Path, tmp_path: Path
+) -> None:
+    """The configuration that docker-compose.yml mounts, without HTTPS, which needs a name in public."""
+    port, admin = free_ports(2)
+    public, log = f"http://127.0.0.1:{port}", place / "caddy.log"
+    command = [required("caddy"), "run", "--config", str(CADDYFILE), "--adapter", "caddyfile"]
+    with running(child_environment, tmp_path / "logs", with_worker=False) as web, log.open("wb") as said:
+        caddy = subprocess.Popen(
+            command,
+            env={
+                "PUBLIC_URL": public,
+                "WEB": web.removeprefix("http://"),
+                "HOME": str(place),
+                "CADDY_ADMIN": f"127.0.0.1:{admin}",
+            },
+            stdout=said,
+            stderr=said,
+        )
+        try:
+            wait_for_status(f"{public}/releases/", 200, log)
+        except BaseException:
+            caddy.kill()
+            raise
+    try:
+        wait_for_status(
+            f"{public}/releases/", 503, log
+        )  # by /readyz; without it Caddy would try, and say 502
+    finally:
+        caddy.kill()
+        caddy.wait()
+
+
+def wait_for_status(url: str, wanted: int, log: Path) -> None:
+    deadline = time.monotonic() + 60
+    while (status := status_of(url)) != wanted:
+        assert time.monotonic() < deadline, f"{status}: {log.read_text()[-2000:]}"
+        time.sleep(0.2)
+
+
 @pytest.mark.parametrize(
     "plan",
     [
         pytest.param(Plan(seconds=20, waves=6, people=12), id="short"),
         pytest.param(
-            Plan(seconds=180, waves=40, people=32, longest_fault=5), id="long", marks=pytest.mark.torture
+            Plan(seconds=180, waves=20, people=20, stories=40, longest_fault=5),
+            id="long",
+            marks=pytest.mark.torture,
         ),
     ],
 )
