@@ -54,12 +54,13 @@ WORK = {
 """Where one test is as much work as many, and as how many: mostly it starts real processes."""
 MAY_BE_MISSING = {
     "browser": "Install Chromium (Debian: apt-get install chromium) or set CHROMIUM to its path.",
+    "kubernetes": "Install kubectl, which builds the manifests.",
     "model": "Install SPIN and a C compiler (Debian: apt-get install spin gcc libc6-dev).",
     "systemd": "Install systemd, whose systemd-analyze reads the units.",
     "topology": "Install nginx, PgBouncer and Caddy (Debian: apt-get install nginx-light pgbouncer caddy).",
 }
 """Markers of tests that don't run without a program, with the remedy. With CI=true those of
-programs that ``make test`` installs (not systemd) fail instead."""
+programs that ``make test`` installs (not systemd and kubectl) fail instead."""
 _did_not_run = Counter[str]()
 hypothesis_settings.register_profile("tomannot", deadline=None)  # a slow machine must not fail a test
 hypothesis_settings.load_profile("tomannot")

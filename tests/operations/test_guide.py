@@ -7,8 +7,10 @@ import shutil
 import subprocess
 from configparser import ConfigParser
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 from django.conf import settings
 from django.db import connection
 
@@ -50,6 +52,35 @@ def test_units_run_what_the_guide_says() -> None:
         command = command_of(unit)
         assert f"celery {' '.join(command[1 : command.index(until)])}" in text
     assert "%i@" in command_of("tomannot-worker@.service")[-1]
+
+
+def manifests() -> list[dict[str, Any]]:
+    files = sorted((UNITS.parent / "kubernetes").glob("*.yaml"))
+    return [one for file in files for one in yaml.safe_load_all(file.read_text(encoding="utf-8"))]
+
+
+def test_manifests_run_what_the_compose_file_runs() -> None:
+    compose = yaml.safe_load((UNITS.parents[1] / "docker-compose.yml").read_text(encoding="utf-8"))[
+        "services"
+    ]
+    found = {
+        container["name"]: (container.get("command"), one["spec"].get("replicas"))
+        for one in manifests()
+        if one["kind"] in ("Deployment", "Job")
+        for container in one["spec"]["template"]["spec"]["containers"]
+    }
+    replicas = {"web": 2, "worker": 2, "beat": 1, "migrate": None}
+    assert found == {name: (compose[name].get("command"), count) for name, count in replicas.items()}
+
+
+@pytest.mark.kubernetes
+@pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not installed")
+def test_kubectl_builds_the_manifests() -> None:
+    command = ["kubectl", "kustomize", str(UNITS.parent / "kubernetes")]
+    built = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+    kinds = [one["kind"] for one in yaml.safe_load_all(built)]
+    assert sorted(kinds) == ["ConfigMap", *["Deployment"] * 3, "Job", "Service"]
+    assert "image: registry.example.org/tomannot:0.1.0" in built
 
 
 @pytest.mark.systemd

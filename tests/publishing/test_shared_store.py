@@ -15,13 +15,14 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.db import connection, transaction
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.utils import timezone
 
 from annotation import actions as annotation_actions
 from annotation import locks
 from annotation.actions import sweep_import_files
 from annotation.models import StoryImport, Study
+from api.problems import server_error
 from integrity import releases as integrity_of_releases
 from operations import actions as operations
 from operations import doctor
@@ -253,3 +254,12 @@ def test_through_a_pooler_no_lock_is_taken_that_another_session_would_hold(
         releases.build_release(release_id=release.pk, now=timezone.now())
     with transaction.atomic(), locks.one_file(release.study_id), locks.importing(1) as ours:
         assert ours
+
+
+@pytest.mark.parametrize("error", [StoreAway("away"), HTTPClientError(error="away")])
+def test_a_page_that_cannot_do_without_the_store_asks_to_try_again(error: Exception) -> None:
+    try:
+        raise error
+    except type(error):
+        answer = server_error(RequestFactory().get("/"))
+    assert (answer.status_code, answer["Retry-After"]) == (503, "5")
