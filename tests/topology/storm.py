@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -93,7 +93,8 @@ class Report:
         return "\n".join(f"{name:<40} {value:>8}" for name, value in rows.items())
 
     def as_json(self) -> str:
-        return json.dumps(asdict(self))
+        """The report as a line of JSON."""
+        return json.dumps(vars(self))
 
 
 class Storm:
