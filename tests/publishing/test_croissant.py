@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import mlcroissant
 import pytest
 
 from annotation.protocols.base import Choice
@@ -73,6 +72,8 @@ OLD_RDFLIB_NAME = pytest.mark.filterwarnings("ignore:ConjunctiveGraph is depreca
 
 def problems(place: Path) -> list[str]:
     """The errors and warnings of mlcroissant about the metadata alone."""
+    import mlcroissant  # loaded here: every worker imports this module
+
     issues = mlcroissant.Dataset(str(place / "croissant.json")).metadata.ctx.issues
     return sorted(map(str, [*issues.errors, *issues.warnings]))
 

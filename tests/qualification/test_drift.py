@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import fisher_exact
 
 from qualification.drift import Halves, Pace, corrected, fisher_greater, look_at, quickens, rises
 
@@ -15,6 +14,8 @@ COUNTS = st.integers(0, 60)
 
 @given(early=COUNTS, late=COUNTS, data=st.data())
 def test_the_p_value_is_that_of_scipy(early: int, late: int, data: st.DataObject) -> None:
+    from scipy.stats import fisher_exact  # loaded here: every worker imports this module
+
     early_hits = data.draw(st.integers(0, early))
     late_hits = data.draw(st.integers(0, late))
     table = [[late_hits, late - late_hits], [early_hits, early - early_hits]]

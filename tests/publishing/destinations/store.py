@@ -12,7 +12,6 @@ from threading import Thread
 from typing import Any
 
 import boto3
-from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from werkzeug.serving import make_server
 
 from tests.publishing.destinations.faults import Dropped, Faults
@@ -25,11 +24,15 @@ class Store:
     """The store's server. ``garble`` changes the next body on its way; ``knows_checksums`` may be off."""
 
     def __init__(self) -> None:
+        from moto.moto_server import werkzeug_app as moto  # loaded here: every worker imports this module
+
         self.faults = Faults()
         self.garble = False
         self.knows_checksums = True
-        self._moto: Any = DomainDispatcherApplication(create_backend_app)
-        self._server = make_server("127.0.0.1", 0, self._answer, True, request_handler=MotoRequestHandler)
+        self._moto: Any = moto.DomainDispatcherApplication(moto.create_backend_app)
+        self._server = make_server(
+            "127.0.0.1", 0, self._answer, True, request_handler=moto.MotoRequestHandler
+        )
         self._thread = Thread(target=self._server.serve_forever)
         self._thread.start()
 

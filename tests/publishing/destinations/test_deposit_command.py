@@ -347,13 +347,21 @@ HUB_KILLS: dict[str, tuple[Matches, int, bool]] = {
     "the tag is there, nobody knows": (lambda method, path: method == "POST" and "/tag/" in path, 1, True),
 }
 
+FEW_S3_KILLS = ("all is there but MANIFEST", "MANIFEST has come, nobody knows")
+FEW_HUB_KILLS = ("big files are arriving", "before the commit", "the commit is there, nobody knows")
+LONG = pytest.mark.torture
 
+
+@pytest.mark.parametrize(
+    "points", [pytest.param(FEW_S3_KILLS, id="few"), pytest.param(tuple(S3_KILLS), id="all", marks=LONG)]
+)
 def test_a_kill_at_any_instant_leaves_none_or_all_in_a_bucket_and_running_again_completes_it(
-    release: Release, at_store: Store, bucket: str, children: Callable[..., Children]
+    release: Release, at_store: Store, bucket: str, children: Callable[..., Children], points: tuple[str, ...]
 ) -> None:
     child = children(S3_ENDPOINT_URL=at_store.url)
     whole = md5s(on_disk(release))
-    for number, (point, (matches, nth, late)) in enumerate(S3_KILLS.items()):
+    for number, point in enumerate(points):
+        matches, nth, late = S3_KILLS[point]
         place = f"s3://{bucket}/kill/{number}"
         at_store.faults.clear()
         (at_store.faults.after if late else at_store.faults.before)(matches, child.kill, nth=nth)
@@ -367,13 +375,17 @@ def test_a_kill_at_any_instant_leaves_none_or_all_in_a_bucket_and_running_again_
         assert Deposit.objects.get(place=place).state == "done", point
 
 
+@pytest.mark.parametrize(
+    "points", [pytest.param(FEW_HUB_KILLS, id="few"), pytest.param(tuple(HUB_KILLS), id="all", marks=LONG)]
+)
 def test_a_kill_at_any_instant_leaves_none_or_all_on_the_hub_and_running_again_completes_it(
-    release: Release, at_hub: Hub, children: Callable[..., Children]
+    release: Release, at_hub: Hub, children: Callable[..., Children], points: tuple[str, ...]
 ) -> None:
     child = children(HF_ENDPOINT=at_hub.url, HF_HUB_DISABLE_XET="1")
     assert huggingface_hub.constants.HF_HUB_DISABLE_XET
     whole = on_disk(release)
-    for number, (point, (matches, nth, late)) in enumerate(HUB_KILLS.items()):
+    for number, point in enumerate(points):
+        matches, nth, late = HUB_KILLS[point]
         name = f"lab/kill-{number}"
         at_hub.faults.clear()
         (at_hub.faults.after if late else at_hub.faults.before)(matches, child.kill, nth=nth)

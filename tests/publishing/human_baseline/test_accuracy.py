@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
-from statsmodels.stats.proportion import proportion_confint
 
 from publishing.human_baseline.accuracy import ALL, RESAMPLES, AnsweredItem, accuracy
 from publishing.statistics.intervals import Bootstrap, ClusterBootstrap, wilson
@@ -35,6 +33,10 @@ ITEMS = [
 
 
 def test_the_numbers_of_a_small_study() -> None:
+    from statsmodels.stats.proportion import (
+        proportion_confint,
+    )  # loaded here: every worker imports this module
+
     found = accuracy(ITEMS, votes_per_item=3)
     behavior, mental = found["configs"]["behavior-qa"], found["configs"]["mental-state-qa"]
     assert list(found["configs"]) == ["behavior-qa", "mental-state-qa"]
@@ -71,12 +73,18 @@ def test_one_answer_to_a_question_agrees_with_nobody() -> None:
 
 @pytest.mark.parametrize("n", [1, 2, 7, 50, 150])
 def test_wilsons_interval_is_that_of_statsmodels(n: int) -> None:
+    from statsmodels.stats.proportion import (
+        proportion_confint,
+    )  # loaded here: every worker imports this module
+
     for right in range(n + 1):
         assert wilson(right, n) == pytest.approx(proportion_confint(right, n, method="wilson"), abs=1e-12)
     assert wilson(0, 0) is None
 
 
 def test_the_bootstrap_interval_is_close_to_that_of_scipy() -> None:
+    from scipy import stats  # loaded here: every worker imports this module
+
     generator = np.random.default_rng(5)
     below = np.full(50, 3.0)
     above = generator.binomial(3, 0.8, size=50).astype(float)

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_kappa
 
 from publishing.statistics import agreement
 from publishing.statistics.agreement import Coefficient, Integers
@@ -107,6 +106,10 @@ def test_a_category_nobody_chose_is_part_of_the_scale() -> None:
 
 @given(counts=tables(equal_votes=True))
 def test_kappa_is_that_of_statsmodels(counts: Integers) -> None:
+    from statsmodels.stats.inter_rater import (
+        fleiss_kappa as statsmodels_kappa,
+    )  # loaded here: every worker imports this module
+
     assume(varied(counts))
     assert value(fleiss_kappa(counts)) == pytest.approx(statsmodels_kappa(counts), abs=CLOSE)
 
@@ -120,6 +123,10 @@ def test_alpha_is_that_of_krippendorff(counts: Integers) -> None:
 
 @pytest.mark.parametrize(("seed", "stories", "no"), [(1, 1147, 0.05), (2, 3600, 0.2), (3, 20000, 0.0)])
 def test_at_the_size_of_a_study_both_agree(seed: int, stories: int, no: float) -> None:
+    from statsmodels.stats.inter_rater import (
+        fleiss_kappa as statsmodels_kappa,
+    )  # loaded here: every worker imports this module
+
     counts = released_shape(seed, stories, no)
     theirs = krippendorff.alpha(value_counts=counts, level_of_measurement="nominal")
     assert value(fleiss_kappa(counts)) == pytest.approx(statsmodels_kappa(counts), abs=CLOSE)

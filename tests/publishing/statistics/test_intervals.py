@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import ks_2samp
 
 from publishing.statistics import intervals as bootstrap
 from publishing.statistics.agreement import ESTIMATES, Integers, sums_of
@@ -18,6 +17,8 @@ NAMES = tuple(ESTIMATES)
 
 def test_multinomial_draws_are_those_of_drawing_stories_with_replacement() -> None:
     """Kolmogorov-Smirnov on 2,000 resamples each way, every coefficient."""
+    from scipy.stats import ks_2samp  # loaded here: every worker imports this module
+
     drawn = next(bootstrap._resampled(PATTERNS, EACH_ITSELF, STORIES, Bootstrap(2000, seed=7)))
     pattern_of_story = np.repeat(np.arange(len(STORIES)), STORIES)
     random = np.random.default_rng(8)

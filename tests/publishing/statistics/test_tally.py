@@ -14,7 +14,6 @@ from typing import Any
 import krippendorff
 import numpy as np
 import pytest
-from statsmodels.stats.inter_rater import fleiss_kappa
 
 from annotation.protocols.base import Choice
 from publishing.facts import AskedQuestion
@@ -86,6 +85,8 @@ def document(seen: Iterable[Seen], asked: Sequence[AskedQuestion] = ASKED) -> di
 
 
 def test_agreement_is_that_of_other_implementations_on_the_same_votes() -> None:
+    from statsmodels.stats.inter_rater import fleiss_kappa  # loaded here: every worker imports this module
+
     given = forms(seed=1, stories=400)
     found = document(judged(given))["agreement"]
     assert list(found) == list(SCALES)
@@ -106,6 +107,8 @@ def test_agreement_is_that_of_other_implementations_on_the_same_votes() -> None:
 
 
 def test_the_joint_verdict_of_a_vote_is_valid_without_any_answer_against() -> None:
+    from statsmodels.stats.inter_rater import fleiss_kappa  # loaded here: every worker imports this module
+
     given = forms(seed=2, stories=300)
     found = document(judged(given))["agreement_on_validity"]
     valid = [sum("no" not in form.values() for form in votes) for votes in given]
@@ -169,6 +172,8 @@ def test_entities_that_are_no_texts_are_not_counted() -> None:
 
 @pytest.mark.parametrize("votes", [1, 2, 5])
 def test_any_number_of_votes(votes: int) -> None:
+    from statsmodels.stats.inter_rater import fleiss_kappa  # loaded here: every worker imports this module
+
     given = [[form for copy in range(2) for form in three][:votes] for three in forms(seed=3, stories=50)]
     found = document(judged(given))["agreement"]["q1"]
     if votes == 1:
