@@ -38,20 +38,50 @@ SHOWS_PAGES = {"client", "admin_client", "live_server", "child_environment", "st
 """Fixtures of tests for which ``collectstatic`` must have run."""
 USUAL_WORK, IN_A_BROWSER = 1, 12
 WORK = {
-    "tests/test_demo_mturk.py": 200,
-    "tests/integration/": 120,
     "tests/topology/": 300,
-    "tests/publishing/test_kill.py": 80,
-    "tests/operations/": 50,
-    "tests/recruitment/test_campaign.py": 70,
+    "tests/test_demo_mturk.py": 400,
+    "tests/publishing/test_kill.py": 130,
+    "tests/recruitment/test_campaign.py": 130,
+    "tests/integration/": 60,
     "tests/test_demo.py": 60,
+    "tests/operations/": 50,
+    "tests/api/test_schema.py": 50,
     "tests/bench/": 35,
-    "tests/api/test_schema.py": 20,
     "tests/test_embedded.py": 16,
-    "tests/publishing/destinations/": 5,
-    "tests/recruitment/prolific/": 4,
+    "tests/dashboard/test_back_office.py": 15,
+    "tests/publishing/destinations/": 9,
+    "tests/publishing/human_baseline/": 1,
+    "tests/publishing/statistics/": 1,
+    "tests/publishing/verification/": 1,
+    "tests/publishing/": 4,
+    "tests/recruitment/prolific/": 6,
+    "tests/recruitment/test_": 3,
+    "tests/crowd/test_live.py": 5,
+    "tests/concurrency/": 4,
+    "tests/dashboard/releases/": 7,
+    "tests/dashboard/q": 5,
+    "tests/dashboard/people/": 4,
+    "tests/integrity/": 3,
+    "tests/model/": 4,
+    "tests/browser/test_answer_key.py": 170,
+    "tests/browser/test_recruiting.py": 120,
+    "tests/browser/test_checks.py": 110,
+    "tests/browser/test_journey.py": 80,
+    "tests/browser/test_people.py": 75,
+    "tests/browser/test_frame.py": 70,
+    "tests/browser/test_setting_up.py": 70,
+    "tests/browser/test_persons.py": 65,
+    "tests/browser/test_multiple_choice.py": 60,
+    "tests/browser/test_releases.py": 55,
+    "tests/browser/test_review.py": 50,
+    "tests/browser/test_figures.py": 40,
+    "tests/browser/test_charts.py": 35,
+    "tests/browser/test_menu.py": 25,
+    "tests/browser/test_links.py": 25,
+    "tests/browser/test_keys.py": 6,
+    "tests/browser/test_submitting.py": 9,
 }
-"""Where one test is as much work as many, and as how many: mostly it starts real processes."""
+"""The work of one test where it is not the usual, in tenths of a second of CPU time; the first that fits."""
 MAY_BE_MISSING = {
     "browser": "Install Chromium (Debian: apt-get install chromium) or set CHROMIUM to its path.",
     "kubernetes": "Install kubectl, which builds the manifests.",
@@ -270,7 +300,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     browser = {item.path for item in items if item.get_closest_marker("browser")}
     work = Counter[Path]()
     if hasattr(config, "workerinput"):
-        for item in items:
+        for item in items:  # loadfile hands out whole files, so that a long one must not come last
             usual = IN_A_BROWSER if item.get_closest_marker("browser") else USUAL_WORK
             work[item.path] += next((much for at, much in WORK.items() if item.nodeid.startswith(at)), usual)
     items.sort(key=lambda item: (item.path in browser, -work[item.path], item.path if work else ""))

@@ -72,6 +72,8 @@ def test_a_desk_shows_the_entries_in_one_row_and_the_pages_of_one_below(
         assert links.all_inner_texts() == ENTRIES + below
         assert menu.locator("[aria-current=page]").all_inner_texts() == [entry, *below[:1]]
         assert rows(menu) == (2 if below else 1)
+        if role != Membership.Role.OWNER:
+            continue  # the pages are the same, and dashboard.test_roles opens each as every role
         for number, page in enumerate(below[1:], start=len(ENTRIES) + 1):
             if page == "API tokens":
                 continue  # the researcher's own, without the menu of a study
@@ -83,10 +85,9 @@ def test_a_desk_shows_the_entries_in_one_row_and_the_pages_of_one_below(
             expect(menu.locator("[aria-current=true]")).to_have_text(entry)
 
 
-@pytest.mark.parametrize("role", WITHOUT)
-def test_a_phone_shows_the_entries_after_a_press(open_window: OpenWindow, role: str) -> None:
+def test_a_phone_shows_the_entries_after_a_press(open_window: OpenWindow) -> None:
     window = open_window(viewport=PHONE, java_script_enabled=False)
-    menu = at(window, role)
+    menu = at(window, Membership.Role.AUDITOR)
     expect(menu.get_by_role("link")).to_have_count(0)
     menu.get_by_text("Pages of this study").click()
     assert menu.get_by_role("link").all_inner_texts() == ENTRIES
