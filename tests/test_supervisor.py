@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -37,7 +38,12 @@ def test_all_programs_end_with_a_supervisor_that_is_killed(tmp_path: Path) -> No
         programs = psutil.Process(process.pid).children(recursive=True)
         assert len(sleepers(process.pid)) == 2
         process.kill()
-    assert wait_until(lambda: not any(one.is_running() for one in programs), SECONDS), programs
+    try:
+        assert wait_until(lambda: not any(one.is_running() for one in programs), SECONDS), programs
+    finally:
+        for one in programs:
+            with suppress(psutil.NoSuchProcess):
+                one.kill()
 
 
 def test_a_program_that_ends_is_named_and_the_others_end(tmp_path: Path) -> None:
