@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 from annotation.models import Story, Study
 from annotation.protocols.base import Part
 from dashboard.qualification.acceptable_options import Acceptable, AcceptableForm, Cell
-from dashboard.settings.forms import StudyForm
+from dashboard.settings.forms import StudyForm, choose
 from qualification.experts import Chosen, agreement_over, chosen_in, counts
 from qualification.models import AnswerKey, Round, RoundStory
 from qualification.rules import LONGEST_REASON, needs_reason
@@ -68,9 +68,9 @@ class RoundForm(StudyForm):
         super().__init__(*args, **kwargs)
         found = Story.objects.filter(study=study, role=Story.Role.QUALIFICATION).select_related("study")
         newest = list(found.order_by("-story_import", "-source_line", "-pk")[:OFFERED])
-        stories = self.fields["stories"]
-        stories.choices = [(story.story_id, _summary(story)) for story in reversed(newest)]  # type: ignore[attr-defined]
-        stories.widget.attrs.pop("class", None)
+        self.has_stories = bool(newest)
+        choose(self, "stories", [(story.story_id, _summary(story)) for story in reversed(newest)])
+        self.fields["stories"].widget.attrs.pop("class", None)
         self.fields["pays_on_fail"].widget.attrs.pop("class", None)
 
 

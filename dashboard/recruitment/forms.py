@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Story, Study
 from dashboard.recruitment.queries import MANY, cached
-from dashboard.settings.forms import RowForm, StudyForm
+from dashboard.settings.forms import RowForm, StudyForm, choose
 from recruitment.actions import CampaignSettings
 from recruitment.campaigns import SEATS_OF_A_TEST, fair_reward, has_one_posting, seats_needed
 from recruitment.models import Campaign, Mismatch, Payment
@@ -274,7 +274,7 @@ class RejectionForm(StudyForm):
             MaxLengthValidator(platform.longest_rejection),
         ]
         if platform.rejection_categories:
-            self.fields["category"].choices = [*platform.rejection_categories.items()]  # type: ignore[attr-defined]
+            choose(self, "category", platform.rejection_categories.items())
             self.fields["category"].required = True
         else:
             del self.fields["category"]
@@ -293,7 +293,7 @@ class ListFilter(StudyForm):
     def __init__(self, study: Study, asked: Mapping[str, str]) -> None:
         super().__init__(asked, auto_id="only-%s")
         numbers = study.campaigns.order_by("number").values_list("number", flat=True)
-        self.fields["campaign"].choices = [_ALL, *((number, number) for number in numbers)]  # type: ignore[attr-defined]
+        choose(self, "campaign", [_ALL, *((number, number) for number in numbers)])
         self.is_valid()  # an invalid choice is in no cleaned data
 
     @property

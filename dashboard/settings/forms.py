@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any, ClassVar
 
@@ -57,6 +57,13 @@ class StudyForm(forms.Form):
         """Add the problems that an action found, at their fields where possible."""
         for name, text in problems.items():
             self.add_error(name if name in self.fields else None, text)
+
+
+def choose(form: forms.Form, name: str, choices: Iterable[tuple[Any, Any]]) -> None:
+    """Give a field the choices that are known only when the form is made."""
+    field = form.fields[name]
+    assert isinstance(field, forms.ChoiceField)
+    field.choices = list(choices)
 
 
 class RowForm(StudyForm, forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at run time

@@ -25,7 +25,7 @@ from annotation.rights import Right, by_and_now, form_page, read_page, rights_in
 from dashboard.csv_files import csv_file, csv_stream, json_stream
 from dashboard.figures import store
 from dashboard.http import ErrorsAsMessages, render_form
-from dashboard.settings.forms import UploadForm
+from dashboard.settings.forms import UploadForm, choose
 from dashboard.stories.detail import about
 from dashboard.stories.queries import (
     ANY,
@@ -81,10 +81,11 @@ class SearchForm(forms.Form):
         super().__init__(*args, **kwargs)
         labels = study.protocol.finding_labels.items()
         questions = [(question.key, question.title) for question in study.protocol.questions]
-        _choose(self.fields["dropped_by"], [("", _("any question")), *questions])
-        _choose(self.fields["lint"], [("", _("all stories")), (ANY, _("any finding")), *labels])
-        _choose(
-            self.fields["verdict"],
+        choose(self, "dropped_by", [("", _("any question")), *questions])
+        choose(self, "lint", [("", _("all stories")), (ANY, _("any finding")), *labels])
+        choose(
+            self,
+            "verdict",
             [
                 ("", _("all stories")),
                 *OUTCOMES.items(),
@@ -92,7 +93,7 @@ class SearchForm(forms.Form):
                 (DISAGREE, _("same text, other verdict")),
             ],
         )
-        _choose(self.fields["expert"], [("", _("all stories")), *Expert.choices])
+        choose(self, "expert", [("", _("all stories")), *Expert.choices])
         self.fields["scenario"].widget.attrs["list"] = "scenarios"
         self.fields["model"].widget.attrs["list"] = "models"
 
@@ -105,11 +106,6 @@ class SearchForm(forms.Form):
         """Return the filters for an address, with a question mark; without the place in the list."""
         wanted = {name: value for name, value in self.cleaned_data.items() if value and name != "after"}
         return f"?{urlencode(wanted)}" if wanted else ""
-
-
-def _choose(field: forms.Field, choices: list[tuple[Any, Any]]) -> None:
-    assert isinstance(field, forms.ChoiceField)
-    field.choices = choices
 
 
 @read_page()

@@ -12,7 +12,6 @@ from django.contrib import messages
 from django.core import signing
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
-from django.utils.functional import Promise
 from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
 
@@ -24,6 +23,7 @@ from dashboard.csv_files import csv_file
 from dashboard.figures import flags
 from dashboard.http import ErrorsAsMessages, form_token, render_form
 from dashboard.people.listing import ANY, STATES, STEPS, Search, people_page
+from dashboard.settings.forms import choose
 from recruitment.actions import invite_by_mail
 from recruitment.errors import NotQueued, RecruitmentError
 from recruitment.links import personal_link
@@ -46,10 +46,12 @@ class SearchForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        names = [flags.FAILS_CHECKS, flags.TOO_FAST, flags.STRAIGHT_LINING, flags.ALWAYS_ALONE]
-        self._choose("state", STATES)
-        self._choose("step", list(STEPS.items()))
-        self._choose("flag", [(ANY, _("any flag")), *((name, flags.title(name)) for name in names)])
+        names = (flags.FAILS_CHECKS, flags.TOO_FAST, flags.STRAIGHT_LINING, flags.ALWAYS_ALONE)
+        titles = [(name, flags.title(name)) for name in names]
+        everybody = ("", _("everybody"))
+        choose(self, "state", [everybody, *STATES])
+        choose(self, "step", [everybody, *STEPS.items()])
+        choose(self, "flag", [everybody, (ANY, _("any flag")), *titles])
         self.fields["name"].widget.attrs["autocomplete"] = "off"
 
     def search(self) -> Search:
@@ -57,11 +59,6 @@ class SearchForm(forms.Form):
         self.is_valid()
         given = {name: value for name, value in self.cleaned_data.items() if value}
         return Search(**given | {"name": given.get("name", "").strip().lower()})
-
-    def _choose(self, name: str, choices: Sequence[tuple[str, str | Promise]]) -> None:
-        field = self.fields[name]
-        assert isinstance(field, forms.ChoiceField)
-        field.choices = [("", _("everybody")), *choices]
 
 
 @read_page()

@@ -69,8 +69,7 @@ def new_round(request: HttpRequest, study: Study) -> HttpResponse:
             return redirect("dashboard:round", slug=study.slug, number=made.number)
         except QualificationError as error:
             form.add_error(None, str(error))
-    context = {"form": form, "has_stories": bool(form.fields["stories"].choices)}  # type: ignore[attr-defined]
-    return render_form(request, "dashboard/qualification/new_round.html", context)
+    return render_form(request, "dashboard/qualification/new_round.html", {"form": form})
 
 
 def _like(request: HttpRequest, study: Study) -> dict[str, Any]:

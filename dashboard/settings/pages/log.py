@@ -27,6 +27,7 @@ from dashboard.csv_files import csv_stream, json_stream
 from dashboard.http import number_in
 from dashboard.people.detail import ids_of_checks, story_address
 from dashboard.queries import find_enrollment
+from dashboard.settings.forms import choose
 from qualification.experts import closed_texts
 
 _VOTE = re.compile(r"vote \d{1,18}")
@@ -172,14 +173,14 @@ class LogForm(forms.Form):
     def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.study = study
-        kind, who = self.fields["kind"], self.fields["who"]
-        assert isinstance(kind, forms.ChoiceField)
+        who = self.fields["who"]
         assert isinstance(who, forms.ModelChoiceField)
-        kind.choices = [
+        kinds = [
             ("", _("everything")),
             (_("Decisions of members and the system"), [(one.value, one.label) for one in DECISIONS]),
             (_("Participants’ actions"), [(one.value, one.label) for one in EVERYDAY]),
         ]
+        choose(self, "kind", kinds)
         who.queryset, who.empty_label = researchers_in(study), _("anybody")
         for name, field in self.fields.items():
             field.widget.attrs |= {"class": "text", "autocomplete": "off"}
