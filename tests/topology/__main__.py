@@ -20,6 +20,7 @@ def main() -> int:
     parser.add_argument("--waves", type=int, default=20, help="studies, one after the other")
     parser.add_argument("--stories", type=int, default=40, help="of each study")
     parser.add_argument("--longest-fault", type=float, default=5.0, help="seconds")
+    parser.add_argument("--rest", type=float, default=5.0, help="the longest pause between faults, seconds")
     parser.add_argument("--path", default="", help="of the public address, like /study")
     parser.add_argument("--output", type=Path, help="a file for the report as a line of JSON")
     given = parser.parse_args()
@@ -35,6 +36,7 @@ def main() -> int:
         stories=given.stories,
         most=given.most,
         longest_fault=given.longest_fault,
+        rest=given.rest,
     )
     with (
         tempfile.TemporaryDirectory(prefix="tomannot-storm-") as scratch,

@@ -51,6 +51,8 @@ class Plan:
     waves: int = 6
     most: int = 1_000_000
     longest_fault: float = 2.0
+    rest: float = 1.5
+    """The longest pause between two faults."""
 
 
 @dataclass
@@ -184,7 +186,7 @@ class Storm:
             name = deck.pop()
             self.report.faults[name] += 1
             kinds[name](draw.uniform(0.5, self.plan.longest_fault))
-            time.sleep(draw.uniform(0.2, 1.5))
+            time.sleep(draw.uniform(0.2, self.plan.rest))
 
     def _kinds(self, draw: random.Random) -> dict[str, Callable[[float], None]]:
         topology = self.topology

@@ -118,7 +118,7 @@ def wait_for_status(url: str, wanted: int, log: Path) -> None:
     [
         pytest.param(Plan(seconds=20, waves=6, people=12), id="short"),
         pytest.param(
-            Plan(seconds=180, waves=20, people=20, stories=40, longest_fault=5),
+            Plan(seconds=180, waves=20, people=20, stories=40, longest_fault=5, rest=5),
             id="long",
             marks=pytest.mark.torture,
         ),
