@@ -81,7 +81,9 @@ def question_fields(
     for number, (question, parts) in enumerate(_parts_above(protocol, item), start=1):
         options = ordered(question.options_for(item), question, option_seed)
         rows = tuple(
-            RowField(row, name, _option_fields(name, options, answered.get(name)), errors.get(name, ""))
+            RowField(
+                row, name, _option_fields(question, name, options, answered.get(name)), errors.get(name, "")
+            )
             for row, name in ((row, field_name(question.key, row.key)) for row in question.rows_for(item))
         )
         fields.append(QuestionField(question, number, parts, rows))
@@ -173,10 +175,12 @@ def _marked(text: str, known: Iterable[str]) -> SafeString:
     )
 
 
-def _option_fields(name: str, options: tuple[Option, ...], chosen: str | None) -> tuple[OptionField, ...]:
+def _option_fields(
+    question: Question, name: str, options: tuple[Option, ...], chosen: str | None
+) -> tuple[OptionField, ...]:
     return tuple(
-        OptionField(option, f"{name}-{option.key}", str(number), chosen == option.key)
-        for number, option in enumerate(options, start=1)
+        OptionField(option, f"{name}-{option.key}", question.digit(option, place), chosen == option.key)
+        for place, option in enumerate(options, start=1)
     )
 
 

@@ -20,7 +20,7 @@ from publishing.card.croissant import CROISSANT_PATH, Records
 from publishing.card.figures import figures
 from publishing.comparison.changes import CHANGES_PATH
 from publishing.errors import NothingToRelease
-from publishing.facts import AskedQuestion, ReleaseFacts, Tally
+from publishing.facts import AskedQuestion, ReleaseFacts, Tally, scales_of
 from publishing.files import jsonl, parquet, rows
 from publishing.files.directory import DirectoryWriter, FileFacts
 from publishing.files.features import Columns, Type
@@ -145,7 +145,7 @@ def write_stories(
     tally, statistics = Tally(), StatisticsTally(facts.asked)
     sides = {question_set.config: facts.sides(question_set.config) for question_set in layout.question_sets}
     verdict_on, first_of_each = _verdicts(facts), FirstOfEach(get_filter(facts.filter_name))
-    vote_rows = VoteRows(tuple(question.key for question in facts.asked))
+    vote_rows = VoteRows([question.key for question in facts.asked], scales_of(facts.asked))
     columns = {outcome: Columns(layout.columns_of(outcome)) for outcome in rows.STORY_PATHS}
     with ExitStack() as open_files:
         votes_file, decisions_file = (
@@ -302,10 +302,7 @@ def describe(facts: ReleaseFacts, found: StoryPass, changes: Changes | None) -> 
         "url": facts.url,
         "story_language": facts.story_language,
         "protocol": {"name": facts.protocol_name, "version": facts.protocol_version},
-        "questions": [
-            {**asdict(asked), "options": list(asked.options), "against": list(asked.against)}
-            for asked in facts.asked
-        ],
+        "questions": [asked.document() for asked in facts.asked],
         "filter": {
             "name": facts.filter_name,
             "rule": rule.sentence(facts.votes_per_story),

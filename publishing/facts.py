@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -48,6 +48,18 @@ class AskedQuestion:
     title: str
     options: tuple[str, ...] = ()
     against: tuple[str, ...] = ()
+    scale: tuple[str, ...] = ()
+    """The words for both ends, if the options are the numbers of a scale."""
+
+    def document(self) -> dict[str, Any]:
+        """Return the entry in ``release.json``, which names ``scale`` only where there is one."""
+        found = {"title": self.title, "options": list(self.options), "against": list(self.against)}
+        return {"key": self.key, **found, **({"scale": list(self.scale)} if self.scale else {})}
+
+
+def scales_of(asked: Iterable[AskedQuestion]) -> frozenset[str]:
+    """Return the keys of the questions that are answered on a scale."""
+    return frozenset(question.key for question in asked if question.scale)
 
 
 @dataclass(frozen=True, slots=True)

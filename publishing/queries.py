@@ -34,7 +34,7 @@ from annotation.models import (
     Vote,
 )
 from annotation.models.votes import VoteQuerySet
-from annotation.protocols.base import Question
+from annotation.protocols.base import Question, Scale
 from publishing.facts import (
     AskedQuestion,
     HiddenChecks,
@@ -228,6 +228,7 @@ def asked_question(question: Question) -> AskedQuestion:
         title=str(question.title),
         options=tuple(option.key for option in options),
         against=tuple(option.key for option in options if option.counts_against),
+        scale=(str(question.lowest), str(question.highest)) if isinstance(question, Scale) else (),
     )
 
 

@@ -7,7 +7,7 @@ A second protocol is one more module (or package) in ``annotation/protocols/`` w
 in it; nothing else changes. Its questions may be
 
 * single choice with options of their own for every question (the validity protocol),
-* a rating scale (options whose keys are ``"1"`` … ``"5"``),
+* a scale of whole numbers with words at both ends (:class:`Scale`),
 * multiple choice whose options depend on the item (override :meth:`Question.options_for`),
 * a table of rows to label, one option per row (override :meth:`Question.rows_for`).
 
@@ -16,7 +16,7 @@ All of them are stored alike: one answer per (question, row), holding the key of
 
 import abc
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple, cast
 
 from django.utils.translation import gettext_lazy
@@ -97,6 +97,37 @@ class Question:
     def option(self, key: str) -> Option:
         """Return the static option with this key. Raise ``KeyError`` if unknown."""
         return {option.key: option for option in self.options}[key]
+
+    def digit(self, option: Option, place: int) -> str:
+        """Return the key that chooses an option, which stands at this place (from 1) of the form."""
+        return str(place)
+
+
+@dataclass(frozen=True)
+class Scale(Question):
+    """A question answered with a whole number, with words for both ends of the scale.
+
+    The options follow: their keys are the numbers. Raise ``ValueError`` unless 0 <= ``low`` < ``high`` <= 9,
+    so that every number is one key.
+    """
+
+    options: tuple[Option, ...] = field(init=False, default=())
+    lowest: str = ""
+    highest: str = ""
+    low: int = 1
+    high: int = 5
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.low < self.high <= 9:
+            raise ValueError(f"{self.key}: a scale goes from 0 or more up to 9 or less.")
+        ends = {self.low: self.lowest, self.high: self.highest}
+        numbers = range(self.low, self.high + 1)
+        options = tuple(Option(str(number), str(number), ends.get(number, "")) for number in numbers)
+        object.__setattr__(self, "options", options)
+
+    def digit(self, option: Option, place: int) -> str:
+        """Return the number itself, also where the scale is turned round."""
+        return option.key
 
 
 @dataclass(frozen=True, slots=True)

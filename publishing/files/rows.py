@@ -1,6 +1,6 @@
 """The rows of a release as plain values, with keys in the published order. Pure."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache, partial
@@ -345,15 +345,19 @@ SKIP_COLUMNS: dict[str, Type] = {
 }
 
 
-def vote_columns(answers: Sequence[str]) -> dict[str, Type]:
-    """Return the columns of the votes file, given the fields of the answers."""
-    return {"story_id": "string", "annotator": "string", **dict.fromkeys(answers, "string"), **_CONTEXT}
+def vote_columns(answers: Sequence[str], scales: Collection[str]) -> dict[str, Type]:
+    """Return the columns of the votes file, given the fields of the answers; those on scales are numbers."""
+    given: dict[str, Type] = {
+        field: "int64" if field.partition(".")[0] in scales else "string" for field in answers
+    }
+    return {"story_id": "string", "annotator": "string", **given, **_CONTEXT}
 
 
 class VoteRows:
     """Builds the rows of the votes file and collects their columns."""
 
-    def __init__(self, questions: Sequence[str]) -> None:
+    def __init__(self, questions: Sequence[str], scales: Collection[str] = ()) -> None:
+        self._scales = scales
         self._places = {key: place for place, key in enumerate(questions)}
         self._seen: dict[str, tuple[int, str, str]] = {}
         self._answers = lru_cache(maxsize=_REMEMBERED)(self._ordered)
@@ -379,9 +383,9 @@ class VoteRows:
 
     def columns(self) -> dict[str, Type]:
         """Return the columns of the rows so far, in order."""
-        return vote_columns(sorted(self._seen, key=self._seen.__getitem__))
+        return vote_columns(sorted(self._seen, key=self._seen.__getitem__), self._scales)
 
-    def _ordered(self, answers: tuple[Choice, ...]) -> dict[str, str]:
+    def _ordered(self, answers: tuple[Choice, ...]) -> dict[str, str | int]:
         last = len(self._places)
         placed = sorted(
             ((self._places.get(choice.question, last), choice.question, choice.row), choice.option)
@@ -389,4 +393,7 @@ class VoteRows:
         )
         fields = {field_name(place[1], place[2]): (place, option) for place, option in placed}
         self._seen |= {field: place for field, (place, _) in fields.items()}
-        return {field: option for field, (_, option) in fields.items()}
+        return {
+            field: int(option) if place[1] in self._scales else option
+            for field, (place, option) in fields.items()
+        }

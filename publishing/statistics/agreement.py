@@ -125,7 +125,7 @@ def percent_agreement(sums: Sums) -> Floats:
     Undefined when no unit has two votes.
     """
     agreeing = sum(group.agreeing / (group.votes * (group.votes - 1)) for group in sums.paired)
-    return _ratio(agreeing, sum(group.units for group in sums.paired))
+    return ratio(agreeing, sum(group.units for group in sums.paired))
 
 
 def fleiss_kappa(sums: Sums) -> Floats:
@@ -141,7 +141,7 @@ def fleiss_kappa(sums: Sums) -> Floats:
     numbers of votes (the paper has one n), and when all votes are in one category.
     """
     votes = _votes(sums)
-    return 1 - (1 - percent_agreement(sums)) * _ratio(votes * votes, _differing(sums))
+    return 1 - (1 - percent_agreement(sums)) * ratio(votes * votes, _differing(sums))
 
 
 def krippendorff_alpha(sums: Sums) -> Floats:
@@ -162,7 +162,7 @@ def krippendorff_alpha(sums: Sums) -> Floats:
         (group.votes * (group.votes - 1) * group.units - group.agreeing) / (group.votes - 1)
         for group in sums.paired
     )
-    return 1 - _ratio((_votes(sums) - 1) * disagreeing, _differing(sums))
+    return 1 - ratio((_votes(sums) - 1) * disagreeing, _differing(sums))
 
 
 def gwet_ac1(sums: Sums) -> Floats:
@@ -183,9 +183,9 @@ def gwet_ac1(sums: Sums) -> Floats:
     units = sum(group.units for group in sums.groups)
     by_chance: Floats | float = 0.0
     for category in range(sums.categories):
-        share = _ratio(sum(group.by_category[..., category] / group.votes for group in sums.groups), units)
+        share = ratio(sum(group.by_category[..., category] / group.votes for group in sums.groups), units)
         by_chance = by_chance + share * (1 - share) / (sums.categories - 1)
-    return 1 - _ratio(1 - percent_agreement(sums), 1 - by_chance)
+    return 1 - ratio(1 - percent_agreement(sums), 1 - by_chance)
 
 
 def _votes(sums: Sums) -> Integers:
@@ -200,7 +200,7 @@ def _differing(sums: Sums) -> Integers:
     return np.asarray(votes * votes - (by_category * by_category).sum(axis=-1))
 
 
-def _ratio(numerator: ArrayLike, denominator: ArrayLike) -> Floats:
+def ratio(numerator: ArrayLike, denominator: ArrayLike) -> Floats:
     """Divide; NaN where the denominator is 0. Such a NaN stays within this package."""
     above, below = np.asarray(numerator, np.float64), np.asarray(denominator, np.float64)
     quotient: Floats = np.divide(above, below, out=np.full(above.shape, np.nan), where=below != 0)

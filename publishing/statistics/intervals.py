@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from publishing.statistics.agreement import ESTIMATES, Floats, Integers, Sums, sums_of
+from publishing.statistics.agreement import ESTIMATES, Floats, Integers, sums_of
 from publishing.translation import gettext_noop
 
 _ENTRIES = 1 << 21
@@ -66,7 +66,8 @@ def intervals(
     """
     drawn = [
         {name: ESTIMATES[name](sums) for name in names}
-        for sums in _resampled(counts, members, stories, design)
+        for times in resamples(stories, design)
+        for sums in [sums_of(counts, times @ members)]
     ]
     return {name: interval(np.concatenate([values[name] for values in drawn]), design) for name in names}
 
@@ -129,15 +130,14 @@ def _place(values: int, share: float) -> int:
     return min(max(math.ceil(round(values * share, 9)), 1), values) - 1
 
 
-def _resampled(counts: Integers, members: Integers, stories: Integers, design: Bootstrap) -> Iterator[Sums]:
-    """Yield the sums of all resamples, a bounded number at a time."""
+def resamples(stories: Integers, design: Bootstrap) -> Iterator[Integers]:
+    """Yield how often each pattern is drawn (resamples × patterns), a bounded number at a time."""
     random = np.random.RandomState(design.seed)
     total = int(stories.sum())
     at_a_time = max(1, _ENTRIES // len(stories))
     for start in range(0, design.resamples, at_a_time):
         size = min(at_a_time, design.resamples - start)
-        drawn = random.multinomial(total, stories / total, size=size)
-        yield sums_of(counts, drawn @ members)
+        yield random.multinomial(total, stories / total, size=size)
 
 
 def wilson(right: float, n: int) -> tuple[float, float] | None:

@@ -7,7 +7,7 @@ takes the same time and memory for a thousand stories and for a million.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -66,29 +66,54 @@ def agreement_of(
     chosen option outside the scale is one more category. Patterns without a unit do not count. The order of
     patterns, units and votes does not matter.
     """
+    known = units_of(stories, scale)
+    if known is None:
+        return undefined(NO_STORY, scale, stories=0)
+    units = known.stories @ known.members
+    sums = sums_of(known.counts, units)
+    found = {name: coefficient(name, sums) for name in ESTIMATES}
+    return Agreement(
+        categories=known.counts.shape[1],
+        scale_is_offered=bool(scale),
+        stories=int(known.stories.sum()),
+        units=int(units.sum()),
+        coefficients=found,
+        intervals=_intervals(found, known, design or Bootstrap()),
+    )
+
+
+class Units(NamedTuple):
+    """The distinct units of some stories.
+
+    ``counts`` (units × categories) has the votes of each; ``members`` (patterns × units) says how often a
+    pattern has it, ``stories`` how many stories have each pattern.
+    """
+
+    counts: Integers
+    members: Integers
+    stories: Integers
+
+    def units(self, stories: Integers) -> Integers:
+        """Return how often each unit occurs (… × units), given how often each pattern does."""
+        alone = len(self.members) == len(self.counts) and (self.members.sum(axis=1) == 1).all()
+        return stories if alone else np.asarray(stories @ self.members)  # patterns and units are sorted alike
+
+
+def units_of(stories: Mapping[Pattern, int], scale: Sequence[str]) -> Units | None:
+    """Return the units in a fixed order, or None if there are none; see :func:`agreement_of`."""
     tidy: Counter[Pattern] = Counter()
     for pattern, number in stories.items():
         if pattern and number:
             tidy[tuple(sorted(tuple(sorted(unit)) for unit in pattern))] += number
-    if not tidy:
-        return undefined(NO_STORY, scale, stories=0)
     patterns = sorted(tidy)
     units = sorted({unit for pattern in patterns for unit in pattern})
     seen = {option for unit in units for option in unit}
     categories = [*scale, *sorted(seen.difference(scale))]
-    counts = _matrix([[unit.count(option) for option in categories] for unit in units], len(categories))
-    members = _matrix([[pattern.count(unit) for unit in units] for pattern in patterns], len(units))
+    counts = [[unit.count(option) for option in categories] for unit in units]
+    members = [[pattern.count(unit) for unit in units] for pattern in patterns]
     numbers = np.array([tidy[pattern] for pattern in patterns], np.int64)
-    sums = sums_of(counts, numbers @ members)
-    found = {name: coefficient(name, sums) for name in ESTIMATES}
-    return Agreement(
-        categories=len(categories),
-        scale_is_offered=bool(scale),
-        stories=int(numbers.sum()),
-        units=int((numbers @ members).sum()),
-        coefficients=found,
-        intervals=_intervals(found, counts, members, numbers, design or Bootstrap()),
-    )
+    found = Units(_matrix(counts, len(categories)), _matrix(members, len(units)), numbers)
+    return found if patterns else None
 
 
 def undefined(reason: str, scale: Sequence[str], *, stories: int) -> Agreement:
@@ -107,13 +132,7 @@ def _matrix(rows: Sequence[Sequence[int]], columns: int) -> Integers:
     return np.array(rows, np.int64).reshape(len(rows), columns)
 
 
-def _intervals(
-    found: Mapping[str, Coefficient],
-    counts: Integers,
-    members: Integers,
-    numbers: Integers,
-    design: Bootstrap,
-) -> dict[str, Interval]:
+def _intervals(found: Mapping[str, Coefficient], known: Units, design: Bootstrap) -> dict[str, Interval]:
     defined = [name for name, result in found.items() if not result.undefined]
-    made = intervals(defined, counts, members, numbers, design) if defined else {}
+    made = intervals(defined, known.counts, known.members, known.stories, design) if defined else {}
     return {name: made.get(name) or Interval(None, result.undefined) for name, result in found.items()}

@@ -70,7 +70,7 @@ _DOCUMENT: dict[str, Shape] = {
     "url": TEXT,
     "story_language": NAME,
     "protocol": {"name": TEXT, "version": TEXT},
-    "questions": [{"key": TEXT, "title": TEXT, "options": [TEXT], "against": [TEXT]}],
+    "questions": [{"key": TEXT, "title": TEXT, "options": [TEXT], "against": [TEXT], "scale": [TEXT]}],
     "filter": {"name": one_of(FILTER_NAMES), "rule": ANYTHING, "parameters": _PARAMETERS},
     "salt": NAME,
     "medians": _MEDIANS,
@@ -115,9 +115,13 @@ def read(directory: Path, findings: Findings) -> Description | None:
     if missing := [key for key in _DOCUMENT if key not in document]:
         findings.add("schema", RELEASE_JSON, OLD.format(missing=", ".join(missing)))
         return None
-    problem = misfit(document, _DOCUMENT)
+    asked = document["questions"] if isinstance(document["questions"], list) else []
+    full = [{**one, "scale": one.get("scale", [])} if isinstance(one, dict) else one for one in asked]
+    problem = misfit({**document, "questions": full if asked else document["questions"]}, _DOCUMENT)
     if not problem and not document["questions"]:
         problem = "questions is empty."
+    if not problem and any(one["scale"] and not _are_numbers(one["options"]) for one in full):
+        problem = "The options of a scale in questions are not its numbers."
     if not problem and any(not set(one["against"]) <= set(one["options"]) for one in document["questions"]):
         problem = "One of questions counts an option against a story that it does not have."
     if problem:
@@ -134,8 +138,10 @@ def read(directory: Path, findings: Findings) -> Description | None:
         document,
         layout_for(document["protocol"]["name"]),
         tuple(
-            AskedQuestion(one["key"], one["title"], tuple(one["options"]), tuple(one["against"]))
-            for one in document["questions"]
+            AskedQuestion(
+                one["key"], one["title"], *(tuple(one[name]) for name in ("options", "against", "scale"))
+            )
+            for one in full
         ),
         Statement(**document["statement"] | {"creators": tuple(document["statement"]["creators"])}),
         rule,
@@ -195,13 +201,22 @@ def check_questions(description: Description, findings: Findings) -> None:
         findings.add("decisions", RELEASE_JSON, f"questions are not those of {which}: {keys}.")
         return
     for found, wanted in zip(description.asked, expected, strict=True):
-        if (found.options, found.against) != (wanted.options, wanted.against):
+        if (found.options, found.against, bool(found.scale)) != (
+            wanted.options,
+            wanted.against,
+            bool(wanted.scale),
+        ):
             problem = (
                 f"The question {found.key} has {_options(found)}; in {which}, it has {_options(wanted)}."
             )
             findings.add("decisions", RELEASE_JSON, problem)
 
 
+def _are_numbers(options: list[str]) -> bool:
+    return all(option.isdecimal() for option in options) and len(options) > 1
+
+
 def _options(asked: AskedQuestion) -> str:
     options, against = ", ".join(asked.options) or "none", ", ".join(asked.against) or "none"
-    return f"the options {options} (against a story: {against})"
+    kind = "numbers" if asked.scale else "options"
+    return f"the {kind} {options} (against a story: {against})"

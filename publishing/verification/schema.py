@@ -9,7 +9,7 @@ from typing import Any
 from annotation.models import Adjudication, Skip
 from annotation.models.studies import STORY_LANGUAGE
 from annotation.protocols.base import KEY_PATTERN, Choice
-from publishing.facts import AskedQuestion
+from publishing.facts import AskedQuestion, scales_of
 from publishing.files import jsonl
 from publishing.files.features import Type
 from publishing.files.rows import (
@@ -121,22 +121,24 @@ class VoteReader:
     def __init__(self, asked: Sequence[AskedQuestion]) -> None:
         self._asked = {question.key: question for question in asked}
         self._places = {question.key: place for place, question in enumerate(asked)}
+        self._scales = scales_of(asked)
         self._fields: set[str] = set()
         self._answers = lru_cache(maxsize=4096)(self._answers_of)
 
     def read(self, row: Row) -> CountedVote | str:
         """Return the vote in a row, or a sentence about what is wrong."""
         fields = list(row)[len(_VOTE) : -len(_CONTEXT)]
-        if problem := misfit(row, {**_VOTE, **dict.fromkeys(fields, TEXT), **_CONTEXT}):
+        given = {field: COUNT if field.partition(".")[0] in self._scales else TEXT for field in fields}
+        if problem := misfit(row, {**_VOTE, **given, **_CONTEXT}):
             return problem
-        answers = self._answers(tuple((field, row[field]) for field in fields))
+        answers = self._answers(tuple((field, str(row[field])) for field in fields))
         if isinstance(answers, str):
             return answers
         return CountedVote(row["annotator"], answers, **{key: row[key] for key in CONTEXT_KEYS})
 
     def columns(self) -> dict[str, Type]:
         """Return the columns of the votes read so far."""
-        return vote_columns(sorted(self._fields, key=self._place))
+        return vote_columns(sorted(self._fields, key=self._place), self._scales)
 
     def _place(self, field: str) -> tuple[int, str]:
         question, _, row = field.partition(".")

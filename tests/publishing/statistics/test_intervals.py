@@ -19,7 +19,8 @@ def test_multinomial_draws_are_those_of_drawing_stories_with_replacement() -> No
     """Kolmogorov-Smirnov on 2,000 resamples each way, every coefficient."""
     from scipy.stats import ks_2samp  # loaded here: every worker imports this module
 
-    drawn = next(bootstrap._resampled(PATTERNS, EACH_ITSELF, STORIES, Bootstrap(2000, seed=7)))
+    times = next(bootstrap.resamples(STORIES, Bootstrap(2000, seed=7)))
+    drawn = sums_of(PATTERNS, times @ EACH_ITSELF)
     pattern_of_story = np.repeat(np.arange(len(STORIES)), STORIES)
     random = np.random.default_rng(8)
     naive = np.array(
@@ -38,7 +39,7 @@ def test_draws_as_many_stories_as_there_are_whatever_fits_into_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     whole = intervals(NAMES, PATTERNS, EACH_ITSELF, STORIES, Bootstrap())
-    sums = next(bootstrap._resampled(PATTERNS, EACH_ITSELF, STORIES, Bootstrap(50)))
+    sums = sums_of(PATTERNS, next(bootstrap.resamples(STORIES, Bootstrap(50))) @ EACH_ITSELF)
     assert {int(units) for units in sums.groups[0].units} == {200}
     monkeypatch.setattr(bootstrap, "_ENTRIES", 17)
     assert intervals(NAMES, PATTERNS, EACH_ITSELF, STORIES, Bootstrap()) == whole
