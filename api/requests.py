@@ -11,7 +11,7 @@ from annotation.protocols import all_protocols
 from dashboard.settings.forms import OWN_TEST, SAMPLE_TEST, TESTS, SettingsForm
 from dashboard.settings.sample_study import SAMPLE_PROTOCOL
 from dashboard.stories.queries import LONGEST_PAGE, PAGE
-from publishing.filters import DEFAULT_FILTER, FILTER_NAMES, Outcome
+from publishing.filters import FILTER_NAMES, Outcome
 
 MOST_ROWS = 200
 """The largest page of a list whose rows are short."""
@@ -105,7 +105,9 @@ class NewRelease(Input):
     """A new release."""
 
     filter = serializers.ChoiceField(
-        choices=FILTER_NAMES, default=DEFAULT_FILTER, help_text="The rule that keeps stories."
+        choices=FILTER_NAMES,
+        required=False,
+        help_text="The rule that keeps stories; without it “all-agree”, or “every-item” for ratings.",
     )
     number = serializers.IntegerField(
         required=False,

@@ -29,6 +29,7 @@ from publishing.files.sides import Sides
 from publishing.filters import Outcome, Verdict, get_filter
 from publishing.human_baseline.released import Baseline, write_baseline
 from publishing.statistics.distinct import FirstOfEach
+from publishing.statistics.ratings import rating_rows
 from publishing.statistics.tally import StatisticsTally
 from publishing.steps import Report, Stage, no_report, reported
 
@@ -96,7 +97,8 @@ def build(
         report(Stage.COPIES, 0, None)
     report(Stage.SEALING, 0, None)
     filled = [file.path for file in writer.files if file.size]
-    records = record_sets(layout, filled, columns, facts.asked)
+    selects = get_filter(facts.filter_name).selects
+    records = record_sets(layout, filled, columns, facts.asked, selects=selects)
     described = croissant.document(facts, found.tally, records, writer.files, warnings)
     writer.write(CROISSANT_PATH, jsonl.document(described))
     manifest_sha256 = writer.finish()
@@ -146,14 +148,14 @@ def write_stories(
     sides = {question_set.config: facts.sides(question_set.config) for question_set in layout.question_sets}
     verdict_on, first_of_each = _verdicts(facts), FirstOfEach(get_filter(facts.filter_name))
     vote_rows = VoteRows([question.key for question in facts.asked], scales_of(facts.asked))
-    columns = {outcome: Columns(layout.columns_of(outcome)) for outcome in rows.STORY_PATHS}
+    scales, paths = scales_of(facts.asked), rows.story_paths(get_filter(facts.filter_name))
+    columns = {outcome: Columns(layout.columns_of(outcome)) for outcome in paths}
     with ExitStack() as open_files:
         votes_file, decisions_file = (
             open_files.enter_context(writer.open(path)) for path in (rows.VOTES_PATH, rows.ADJUDICATIONS_PATH)
         )
-        files = {
-            outcome: open_files.enter_context(writer.open(path)) for outcome, path in rows.STORY_PATHS.items()
-        }
+        files = {outcome: open_files.enter_context(writer.open(path)) for outcome, path in paths.items()}
+        ratings_file = open_files.enter_context(writer.open(rows.RATINGS_PATH)) if scales else None
         for judged in stories:
             story, votes = judged.story, judged.votes
             decision = judged.decision
@@ -167,6 +169,9 @@ def write_stories(
             statistics.add(story, votes, verdict)
             for vote in sorted(votes, key=_BY_TIME):
                 votes_file.write(jsonl.line(vote_rows.row(story.story_id, vote), finite=True))
+            if ratings_file and verdict.outcome is not Outcome.INCOMPLETE:
+                for rated in rating_rows(story.story_id, votes, scales):
+                    ratings_file.write(jsonl.line(rated, finite=True))
             row = layout.story_row(story)
             if verdict.outcome is Outcome.KEPT:
                 for question_set in layout.question_sets:
@@ -175,9 +180,9 @@ def write_stories(
                 row["reason"] = verdict.reason
             columns[verdict.outcome].add(row, layout.open_columns)
             files[verdict.outcome].write(jsonl.line(row, finite=True))
-    types: dict[str, Mapping[str, Type]] = {
-        rows.STORY_PATHS[outcome]: found.types for outcome, found in columns.items()
-    }
+    types: dict[str, Mapping[str, Type]] = {paths[outcome]: found.types for outcome, found in columns.items()}
+    if scales:
+        types[rows.RATINGS_PATH] = rows.RATING_COLUMNS
     types |= {rows.VOTES_PATH: vote_rows.columns(), rows.ADJUDICATIONS_PATH: rows.DECISION_COLUMNS}
     return StoryPass(tally, statistics, sides, types)
 
@@ -245,7 +250,8 @@ def _write_documents(
     card = dataset_card(facts, found.tally, layout, columns, example, statistics, guesses, people, changes)
     writer.write(STATISTICS_JSON, jsonl.document(statistics))
     writer.write(MACHINE_VALIDATION_JSON, jsonl.document(guesses))
-    for path, chart in figures(statistics, guesses, people).items():
+    selects = get_filter(facts.filter_name).selects
+    for path, chart in figures(statistics, guesses, people, selects=selects).items():
         writer.write(path, chart)
     shown = instrument.document(facts.instrument, found.tally)
     writer.write(rows.INSTRUMENT_PATH, jsonl.document(shown))
@@ -270,17 +276,19 @@ def record_sets(
     filled: Collection[str],
     columns: Mapping[str, Mapping[str, Type]],
     asked: Sequence[AskedQuestion],
+    *,
+    selects: bool,
 ) -> list[Records]:
     """Return the record sets of croissant.json; ``filled`` are the files with rows."""
     copied = {rows.VOTES_PATH, rows.SKIPS_PATH, *map(rows.config_path, layout.configs)}
     return [
         Records(
             name_of(path),
-            summary_of(path),
+            summary_of(path, selects=selects),
             parquet.parquet_path(path) if path in copied else path,
             types,
             asked,
-            key="" if path in (rows.VOTES_PATH, rows.SKIPS_PATH) else next(iter(types)),
+            key="" if path in (rows.VOTES_PATH, rows.SKIPS_PATH, rows.RATINGS_PATH) else next(iter(types)),
         )
         for path, types in sorted(columns.items())
         if path in filled

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from django.utils import translation
 from django.utils.translation import ngettext
 
+from annotation.protocols import stated_by
 from annotation.protocols.base import Choice
 from publishing.errors import TooManyVotes, UnknownFilter
 from publishing.translation import gettext_noop
@@ -70,6 +71,8 @@ class StoryFilter:
     """True if only the first of kept stories with the same text stays."""
     experts_decide: bool = False
     """True if an expert decides where some votes have an answer against the story and others none."""
+    selects: bool = True
+    """False if no story is dropped: each with all its votes is released."""
 
     def __call__(
         self,
@@ -206,19 +209,42 @@ experts_decide = StoryFilter(
 )
 """Like all-agree, but a split that an expert decided follows the expert. Undecided splits drop the story."""
 
+every_item = StoryFilter(
+    name="every-item",
+    title=gettext_noop("every item"),
+    rule=gettext_noop("every item that has exactly {votes} is released, whatever they say"),
+    judge=lambda against: frozenset(),
+    votes_needed=int,
+    validates=True,
+    selects=False,
+)
+"""For protocols whose answers are summed up and decide nothing, such as ratings."""
+
 DEFAULT_FILTER = all_agree.name
 
 FILTERS: Mapping[str, StoryFilter] = {
     rule.name: rule for rule in (all_agree, two_of_three, majority, experts_decide)
 }
-"""All filters by the name that a release records."""
+"""The filters to choose from, by the name that a release records."""
 
 
-FILTER_NAMES = sorted(name + option for name in FILTERS for option in ("", ONE_OF_EACH))
+FILTER_NAMES = sorted([*(name + option for name in FILTERS for option in ("", ONE_OF_EACH)), every_item.name])
+
+
+def filters_for(protocol_name: str) -> Mapping[str, StoryFilter]:
+    """Return the filters that a protocol's resolution offers, the default first."""
+    return FILTERS if stated_by(protocol_name).resolution == "filter" else {every_item.name: every_item}
+
+
+def default_filter(protocol_name: str) -> str:
+    """Return the name of the filter that shows how a study stands, and that releases use by default."""
+    return next(iter(filters_for(protocol_name)))
 
 
 def find_filter(name: str) -> StoryFilter | None:
     """Return the filter of this name, which may end in :data:`ONE_OF_EACH`; None if there is none."""
+    if name == every_item.name:
+        return every_item
     base = FILTERS.get(name.removesuffix(ONE_OF_EACH))
     return base if base is None or name == base.name else replace(base, name=name, one_of_each=True)
 

@@ -258,6 +258,11 @@ Layout = Literal["items", "theory-of-mind"]
 """The files and columns of a release: items as imported, or stories with the question sets made from them."""
 
 
+Resolution = Literal["filter", "mean"]
+"""How several people's answers to an item become one decision: a filter that researchers choose keeps or
+drops the item, or every item with all its answers is released with their means."""
+
+
 class Protocol(abc.ABC):
     """A form with its rule, and everything else that depends on the kind of judgement.
 
@@ -277,6 +282,7 @@ class Protocol(abc.ABC):
     example: ClassVar[str] = ""
     """An import file with two stories, shown to researchers who prepare one."""
     layout: ClassVar[Layout] = "items"
+    resolution: ClassVar[Resolution] = "filter"
     words: ClassVar[Words] = STORIES
     follows: ClassVar[Procedure | None] = None
     scored: ClassVar[str] = ""

@@ -18,7 +18,7 @@ from annotation.models import Adjudication, Event, InstructionText, Story, Study
 from annotation.protocols import UnknownProtocol, get_protocol
 from publishing.actions.data_statement import describe_data
 from publishing.errors import NotImportable
-from publishing.files.rows import STORY_PATHS
+from publishing.files.rows import story_paths
 from publishing.models import AnswerSides
 from publishing.reimport import Crowd, past_instructions, past_skips, past_stories, read_crowd, story_file
 from publishing.verification import Report, check_release
@@ -88,7 +88,8 @@ def import_release(
     AnswerSides.objects.create(study=study, salt=described.salt, medians=described.medians)
     describe_data(study=study, statement=replace(described.statement, doi=""), by=by, now=now)
     stories = sum(
-        _import_stories(study, directory, path, described, by, now) for path in STORY_PATHS.values()
+        _import_stories(study, directory, path, described, by, now)
+        for path in story_paths(described.rule).values()
     )
     votes = _import_votes(study, directory, described, crowd, note, by, now) if crowd else 0
     if crowd:

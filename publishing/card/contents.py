@@ -7,7 +7,7 @@ from publishing.card.citation import CITATION_PATH
 from publishing.card.markdown import cell, code, fenced, paragraphs, table, text
 from publishing.card.meanings import meaning_of
 from publishing.comparison.changes import CHANGES_PATH
-from publishing.facts import AskedQuestion, Statement
+from publishing.facts import AskedQuestion, ReleaseFacts, Statement, scales_of
 from publishing.files import jsonl
 from publishing.files.features import Type
 from publishing.files.rows import (
@@ -16,11 +16,13 @@ from publishing.files.rows import (
     DROPPED_PATH,
     HARD_PATH,
     INCOMPLETE_PATH,
+    RATINGS_PATH,
     SKIPS_PATH,
     VOTES_PATH,
     Layout,
     config_path,
 )
+from publishing.filters import get_filter
 
 CONFIG_SUMMARIES: Mapping[str, str] = {
     "mental-state-qa": "one question per story: is the main character likely to be aware of the key "
@@ -31,6 +33,7 @@ CONFIG_SUMMARIES: Mapping[str, str] = {
 }
 FILES: Mapping[str, str] = {
     VOTES_PATH: "every counted vote, on kept and dropped stories alike",
+    RATINGS_PATH: "the mean rating of every complete item on each question, with its interval",
     SKIPS_PATH: "stories that annotators said they could not judge, with their reason; these are no votes",
     DROPPED_PATH: "the dropped stories, with the questions that dropped them as reason",
     INCOMPLETE_PATH: "the stories that lack votes, with the number they have as reason",
@@ -50,6 +53,12 @@ FILES: Mapping[str, str] = {
     "MANIFEST": "the SHA-256 of every other file",
 }
 """Files and folders beside the configurations."""
+WITHOUT_SELECTION: Mapping[str, str] = {
+    "story-data": "the items with all their votes, with their provenance",
+    VOTES_PATH: "every counted vote",
+    "statistics.json": "ratings and agreement, with intervals",
+}
+"""What these hold instead where no story is dropped."""
 _STATED = {
     "demographics": "Annotators",
     "sensitive_information": "Sensitive information",
@@ -66,16 +75,19 @@ def name_of(path: str) -> str:
     return path.removesuffix(".jsonl").removesuffix("/test").rpartition("/")[2]
 
 
-def summary_of(path: str) -> str:
-    """Return what a file holds."""
+def summary_of(path: str, *, selects: bool) -> str:
+    """Return what a file holds. ``selects``: whether the release's filter can drop stories."""
     folder = path.partition("/")[0]
-    return CONFIG_SUMMARIES.get(folder) or FILES.get(path) or FILES.get(f"{folder}/", "")
+    usual = CONFIG_SUMMARIES.get(folder) or FILES.get(path) or FILES.get(f"{folder}/", "")
+    return usual if selects else WITHOUT_SELECTION.get(path) or WITHOUT_SELECTION.get(folder, usual)
 
 
-def files(layout: Layout, *, with_baseline: bool) -> list[str]:
+def files(facts: ReleaseFacts, layout: Layout, *, with_baseline: bool) -> list[str]:
     """Return the section on files."""
-    rows = [(code(config_path(config)), CONFIG_SUMMARIES[config]) for config in layout.configs]
-    rows += [(code(path), summary) for path, summary in FILES.items() if with_baseline or path != BASELINE]
+    selects = get_filter(facts.filter_name).selects
+    there = {BASELINE: with_baseline, DROPPED_PATH: selects, RATINGS_PATH: bool(scales_of(facts.asked))}
+    paths = [*map(config_path, layout.configs), *(path for path in FILES if there.get(path, True))]
+    rows = [(code(path), summary_of(path, selects=selects)) for path in paths]
     sections = [
         "## Files and splits",
         table(("file", "content"), rows),

@@ -29,6 +29,18 @@ CONFORMS_TO = ("http://mlcommons.org/croissant/1.1", "http://mlcommons.org/crois
 
 KEPT_PATH = STORY_PATHS[Outcome.KEPT]
 NO_TEST = "There was no qualification test."
+MEASURED = (
+    "statistics.json has the agreement of the complete stories before the filter, per question: percent, "
+    "Fleiss' kappa, Krippendorff's alpha and Gwet's AC1 with intervals."
+)
+MEASURED_RATINGS = (
+    "statistics.json has mean, median, ordinal Krippendorff's alpha and Gwet's AC2 of the complete items, "
+    "per question and with intervals."
+)
+SELECTED = (
+    "The filter selects by the answers that count against a story, so the kept stories are not a "
+    "representative sample of all stories; the kept share may differ between scenarios and authors."
+)
 
 Node = dict[str, Any]
 
@@ -94,6 +106,7 @@ def document(
 ) -> Node:
     """Return the content of ``croissant.json``. ``files`` are the files written so far."""
     cited, statement = citation(facts), facts.statement
+    selects = get_filter(facts.filter_name).selects
     models, _by_people, unknown = tally.authors()
     doi = f"https://doi.org/{cited.doi}" if cited.doi else ""
     described = {
@@ -120,7 +133,9 @@ def document(
         "@type": "sc:Dataset",
         **{name: value for name, value in described.items() if value not in ("", [], None)},
         "isLiveDataset": False,
-        "distribution": [_file_object(file) for file in sorted(files, key=lambda file: file.path)],
+        "distribution": [
+            _file_object(file, selects=selects) for file in sorted(files, key=lambda file: file.path)
+        ],
         "recordSet": [_record_set(one) for one in records],
     }
 
@@ -128,11 +143,13 @@ def document(
 def _provenance(facts: ReleaseFacts, tally: Tally, files: Sequence[FileFacts]) -> Node:
     """Return the files of stories, and each step from them to the release with the hash of its result."""
     hashes = {file.path: file.sha256 for file in files}
-    rule = get_filter(facts.filter_name).sentence(facts.votes_per_story)
+    rule = get_filter(facts.filter_name)
     steps = (
         ("Test", "What annotators were shown and asked, the test included.", INSTRUMENT_PATH),
         ("Votes", "Their counted votes.", VOTES_PATH),
-        ("Filter", f"The kept stories: {rule}.", KEPT_PATH),
+        ("Filter", f"The kept stories: {rule.sentence(facts.votes_per_story)}.", KEPT_PATH)
+        if rule.selects
+        else ("Resolution", "The items with all their votes.", KEPT_PATH),
         ("Release", f"tomannot {facts.code_version} wrote the files.", "release.json"),
     )
     sources = [_entity(source["file"], source["sha256"], source["license"]) for source in facts.sources]
@@ -174,19 +191,24 @@ def _responsibility(facts: ReleaseFacts, tally: Tally, machine_warnings: Sequenc
     """Return provenance and limits in the terms of RAI."""
     counts, statement = tally.counts(), facts.statement
     rule = get_filter(facts.filter_name)
+    decided = f": {counts['kept']:,} were kept, {counts['dropped']:,} dropped" if rule.selects else ""
     return {
         "rai:dataCollection": (
             f"The study had {counts['stories']:,} stories: {authors(tally, str)}. "
-            f"{counts['kept'] + counts['dropped']:,} are complete: {counts['kept']:,} were kept, "
-            f"{counts['dropped']:,} dropped. {counts['annotators']:,} annotators gave {counts['votes']:,} "
+            f"{counts['kept'] + counts['dropped']:,} are complete{decided}. "
+            f"{counts['annotators']:,} annotators gave {counts['votes']:,} "
             f"counted votes, including those on incomplete stories. {_people(facts)}"
         ),
         "rai:dataCollectionTimeFrame": [moment for moment in (tally.first_vote, tally.last_vote) if moment],
         "rai:dataCollectionMissingData": (
-            f"{counts['incomplete']:,} stories were incomplete at the time of this release: without verdict. "
+            f"{counts['incomplete']:,} stories were incomplete at the time of this release"
+            f"{': without verdict. ' if rule.selects else '. '}"
             f"{INCOMPLETE_PATH}. Their votes are in {VOTES_PATH}."
         ),
-        "rai:dataPreprocessingProtocol": [f"Filter {rule.name}: {rule.sentence(facts.votes_per_story)}."],
+        "rai:dataPreprocessingProtocol": [
+            f"{'Filter' if rule.selects else 'Resolution'} {rule.name}: "
+            f"{rule.sentence(facts.votes_per_story)}."
+        ],
         "rai:dataAnnotationProtocol": [
             f"One form per story: {_line(facts.protocol_title)} "
             f"(protocol {facts.protocol_name}, version {facts.protocol_version}).",
@@ -198,25 +220,22 @@ def _responsibility(facts: ReleaseFacts, tally: Tally, machine_warnings: Sequenc
         ],
         "rai:annotationsPerItem": str(facts.votes_per_story),
         "rai:dataAnnotationAnalysis": [
-            "statistics.json has the agreement of the complete stories before the filter, per question: "
-            "percent, Fleiss' kappa, Krippendorff's alpha and Gwet's AC1 with intervals. "
-            "annotations/votes.jsonl has every single vote."
+            f"{MEASURED if rule.selects else MEASURED_RATINGS} annotations/votes.jsonl has every single vote."
         ],
         "rai:personalSensitiveInformation": [
             "Annotators appear under pseudonyms that are used in this study only.",
             *_statement_item(statement.sensitive_information),
         ],
         "rai:dataBiases": [
-            "The filter selects by the answers that count against a story, so the kept stories are not a "
-            "representative sample of all stories; the kept share may differ between scenarios and "
-            "authors."
-            f"{_not_validated(facts)}",
+            *([f"{SELECTED}{_not_validated(facts)}"] if rule.selects else []),
             *machine_warnings,
             *_statement_item(statement.biases),
         ],
         "rai:dataLimitations": [
             f"{facts.votes_per_story} votes cannot show that a story is valid for everybody, and the "
-            "annotators are not a sample of any population.",
+            "annotators are not a sample of any population."
+            if rule.selects
+            else "The annotators are not a sample of any population.",
             *_statement_item(statement.limits),
         ],
         "rai:dataReleaseMaintenancePlan": (
@@ -251,13 +270,13 @@ def _statement_item(value: str) -> list[str]:
     return [_line(value)] if value.strip() else []
 
 
-def _file_object(file: FileFacts) -> Node:
+def _file_object(file: FileFacts, *, selects: bool) -> Node:
     suffix = re.search(r"\.[a-z]+$", file.path)
     return {
         "@type": "cr:FileObject",
         "@id": file.path,
         "name": file.path,
-        "description": summary_of(file.path),
+        "description": summary_of(file.path, selects=selects),
         "contentUrl": file.path,
         "contentSize": f"{file.size} B",
         "encodingFormat": _FORMATS.get(suffix.group() if suffix else "", "application/octet-stream"),

@@ -8,6 +8,7 @@ from publishing.card.svg import Bar, Group, bar_chart
 
 RETENTION_FIGURE = "figures/retention.svg"
 AGREEMENT_FIGURE = "figures/agreement.svg"
+RATINGS_FIGURE = "figures/ratings.svg"
 PEOPLE_FIGURE = "figures/human-baseline.svg"
 MACHINE_FIGURE = "figures/machine-validation.svg"
 
@@ -28,9 +29,18 @@ def figures(
     statistics: Mapping[str, Any],
     machine_validation: Mapping[str, Any] | None,
     people: Mapping[str, Any] | None,
+    *,
+    selects: bool = True,
 ) -> dict[str, bytes]:
-    """Draw the charts from the documents of the release; returns them by path."""
-    drawn = {RETENTION_FIGURE: _retention(statistics), AGREEMENT_FIGURE: _agreement(statistics)}
+    """Draw the charts from the documents of the release; returns them by path.
+
+    ``selects``: whether the release's filter can drop stories.
+    """
+    drawn = {RETENTION_FIGURE: _retention(statistics)} if selects else {}
+    if "agreement_on_validity" in statistics:
+        drawn[AGREEMENT_FIGURE] = _agreement(statistics)
+    if "ratings" in statistics:
+        drawn[RATINGS_FIGURE] = _ratings(statistics["ratings"])
     varied = varied_configs(machine_validation)
     if people:
         drawn[PEOPLE_FIGURE] = _people(people["configs"], varied)
@@ -56,6 +66,24 @@ def _retention(statistics: Mapping[str, Any]) -> bytes:
         for title, found in groups.items()
     ]
     return bar_chart("Stories kept", drawn)
+
+
+def _ratings(found: Mapping[str, Any]) -> bytes:
+    scenarios = [*next(iter(found.values()))["by_scenario"]][:MOST_BARS]
+    drawn: dict[str, Mapping[str, Any]] = {"All items": found}
+    drawn |= {name: {key: one["by_scenario"][name] for key, one in found.items()} for name in scenarios}
+    groups = [
+        Group(title, tuple(_rating(key, one) for key, one in rated.items())) for title, rated in drawn.items()
+    ]
+    return bar_chart("Mean ratings", groups)
+
+
+def _rating(name: str, found: Mapping[str, Any]) -> Bar:
+    low, *_between, high = map(int, found["chosen"])
+    level, bounds = found["mean"], found["intervals"]["mean"]
+    share = None if level is None else (level - low) / (high - low)
+    drawn = ((bounds[0] - low) / (high - low), (bounds[1] - low) / (high - low)) if bounds else None
+    return Bar(name, share, f"{_decimal(level)} of {low}–{high}", drawn)
 
 
 def _headed(title: str, found: Mapping[str, Any]) -> str:

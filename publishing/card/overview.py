@@ -31,12 +31,16 @@ def overview(facts: ReleaseFacts, tally: Tally) -> list[str]:
     """Return the description, the purpose and the counts."""
     counts, given = tally.counts(), sorted(tally.annotators.values())
     needed = counted(facts.votes_per_story, "vote", "votes")
-    rows = [
-        ("stories in the study", counts["stories"]),
-        (f"stories with {needed}", counts["kept"] + counts["dropped"]),
+    decided = [
         ("stories kept", counts["kept"]),
         ("stories dropped", counts["dropped"]),
         ("incomplete stories, without a verdict", counts["incomplete"]),
+    ]
+    selects = get_filter(facts.filter_name).selects
+    rows = [
+        ("stories in the study", counts["stories"]),
+        (f"stories with {needed}", counts["kept"] + counts["dropped"]),
+        *(decided if selects else [("incomplete stories, which lack votes", counts["incomplete"])]),
         ("counted votes", counts["votes"]),
         ("annotators whose votes count", counts["annotators"]),
         ("fewest counted votes of an annotator", given[0]),

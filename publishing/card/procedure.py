@@ -18,7 +18,7 @@ from publishing.card.markdown import (
     steps,
     text,
 )
-from publishing.facts import MAX_SECONDS, NOT_STATED, ImportedVotes, ReleaseFacts, Tally
+from publishing.facts import MAX_SECONDS, NOT_STATED, AskedQuestion, ImportedVotes, ReleaseFacts, Tally
 from publishing.filters import get_filter
 from publishing.statistics.intervals import wilson
 
@@ -54,10 +54,11 @@ def procedure(facts: ReleaseFacts, tally: Tally) -> list[str]:
                 ),
             )
         ),
-        "The questions of the form; answers in bold count against the story:",
+        "The questions of the form; answers in bold count against the story:"
+        if get_filter(facts.filter_name).selects
+        else "The questions of the form:",
         "\n".join(
-            f"- {code(question.key)} {text(question.title)}{_options(question.options, question.against)}"
-            for question in facts.asked
+            f"- {code(question.key)} {text(question.title)}{_options(question)}" for question in facts.asked
         ),
         _pay(facts, tally),
         _languages(tally),
@@ -259,12 +260,19 @@ def _spot_checks(facts: ReleaseFacts) -> str:
 
 def _filter(facts: ReleaseFacts) -> str:
     rule = get_filter(facts.filter_name)
-    return f"**Filter.** {code(facts.filter_name)}: {rule.sentence(facts.votes_per_story)}."
+    named = "Filter" if rule.selects else "Resolution"
+    return f"**{named}.** {code(facts.filter_name)}: {rule.sentence(facts.votes_per_story)}."
 
 
-def _options(options: tuple[str, ...], against: tuple[str, ...]) -> str:
+def _options(question: AskedQuestion) -> str:
+    options, against = question.options, question.against
     if not options:
         return ""
+    if question.scale:
+        low, high = (
+            f"{n}: {text(said)}" for n, said in zip(options[:: len(options) - 1], question.scale, strict=True)
+        )
+        return f" ({low} – {high})"
     offered = " · ".join(f"**{text(option)}**" if option in against else text(option) for option in options)
     return f" ({offered})"
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from publishing.card.figures import AGREEMENT_FIGURE, JOINT, RETENTION_FIGURE, largest
+from publishing.card.figures import AGREEMENT_FIGURE, JOINT, RATINGS_FIGURE, RETENTION_FIGURE, largest
 from publishing.card.markdown import (
     NOTHING,
     bullets,
@@ -18,18 +18,71 @@ from publishing.card.markdown import (
     text,
 )
 from publishing.facts import ReleaseFacts, Tally
-from publishing.files.rows import ADJUDICATIONS_PATH, DROPPED_PATH, INCOMPLETE_PATH, VOTES_PATH
+from publishing.files.rows import ADJUDICATIONS_PATH, DROPPED_PATH, INCOMPLETE_PATH, RATINGS_PATH, VOTES_PATH
 from publishing.filters import DUPLICATE, ONLY_FIRST, Outcome, get_filter
 
 MOST_ROWS = 100
 """Rows in a table of the card; ``statistics.json`` has all groups."""
 
+RATING_ESTIMATES = {
+    "mean": "mean",
+    "median": "median",
+    "krippendorff_alpha_ordinal": "Krippendorff's alpha",
+    "gwet_ac2": "Gwet's AC2",
+}
 COEFFICIENTS = {
     "percent": "raw agreement",
     "fleiss_kappa": "Fleiss' kappa",
     "krippendorff_alpha": "Krippendorff's alpha",
     "gwet_ac1": "Gwet's AC1",
 }
+
+
+def results(facts: ReleaseFacts, tally: Tally, statistics: Mapping[str, Any]) -> list[str]:
+    """Return the sections on the decisions and the agreement, as far as the study has any."""
+    selects, rated = get_filter(facts.filter_name).selects, "ratings" in statistics
+    return [
+        *(retention(tally, statistics) if selects else []),
+        *(ratings(facts, statistics) if rated else []),
+        *(agreement(facts, statistics) if "agreement_on_validity" in statistics else []),
+        *(selection(facts, tally) if selects else []),
+    ]
+
+
+def ratings(facts: ReleaseFacts, statistics: Mapping[str, Any]) -> list[str]:
+    """Return the section on ratings: levels and agreement by question, means by scenario and by author."""
+    found, bootstrap = statistics["ratings"], statistics["bootstrap"]
+    rows = [
+        (cell(key), f"{one['items']:,}", *(_coefficient(one, name) for name in RATING_ESTIMATES))
+        for key, one in found.items()
+    ]
+    why = _undefined([(cell(key), one) for key, one in found.items()], RATING_ESTIMATES)
+    means = [
+        table(
+            (heading, *map(cell, found)),
+            [
+                (cell(name), *(_coefficient(one[by][name], "mean") for one in found.values()))
+                for name in names
+            ],
+        )
+        for by, heading in (("by_scenario", "mean by scenario"), ("by_generator_model", "mean by author"))
+        for names in [[*next(iter(found.values()))[by]][:MOST_ROWS]]
+    ]
+    return [
+        "## How the items were rated",
+        "Computed over all items with exactly "
+        f"{counted(facts.votes_per_story, 'counted vote', 'counted votes')}. In brackets: "
+        f"{100 * bootstrap['level']:g} % intervals from {bootstrap['resamples']:,} bootstrap samples of "
+        "items. Krippendorff's alpha is ordinal, and Gwet's AC2 has quadratic weights: both correct for "
+        "agreement by chance and count near ratings as partly equal.",
+        "![Mean ratings by question and by scenario; the tables below have the same numbers]"
+        f"({RATINGS_FIGURE})",
+        table(("rating", "items", *RATING_ESTIMATES.values()), rows),
+        *([bullets(why)] if why else []),
+        *means,
+        f"{code(RATINGS_PATH)} has the mean rating of every item with its 95 % interval by Student's t. "
+        "The annotators are not a sample of any population.",
+    ]
 
 
 def retention(tally: Tally, statistics: Mapping[str, Any]) -> list[str]:
@@ -107,14 +160,16 @@ def agreement(facts: ReleaseFacts, statistics: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _undefined(measured: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
+def _undefined(
+    measured: Sequence[tuple[str, Mapping[str, Any]]], names_of: Mapping[str, str] = COEFFICIENTS
+) -> list[str]:
     """Return which coefficients are undefined and why, each reason once."""
     of_what: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for name, found in measured:
         by_reason: dict[str, list[str]] = {}
         for key, reason in found["undefined"].items():
-            if key in COEFFICIENTS:
-                by_reason.setdefault(reason, []).append(COEFFICIENTS[key])
+            if key in names_of:
+                by_reason.setdefault(reason, []).append(names_of[key])
         for reason, names in by_reason.items():
             of_what.setdefault((reason, tuple(names)), []).append(name)
     return [

@@ -15,6 +15,7 @@ from publishing.comparison import store
 from publishing.comparison.diff import READ, Kind, difference_of, paired_stories
 from publishing.errors import NotComparable
 from publishing.files import directory, jsonl
+from publishing.files.rows import DROPPED_PATH
 from publishing.models import Release
 from publishing.store import keep
 
@@ -79,8 +80,11 @@ def _write(place: Path, before: Path, now: Path) -> dict[str, Any]:
 
 def _check(release: Release) -> None:
     """Raise :class:`~publishing.errors.NotComparable` unless the files to be read are as published."""
-    published = {file.path: file.sha256 for file in release.files.filter(path__in=(*READ, *DOCUMENTS))}
-    for path in (*READ, *DOCUMENTS):
+    published = {
+        file.path: file.sha256 for file in release.files.filter(path__in=(*READ, DROPPED_PATH, *DOCUMENTS))
+    }
+    dropped = [DROPPED_PATH] if DROPPED_PATH in published else []
+    for path in (*READ, *dropped, *DOCUMENTS):
         try:
             whole = directory.file_facts(release.directory, path).sha256 == published.get(path)
         except OSError:

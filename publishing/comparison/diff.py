@@ -14,11 +14,11 @@ from typing import Any
 import orjson
 
 from publishing.files import jsonl
-from publishing.files.rows import CONTEXT_KEYS, DROPPED_PATH, INCOMPLETE_PATH, STORY_PATHS, VOTES_PATH
+from publishing.files.rows import CONTEXT_KEYS, STORY_PATHS, VOTES_PATH
 from publishing.filters import Outcome
 
-READ = (STORY_PATHS[Outcome.KEPT], DROPPED_PATH, VOTES_PATH)
-"""The files that are read."""
+READ = (STORY_PATHS[Outcome.KEPT], VOTES_PATH)
+"""The files that are read of every release, beside that of dropped stories, if there is one."""
 _ABOUT_THE_VOTE = ("story_id", "annotator", *CONTEXT_KEYS)
 
 
@@ -123,10 +123,12 @@ def answers_by_annotator(state: StoryState | None) -> dict[str, dict[str, str]]:
 
 
 def story_states(directory: Path, *, incomplete: bool = False) -> Iterator[StoryState]:
-    """Yield every story in the files of a release, in order of id. Older ones list no incomplete stories."""
-    outcomes = [Outcome.KEPT, Outcome.DROPPED]
-    if incomplete and (directory / INCOMPLETE_PATH).is_file():
-        outcomes.append(Outcome.INCOMPLETE)
+    """Yield every story in the files of a release, in order of id.
+
+    Older releases list no incomplete stories, and those of ratings no dropped ones.
+    """
+    others = [Outcome.DROPPED, *([Outcome.INCOMPLETE] if incomplete else [])]
+    outcomes = [Outcome.KEPT, *(one for one in others if (directory / STORY_PATHS[one]).is_file())]
     paths = [*(STORY_PATHS[outcome] for outcome in outcomes), VOTES_PATH]
     streams = [jsonl.lines_in_order(directory / path) for path in paths]
     merged = heapq.merge(

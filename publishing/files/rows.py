@@ -11,7 +11,7 @@ from annotation.protocols import base, stated_by
 from annotation.protocols.base import Choice, field_name
 from publishing.files import jsonl
 from publishing.files.features import Type
-from publishing.filters import Outcome
+from publishing.filters import Outcome, StoryFilter
 
 PREDICTED = {"harmfulness_predicted": "harmfulness", "unethicality_predicted": "unethicality"}
 """Columns of models' ratings from 1 to 5, each with the key of the rating."""
@@ -230,6 +230,18 @@ STORY_PATHS = {
     Outcome.INCOMPLETE: INCOMPLETE_PATH,
 }
 """The file of the stories with each outcome. Every story of a study is in one of them."""
+RATINGS_PATH = "annotations/ratings.jsonl"
+RATING_COLUMNS: dict[str, Type] = {
+    "story_id": "string",
+    "rated": "string",
+    "ratings": "int64",
+    **dict.fromkeys(("mean", "mean_low", "mean_high"), "float64"),
+}
+
+
+def story_paths(rule: StoryFilter) -> dict[Outcome, str]:
+    """Return the files of stories in a release with this filter: none of dropped ones if it drops none."""
+    return {one: path for one, path in STORY_PATHS.items() if rule.selects or one is not Outcome.DROPPED}
 
 
 _PROVENANCE: dict[str, Type] = {

@@ -7,17 +7,21 @@ the machine.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
 
+from publishing.files.rows import CountedVote, Row
 from publishing.statistics.agreement import NO_PAIR, ONE_CATEGORY_CHOSEN, Floats, Integers, ratio
 from publishing.statistics.intervals import Bootstrap, Interval, interval, resamples
 from publishing.statistics.patterns import NO_STORY, Pattern, rounded, units_of
 
+PLACES = 6
+"""Decimals of an item's mean and its interval."""
 LEVELS = ("mean", "median")
 """The estimates that tell how high ratings are, by their names in statistics.json."""
 
@@ -167,6 +171,20 @@ def ratings_of(
         "undefined": {name: reason for name, value in found.items() if value is None},
         "undefined_intervals": {name: one.undefined for name, one in bounds.items() if one.undefined},
     }
+
+
+def rating_rows(story_id: str, votes: Iterable[CountedVote], scales: Collection[str]) -> Iterator[Row]:
+    """Yield the rows of a complete item's ratings, one for each field of a question with a scale."""
+    given: defaultdict[str, list[int]] = defaultdict(list)
+    for vote in votes:
+        for choice in vote.answers:
+            if choice.question in scales:
+                given[choice.field].append(int(choice.option))
+    for rated, ratings in sorted(given.items()):
+        middle, bounds = mean_of_item(sorted(ratings))
+        low, high = [round(bound, PLACES) for bound in bounds] if bounds else (None, None)
+        found = {"mean": round(middle, PLACES), "mean_low": low, "mean_high": high}
+        yield {"story_id": story_id, "rated": rated, "ratings": len(ratings), **found}
 
 
 def mean_of_item(ratings: Sequence[int]) -> tuple[float, tuple[float, float] | None]:

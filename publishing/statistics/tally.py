@@ -12,6 +12,7 @@ from publishing.filters import Outcome, Verdict
 from publishing.statistics.distinct import DistinctStrings, count_together
 from publishing.statistics.intervals import Bootstrap
 from publishing.statistics.patterns import Agreement, Pattern, agreement_of, rounded, undefined
+from publishing.statistics.ratings import LEVELS, ratings_of
 from publishing.translation import gettext_noop
 
 _REMEMBERED = 4096
@@ -33,6 +34,8 @@ class _Kind:
     entities: dict[str, DistinctStrings] = field(
         default_factory=lambda: {letter: DistinctStrings() for letter in _LETTERS}
     )
+    ratings: defaultdict[str, Counter[Pattern]] = field(default_factory=lambda: defaultdict(Counter))
+    """Patterns of the complete stories, by question with a scale."""
 
 
 class StatisticsTally:
@@ -46,6 +49,8 @@ class StatisticsTally:
         self._asked = tuple(asked)
         self._design = design or Bootstrap()
         self._against = {(question.key, option) for question in asked for option in question.against}
+        self._scales = [question for question in asked if question.scale]
+        self._judges = len(self._scales) < len(self._asked)
         self._patterns: tuple[Counter[Pattern], ...] = tuple(Counter() for _ in self._asked)
         self._validity: Counter[Pattern] = Counter()
         self._kinds: defaultdict[tuple[str, str, str], _Kind] = defaultdict(_Kind)
@@ -72,8 +77,11 @@ class StatisticsTally:
             if verdict.outcome is Outcome.KEPT:
                 _see_entities(entities, kind)
         patterns, validity = self._read(tuple([vote.answers for vote in votes]))
-        for counter, pattern in zip(self._patterns, patterns, strict=True):
-            counter[pattern] += 1
+        for question, counter, pattern in zip(self._asked, self._patterns, patterns, strict=True):
+            if question.scale:
+                kind.ratings[question.key][pattern] += 1
+            else:
+                counter[pattern] += 1
         self._validity[validity] += 1
 
     def document(self) -> dict[str, Any]:
@@ -88,7 +96,8 @@ class StatisticsTally:
             "by_generator_model": self._by(1),
             "by_severity": self._by(2),
             "agreement": {key: agreement.document() for key, agreement in self.agreement().items()},
-            "agreement_on_validity": self.agreement_on_validity().document(),
+            **({"agreement_on_validity": self.agreement_on_validity().document()} if self._judges else {}),
+            **({"ratings": self._ratings()} if self._scales else {}),
             "bootstrap": {
                 "resamples": self._design.resamples,
                 "seed": self._design.seed,
@@ -99,11 +108,31 @@ class StatisticsTally:
         }
 
     def agreement(self) -> dict[str, Agreement]:
-        """Return the agreement per question over complete stories, before the filter."""
+        """Return the agreement per question without a scale, over complete stories, before the filter."""
         return {
             question.key: agreement_of(patterns, question.options, self._design)
             for question, patterns in zip(self._asked, self._patterns, strict=True)
+            if not question.scale
         }
+
+    def _ratings(self) -> dict[str, Any]:
+        """Return the statistics of each question with a scale; levels also by scenario and author."""
+        found = {}
+        for question in self._scales:
+            of_kinds = {names: kind.ratings[question.key] for names, kind in self._kinds.items()}
+            entry = ratings_of(_together(of_kinds.values()), question.options, self._design)
+            for place, by in enumerate(("by_scenario", "by_generator_model")):
+                entry[by] = {
+                    name: ratings_of(
+                        _together(one for names, one in of_kinds.items() if names[place] == name),
+                        question.options,
+                        self._design,
+                        LEVELS,
+                    )
+                    for name in sorted({names[place] for names in of_kinds})
+                }
+            found[question.key] = entry
+        return found
 
     def agreement_on_validity(self) -> Agreement:
         """Return the agreement on verdicts: a vote is valid if no answer counts against the story."""
@@ -153,6 +182,13 @@ class StatisticsTally:
                 for letter in _LETTERS
             },
         }
+
+
+def _together(counters: Iterable[Counter[Pattern]]) -> Counter[Pattern]:
+    total: Counter[Pattern] = Counter()
+    for counter in counters:
+        total.update(counter)
+    return total
 
 
 def _see_entities(entities: Mapping[str, Any], kind: _Kind) -> None:

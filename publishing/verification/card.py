@@ -130,13 +130,11 @@ def _parts(inputs: CardInputs, example: Row) -> Iterator[tuple[str, list[str]]]:
         _HOW,
         [
             *procedure.planned(inputs.description.document["plan"]),
-            *results.retention(tally, inputs.statistics),
-            *results.agreement(facts, inputs.statistics),
-            *results.selection(facts, tally),
+            *results.results(facts, tally, inputs.statistics),
             *machine.machine_validation(inputs.machine_validation),
             *people.human_baseline(inputs.people),
             *changes.changes(facts, tally, previous),
-            *contents.files(layout, with_baseline=bool(inputs.people)),
+            *contents.files(facts, layout, with_baseline=bool(inputs.people)),
             *contents.columns(layout, facts.asked, inputs.columns, example),
             *contents.use(layout),
             *contents.stated(facts.statement),
@@ -165,7 +163,10 @@ def check_croissant(
         if path not in (CROISSANT_PATH, MANIFEST) and (directory / path).is_file()
     ]
     filled = {file.path for file in files if file.size}
-    records = record_sets(inputs.description.layout, filled, inputs.columns, inputs.facts.asked)
+    selects = inputs.description.rule.selects
+    records = record_sets(
+        inputs.description.layout, filled, inputs.columns, inputs.facts.asked, selects=selects
+    )
     warnings = inputs.machine_validation.get("warnings")
     expected = croissant.document(
         inputs.facts, inputs.tally, records, files, warnings if isinstance(warnings, list) else ()
@@ -189,7 +190,8 @@ def _only_known_there(stated: Mapping[str, Any], expected: Mapping[str, Any]) ->
 def check_figures(directory: Path, listed: Collection[str], inputs: CardInputs, findings: Findings) -> None:
     """Compare the charts, byte by byte, with those drawn from the documents."""
     try:
-        drawn = figures(inputs.statistics, inputs.machine_validation, inputs.people)
+        selects = inputs.description.rule.selects
+        drawn = figures(inputs.statistics, inputs.machine_validation, inputs.people, selects=selects)
     except _UNREADABLE as error:
         findings.add(FIGURES, MACHINE_JSON, f"No chart can be drawn from it: {error!r:.200}.")
         return

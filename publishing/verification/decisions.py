@@ -12,21 +12,24 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from publishing.facts import Tally
+from publishing.facts import Tally, scales_of
 from publishing.files.features import Columns
 from publishing.files.rows import (
     ADJUDICATIONS_PATH,
     INCOMPLETE_PATH,
+    RATINGS_PATH,
     STORY_PATHS,
     VOTES_PATH,
     Answers,
     CountedVote,
     Decision,
     ReleasedStory,
+    story_paths,
 )
 from publishing.files.sides import Sides
 from publishing.filters import DUPLICATE, Outcome, Verdict
 from publishing.statistics.distinct import FirstOfEach
+from publishing.statistics.ratings import rating_rows
 from publishing.statistics.tally import StatisticsTally
 from publishing.verification import jsonl, schema
 from publishing.verification.description import Description
@@ -64,21 +67,24 @@ class Recomputed:
     votes: schema.VoteReader
     first_of_each: FirstOfEach
     sides: dict[str, Sides] = field(default_factory=dict)
+    ratings: Iterator[jsonl.Line] = field(default_factory=lambda: iter(()))
+    """The rows of items' ratings that are still to be compared."""
 
 
 def recompute(directory: Path, description: Description, findings: Findings) -> Recomputed | None:
     """Recompute everything in one pass. Return None if rows are too unsound to count."""
-    layout = description.layout
+    layout, paths, scales = description.layout, story_paths(description.rule), scales_of(description.asked)
     found = Recomputed(
         Tally(),
         StatisticsTally(description.asked),
-        {path: Columns(layout.columns_of(outcome)) for outcome, path in STORY_PATHS.items()},
+        {path: Columns(layout.columns_of(outcome)) for outcome, path in paths.items()},
         schema.VoteReader(description.asked),
         FirstOfEach(description.rule),
         {
             one.config: Sides(description.salt, description.medians.get(one.config))
             for one in layout.question_sets
         },
+        jsonl.read(directory, RATINGS_PATH, findings) if scales else iter(()),
     )
     verdict_on = _verdicts(description)
     decisions = schema.read_decisions(directory, findings)
@@ -86,16 +92,18 @@ def recompute(directory: Path, description: Description, findings: Findings) -> 
         _in_order(votes_by_story(directory, found.votes, findings), VOTES_PATH, findings),
         *(
             _in_order(_stories(directory, outcome, description, found, findings), path, findings)
-            for outcome, path in STORY_PATHS.items()
+            for outcome, path in paths.items()
         ),
         key=lambda item: item.story_id,
     )
     for story_id, items in groupby(walk, key=lambda item: item.story_id):
         decision = decisions.pop(story_id, None)
         _judge(story_id, list(items), decision, verdict_on, description, found, findings)
+    for line in found.ratings:
+        findings.add(CHECK, RATINGS_PATH, "The row is of no complete story.", line.number)
     for story_id in decisions:
         findings.add(CHECK, ADJUDICATIONS_PATH, f"The story {story_id} is in no file of stories.")
-    unsound = sum(findings.of(schema.CHECK, path) for path in (VOTES_PATH, *STORY_PATHS.values()))
+    unsound = sum(findings.of(schema.CHECK, path) for path in (VOTES_PATH, *paths.values()))
     return None if unsound else found
 
 
@@ -184,8 +192,21 @@ def _judge(
     if verdict != row.verdict:
         problem = f"The story is {_worded(row.verdict)}; by its votes it is {_worded(verdict)}."
         findings.add(CHECK, STORY_PATHS[row.verdict.outcome], problem, row.line)
+    if verdict.outcome is not Outcome.INCOMPLETE:
+        _check_ratings(story_id, votes, description, found, findings)
     found.tally.add(row.story, votes, verdict)
     found.statistics.add(row.story, votes, verdict)
+
+
+def _check_ratings(
+    story_id: str, votes: list[CountedVote], description: Description, found: Recomputed, findings: Findings
+) -> None:
+    """Compare the next rows of ratings with those of a complete story."""
+    for expected in rating_rows(story_id, votes, scales_of(description.asked)):
+        line = next(found.ratings, None)
+        if line is None or line.row != expected:
+            problem = f"The ratings of {story_id} on {expected['rated']} are not those of its votes."
+            findings.add(CHECK, RATINGS_PATH, problem, line.number if line else 0)
 
 
 def _check_votes(voted: StoryVotes, description: Description, findings: Findings) -> None:

@@ -13,12 +13,14 @@ from publishing.files.rows import (
     ADJUDICATIONS_PATH,
     HARD_PATH,
     INSTRUMENT_PATH,
+    RATINGS_PATH,
     SKIPS_PATH,
-    STORY_PATHS,
     VOTES_PATH,
     Layout,
     config_path,
+    story_paths,
 )
+from publishing.filters import StoryFilter
 from publishing.verification.findings import Findings
 
 CHECK = "hashes"
@@ -31,7 +33,6 @@ _ALWAYS = (
     "croissant.json",
     VOTES_PATH,
     SKIPS_PATH,
-    *STORY_PATHS.values(),
     CHANGES_PATH,
     ADJUDICATIONS_PATH,
     parquet_path(VOTES_PATH),
@@ -66,9 +67,11 @@ def check(directory: Path, findings: Findings) -> dict[str, str]:
     return expected
 
 
-def check_files(listed: dict[str, str], layout: Layout, findings: Findings) -> None:
-    """Check that the listed files are those of a release with this layout."""
-    wanted = {*_ALWAYS}
+def check_files(
+    listed: dict[str, str], layout: Layout, rule: StoryFilter, findings: Findings, *, rated: bool
+) -> None:
+    """Check that the listed files are those of a release with this layout and filter, ``rated`` or not."""
+    wanted = {*_ALWAYS, *story_paths(rule).values(), *([RATINGS_PATH] if rated else [])}
     for config in layout.configs:
         wanted |= {config_path(config), parquet_path(config_path(config))}
     for path in sorted(wanted - listed.keys()):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from publishing.facts import scales_of
 from publishing.files.directory import MANIFEST, file_facts
 from publishing.files.features import Type
 from publishing.files.rows import (
@@ -12,9 +13,10 @@ from publishing.files.rows import (
     DECISION_COLUMNS,
     HARD_COLUMNS,
     HARD_PATH,
+    RATING_COLUMNS,
+    RATINGS_PATH,
     SKIP_COLUMNS,
     SKIPS_PATH,
-    STORY_PATHS,
     VOTES_PATH,
     Row,
     config_path,
@@ -100,7 +102,8 @@ def check_release(directory: Path, *, with_machine_validation: bool = True) -> R
     listed = hashes.check(directory, findings)
     described = description.read(directory, findings) if listed else None
     if described:
-        hashes.check_files(listed, described.layout, findings)
+        rated = bool(scales_of(described.asked))
+        hashes.check_files(listed, described.layout, described.rule, findings, rated=rated)
         description.check_questions(described, findings)
         _check_data(directory, described, listed, findings, with_machine_validation)
     else:
@@ -188,4 +191,6 @@ def _check_copies(
     for path, types in columns.items():
         parquet.check(directory, path, types, findings)
     columns |= {ADJUDICATIONS_PATH: DECISION_COLUMNS, HARD_PATH: HARD_COLUMNS}
-    return columns | {path: found.columns[path].types for path in STORY_PATHS.values()}
+    if scales_of(described.asked):
+        columns[RATINGS_PATH] = RATING_COLUMNS
+    return columns | {path: one.types for path, one in found.columns.items()}

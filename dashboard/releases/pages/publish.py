@@ -28,7 +28,7 @@ from publishing.data_statement import creators_of, doi_of
 from publishing.errors import InvalidStatement, PublishingError
 from publishing.facts import Statement
 from publishing.files.directory import content_type
-from publishing.filters import DEFAULT_FILTER, FILTERS, ONE_OF_EACH, find_filter
+from publishing.filters import ONE_OF_EACH, default_filter, filters_for, find_filter
 from publishing.models import DataStatement
 from publishing.queries import statement_of
 from tomannot import clock
@@ -132,7 +132,7 @@ def _form(request: HttpRequest, study: Study, *, may_change: bool) -> StatementF
 def publish(request: HttpRequest, study: Study) -> HttpResponse:
     """Choose the filter of a release to preview. A POST requests the release; a Celery worker builds it."""
     if request.method == "POST":
-        name = request.POST.get("filter", DEFAULT_FILTER)
+        name = request.POST.get("filter", default_filter(study.protocol_name))
         if "previewed" not in request.POST:  # only the preview asks
             preview = reverse("dashboard:preview_release", args=[study.slug])
             return redirect(f"{preview}?{urlencode({'filter': name})}")
@@ -149,6 +149,7 @@ def publish(request: HttpRequest, study: Study) -> HttpResponse:
     context = {
         "figures": found,
         "underway": underway,
+        "selects": study.protocol.resolution == "filter",
         "verdicts": found.document["verdicts"] if found and found.document else None,
         "filters": _choices(study, found),
         "is_described": statement_of(study, at=clock.now()) != Statement(),
@@ -160,7 +161,8 @@ def publish(request: HttpRequest, study: Study) -> HttpResponse:
 def preview_release(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the next release as it would be, to those who may publish it, and ask whether to."""
     option = ONE_OF_EACH if "one_of_each" in request.GET else ""
-    rule, now = find_filter(request.GET.get("filter", DEFAULT_FILTER) + option), clock.now()
+    name = request.GET.get("filter", default_filter(study.protocol_name))
+    rule, now = find_filter(name + option), clock.now()
     if rule is None:
         raise Http404("There is no such filter.")
     found = previews.get_or_request(study, rule.name, now=now)
@@ -173,6 +175,7 @@ def preview_release(request: HttpRequest, study: Study) -> HttpResponse:
         "validates": rule.validates,
         "title": rule.localized(study.votes_per_story)[0],
         "one_of_each": rule.one_of_each,
+        "selects": rule.selects,
         "preview": found,
         "has_test": study.gate == Study.Gate.READY,
         "card": rendered(found.card, urls.get) if found and not found.failure else None,
@@ -205,10 +208,10 @@ def _choices(study: Study, found: store.Figures | None) -> list[dict[str, Any]]:
             "title": title,
             "rule": sentence,
             "validates": rule.validates,
-            "checked": rule.name == DEFAULT_FILTER,
+            "checked": rule.name == default_filter(study.protocol_name),
             "kept": by_name.get(rule.name, {}).get("kept"),
             "dropped": by_name.get(rule.name, {}).get("dropped"),
         }
-        for rule in FILTERS.values()
+        for rule in filters_for(study.protocol_name).values()
         for title, sentence in [rule.localized(study.votes_per_story)]
     ]

@@ -13,7 +13,7 @@ from annotation.models import Study
 from publishing.actions import releases
 from publishing.errors import PublishingError, ReleaseUnderway
 from publishing.files.directory import check_free, copy_release
-from publishing.filters import DEFAULT_FILTER, FILTER_NAMES
+from publishing.filters import FILTER_NAMES, default_filter
 from publishing.models import Release
 from tomannot import clock
 from tomannot.celery import app
@@ -56,7 +56,7 @@ class Command(BaseCommand):
             "--output", metavar="DIR", type=Path, help="also copy the release here (new or empty)"
         )
         parser.add_argument(
-            "--filter", choices=FILTER_NAMES, default=DEFAULT_FILTER, help="default: %(default)s"
+            "--filter", choices=FILTER_NAMES, help="default: all-agree, or every-item for ratings"
         )
         parser.add_argument(
             "--timeout", metavar="SECONDS", type=float, default=3600, help="default: %(default)s"
@@ -80,10 +80,11 @@ class Command(BaseCommand):
     def _log(self, text: str) -> None:
         self.stderr.write(text, style_func=str)
 
-    def _request(self, slug: str, filter_name: str) -> Release:
+    def _request(self, slug: str, filter_name: str | None) -> Release:
         study = Study.objects.filter(slug=slug).first()
         if study is None:
             raise CommandError(f"There is no study “{slug}”.", returncode=REFUSED)
+        filter_name = filter_name or default_filter(study.protocol_name)
         try:
             release = releases.request_release(study=study, by=None, now=clock.now(), filter_name=filter_name)
         except ReleaseUnderway as underway:

@@ -26,6 +26,7 @@ CLARITY = Scale(
 
 class Notes(Protocol):
     name, version, title = "notes", "1", "Notes"
+    resolution = "mean"
     questions = (CLARITY,)
     instructions = Instructions((Section("Why", ("Because.",)),), ())
 
