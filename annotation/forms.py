@@ -81,9 +81,7 @@ def question_fields(
     for number, (question, parts) in enumerate(_parts_above(protocol, item), start=1):
         options = ordered(question.options_for(item), question, option_seed)
         rows = tuple(
-            RowField(
-                row, name, _option_fields(question, name, options, answered.get(name)), errors.get(name, "")
-            )
+            RowField(row, name, _option_fields(name, options, answered.get(name)), errors.get(name, ""))
             for row, name in ((row, field_name(question.key, row.key)) for row in question.rows_for(item))
         )
         fields.append(QuestionField(question, number, parts, rows))
@@ -175,11 +173,12 @@ def _marked(text: str, known: Iterable[str]) -> SafeString:
     )
 
 
-def _option_fields(
-    question: Question, name: str, options: tuple[Option, ...], chosen: str | None
-) -> tuple[OptionField, ...]:
+def _option_fields(name: str, options: tuple[Option, ...], chosen: str | None) -> tuple[OptionField, ...]:
+    are_digits = all(option.key in "0123456789" for option in options)
     return tuple(
-        OptionField(option, f"{name}-{option.key}", question.digit(option, place), chosen == option.key)
+        OptionField(
+            option, f"{name}-{option.key}", option.key if are_digits else str(place), chosen == option.key
+        )
         for place, option in enumerate(options, start=1)
     )
 

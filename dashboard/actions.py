@@ -34,12 +34,12 @@ from dashboard.settings.configuration import (
     read_configuration,
 )
 from dashboard.settings.configuration_export import plan_of
-from dashboard.settings.sample_study import SAMPLE_STUDY, sample_consent
+from dashboard.settings.sample_study import DEFAULT_SAMPLE, SAMPLE_STUDY, SAMPLES, sample_consent
 from publishing.actions.data_statement import describe_data
 from publishing.actions.human_baseline import record_sample
 from publishing.actions.plans import fix_plan
 from publishing.facts import Statement
-from publishing.filters import DEFAULT_FILTER
+from publishing.filters import default_filter
 from publishing.human_baseline.drawing import DrawnQuestions, draw
 from publishing.models import Release
 from qualification import actions as qualification_actions
@@ -293,12 +293,16 @@ def default_configuration(*, title: str, contact: str) -> StudyConfiguration:
 
 
 @transaction.atomic
-def load_sample_study(*, now: datetime) -> Study:
-    """Return the open sample study, marked as a test run. Create it if there is none."""
-    config = read_configuration(SAMPLE_STUDY)
-    study = Study.objects.filter(slug="sample").first()
+def load_sample_study(*, now: datetime, name: str = DEFAULT_SAMPLE) -> Study:
+    """Return an open sample study, marked as a test run. Create it if there is none.
+
+    ``name`` is one of ``SAMPLES``.
+    """
+    config = read_configuration(SAMPLES[name])
+    slug = "sample" if name == DEFAULT_SAMPLE else f"sample-{name}"
+    study = Study.objects.filter(slug=slug).first()
     if study is None:
-        study = create_study(slug="sample", config=config, by=None, now=now)
+        study = create_study(slug=slug, config=config, by=None, now=now)
         study = annotation_actions.make_rehearsal(study=study, by=None, now=now)
         study = annotation_actions.open_study(study=study, by=None, now=now)
     return study
@@ -313,11 +317,12 @@ def move_study(
     by: User | None,
     now: datetime,
     accepted: Sequence[str] = (),
-    planned_filter: str = DEFAULT_FILTER,
+    planned_filter: str = "",
 ) -> list[Campaign]:
     """Open, pause or close a study, and resume or pause the campaigns with these numbers along with it.
 
-    The first opening fixes the study's plan, with the filter that its release is to use.
+    The first opening fixes the study's plan, with the filter that its release is to use: without a
+    ``planned_filter``, the default of the protocol's resolution.
 
     Without ``campaigns``, those that the page proposes move. ``accepted``: codes of the checklist's gaps with
     which a real study may open. Return the campaigns that moved. All or nothing: raise what the actions of
@@ -330,7 +335,13 @@ def move_study(
     study = STUDY_MOVES[move](study=study, by=by, now=now, **noted)
     if is_first:
         plan = plan_of(study, now=now)
-        fix_plan(study=study, plan=plan, filter_name=planned_filter, by=by, now=now)
+        fix_plan(
+            study=study,
+            plan=plan,
+            filter_name=planned_filter or default_filter(study.protocol_name),
+            by=by,
+            now=now,
+        )
     go = recruitment_actions.resume_campaign if move == OPEN else recruitment_actions.pause_campaign
     chosen = [
         found.campaign

@@ -45,6 +45,14 @@ def _has_opened(study: Study) -> bool:
     return study.state != Study.State.DRAFT
 
 
+def _selects(study: Study) -> bool:
+    return study.protocol.resolution == "filter"
+
+
+def _filters(study: Study) -> bool:
+    return _selects(study) and not has_accuracy(study)
+
+
 ENTRIES = (
     Entry(_("Overview"), (MenuPage("overview", _("Overview")),)),
     Entry(_("Stories"), (MenuPage("stories", _("List")), MenuPage("import_stories", _("Import")))),
@@ -65,9 +73,9 @@ ENTRIES = (
             MenuPage("quality", _("Agreement")),
             MenuPage("hidden_checks", _("Hidden checks")),
             MenuPage("review", _("Review")),
-            MenuPage("decisions", _("Decisions")),
+            MenuPage("decisions", _("Decisions"), suits=_selects),
             MenuPage("skips", _("Skipped stories"), suits=_has_opened),
-            MenuPage("filters", _("Filters"), suits=lambda study: not has_accuracy(study)),
+            MenuPage("filters", _("Filters"), suits=_filters),
         ),
     ),
     Entry(

@@ -29,6 +29,7 @@ from publishing.files.sides import Sides
 from publishing.filters import Outcome, Verdict, get_filter
 from publishing.human_baseline.released import Baseline, write_baseline
 from publishing.statistics.distinct import FirstOfEach
+from publishing.statistics.ratings import COLUMNS as RATING_COLUMNS
 from publishing.statistics.ratings import rating_rows
 from publishing.statistics.tally import StatisticsTally
 from publishing.steps import Report, Stage, no_report, reported
@@ -182,7 +183,7 @@ def write_stories(
             files[verdict.outcome].write(jsonl.line(row, finite=True))
     types: dict[str, Mapping[str, Type]] = {paths[outcome]: found.types for outcome, found in columns.items()}
     if scales:
-        types[rows.RATINGS_PATH] = rows.RATING_COLUMNS
+        types[rows.RATINGS_PATH] = RATING_COLUMNS
     types |= {rows.VOTES_PATH: vote_rows.columns(), rows.ADJUDICATIONS_PATH: rows.DECISION_COLUMNS}
     return StoryPass(tally, statistics, sides, types)
 

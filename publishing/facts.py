@@ -51,6 +51,12 @@ class AskedQuestion:
     scale: tuple[str, ...] = ()
     """The words for both ends, if the options are the numbers of a scale."""
 
+    @property
+    def ends(self) -> str:
+        """Return the ends of the scale: ``1: disagree – 5: agree``; empty if it has none."""
+        ends = zip((self.options[0], self.options[-1]), self.scale, strict=True) if self.scale else ()
+        return " – ".join(f"{number}: {said}" for number, said in ends)
+
     def document(self) -> dict[str, Any]:
         """Return the entry in ``release.json``, which names ``scale`` only where there is one."""
         found = {"title": self.title, "options": list(self.options), "against": list(self.against)}

@@ -114,6 +114,7 @@ def _away(request: HttpRequest, release: Release) -> HttpResponse:
 
 
 def _shown(release: Release) -> dict[str, Any]:
+    rule = get_filter(release.filter_name)
     return {
         "title": release.title,
         "number": release.number,
@@ -123,7 +124,8 @@ def _shown(release: Release) -> dict[str, Any]:
         "withdrawn": release.withdrawn,
         "counts": {name: getattr(release, name) for name in COUNTS},
         "filter": release.filter_name,
-        "validated": get_filter(release.filter_name).validates,
+        "validated": rule.validates,
+        "selects": rule.selects,
         "votes_per_story": release.votes_per_story,
         "archives": [
             (kind, reverse("publishing:archive", args=[release.study.slug, release.number, kind]))

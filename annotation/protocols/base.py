@@ -98,17 +98,13 @@ class Question:
         """Return the static option with this key. Raise ``KeyError`` if unknown."""
         return {option.key: option for option in self.options}[key]
 
-    def digit(self, option: Option, place: int) -> str:
-        """Return the key that chooses an option, which stands at this place (from 1) of the form."""
-        return str(place)
-
 
 @dataclass(frozen=True)
 class Scale(Question):
     """A question answered with a whole number, with words for both ends of the scale.
 
-    The options follow: their keys are the numbers. Raise ``ValueError`` unless 0 <= ``low`` < ``high`` <= 9,
-    so that every number is one key.
+    The options follow: their keys are the numbers, each chosen by its digit. Raise ``ValueError`` unless
+    0 <= ``low`` < ``high`` <= 9.
     """
 
     options: tuple[Option, ...] = field(init=False, default=())
@@ -124,10 +120,6 @@ class Scale(Question):
         numbers = range(self.low, self.high + 1)
         options = tuple(Option(str(number), str(number), ends.get(number, "")) for number in numbers)
         object.__setattr__(self, "options", options)
-
-    def digit(self, option: Option, place: int) -> str:
-        """Return the number itself, also where the scale is turned round."""
-        return option.key
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,12 +227,11 @@ class Words:
     """What a protocol calls its items, for pages that everybody sees."""
 
     one: str
-    many: str
     introduction: str
     """What newcomers are told they will read: “two-sentence stories”."""
 
 
-STORIES = Words(_("story"), _("stories"), _("short stories"))
+STORIES = Words(_("story"), _("short stories"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from dashboard.figures import flags
 from dashboard.queries import Share, stories_address
 from publishing.filter_comparison import MODEL
 from publishing.filters import DEFAULT_FILTER, FILTERS
+from publishing.statistics.ratings import ESTIMATES
 
 COEFFICIENTS = ("percent", "fleiss_kappa", "krippendorff_alpha", "gwet_ac1")
 
@@ -22,9 +23,10 @@ def agreement_rows(study: Study, document: Mapping[str, Any]) -> list[dict[str, 
     statistics = document["statistics"]
     titles = {question.key: str(question.title) for question in study.protocol.questions}
     found = [(key, titles.get(key, key), entry) for key, entry in statistics["agreement"].items()]
-    found.append(
-        ("validity", _("All answers: for or against the story"), statistics["agreement_on_validity"])
-    )
+    if "agreement_on_validity" in statistics:
+        found.append(
+            ("validity", _("All answers: for or against the story"), statistics["agreement_on_validity"])
+        )
     return [
         {
             "key": key,
@@ -34,6 +36,20 @@ def agreement_rows(study: Study, document: Mapping[str, Any]) -> list[dict[str, 
             "cells": [_coefficient(name, entry) for name in COEFFICIENTS],
         }
         for key, title, entry in found
+    ]
+
+
+def rating_rows(study: Study, document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the ratings by question: mean, median, ordinal alpha and AC2, with intervals or a reason."""
+    return [
+        {
+            "key": key,
+            "title": str(study.protocol.question(key).title),
+            "stories": entry["items"],
+            "categories": len(entry["chosen"]),
+            "cells": [_coefficient(name, entry) for name in ESTIMATES],
+        }
+        for key, entry in document["statistics"].get("ratings", {}).items()
     ]
 
 

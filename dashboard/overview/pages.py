@@ -34,7 +34,6 @@ from dashboard.overview.queries import waiting
 from dashboard.people.detail import story_address
 from dashboard.recruitment.study_state import OPEN, STUDY_MOVES, linked_campaigns, turning_away
 from publishing.errors import UnknownFilter
-from publishing.filters import DEFAULT_FILTER
 from publishing.human_baseline.drawing import has_questions
 from publishing.models import Deposit, Release
 from publishing.views import release_list
@@ -126,7 +125,7 @@ def change_state(request: HttpRequest, study: Study, move: str) -> HttpResponse:
             move=move,
             campaigns={number(text) for text in request.POST.getlist("campaign")},
             accepted=request.POST.getlist("accepted"),
-            planned_filter=request.POST.get("filter", DEFAULT_FILTER),
+            planned_filter=request.POST.get("filter", ""),
             by=signed_in(request),
             now=clock.now(),
         )

@@ -22,7 +22,7 @@ from dashboard.queries import Share, stories_address
 from dashboard.recruitment.queries import open_mismatches
 from dashboard.settings.forms import SettingsForm
 from dashboard.stories.queries import ANY
-from publishing.filters import FILTERS
+from publishing.filters import filters_for
 from qualification.models import Round, RoundStory
 from qualification.rates import rates_of
 
@@ -144,7 +144,7 @@ def opening_figures(study: Study) -> dict[str, Any]:
     rounds = RoundStory.objects.filter(round__study=study, round__state=Round.State.ACTIVE)
     is_test = Q(round__kind=Round.Kind.TEST)
     fixed = fixed_settings(state=Study.State.OPEN, has_stories=bool(stories)).keys()
-    follows = study.protocol.follows
+    follows, offered = study.protocol.follows, filters_for(study.protocol_name)
     return {
         "stories": stories,
         "votes": stories * study.votes_per_story,
@@ -152,7 +152,7 @@ def opening_figures(study: Study) -> dict[str, Any]:
         "warnings_url": stories_address(study, lint=ANY),
         **rounds.aggregate(test=Count("pk", filter=is_test), practice=Count("pk", filter=~is_test)),
         "published_votes": follows.votes if follows and follows.votes != study.votes_per_story else None,
-        "filters": [(rule.name, rule.localized(study.votes_per_story)[0]) for rule in FILTERS.values()],
+        "filters": [(rule.name, rule.localized(study.votes_per_story)[0]) for rule in offered.values()],
         "fixed": [str(field.label) for name, field in SettingsForm.base_fields.items() if name in fixed],
     }
 

@@ -51,18 +51,9 @@ def meaning_of(place: str, asked: Sequence[AskedQuestion]) -> str:
     """Return the meaning of a column, or of a key inside one (``choices/text``)."""
     for question in asked:
         if place.partition(".")[0] == question.key:
-            return f"answer to “{' '.join(question.title.split())}”{_ends(question)}"
+            return " ".join(
+                f"answer to “{question.title}”{', ' if question.scale else ''}{question.ends}".split()
+            )
     column, _slash, key = place.partition("/")
     meaning = MEANINGS.get(column, column)
     return f"{key}, in {meaning}" if key else meaning
-
-
-def _ends(question: AskedQuestion) -> str:
-    """Return the ends of a question's scale: ``, from 1 (disagree) to 5 (agree)``."""
-    if not question.scale:
-        return ""
-    low, high = (
-        f"{number} ({' '.join(words.split())})" if words.strip() else number
-        for number, words in zip((question.options[0], question.options[-1]), question.scale, strict=True)
-    )
-    return f", from {low} to {high}"

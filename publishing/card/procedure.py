@@ -269,10 +269,7 @@ def _options(question: AskedQuestion) -> str:
     if not options:
         return ""
     if question.scale:
-        low, high = (
-            f"{n}: {text(said)}" for n, said in zip(options[:: len(options) - 1], question.scale, strict=True)
-        )
-        return f" ({low} – {high})"
+        return f" ({text(question.ends)})"
     offered = " · ".join(f"**{text(option)}**" if option in against else text(option) for option in options)
     return f" ({offered})"
 

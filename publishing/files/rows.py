@@ -20,7 +20,6 @@ Against = frozenset[Choice]
 """The choices of a story's votes that count against it."""
 Answers = tuple[tuple[Choice, ...], ...]
 """The answers of every vote on one story."""
-
 _REMEMBERED = 4096
 """Cached combinations of answers; most votes repeat a few."""
 
@@ -231,12 +230,6 @@ STORY_PATHS = {
 }
 """The file of the stories with each outcome. Every story of a study is in one of them."""
 RATINGS_PATH = "annotations/ratings.jsonl"
-RATING_COLUMNS: dict[str, Type] = {
-    "story_id": "string",
-    "rated": "string",
-    "ratings": "int64",
-    **dict.fromkeys(("mean", "mean_low", "mean_high"), "float64"),
-}
 
 
 def story_paths(rule: StoryFilter) -> dict[Outcome, str]:
@@ -348,8 +341,6 @@ _CONTEXT: dict[str, Type] = {
 }
 """The columns of a vote after the answers."""
 CONTEXT_KEYS = tuple(_CONTEXT)
-
-
 SKIP_COLUMNS: dict[str, Type] = {
     **dict.fromkeys(("story_id", "annotator", "reason", "words", "skipped_at"), "string"),
     "seconds_on_task": "float64",
@@ -359,9 +350,7 @@ SKIP_COLUMNS: dict[str, Type] = {
 
 def vote_columns(answers: Sequence[str], scales: Collection[str]) -> dict[str, Type]:
     """Return the columns of the votes file, given the fields of the answers; those on scales are numbers."""
-    given: dict[str, Type] = {
-        field: "int64" if field.partition(".")[0] in scales else "string" for field in answers
-    }
+    given = {field: "int64" if field.partition(".")[0] in scales else "string" for field in answers}
     return {"story_id": "string", "annotator": "string", **given, **_CONTEXT}
 
 

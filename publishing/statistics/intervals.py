@@ -56,18 +56,18 @@ class Interval:
 
 
 def intervals(
-    names: Collection[str], counts: Integers, members: Integers, stories: Integers, design: Bootstrap
+    names: Collection[str], counts: Integers, members: Integers | None, stories: Integers, design: Bootstrap
 ) -> dict[str, Interval]:
     """Compute an interval for each of these coefficients, which must be defined for the stories as they are.
 
     ``counts`` (units × categories) are the distinct units; ``members`` (patterns × units) is the number of
-    each unit in a story with this pattern; ``stories`` is the number of stories per pattern, at least one in
-    total. Whole stories are drawn, with all their units.
+    each unit in a story with this pattern (None: each pattern is a unit); ``stories`` is the number of
+    stories per pattern, at least one in total. Whole stories are drawn, with all their units.
     """
     drawn = [
         {name: ESTIMATES[name](sums) for name in names}
         for times in resamples(stories, design)
-        for sums in [sums_of(counts, times @ members)]
+        for sums in [sums_of(counts, times if members is None else times @ members)]
     ]
     return {name: interval(np.concatenate([values[name] for values in drawn]), design) for name in names}
 

@@ -69,7 +69,7 @@ def agreement_of(
     known = units_of(stories, scale)
     if known is None:
         return undefined(NO_STORY, scale, stories=0)
-    units = known.stories @ known.members
+    units = known.units(known.stories)
     sums = sums_of(known.counts, units)
     found = {name: coefficient(name, sums) for name in ESTIMATES}
     return Agreement(
@@ -86,17 +86,17 @@ class Units(NamedTuple):
     """The distinct units of some stories.
 
     ``counts`` (units × categories) has the votes of each; ``members`` (patterns × units) says how often a
-    pattern has it, ``stories`` how many stories have each pattern.
+    pattern has it, ``stories`` how many stories have each pattern. ``members`` is None if every pattern is
+    one unit: patterns and units are then the same, in the same order.
     """
 
     counts: Integers
-    members: Integers
+    members: Integers | None
     stories: Integers
 
     def units(self, stories: Integers) -> Integers:
         """Return how often each unit occurs (… × units), given how often each pattern does."""
-        alone = len(self.members) == len(self.counts) and (self.members.sum(axis=1) == 1).all()
-        return stories if alone else np.asarray(stories @ self.members)  # patterns and units are sorted alike
+        return stories if self.members is None else np.asarray(stories @ self.members)
 
 
 def units_of(stories: Mapping[Pattern, int], scale: Sequence[str]) -> Units | None:
@@ -110,9 +110,13 @@ def units_of(stories: Mapping[Pattern, int], scale: Sequence[str]) -> Units | No
     seen = {option for unit in units for option in unit}
     categories = [*scale, *sorted(seen.difference(scale))]
     counts = [[unit.count(option) for option in categories] for unit in units]
-    members = [[pattern.count(unit) for unit in units] for pattern in patterns]
-    numbers = np.array([tidy[pattern] for pattern in patterns], np.int64)
-    found = Units(_matrix(counts, len(categories)), _matrix(members, len(units)), numbers)
+    alone = all(len(pattern) == 1 for pattern in patterns)
+    members = [[pattern.count(unit) for unit in units] for pattern in patterns if not alone]
+    found = Units(
+        _matrix(counts, len(categories)),
+        None if alone else _matrix(members, len(units)),
+        np.array([tidy[pattern] for pattern in patterns], np.int64),
+    )
     return found if patterns else None
 
 

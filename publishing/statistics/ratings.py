@@ -13,13 +13,20 @@ from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit
 
+from publishing.files.features import Type
 from publishing.files.rows import CountedVote, Row
 from publishing.statistics.agreement import NO_PAIR, ONE_CATEGORY_CHOSEN, Floats, Integers, ratio
 from publishing.statistics.intervals import Bootstrap, Interval, interval, resamples
 from publishing.statistics.patterns import NO_STORY, Pattern, rounded, units_of
 
+COLUMNS: dict[str, Type] = {
+    **dict.fromkeys(("story_id", "rated"), "string"),
+    "ratings": "int64",
+    **dict.fromkeys(("mean", "mean_low", "mean_high"), "float64"),
+}
+"""The columns of :func:`rating_rows`."""
 PLACES = 6
 """Decimals of an item's mean and its interval."""
 LEVELS = ("mean", "median")
@@ -195,5 +202,5 @@ def mean_of_item(ratings: Sequence[int]) -> tuple[float, tuple[float, float] | N
     middle = fmean(ratings)
     if len(set(ratings)) < 2:
         return middle, None
-    half = float(stats.t.ppf(0.975, len(ratings) - 1)) * stdev(ratings) / math.sqrt(len(ratings))
+    half = float(stdtrit(len(ratings) - 1, 0.975)) * stdev(ratings) / math.sqrt(len(ratings))
     return middle, (middle - half, middle + half)

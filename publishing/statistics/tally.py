@@ -120,11 +120,11 @@ class StatisticsTally:
         found = {}
         for question in self._scales:
             of_kinds = {names: kind.ratings[question.key] for names, kind in self._kinds.items()}
-            entry = ratings_of(_together(of_kinds.values()), question.options, self._design)
+            entry = ratings_of(sum(of_kinds.values(), Counter()), question.options, self._design)
             for place, by in enumerate(("by_scenario", "by_generator_model")):
                 entry[by] = {
                     name: ratings_of(
-                        _together(one for names, one in of_kinds.items() if names[place] == name),
+                        sum((one for names, one in of_kinds.items() if names[place] == name), Counter()),
                         question.options,
                         self._design,
                         LEVELS,
@@ -182,13 +182,6 @@ class StatisticsTally:
                 for letter in _LETTERS
             },
         }
-
-
-def _together(counters: Iterable[Counter[Pattern]]) -> Counter[Pattern]:
-    total: Counter[Pattern] = Counter()
-    for counter in counters:
-        total.update(counter)
-    return total
 
 
 def _see_entities(entities: Mapping[str, Any], kind: _Kind) -> None:

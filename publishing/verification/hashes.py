@@ -7,6 +7,7 @@ from pathlib import Path
 
 from publishing.comparison.changes import CHANGES_PATH
 from publishing.errors import BrokenDirectory
+from publishing.facts import scales_of
 from publishing.files.directory import MANIFEST, file_facts, read_manifest
 from publishing.files.parquet import parquet_path
 from publishing.files.rows import (
@@ -16,11 +17,10 @@ from publishing.files.rows import (
     RATINGS_PATH,
     SKIPS_PATH,
     VOTES_PATH,
-    Layout,
     config_path,
     story_paths,
 )
-from publishing.filters import StoryFilter
+from publishing.verification.description import Description
 from publishing.verification.findings import Findings
 
 CHECK = "hashes"
@@ -67,12 +67,11 @@ def check(directory: Path, findings: Findings) -> dict[str, str]:
     return expected
 
 
-def check_files(
-    listed: dict[str, str], layout: Layout, rule: StoryFilter, findings: Findings, *, rated: bool
-) -> None:
-    """Check that the listed files are those of a release with this layout and filter, ``rated`` or not."""
-    wanted = {*_ALWAYS, *story_paths(rule).values(), *([RATINGS_PATH] if rated else [])}
-    for config in layout.configs:
+def check_files(listed: dict[str, str], described: Description, findings: Findings) -> None:
+    """Check that the listed files are those of a release with this layout, filter and questions."""
+    wanted = {*_ALWAYS, *story_paths(described.rule).values()}
+    wanted |= {RATINGS_PATH} if scales_of(described.asked) else set()
+    for config in described.layout.configs:
         wanted |= {config_path(config), parquet_path(config_path(config))}
     for path in sorted(wanted - listed.keys()):
         findings.add(CHECK, path, "Every release has this file, but MANIFEST does not list it.")

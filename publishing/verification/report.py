@@ -13,7 +13,6 @@ from publishing.files.rows import (
     DECISION_COLUMNS,
     HARD_COLUMNS,
     HARD_PATH,
-    RATING_COLUMNS,
     RATINGS_PATH,
     SKIP_COLUMNS,
     SKIPS_PATH,
@@ -21,6 +20,7 @@ from publishing.files.rows import (
     Row,
     config_path,
 )
+from publishing.statistics.ratings import COLUMNS as RATING_COLUMNS
 from publishing.verification import (
     card,
     changes,
@@ -102,8 +102,7 @@ def check_release(directory: Path, *, with_machine_validation: bool = True) -> R
     listed = hashes.check(directory, findings)
     described = description.read(directory, findings) if listed else None
     if described:
-        rated = bool(scales_of(described.asked))
-        hashes.check_files(listed, described.layout, described.rule, findings, rated=rated)
+        hashes.check_files(listed, described, findings)
         description.check_questions(described, findings)
         _check_data(directory, described, listed, findings, with_machine_validation)
     else:

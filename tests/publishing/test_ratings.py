@@ -83,7 +83,7 @@ def test_ratings_are_numbers_in_every_copy_and_their_ends_are_told(tmp_path: Pat
     assert str(pq.read_schema(place / "parquet/annotations/votes.parquet").field("clarity").type) == "int64"
     described = json.loads((place / "release.json").read_bytes())["questions"]
     assert described[0]["scale"] == ["not at all", "fully"]
-    assert "from 1 (not at all) to 5 (fully)" in (place / "README.md").read_text()
+    assert "answer to “Clarity”, 1: not at all – 5: fully" in (place / "README.md").read_text()
     report = check_release(place)
     assert report.is_sound, report.shown
 

@@ -50,7 +50,7 @@ class MultipleChoiceProtocol(Protocol):
     instructions = INSTRUCTIONS
     finding_labels = LABELS_OF_CODES
     example = Path(__file__).with_name("example.jsonl").read_text(encoding="utf-8")
-    words = Words(_("question"), _("questions"), _("short stories, each with a question"))
+    words = Words(_("question"), _("short stories, each with a question"))
     scored = QUESTION
     right_option = staticmethod(right_key)
     parse = staticmethod(parse_content)

@@ -98,7 +98,7 @@ class ValidityProtocol(Protocol):
     finding_labels = LABELS_OF_CODES
     example = Path(__file__).with_name("example.csv").read_text(encoding="utf-8")
     layout = "theory-of-mind"
-    words = Words(_("story"), _("stories"), _("two-sentence stories"))
+    words = Words(_("story"), _("two-sentence stories"))
     follows = Procedure(
         reference="Gu et al., SimpleToM: Exposing the Gap between Explicit ToM Inference and Implicit ToM "
         "Application in LLMs, appendix G",

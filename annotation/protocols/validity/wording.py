@@ -9,6 +9,8 @@ PART_LABELS: dict[str, str] = {
     "question": _("Question"),
     "action_a": _("Action A"),
     "action_b": _("Action B"),
+    "answer_a": _("Answer A"),
+    "answer_b": _("Answer B"),
     "choices": _("Answers to choose from"),
 }
 """The parts by name, in reading order; choices are a part in worked examples only."""

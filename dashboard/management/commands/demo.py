@@ -24,7 +24,9 @@ from django.urls import reverse
 
 from accounts.actions import ensure_researcher
 from annotation.actions import invite
+from annotation.models import Study
 from dashboard.actions import load_sample_study
+from dashboard.settings.sample_study import DEFAULT_SAMPLE, SAMPLES
 from recruitment.links import personal_link
 from tomannot import clock, embedded, web_server
 from tomannot.embedded.locks import FileLock
@@ -55,6 +57,7 @@ researcher's password is a new one at every start.
 examples:
   manage.py demo
   manage.py demo --port 8765
+  manage.py demo --study ratings
 
 exit codes: 0 stopped by Ctrl-C or SIGTERM · 1 could not start, or one of its processes ended"""
 
@@ -62,6 +65,12 @@ exit codes: 0 stopped by Ctrl-C or SIGTERM · 1 could not start, or one of its p
         parser.formatter_class = RawDescriptionHelpFormatter
         parser.add_argument(
             "--port", type=int, help=f"the port to serve on (default: {FIRST_PORT} or the next free one)"
+        )
+        parser.add_argument(
+            "--study",
+            choices=sorted(SAMPLES),
+            default=DEFAULT_SAMPLE,
+            help="the sample study to load (default: %(default)s)",
         )
         parser.add_argument(
             "--started",
@@ -83,7 +92,7 @@ exit codes: 0 stopped by Ctrl-C or SIGTERM · 1 could not start, or one of its p
         try:
             with stop_signals():
                 self._prepare_site()
-                credentials = self._prepare_study(address)
+                credentials = self._prepare_study(address, options["study"])
                 connections.close_all()
                 with Supervisor(
                     programs(port),
@@ -122,22 +131,24 @@ exit codes: 0 stopped by Ctrl-C or SIGTERM · 1 could not start, or one of its p
             call_command("collectstatic", interactive=False, verbosity=0)
             static_fingerprint_file().write_text(static_fingerprint())
 
-    def _prepare_study(self, address: str) -> str:
+    def _prepare_study(self, address: str, name: str) -> str:
         """Load the sample study with accounts and links. Return the text that describes them."""
         self._say("preparing the sample study")
         now = clock.now()
-        study = load_sample_study(now=now)
+        study = load_sample_study(now=now, name=name)
         password = secrets.token_urlsafe(12)
         ensure_researcher(username=RESEARCHER, password=password)
         lines = [
             f"Front page:      {address}/",
             f"Researchers:     {address}{reverse('dashboard:overview', args=[study.slug])}",
-            f"Test's answers:  {address}{reverse('dashboard:answer_key', args=[study.slug, FIRST_ROUND])}",
             f"Back office:     {address}{reverse('admin:index')}",
             f"  sign in as     {RESEARCHER}",
             f"  password       {password}   (new at every start)",
             "Annotators, one personal link each:",
         ]
+        if study.gate == Study.Gate.READY:
+            key = reverse("dashboard:answer_key", args=[study.slug, FIRST_ROUND])
+            lines.insert(2, f"Test's answers:  {address}{key}")
         invited = invite(study=study, count=LINKS, by=None, now=now)
         lines += [f"  {address}{urlsplit(personal_link(enrollment)).path}" for enrollment in invited]
         return "\n".join(lines) + "\n"

@@ -8,7 +8,7 @@ from annotation.management.arguments import find_study
 from dashboard.actions import move_study
 from dashboard.overview.checklist import GapsNotAccepted
 from dashboard.recruitment.study_state import OPEN
-from publishing.filters import DEFAULT_FILTER, FILTER_NAMES
+from publishing.filters import FILTER_NAMES
 from recruitment.errors import RecruitmentError
 from tomannot import clock
 
@@ -31,10 +31,7 @@ exit codes: 0 the study is open · 1 it cannot open yet, or there is no such stu
         parser.add_argument("slug", metavar="SLUG", help="the study")
         gaps = ["consent_edited", "pay", "mail"]
         parser.add_argument(
-            "--filter",
-            choices=FILTER_NAMES,
-            default=DEFAULT_FILTER,
-            help="the filter planned for the release",
+            "--filter", choices=FILTER_NAMES, default="", help="the filter planned for the release"
         )
         parser.add_argument("--accept", nargs="+", choices=gaps, default=[], help="gaps to open with")
 

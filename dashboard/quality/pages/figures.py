@@ -32,6 +32,7 @@ def quality(request: HttpRequest, study: Study) -> HttpResponse:
             "document": document,
             "complete": document["verdicts"]["kept"] + document["verdicts"]["dropped"],
             "agreement": tables.agreement_rows(study, document),
+            "ratings": tables.rating_rows(study, document),
             "page": page,
             "people": [tables.person_row(study, median, row) for row in store.people_on(study, page.number)],
             "questions": [str(question.title) for question in study.protocol.questions],
@@ -74,10 +75,12 @@ def quality_file(request: HttpRequest, study: Study, table: str) -> HttpResponse
 
 
 def _agreement_table(study: Study, document: dict[str, Any]) -> tuple[list[str], list[dict[str, Any]]]:
-    bounds = [f"{name}_{end}" for name in tables.COEFFICIENTS for end in ("low", "high")]
-    columns = ["question", "stories", "categories", *tables.COEFFICIENTS, *bounds, "undefined"]
+    measured = [*tables.agreement_rows(study, document), *tables.rating_rows(study, document)]
+    names = list(dict.fromkeys(cell["name"] for row in measured for cell in row["cells"]))
+    bounds = [f"{name}_{end}" for name in names for end in ("low", "high")]
+    columns = ["question", "stories", "categories", *names, *bounds, "undefined"]
     rows = []
-    for row in tables.agreement_rows(study, document):
+    for row in measured:
         line = {"question": row["key"], "stories": row["stories"], "categories": row["categories"]}
         for cell in row["cells"]:
             low, high = cell["interval"] or (None, None)

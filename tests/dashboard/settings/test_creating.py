@@ -144,7 +144,7 @@ def test_the_preview_shows_what_people_will_see_and_saves_nothing(desk: Client) 
     assert "you are invited to read short stories in the study “Which tins hold up?”" in words
     assert "You read &lt;short&gt; stories." in words
     assert "Write to lab@university.example." in words
-    assert "The ferry company has filled the sealed life jackets" in words
+    assert "The milk carton was filled with paint thinner" in words
     assert "2 participants read each story; each participant reads at most 50." in words
     assert '<fieldset class="sheet" disabled>' in page.content.decode()
     assert not Study.objects.exists()
@@ -153,7 +153,10 @@ def test_the_preview_shows_what_people_will_see_and_saves_nothing(desk: Client) 
 def test_a_half_filled_form_has_a_preview_too(desk: Client) -> None:
     for half in ({}, {"title": "Tins"}, GIVEN | {"votes_per_story": "x", "protocol": "?"}):
         assert "A story" in shown(desk.post(PREVIEW, half))
-    assert "What will Adaeze likely do next?" in shown(desk.post(PREVIEW, {"protocol": "multiple-choice"}))
+    assert "What will Rosa likely do next?" in shown(desk.post(PREVIEW, {"protocol": "multiple-choice"}))
+    assert "Strongly disagree Strongly agree 1 , Strongly disagree 2 3" in shown(
+        desk.post(PREVIEW, {"protocol": "ratings"})
+    )
 
 
 def test_the_part_beside_the_form_is_the_part_of_the_page(desk: Client) -> None:

@@ -1,0 +1,82 @@
+"""The ratings protocol: how good is a test item, a story with a question and two answers, on three scales?
+
+The three statements follow the quality ratings of BigToM (Gandhi et al., experiment 1); the wording and the
+examples are our own. Ratings are summed up, and nothing is dropped because of them.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from annotation.importing.problems import Problem
+from annotation.importing.rows import SourceRow, StoryRow
+from annotation.protocols.base import Instructions, Part, Procedure, Protocol, Scale, Words, _
+from annotation.protocols.ratings.instructions import EXAMPLES, SECTIONS
+from annotation.protocols.validity.fields import MAX_ACTION, MAX_NAME, MAX_QUESTION, MAX_STORY, Fields, Told
+from annotation.protocols.validity.wording import part
+
+LIMITS = {"story": MAX_STORY, "question": MAX_QUESTION, "answer_a": MAX_ACTION, "answer_b": MAX_ACTION}
+FIELDS = frozenset(("story_id", "core_id", "condition", "source", *LIMITS))
+"""Columns of a file: ``condition`` is the kind of item, ``source`` who wrote it (“human” for people)."""
+ALL = tuple(LIMITS)
+
+
+class RatingsProtocol(Protocol):
+    """Three statements about an item, each answered from 1 to 5."""
+
+    name = "ratings"
+    version = "1"
+    title = _("Quality ratings of items")
+    resolution = "mean"
+    words = Words(_("item"), _("short stories, each with a question and two answers"))
+    follows = Procedure("Gandhi et al., BigToM: Understanding Social Reasoning in Language Models", votes=20)
+    questions = tuple(
+        Scale(key, title, text, shows=shows, lowest=_("Strongly disagree"), highest=_("Strongly agree"))
+        for key, title, text, shows in (
+            ("understandable", _("Understandable"), _("The story is easy to understand."), ("story",)),
+            ("coherent", _("Coherent"), _("The question and both answers fit the story."), ALL),
+            ("unambiguous", _("Unambiguous"), _("Exactly one answer is right, without doubt."), ALL),
+        )
+    )
+    instructions = Instructions(SECTIONS, EXAMPLES)
+    example = Path(__file__).with_name("example.jsonl").read_text(encoding="utf-8")
+
+    def parse(self, content: Mapping[str, Any]) -> Mapping[str, str]:
+        """Return the texts by name. Raise ``ValueError`` naming the wrong one."""
+        for name in LIMITS:
+            if not isinstance(content.get(name), str) or not content[name]:
+                raise ValueError(f"{name}: must be a text that is not empty.")
+        return {name: content[name] for name in LIMITS}
+
+    def parts(self, item: Mapping[str, str]) -> tuple[Part, ...]:
+        return tuple(part(name, item[name]) for name in LIMITS)
+
+    def read(self, rows: Iterable[SourceRow]) -> Iterator[StoryRow | Problem]:
+        """Yield an item for each row with :data:`FIELDS`; only ``core_id`` and ``source`` may be missing."""
+        told: Told = set()
+        for row in rows:
+            fields = Fields(row, told)
+            fields.check_names(FIELDS)
+            story_id = fields.identifier("story_id")
+            item = StoryRow(
+                row.file,
+                row.line,
+                story_id,
+                fields.optional_text("core_id", MAX_NAME) or story_id,
+                fields.text("condition", MAX_NAME),
+                story_prompt_example="",
+                severity_original=None,
+                story_generator_model=fields.optional_text("source", MAX_NAME),
+                content={name: fields.text(name, limit) for name, limit in LIMITS.items()},
+            )
+            yield from fields.problems
+            if not fields.failed:
+                yield item
+
+    def source_row(self, story: StoryRow) -> dict[str, Any]:
+        """Return the row from which :meth:`read` makes this item again."""
+        known = {"story_id": story.story_id, "core_id": story.core_id, "condition": story.scenario_name}
+        return {**known, "source": story.story_generator_model or None, **story.content}
+
+
+PROTOCOL = RatingsProtocol()
