@@ -208,6 +208,7 @@ if DATABASES["default"]["ENGINE"] != "django.db.backends.postgresql":
     raise ImproperlyConfigured(
         "DATABASE_URL must name a PostgreSQL database: postgres://user:password@host/name."
     )
+DATABASES["default"]["ENGINE"] = "tomannot.postgresql"  # the same, with a cheaper check of connections
 # Statements are prepared on the server: PostgreSQL then spends half the time on an answer (ADR 0011).
 DATABASES["default"].setdefault("OPTIONS", {}).update(
     # A server that is away costs a request five seconds and a 503; the next request tries anew.
