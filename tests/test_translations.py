@@ -40,6 +40,8 @@ ALIKE = {
     "Bytes.",
     "Person",
     "DOI",
+    "Median",
+    "Plan",
     "Code",
     "Generator",
     "Name",
