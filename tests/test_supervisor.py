@@ -32,12 +32,15 @@ def sleepers(parent: int) -> list[psutil.Process]:
 
 def test_all_programs_end_with_a_supervisor_that_is_killed(tmp_path: Path) -> None:
     command = [sys.executable, "-c", SLEEPERS, str(tmp_path / "log")]
+    programs: list[psutil.Process] = []
     with subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "started\n"
-        programs = psutil.Process(process.pid).children(recursive=True)
-        assert len(sleepers(process.pid)) == 2
-        process.kill()
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "started\n"
+            assert wait_until(lambda: len(sleepers(process.pid)) == 2, SECONDS)
+            programs = psutil.Process(process.pid).children(recursive=True)
+        finally:
+            process.kill()
     try:
         assert wait_until(lambda: not any(one.is_running() for one in programs), SECONDS), programs
     finally:

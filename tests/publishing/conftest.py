@@ -8,8 +8,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.conf import settings as django_settings
@@ -21,8 +22,12 @@ from tests.publishing.support import judged_study, published
 from tests.worlds import built_once
 from tomannot.celery import app
 
+if TYPE_CHECKING:
+    from tests.publishing.destinations.store import Store
+
 Worker = subprocess.Popen[bytes]
 START_SECONDS = 60.0
+_buckets = count(1)
 
 
 @pytest.fixture
@@ -94,3 +99,39 @@ def kill(worker: Worker) -> None:
     if worker.poll() is None:
         os.killpg(worker.pid, signal.SIGKILL)
     worker.wait(timeout=30)
+
+
+@pytest.fixture(scope="session")
+def _store() -> Iterator[Store]:
+    from tests.publishing.destinations.store import Store  # loads moto
+
+    store = Store()
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def store(_store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Store:
+    """A store without faults, and credentials for it in the environment; nothing is tried twice."""
+    for name, value in {
+        "AWS_ACCESS_KEY_ID": "key-of-these-tests",
+        "AWS_SECRET_ACCESS_KEY": "secret-of-these-tests",
+        "AWS_MAX_ATTEMPTS": "1",
+        "AWS_CONFIG_FILE": str(tmp_path / "no-config"),
+        "AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "no-credentials"),
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_REGION": "us-east-1",
+    }.items():
+        monkeypatch.setenv(name, value)
+    _store.faults.clear()
+    _store.garble = False
+    _store.knows_checksums = True
+    return _store
+
+
+@pytest.fixture
+def bucket(store: Store) -> str:
+    """A new bucket."""
+    name = f"bucket-{next(_buckets)}"
+    store.client.create_bucket(Bucket=name)
+    return name

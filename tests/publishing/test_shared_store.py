@@ -41,7 +41,6 @@ from tests.publishing.support import published
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-pytest_plugins = ["tests.publishing.destinations.conftest"]
 URL = "/releases/small/1/"
 
 

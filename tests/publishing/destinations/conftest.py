@@ -13,43 +13,8 @@ import pytest
 from publishing.destinations.package import Package, package
 from publishing.files.directory import DirectoryWriter
 from tests.publishing.destinations.hub import Hub
-from tests.publishing.destinations.store import Store
 
 _numbers = count(1)
-
-
-@pytest.fixture(scope="session")
-def _store() -> Iterator[Store]:
-    store = Store()
-    yield store
-    store.close()
-
-
-@pytest.fixture
-def store(_store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Store:
-    """A store without faults, and credentials for it in the environment; nothing is tried twice."""
-    for name, value in {
-        "AWS_ACCESS_KEY_ID": "key-of-these-tests",
-        "AWS_SECRET_ACCESS_KEY": "secret-of-these-tests",
-        "AWS_MAX_ATTEMPTS": "1",
-        "AWS_CONFIG_FILE": str(tmp_path / "no-config"),
-        "AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "no-credentials"),
-        "AWS_EC2_METADATA_DISABLED": "true",
-        "AWS_REGION": "us-east-1",
-    }.items():
-        monkeypatch.setenv(name, value)
-    _store.faults.clear()
-    _store.garble = False
-    _store.knows_checksums = True
-    return _store
-
-
-@pytest.fixture
-def bucket(store: Store) -> str:
-    """A new bucket."""
-    name = f"bucket-{next(_numbers)}"
-    store.client.create_bucket(Bucket=name)
-    return name
 
 
 @pytest.fixture
