@@ -9,8 +9,8 @@ from rest_framework.response import Response
 from api import actions, requests, responses
 from api.base import Scope, StudyView, absolute, accepted
 from api.openapi import LOCATION, described
-from publishing.filters import default_filter
 from publishing.models import Release
+from publishing.queries import planned_filter
 from tomannot import clock
 
 
@@ -43,7 +43,7 @@ class ReleasesView(StudyView):
         asked = self.read(requests.NewRelease)
         release, is_new = actions.publish_once(
             study=self.study,
-            filter_name=asked.get("filter") or default_filter(self.study.protocol_name),
+            filter_name=asked.get("filter") or planned_filter(self.study),
             number=asked.get("number"),
             by=self.user,
             now=clock.now(),

@@ -25,12 +25,13 @@ _CHANGES = (
     Event.Type.GATE_CHANGED,
     Event.Type.ADMISSION_SETTLED,
     Event.Type.STORIES_IMPORTED,
-    Event.Type.ROUND_CREATED,
     Event.Type.ROUND_CHANGED,
     Event.Type.KEY_SET,
     Event.Type.CHECKS_CHANGED,
 )
-"""Entries of the log that change what a plan states."""
+"""Entries of the log that change what a plan states, but for those about experts' work on a round's key."""
+_NAMED = (Event.Type.CONSENT_TEXT_ADDED, Event.Type.KEY_SET, Event.Type.ROUND_CHANGED)
+"""Those whose subject says which text, key or round."""
 
 
 def canonical(plan: Mapping[str, Any]) -> str:
@@ -71,4 +72,13 @@ def _deviations(events: Iterable[Event], plan: Mapping[str, Any]) -> Iterable[di
             if not lines:
                 continue  # only its title, description or contact
             what = f"{what}: {without_identifiers('; '.join(lines))}"
+        elif event.type == Event.Type.ROUND_CHANGED and " " in event.note:
+            continue  # a sentence about the experts; a change of state is one word
+        elif event.type == Event.Type.STORIES_IMPORTED:
+            added = event.note.rpartition(": ")[2]
+            if added.startswith("0 "):
+                continue
+            what = f"{what}: {added}"
+        elif event.type in _NAMED:
+            what = f"{what}: {event.subject}"
         yield {"at": jsonl.timestamp(at), "what": what}

@@ -1,5 +1,6 @@
 """Database reads for releases and their pages. No writes."""
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -47,8 +48,9 @@ from publishing.facts import (
 )
 from publishing.files import jsonl
 from publishing.files.identifiers import without_identifiers
+from publishing.filters import default_filter
 from publishing.instrument import form_of
-from publishing.models import DataStatement, Release
+from publishing.models import DataStatement, Release, StudyPlan
 from publishing.plans import plan_and_deviations
 
 CHUNK = 2000
@@ -133,6 +135,12 @@ def release_facts(release: Release) -> ReleaseFacts:
         spot_checks=spot_checks(release),
         statement=replace(statement_of(study, at=release.requested_at), doi=release.doi),
     )
+
+
+def planned_filter(study: Study) -> str:
+    """Return the name of the filter in the study's plan; without a plan, the protocol's default one."""
+    plan = StudyPlan.objects.filter(study=study).first()
+    return str(json.loads(plan.document)["filter"]) if plan else default_filter(study.protocol_name)
 
 
 def instrument(release: Release) -> dict[str, Any]:

@@ -215,9 +215,13 @@ DATABASES["default"].setdefault("OPTIONS", {}).update(
     pool={"min_size": 1, "max_size": 16, "timeout": 5, "reconnect_timeout": 2},
     connect_timeout=3,
     server_side_binding=True,
+    # A connection that the network dropped in silence is noticed while it is idle.
+    keepalives_idle=30,
+    keepalives_interval=10,
+    keepalives_count=3,
     prepare_threshold=None if DATABASES["default"].get("DISABLE_SERVER_SIDE_CURSORS") else 3,  # ADR 0039
 )
-DATABASES["default"]["CONN_HEALTH_CHECKS"] = True  # no request meets a connection that a restart closed
+DATABASES["default"]["CONN_HEALTH_CHECKS"] = True  # before each request, by tomannot.postgresql
 PROXIES: int = env.int("PROXIES", default=0)
 """Number of trusted proxies that append to X-Forwarded-For."""
 

@@ -58,12 +58,13 @@ def plan_of(study: Study, *, now: datetime) -> dict[str, Any]:
         plan.pop(name, None)
     plan["qualification"] = [_without_answers(one) for one in test_of(study)]
     if "checks" in plan:
-        plan["checks"] = _without_answers(plan["checks"])
+        plan["checks"].pop("key")
+        plan["checks"]["stories"] = len(plan["checks"]["stories"])
     return plan | {"stories": Story.objects.filter(study=study).main().count()}
 
 
 def _without_answers(known: dict[str, Any]) -> dict[str, Any]:
-    """Return a round or the hidden checks with the number of their stories, and the pass mark of the key."""
+    """Return a round with the number of its stories, and of its key only the pass mark."""
     shown = known | {"stories": len(known["stories"])}
     key = shown.pop("key")
     return shown | {"enough": key["enough"]} if "enough" in key else shown

@@ -87,3 +87,16 @@ FROM recruitment_joinlink x
 WHERE NOT EXISTS (
     SELECT FROM annotation_event ev
     WHERE ev.study_id = x.study_id AND ev.type = 'join_link_set' AND ev.subject = 'join link ' || x.id);
+
+-- plan_is_in_the_log (10)
+-- Plans whose hash the log does not record.
+SELECT p.study_id, p.id AS row
+FROM publishing_studyplan p
+WHERE NOT EXISTS (SELECT 1 FROM annotation_event ev
+                  WHERE ev.study_id = p.study_id AND ev.type = 'plan_fixed' AND ev.note = 'SHA-256 ' || p.sha256);
+
+-- plan_has_its_hash (10)
+-- Plans that are not what was hashed.
+SELECT p.study_id, p.id AS row
+FROM publishing_studyplan p
+WHERE p.sha256 <> encode(sha256(convert_to(p.document, 'UTF8')), 'hex');

@@ -9,7 +9,7 @@ from django.db import transaction
 from accounts.models import User
 from annotation.actions.events import record_event
 from annotation.models import Event, Study
-from publishing.filters import get_filter
+from publishing.filters import filter_for
 from publishing.models import StudyPlan
 from publishing.plans import canonical, hash_of
 
@@ -21,9 +21,10 @@ def fix_plan(
     """Fix what is planned for a study that is being opened for the first time.
 
     ``plan`` holds its settings, ``filter_name`` the filter that its release is to use. Raise
-    :class:`UnknownFilter`, or ``IntegrityError`` if the study has a plan already.
+    :class:`UnknownFilter`, also for one that the protocol cannot use, or ``IntegrityError`` if the study has
+    a plan already.
     """
-    text = canonical({**plan, "filter": get_filter(filter_name).name})
+    text = canonical({**plan, "filter": filter_for(study.protocol_name, filter_name).name})
     fixed = StudyPlan.objects.create(
         study=study, document=text, sha256=hash_of(text), fixed_at=now, fixed_by=by
     )

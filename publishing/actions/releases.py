@@ -32,17 +32,10 @@ from publishing import builder, locks, queries, store, streaming
 from publishing.actions.events import record_release
 from publishing.builder import BuiltRelease
 from publishing.earlier_releases import baseline_of, directory_before
-from publishing.errors import (
-    BrokenDirectory,
-    NothingToRelease,
-    PlaceTaken,
-    PublishingError,
-    ReleaseUnderway,
-    UnknownFilter,
-)
+from publishing.errors import BrokenDirectory, NothingToRelease, PlaceTaken, PublishingError, ReleaseUnderway
 from publishing.files import directory
 from publishing.files.jsonl import timestamp
-from publishing.filters import default_filter, get_filter
+from publishing.filters import filter_for
 from publishing.models import AnswerSides, DroppedReason, Release, ReleaseFile
 from publishing.progress import Reporter
 from publishing.provenance import code_version
@@ -85,14 +78,14 @@ def request_release(
 
     Any study that was opened can be released, even while people still vote: incomplete stories are left out
     and counted, and the release records the study's state. A failed release is requested again under its own
-    number. Without a ``filter_name``, the default one of the protocol's resolution is used.
+    number. Without a ``filter_name``, the planned one is used.
     Raise :class:`UnknownFilter`, :class:`NothingToRelease` or :class:`ReleaseUnderway`.
     """
     study = Study.objects.select_for_update(of=("self",), no_key=True).get(pk=study.pk)
     underway = Release.objects.filter(study=study).unfinished().first()
     if underway is not None:
         raise ReleaseUnderway(release_id=underway.pk, study=study.slug, number=underway.number)
-    filter_name = filter_name or default_filter(study.protocol_name)
+    filter_name = filter_name or queries.planned_filter(study)
     release = next_release(study=study, by=by, now=now, filter_name=filter_name)
     release.test = test
     release.save()
@@ -108,9 +101,7 @@ def next_release(*, study: Study, by: User | None, now: datetime, filter_name: s
 
     Raise :class:`UnknownFilter` or :class:`NothingToRelease`.
     """
-    rule, offered = get_filter(filter_name), get_filter(default_filter(study.protocol_name))
-    if rule.selects != offered.selects:
-        raise UnknownFilter(f"“{study.slug}” cannot use the filter {rule.name}, but {offered.name}.")
+    filter_for(study.protocol_name, filter_name)
     if study.state == Study.State.DRAFT:
         raise NothingToRelease(
             _("“%(study)s” is a draft; nobody has voted. Open it: manage.py open_study %(study)s.")

@@ -69,15 +69,16 @@ def planned(plan: Mapping[str, Any] | None) -> list[str]:
     """Return the section on what was fixed before the first answer, and what was done otherwise."""
     if plan is None:
         return []
-    fixed = datetime.fromisoformat(plan["fixed_at"])
+    fixed, source = datetime.fromisoformat(plan["fixed_at"]), plan["document"].get("qualified_through", "")
     done = [
         f"- {datetime.fromisoformat(one['at']):%-d %B %Y}: {text(one['what'])}" for one in plan["deviations"]
     ]
     return [
-        "## Planned and done",
+        "## Plan and deviations",
         f"The researchers fixed their plan when they opened the study on {fixed:%-d %B %Y}, before anybody "
         f"could answer: settings, test and filter (SHA-256 {code(plan['sha256'])}; {code('plan')} in "
         "release.json). "
+        + (f"The test is that of the study {code(source)}; changes of it are not listed. " if source else "")
         + (
             "Changed since then:"
             if done

@@ -20,6 +20,7 @@ from django.db import connection
 
 from tests.conftest import database_url
 from tests.integration.servers import running
+from tomannot.postgresql.base import check_connection
 
 if TYPE_CHECKING:
     from pytest_django import DjangoDbBlocker
@@ -123,6 +124,7 @@ def get(address: str, path: str = "/") -> urllib3.BaseHTTPResponse:
 
 
 def test_no_request_meets_a_database_that_was_restarted(site: Site) -> None:
+    assert connection.pool._check is check_connection
     assert {get(site.address).status for _ in range(24)} == {200}
     with connection.cursor() as cursor:
         cursor.execute(
@@ -130,7 +132,9 @@ def test_no_request_meets_a_database_that_was_restarted(site: Site) -> None:
             " WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
         assert cursor.fetchone()[0] >= 2  # the connections of the web server's workers, as in a restart
-    time.sleep(0.5)  # until their good-bye has come; a request just before it fails as one under way does
+    time.sleep(
+        0.5
+    )  # until the closing of each has arrived; a request before that fails as one under way does
     assert {get(site.address).status for _ in range(24)} == {200}
 
 

@@ -28,9 +28,9 @@ from publishing.data_statement import creators_of, doi_of
 from publishing.errors import InvalidStatement, PublishingError
 from publishing.facts import Statement
 from publishing.files.directory import content_type
-from publishing.filters import ONE_OF_EACH, default_filter, filters_for, find_filter
+from publishing.filters import ONE_OF_EACH, filters_for, find_filter
 from publishing.models import DataStatement
-from publishing.queries import statement_of
+from publishing.queries import planned_filter, statement_of
 from tomannot import clock
 
 
@@ -132,7 +132,7 @@ def _form(request: HttpRequest, study: Study, *, may_change: bool) -> StatementF
 def publish(request: HttpRequest, study: Study) -> HttpResponse:
     """Choose the filter of a release to preview. A POST requests the release; a Celery worker builds it."""
     if request.method == "POST":
-        name = request.POST.get("filter", default_filter(study.protocol_name))
+        name = request.POST.get("filter", planned_filter(study))
         if "previewed" not in request.POST:  # only the preview asks
             preview = reverse("dashboard:preview_release", args=[study.slug])
             return redirect(f"{preview}?{urlencode({'filter': name})}")
@@ -161,7 +161,7 @@ def publish(request: HttpRequest, study: Study) -> HttpResponse:
 def preview_release(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the next release as it would be, to those who may publish it, and ask whether to."""
     option = ONE_OF_EACH if "one_of_each" in request.GET else ""
-    name = request.GET.get("filter", default_filter(study.protocol_name))
+    name = request.GET.get("filter", planned_filter(study))
     rule, now = find_filter(name + option), clock.now()
     if rule is None:
         raise Http404("There is no such filter.")
@@ -202,13 +202,14 @@ def _choices(study: Study, found: store.Figures | None) -> list[dict[str, Any]]:
     """Return the filters to choose from, with what each would keep if the figures are known."""
     rows = found.document["filters"]["filters"] if found and found.document else []
     by_name = {row["name"]: row for row in rows}
+    planned = planned_filter(study).removesuffix(ONE_OF_EACH)
     return [
         {
             "name": rule.name,
             "title": title,
             "rule": sentence,
             "validates": rule.validates,
-            "checked": rule.name == default_filter(study.protocol_name),
+            "checked": rule.name == planned,
             "kept": by_name.get(rule.name, {}).get("kept"),
             "dropped": by_name.get(rule.name, {}).get("dropped"),
         }

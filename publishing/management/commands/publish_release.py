@@ -13,8 +13,9 @@ from annotation.models import Study
 from publishing.actions import releases
 from publishing.errors import PublishingError, ReleaseUnderway
 from publishing.files.directory import check_free, copy_release
-from publishing.filters import FILTER_NAMES, default_filter
+from publishing.filters import FILTER_NAMES
 from publishing.models import Release
+from publishing.queries import planned_filter
 from tomannot import clock
 from tomannot.celery import app
 
@@ -84,7 +85,7 @@ class Command(BaseCommand):
         study = Study.objects.filter(slug=slug).first()
         if study is None:
             raise CommandError(f"There is no study “{slug}”.", returncode=REFUSED)
-        filter_name = filter_name or default_filter(study.protocol_name)
+        filter_name = filter_name or planned_filter(study)
         try:
             release = releases.request_release(study=study, by=None, now=clock.now(), filter_name=filter_name)
         except ReleaseUnderway as underway:

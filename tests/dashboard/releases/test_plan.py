@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,12 @@ from django.core.management import call_command
 from django.db import DatabaseError, transaction
 from django.urls import reverse
 from django.utils import timezone
+from lxml import html as lxml_html
 
 from annotation import actions
-from annotation.models import Study
+from annotation.models import Event, Study
 from dashboard.actions import move_study
+from publishing.errors import UnknownFilter
 from publishing.files import jsonl
 from publishing.models import Release, StudyPlan
 from publishing.plans import canonical, hash_of
@@ -82,7 +85,7 @@ def test_a_release_as_planned_says_that_nothing_was_changed() -> None:
     assert told["sha256"] == plan.sha256 == hash_of(canonical(told["document"]))
     assert told["deviations"] == []
     card = (release.directory / "README.md").read_text(encoding="utf-8")
-    assert "## Planned and done" in card
+    assert "## Plan and deviations" in card
     assert plan.sha256 in card
     assert "Nothing was changed since then" in card
     assert findings(release) == []
@@ -94,6 +97,12 @@ def test_a_release_lists_what_was_changed_after_the_opening() -> None:
         study=study, changes={"story_cap": 400, "contact": "new@example.org"}, by=None, now=timezone.now()
     )
     study = actions.change_study(study=study, changes={"title": "Renamed"}, by=None, now=timezone.now())
+    actions.record_event(
+        study=study, type=Event.Type.ROUND_CHANGED, now=timezone.now(), note="an expert’s note"
+    )
+    for note, subject in (("retired", "round 1"), ("x.jsonl: 0 added as main, 3 there already", "import 9")):
+        kind = Event.Type.ROUND_CHANGED if subject == "round 1" else Event.Type.STORIES_IMPORTED
+        actions.record_event(study=study, type=kind, now=timezone.now(), subject=subject, note=note)
     actions.add_consent_text(study=study, text="Another text.", by=None, now=timezone.now())
     study.refresh_from_db()
     release = published(judged(study), filter_name="majority")
@@ -101,7 +110,8 @@ def test_a_release_lists_what_was_changed_after_the_opening() -> None:
     told = [one["what"] for one in description(release)["plan"]["deviations"]]
     assert told == [
         "study’s settings changed: story_cap: 500 → 400",
-        "consent text added",
+        "qualification round changed: round 1",
+        "consent text added: consent 2",
         "another filter: all-agree → majority",
     ]
     card = (release.directory / "README.md").read_text(encoding="utf-8")
@@ -127,6 +137,31 @@ def test_a_forged_plan_is_found() -> None:
         path.write_bytes(jsonl.document(document))
         assert any(words in problem for problem in findings(release)), findings(release)
         path.write_bytes(sound)
+
+
+def test_the_planned_filter_is_the_one_that_is_offered(tmp_path: Path) -> None:
+    study = judged(opened(planned_filter="majority"))
+    page = client_of(member(study, Role.OWNER)).get(reverse("dashboard:publish", args=[study.slug]))
+    checked = lxml_html.fromstring(page.content.decode()).xpath("//input[@name='filter'][@checked]/@value")
+    assert checked == ["majority"]
+    assert published(study).filter_name == "majority"
+    assert description(Release.objects.get())["plan"]["deviations"] == []
+
+
+def test_no_filter_is_planned_that_the_protocol_cannot_use() -> None:
+    study = builders.make_study("rated", protocol="harm-ratings", opened=False, contact="team@lab.test")
+    for name, error in (("majority", UnknownFilter), ("", None)):
+        with pytest.raises(error) if error else nullcontext():
+            move_study(
+                study=study,
+                move="open",
+                campaigns=None,
+                accepted=GAPS,
+                by=None,
+                now=timezone.now(),
+                planned_filter=name,
+            )
+    assert json.loads(StudyPlan.objects.get().document)["filter"] == "every-item"
 
 
 def test_the_page_and_the_command_ask_for_the_planned_filter() -> None:

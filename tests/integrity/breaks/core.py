@@ -381,6 +381,28 @@ def import_not_logged(world: World) -> None:
     forget("import_refused")
 
 
+def _plan(world: World, document: str, hashed: str) -> None:
+    sql(
+        "INSERT INTO publishing_studyplan (study_id, document, sha256, fixed_at) "
+        "VALUES (%(study)s, %(document)s, encode(sha256(convert_to(%(hashed)s, 'UTF8')), 'hex'), now())",
+        study=world.study.pk,
+        document=document,
+        hashed=hashed,
+    )
+
+
+def plan_not_logged(world: World) -> None:
+    _plan(world, "{}", "{}")
+
+
+def plan_altered(world: World) -> None:
+    _plan(world, '{"votes_per_story":1}', "{}")
+    sql(
+        "INSERT INTO annotation_event (study_id, type, subject, note, at) SELECT study_id, 'plan_fixed', '', "
+        "'SHA-256 ' || sha256, now() FROM publishing_studyplan"
+    )
+
+
 BREAKS: list[tuple[Callable[[World], None], str, set[str]]] = [
     (more_votes_than_wanted, "story_has_no_more_votes_than_wanted", {"story_has_no_more_holders_than_slots"}),
     (
@@ -447,5 +469,7 @@ BREAKS: list[tuple[Callable[[World], None], str, set[str]]] = [
     (closing_not_logged, "state_of_the_study_is_in_the_log", set()),
     (attempt_not_logged, "attempt_is_in_the_log", set()),
     (import_not_logged, "import_is_in_the_log", set()),
+    (plan_not_logged, "plan_is_in_the_log", set()),
+    (plan_altered, "plan_has_its_hash", set()),
 ]
 """How to break a promise, the check that must say so, and those that it cannot but break as well."""
