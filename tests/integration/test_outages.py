@@ -124,7 +124,7 @@ def get(address: str, path: str = "/") -> urllib3.BaseHTTPResponse:
 
 
 def test_no_request_meets_a_database_that_was_restarted(site: Site) -> None:
-    assert connection.pool._check is check_connection
+    assert connection.pool._check is check_connection  # type: ignore[attr-defined]
     assert {get(site.address).status for _ in range(24)} == {200}
     with connection.cursor() as cursor:
         cursor.execute(
