@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from string import digits
 from typing import Any
 
 from django.core.cache import cache
@@ -29,7 +30,7 @@ class OptionField:
     option: Option
     id: str
     key: str
-    """The digit key that chooses this option."""
+    """The digit key that chooses this option; empty from the tenth on."""
     checked: bool
 
 
@@ -174,10 +175,13 @@ def _marked(text: str, known: Iterable[str]) -> SafeString:
 
 
 def _option_fields(name: str, options: tuple[Option, ...], chosen: str | None) -> tuple[OptionField, ...]:
-    are_digits = all(option.key in "0123456789" for option in options)
+    are_digits = {option.key for option in options} <= set(digits)
     return tuple(
         OptionField(
-            option, f"{name}-{option.key}", option.key if are_digits else str(place), chosen == option.key
+            option,
+            f"{name}-{option.key}",
+            option.key if are_digits else digits[place : place + 1],
+            chosen == option.key,
         )
         for place, option in enumerate(options, start=1)
     )

@@ -12,7 +12,7 @@ from lxml import html
 from annotation.forms import question_fields
 from annotation.importing.problems import Problem
 from annotation.importing.rows import SourceRow, StoryRow
-from annotation.protocols.base import Instructions, Part, Protocol, Scale, Section
+from annotation.protocols.base import Instructions, Option, Part, Protocol, Question, Scale, Section
 
 CLARITY = Scale(
     key="clarity",
@@ -70,6 +70,18 @@ def test_the_digit_chooses_the_number_also_where_the_scale_is_turned_round(
     assert not page.xpath("//kbd")  # the label says it
     ends = [end.text for end in page.xpath("//*[contains(@class,'ends')]/span")]
     assert ends == (["not at all", "fully"] if order == "12345" else ["fully", "not at all"])
+
+
+@pytest.mark.parametrize(
+    ("options", "keys"),
+    [(("0", "7"), ["0", "7"]), (("12", "3"), ["1", "2"]), ("abcdefghijk", [*"123456789", "", ""])],
+)
+def test_a_key_that_chooses_an_option_is_one_digit(options: Iterable[str], keys: list[str]) -> None:
+    class Codes(Notes):
+        questions = (Question("code", "", "", tuple(Option(key, key) for key in options)),)  # type: ignore[assignment]
+
+    (field,) = question_fields(Codes(), "A note.")
+    assert [option.key for option in field.rows[0].options] == keys
 
 
 def test_the_ends_are_read_out_with_their_numbers() -> None:
