@@ -119,17 +119,14 @@ class StatisticsTally:
         """Return the statistics of each question with a scale; levels also by scenario and author."""
         found = {}
         for question in self._scales:
-            of_kinds = {names: kind.ratings[question.key] for names, kind in self._kinds.items()}
-            entry = ratings_of(sum(of_kinds.values(), Counter()), question.options, self._design)
+            patterns = _patterns_together(self._kinds.values(), question.key)
+            entry = ratings_of(patterns, question.options, self._design)
             for place, by in enumerate(("by_scenario", "by_generator_model")):
                 entry[by] = {
                     name: ratings_of(
-                        sum((one for names, one in of_kinds.items() if names[place] == name), Counter()),
-                        question.options,
-                        self._design,
-                        LEVELS,
+                        _patterns_together(kinds, question.key), question.options, self._design, LEVELS
                     )
-                    for name in sorted({names[place] for names in of_kinds})
+                    for name, kinds in self._kinds_by(place).items()
                 }
             found[question.key] = entry
         return found
@@ -157,11 +154,14 @@ class StatisticsTally:
 
     def _by(self, place: int) -> dict[str, dict[str, Any]]:
         """Return the counts by scenario (place 0), generator model (1) or severity (2)."""
-        names = sorted({names[place] for names in self._kinds})
-        return {
-            name: self._fared(kind for names, kind in self._kinds.items() if names[place] == name)
-            for name in names
-        }
+        return {name: self._fared(kinds) for name, kinds in self._kinds_by(place).items()}
+
+    def _kinds_by(self, place: int) -> dict[str, list[_Kind]]:
+        """Group the kinds as :meth:`_by` does, sorted by name. Takes one pass, however many names."""
+        groups: defaultdict[str, list[_Kind]] = defaultdict(list)
+        for names, kind in self._kinds.items():
+            groups[names[place]].append(kind)
+        return dict(sorted(groups.items()))
 
     def _fared(self, kinds: Iterable[_Kind]) -> dict[str, Any]:
         """Return counts, retention, and the number of distinct X, Y and Z in kept stories."""
@@ -182,6 +182,14 @@ class StatisticsTally:
                 for letter in _LETTERS
             },
         }
+
+
+def _patterns_together(kinds: Iterable[_Kind], question: str) -> Counter[Pattern]:
+    """Return the patterns of a question with a scale over the complete stories of these kinds."""
+    found: Counter[Pattern] = Counter()
+    for kind in kinds:
+        found.update(kind.ratings[question])
+    return found
 
 
 def _see_entities(entities: Mapping[str, Any], kind: _Kind) -> None:
