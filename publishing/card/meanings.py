@@ -35,7 +35,7 @@ MEANINGS: Mapping[str, str] = {
     "comment": "the annotator's comment; what looked like an identifier was removed",
     "words": "the annotator's words; what looked like an identifier was removed",
     "skipped_at": "time of the skip",
-    "rated": "the question that was rated, by its key",
+    "rated": "key of the question that was rated; in a table with its row, as in labels.belief-3",
     "ratings": "number of ratings",
     "mean": "mean of the ratings",
     "mean_low": "lower bound of the 95 % interval of the mean; null if undefined",

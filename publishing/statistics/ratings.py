@@ -177,6 +177,9 @@ def ratings_of(
         },
         "undefined": {name: reason for name, value in found.items() if value is None},
         "undefined_intervals": {name: one.undefined for name, one in bounds.items() if one.undefined},
+        "undefined_resamples": {
+            name: one.undefined_resamples for name, one in bounds.items() if one.undefined_resamples
+        },
     }
 
 

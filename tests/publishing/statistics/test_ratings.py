@@ -76,7 +76,7 @@ def test_estimates_equal_those_of_other_libraries(
 
 
 def test_intervals_are_those_of_drawing_items() -> None:
-    items = random_items(3, (5,))
+    items = random_items(6, (4,))[:10]
     found = document(items, resamples=4000)["intervals"]
     draw = np.random.default_rng(1)
     means = np.array([np.mean(item) for item in items])
@@ -86,7 +86,7 @@ def test_intervals_are_those_of_drawing_items() -> None:
         levels.append(means[chosen].mean())
         medians.append(np.median([rating for place in chosen for rating in items[place]]))
     assert found["mean"] == pytest.approx(np.quantile(levels, [0.025, 0.975]), abs=0.03)
-    assert found["median"] in ([float(bound) for bound in np.quantile(medians, [0.025, 0.975])], None)
+    assert found["median"] == list(np.quantile(medians, [0.025, 0.975])) == [2, 4]
     low, high = found["krippendorff_alpha_ordinal"]
     assert low < document(items)["krippendorff_alpha_ordinal"] < high
 
@@ -101,6 +101,14 @@ def test_undefined_estimates_are_null_with_the_reason() -> None:
     assert same["undefined"] == {"krippendorff_alpha_ordinal": ONE_CATEGORY_CHOSEN}
     assert same["intervals"]["mean"] is None
     assert "same value" in same["undefined_intervals"]["mean"]
+
+
+def test_an_interval_says_how_many_resamples_had_no_value() -> None:
+    items: Items = [(1, 4, 4) if number < 4 else (4, 4, 4) for number in range(100)]
+    found = document(items, resamples=1000)
+    assert found["intervals"]["krippendorff_alpha_ordinal"] is not None
+    assert set(found["undefined_resamples"]) == {"krippendorff_alpha_ordinal"}
+    assert 5 <= found["undefined_resamples"]["krippendorff_alpha_ordinal"] <= 35  # (96/100)^100 = 0.017
 
 
 def test_the_order_of_items_and_ratings_does_not_matter() -> None:
