@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
 from django.core.exceptions import PermissionDenied
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -24,7 +23,7 @@ from annotation.protocols import UnknownProtocol
 from dashboard.not_found import is_for_researchers, not_found
 from dashboard.overview.checklist import GapsNotAccepted
 from publishing.errors import NothingToRelease, NumberTaken, PublishingError, ReleaseUnderway, UnknownFilter
-from publishing.store import StoreAway
+from publishing.store import FAILURES, DamagedArchive, StoreAway
 from qualification.errors import QualificationError
 from recruitment.errors import RecruitmentError
 
@@ -197,9 +196,8 @@ def _unavailable(request: HttpRequest) -> HttpResponse:
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Handle 500 in the same way; 503 with ``Retry-After`` while PostgreSQL or the shared store is away."""
-    if _is_database_away(sys.exception()) or isinstance(
-        sys.exception(), StoreAway | BotoCoreError | ClientError
-    ):
+    error = sys.exception()
+    if _is_database_away(error) or isinstance(error, (StoreAway, DamagedArchive, *FAILURES)):
         return _unavailable(request)
     if _is_for_programs(request):
         return _problem(500, "fault", "An error in tomannot. The server's log has the details.")

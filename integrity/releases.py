@@ -12,6 +12,7 @@ from publishing import locks
 from publishing.errors import BrokenDirectory
 from publishing.files import directory
 from publishing.models import Release
+from publishing.store import StoreAway
 from tomannot import clock
 
 STUCK_AFTER = timedelta(minutes=10)
@@ -29,6 +30,8 @@ def _changed_on_disk(study_id: int | None) -> Iterator[int]:
     for release in _published(study_id).prefetch_related("files"):
         try:
             files, manifest_sha256 = directory.verify(release.directory)
+        except StoreAway:
+            raise
         except (BrokenDirectory, OSError):
             yield release.pk
             continue

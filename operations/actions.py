@@ -141,6 +141,8 @@ def _copy_releases(writer: DirectoryWriter) -> list[str]:
             files, manifest_sha256 = verify(release.directory)
             if manifest_sha256 != release.manifest_sha256:
                 raise BrokenDirectory(f"{release.directory} is not the release that was published.")
+        except store.StoreAway:
+            raise
         except (PublishingError, OSError) as error:
             problems.append(str(error))
             continue

@@ -18,14 +18,28 @@ from botocore.exceptions import BotoCoreError, ClientError
 from django.conf import settings
 from django.core.files import File
 from django.core.files.storage import default_storage
+from s3transfer.exceptions import RetriesExceededError, S3DownloadFailedError
 
 from publishing.errors import BrokenDirectory
 from publishing.files.archives import tar_of
 from publishing.files.directory import sync_all, verify
 
+FAILURES = (BotoCoreError, ClientError, RetriesExceededError, S3DownloadFailedError)
+"""Errors of boto3 if the store does not answer, refuses, or breaks off."""
+_PASSING = {408, 409, 429, "BadDigest", "RequestTimeout"}
+"""Statuses from 400 to 499, and S3's codes with such a status, that may pass by themselves."""
+
 
 class StoreAway(OSError):
-    """The shared store does not answer, refuses, or has a damaged archive. Trying again may help."""
+    """The shared store does not give or take an archive. Trying again may help."""
+
+
+class StoreRefuses(StoreAway):
+    """The store refuses until people change its address, its rights or its bucket."""
+
+
+class DamagedArchive(OSError):
+    """The store has an archive, but not as it was published. People must restore it."""
 
 
 def place_of(slug: str, number: int, manifest_sha256: str) -> Path:
@@ -60,7 +74,7 @@ def put(made: Path, place: Path) -> None:
 def fetched(place: Path, manifest_sha256: str = "") -> Path:
     """Return ``place``, after fetching it from the shared store if this machine lacks it.
 
-    Raise ``OSError``, which is ``StoreAway`` if the store does not give it as it was published.
+    Raise ``OSError``: ``StoreAway``, or ``DamagedArchive`` if the store's is not what was published.
     """
     if not settings.STORAGE_URL or place.exists():
         return place
@@ -73,8 +87,11 @@ def fetched(place: Path, manifest_sha256: str = "") -> Path:
             if manifest_sha256 and verify(copy)[1] != manifest_sha256:
                 raise BrokenDirectory("It holds another release.")
             sync_all(copy)
-            if not place.exists():  # else another process was faster
+            try:
                 copy.rename(place)
+            except OSError:
+                if not place.exists():  # else another process was faster
+                    raise
     return place
 
 
@@ -82,8 +99,14 @@ def fetched(place: Path, manifest_sha256: str = "") -> Path:
 def _asked(place: Path) -> Iterator[None]:
     try:
         yield
-    except (BotoCoreError, ClientError, BrokenDirectory) as error:
-        raise StoreAway(errno.EIO, f"The shared store: {error}", _key(place)) from error
+    except (tarfile.TarError, BrokenDirectory) as error:
+        raise DamagedArchive(errno.EBADMSG, f"In the shared store: {error}", _key(place)) from error
+    except FAILURES as error:
+        answer = error.response if isinstance(error, ClientError) else {}
+        status = answer.get("ResponseMetadata", {}).get("HTTPStatusCode", 500)
+        lasts = 400 <= status < 500 and not _PASSING & {status, answer["Error"].get("Code")}
+        kind = StoreRefuses if lasts else StoreAway
+        raise kind(errno.EIO, f"The shared store: {error}", _key(place)) from error
 
 
 def _key(place: Path) -> str:

@@ -40,7 +40,7 @@ from publishing.models import AnswerSides, DroppedReason, Release, ReleaseFile
 from publishing.progress import Reporter
 from publishing.provenance import code_version
 from publishing.steps import Report, Stage, reported
-from publishing.store import StoreAway
+from publishing.store import StoreAway, StoreRefuses
 from tomannot.celery import app
 
 logger = logging.getLogger(__name__)
@@ -171,9 +171,10 @@ def build_release(*, release_id: int, now: datetime) -> None:
     """Build and publish a requested release. Safe to repeat and to kill at any instant.
 
     Do nothing if the release is finished or another session is building it. Errors that people can fix (a
-    full disk, a directory in the way) fail the release with a reason. A lost database connection, a shared
-    store that is away, or the task's time limit is raised and leaves the release to be resumed. Any other
-    error is a bug: it fails the release and is raised for the log. Must not run inside a transaction.
+    full disk, a directory in the way, a store that refuses) fail the release with a reason. A lost database
+    connection, a shared store that is away, or the task's time limit is raised and leaves the release to be
+    resumed. Any other error is a bug: it fails the release and is raised for the log. Must not run inside a
+    transaction.
     """
     with locks.building(release_id) as ours:
         release = _start(release_id, now=now) if ours else None
@@ -184,9 +185,11 @@ def build_release(*, release_id: int, now: datetime) -> None:
             built = _adopted(release) or _built(release, report)
             report(Stage.RECORDING, 0, None)
             _publish(release, built, now=now)
-        except (OperationalError, InterfaceError, SoftTimeLimitExceeded, StoreAway):
+        except (OperationalError, InterfaceError, SoftTimeLimitExceeded):
             raise
         except (OSError, PublishingError) as error:
+            if isinstance(error, StoreAway) and not isinstance(error, StoreRefuses):
+                raise
             fail_release(release_id=release.pk, reason=_explained(error), now=now)
         except Exception as error:
             fault = f"A fault in tomannot: {type(error).__name__}: {error}. The worker's log says where."
@@ -367,7 +370,10 @@ def _explained(error: OSError | PublishingError) -> str:
         errno.EDQUOT: "The disk quota is used up. Free some space there",
         errno.EACCES: "The worker may not write there. Give its user the right to",
         errno.EPERM: "The worker may not write there. Give its user the right to",
+        errno.EBADMSG: "The archive is damaged. Put it back into the store as it was published",
         errno.EROFS: "The file system is read-only. Mount it writable, or set another RELEASES_ROOT",
     }
     remedy = remedies.get(error.errno or 0, "Check that directory")
+    if isinstance(error, StoreRefuses):
+        remedy = "Check STORAGE_URL and what its access key may do"
     return f"{where}: {error.strerror or error}. {remedy}, then request the release again."

@@ -17,7 +17,7 @@ from publishing.errors import NotComparable
 from publishing.files import directory, jsonl
 from publishing.files.rows import DROPPED_PATH
 from publishing.models import Release
-from publishing.store import keep
+from publishing.store import StoreAway, keep, put
 
 DOCUMENTS = ("release.json", "statistics.json")
 _LEFT_OVER_SECONDS = 24 * 3600
@@ -27,10 +27,11 @@ def compare(before: Release, now: Release) -> None:
     """Compare two published releases of a study by their files and store the result.
 
     Memory is bounded by one story. Raise :class:`~publishing.errors.NotComparable` if files are missing or
-    changed.
+    changed, and ``OSError``, which is ``StoreAway`` if the shared store does not answer.
     """
     place = store.place_of(before, now)
     if place.exists():
+        put(place, place)  # for the other machines, if the store lacks it
         return
     for release in (before, now):
         _check(release)
@@ -87,6 +88,8 @@ def _check(release: Release) -> None:
     for path in (*READ, *dropped, *DOCUMENTS):
         try:
             whole = directory.file_facts(release.directory, path).sha256 == published.get(path)
+        except StoreAway:
+            raise
         except OSError:
             whole = False
         if not whole:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+import shutil
 from datetime import timedelta
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
-from botocore.exceptions import HTTPClientError
+from botocore.exceptions import ClientError, HTTPClientError
 from django.core.cache import caches
 from django.core.exceptions import ImproperlyConfigured
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 from django.test import Client, RequestFactory
 from django.utils import timezone
@@ -21,6 +22,7 @@ from django.utils import timezone
 from annotation import actions as annotation_actions
 from annotation import locks
 from annotation.actions import sweep_import_files
+from annotation.errors import ImportRefused
 from annotation.models import StoryImport, Study
 from api.problems import server_error
 from integrity import releases as integrity_of_releases
@@ -30,9 +32,10 @@ from publishing import store as places
 from publishing.actions import releases
 from publishing.comparison import build
 from publishing.comparison import store as comparisons
+from publishing.errors import NotComparable
 from publishing.files.directory import verify
 from publishing.models import Release
-from publishing.store import StoreAway
+from publishing.store import DamagedArchive, StoreAway, StoreRefuses
 from tests import builders
 from tests.publishing.conftest import small_study
 from tests.publishing.destinations.faults import drop, method_is
@@ -175,6 +178,121 @@ def test_a_damaged_archive_is_never_served(machine: Any, store: Store, bucket: s
     assert not list(Path(places.place_of("small", 1, "")).parent.iterdir())
 
 
+def archive_of(release: Release) -> str:
+    return f"site/{places._key(release.directory)}"
+
+
+def shorten(store: Store, bucket: str, key: str) -> None:
+    """Leave the first half of an object in the store."""
+    whole = store.client.get_object(Bucket=bucket, Key=key)["Body"].read()
+    store.client.put_object(Bucket=bucket, Key=key, Body=whole[: len(whole) // 2])
+
+
+def test_a_download_that_breaks_off_is_tried_again_later(machine: Any, store: Store, client: Client) -> None:
+    """boto3 asks five times for a body that ends too early."""
+    release = published(small_study())
+    machine("second")
+    store.cut_bodies = True
+    with pytest.raises(StoreAway, match="Max Retries"):
+        release.directory  # noqa: B018
+    assert body(client, f"{URL}files/README.md")[0] == 503
+    store.cut_bodies = False
+    assert body(client, f"{URL}files/README.md")[0] == 200
+
+
+def test_a_truncated_archive_is_damaged(machine: Any, store: Store, bucket: str, client: Client) -> None:
+    """Trying again does not help: checks and backups name it, and the next release fails with a reason."""
+    release = published(small_study())
+    shorten(store, bucket, archive_of(release))
+    machine("second")
+    with pytest.raises(DamagedArchive):
+        release.directory  # noqa: B018
+    assert body(client, f"{URL}files/README.md")[0] == 503
+    assert list(integrity_of_releases._changed_on_disk(None)) == [release.pk]
+    again = releases.request_release(study=release.study, by=None, now=timezone.now())
+    releases.build_release(release_id=again.pk, now=timezone.now())
+    again.refresh_from_db()
+    assert again.state == Release.State.FAILED
+    assert "Put it back into the store" in again.failure
+
+
+def test_a_store_that_is_away_is_never_taken_for_a_damaged_release(
+    machine: Any, store: Store, tmp_path: Path
+) -> None:
+    first, second = published(small_study()), published(small_study_again())
+    machine("second")
+    take_away(store)
+    with pytest.raises(StoreAway):
+        list(integrity_of_releases._changed_on_disk(None))
+    with pytest.raises(CommandError, match="Not all checks could run"):
+        call_command("check_integrity", stdout=StringIO())
+    with pytest.raises(StoreAway):
+        build.compare(first, second)
+    with pytest.raises(CommandError, match="The shared store"):
+        call_command("backup", str(tmp_path / "backup"), stdout=StringIO(), stderr=StringIO())
+
+
+def test_a_comparison_says_which_archive_is_damaged(machine: Any, store: Store, bucket: str) -> None:
+    first, second = published(small_study()), published(small_study_again())
+    shorten(store, bucket, archive_of(first))
+    machine("second")
+    with pytest.raises(NotComparable):
+        build.compare(first, second)
+
+
+def test_two_processes_fetch_an_archive_at_once(machine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other one is faster by the least: it has moved its copy there when this one wants to."""
+    release = published(small_study())
+    machine("second")
+    rename = Path.rename
+
+    def second_rename(copy: Path, place: Path) -> Path:
+        shutil.copytree(copy, place)
+        return rename(copy, place)
+
+    monkeypatch.setattr(Path, "rename", second_rename)
+    assert verify(release.directory)[1] == release.manifest_sha256
+    assert [path.name for path in release.directory.parent.iterdir()] == [release.directory.name]
+
+
+def test_a_copy_that_cannot_be_moved_is_an_error(machine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    release = published(small_study())
+    machine("second")
+    monkeypatch.setattr(Path, "rename", lambda *_: (_ for _ in ()).throw(OSError("full")))
+    with pytest.raises(OSError, match="full"):
+        release.directory  # noqa: B018
+
+
+def test_a_store_that_refuses_fails_the_release_with_the_reason(
+    machine: Any, store: Store, bucket: str
+) -> None:
+    release = releases.request_release(study=small_study(), by=None, now=timezone.now())
+    store.client.delete_bucket(Bucket=bucket)
+    releases.build_release(release_id=release.pk, now=timezone.now())
+    release.refresh_from_db()
+    assert release.state == Release.State.FAILED
+    assert "NoSuchBucket" in release.failure
+    assert "Check STORAGE_URL" in release.failure
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "refuses"),
+    [
+        (403, "AccessDenied", True),
+        (404, "NoSuchBucket", True),
+        (408, "Timeout", False),
+        (429, "TooManyRequests", False),
+        (400, "RequestTimeout", False),
+        (503, "SlowDown", False),
+    ],
+)
+def test_only_refusals_that_last_are_refusals(machine: Any, status: int, code: str, refuses: bool) -> None:
+    answer: Any = {"Error": {"Code": code}, "ResponseMetadata": {"HTTPStatusCode": status}}
+    with pytest.raises(StoreAway) as raised, places._asked(places.place_of("small", 1, "")):
+        raise ClientError(answer, "PutObject")
+    assert isinstance(raised.value, StoreRefuses) == refuses
+
+
 def small_study_again() -> Study:
     return Study.objects.get(slug="small")
 
@@ -187,6 +305,17 @@ def test_a_comparison_made_by_a_worker_is_read_elsewhere(machine: Any) -> None:
     found = comparisons.load(first, second)
     assert found is not None
     assert found.summary["same_verdict_other_votes"] == 0
+
+
+def test_a_comparison_from_before_the_store_is_put_there(machine: Any, store: Store, bucket: str) -> None:
+    first, second = published(small_study()), published(small_study_again())
+    machine("worker")
+    build.compare(first, second)
+    key = f"site/{places._key(comparisons.place_of(first, second))}"
+    store.client.delete_object(Bucket=bucket, Key=key)
+    build.compare(first, second)
+    machine("web")
+    assert comparisons.load(first, second) is not None
 
 
 def test_an_upload_is_imported_on_another_machine_and_leaves_no_copy(
@@ -224,6 +353,19 @@ def test_an_import_waits_for_a_store_that_is_away(machine: Any, store: Store) ->
     assert annotation_actions.run_import(story_import_id=job.pk, now=timezone.now()).stories_added == 1
 
 
+def test_an_import_whose_upload_is_gone_is_refused(machine: Any, store: Store, bucket: str) -> None:
+    """Else the sweep would begin it again for ever."""
+    study = builders.make_study(stories=0, opened=False)
+    file = SimpleUploadedFile("stories.jsonl", json.dumps(builders.story_row(1)).encode())
+    job = annotation_actions.queue_import(study=study, file=file, by=None, now=timezone.now())
+    store.client.delete_object(Bucket=bucket, Key=f"site/{job.file.name}")
+    with pytest.raises(ImportRefused):
+        annotation_actions.run_import(story_import_id=job.pk, now=timezone.now())
+    job.refresh_from_db()
+    assert job.state == StoryImport.State.REFUSED
+    assert job.problems.get().message == "The uploaded file is gone."
+
+
 def test_a_backup_moves_an_installation_into_a_store(
     machine: Any, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -255,7 +397,7 @@ def test_through_a_pooler_no_lock_is_taken_that_another_session_would_hold(
         assert ours
 
 
-@pytest.mark.parametrize("error", [StoreAway("away"), HTTPClientError(error="away")])
+@pytest.mark.parametrize("error", [StoreAway("away"), DamagedArchive("x"), HTTPClientError(error="away")])
 def test_a_page_that_cannot_do_without_the_store_asks_to_try_again(error: Exception) -> None:
     try:
         raise error

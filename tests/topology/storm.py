@@ -34,6 +34,7 @@ QUESTIONS = {
 DOUBLED, LATE, FORGED = 1 / 3, 0.1, 0.1
 AGREED = 0.8
 """The share of forms that say yes to everything, so that a release has stories."""
+SERVED_AGAIN = "served again after a receipt"
 STORED = "X-Stored-Assignment"
 HTMX = {"HX-Request": "true", "HX-Target": "work", "Content-Type": "application/x-www-form-urlencoded"}
 RECOVER_SECONDS = 120.0
@@ -76,7 +77,8 @@ class Report:
             name: self.check[name] for name in ("lost", "altered", "doubled", "unsent", "over", "miscounted")
         }
         never |= {
-            name: self.forms[name] for name in ("forged taken", "other receipt", "never answered", "refused")
+            name: self.forms[name]
+            for name in ("forged taken", "other receipt", "never answered", "refused", SERVED_AGAIN)
         }
         return {name: number for name, number in never.items() if number}
 
@@ -156,11 +158,13 @@ class Storm:
         time.sleep(self.plan.seconds / 3)
         while True:
             try:
-                return self._released(self.world("publish", None))
+                release = self.world("publish", None)
             except AssertionError:  # no story is complete yet, or the database is away
                 if self.given_up.is_set():
                     raise
-            time.sleep(1)
+                time.sleep(1)
+            else:
+                return self._released(release)
 
     def _released(self, release: int) -> int:
         deadline = time.monotonic() + self.plan.seconds + RECOVER_SECONDS
@@ -232,8 +236,11 @@ class Storm:
             self.report.forms[what] += 1
 
     def note(self, assignment: int, person: int, form: dict[str, str], *, acknowledged: bool) -> None:
-        """Note a form before it is sent, and again with its receipt."""
+        """Note a form before it is sent, and again with its receipt. What was acknowledged first is kept."""
         with self._lock:
+            if assignment in self.sent and self.sent[assignment][2]:
+                self.report.forms[SERVED_AGAIN] += not acknowledged
+                return
             self.sent[assignment] = (person, form, acknowledged)
             if acknowledged:
                 now = time.monotonic()
@@ -289,7 +296,8 @@ class Person:
         self.storm.count("acknowledged")
         if self._draw.random() < DOUBLED:
             self.storm.count("sent twice")
-            if self._send(path, assignment, form) not in (receipt, None):
+            again = self._send(path, assignment, form)
+            if again != receipt and not (again is None and self.storm.given_up.is_set()):
                 self.storm.count("other receipt")
 
     def _send(self, path: str, assignment: int, form: dict[str, str]) -> str | None:

@@ -64,6 +64,7 @@ def test_machines_share_uploads_and_releases_under_a_path(static_root: Path, pla
         assert world(topology, "make", {"studies": 1, "stories": 2, "people": 3, "answered": True})
         release = wait_for(topology, "released", world(topology, "publish", None), "published")
         assert isinstance(release["files"], dict)
+        assert "README.md" in release["files"]
         root = topology.url.removesuffix("/study")
         for web in (root, *(url.removesuffix("/study") for url in topology.web_urls)):
             for name, sha256 in release["files"].items():

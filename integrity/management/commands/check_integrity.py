@@ -19,7 +19,7 @@ examples:
   manage.py check_integrity --study my-study
   manage.py check_integrity --json
 
-exit codes: 0 all checks passed · 1 a check failed, or there is no such study · 2 wrong usage"""
+exit codes: 0 all checks passed · 1 a check failed or could not run, or no such study · 2 wrong usage"""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.formatter_class = RawDescriptionHelpFormatter
@@ -29,10 +29,13 @@ exit codes: 0 all checks passed · 1 a check failed, or there is no such study �
     def handle(self, *args: Any, **options: Any) -> None:
         study_id = find_study(options["study"]).pk if options["study"] else None
         results = []
-        for result in run(CHECKS, study_id=study_id):
-            results.append(result)
-            if not options["json"]:
-                self.stdout.write(_line(result))
+        try:
+            for result in run(CHECKS, study_id=study_id):
+                results.append(result)
+                if not options["json"]:
+                    self.stdout.write(_line(result))
+        except OSError as error:  # the shared store does not answer, or a file cannot be read
+            raise CommandError(f"Not all checks could run: {error}") from error
         broken = [result for result in results if not result.holds]
         if options["json"]:
             document = {"holds": not broken, "checks": [_as_json(result) for result in results]}

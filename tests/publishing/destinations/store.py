@@ -21,7 +21,10 @@ BAD_DIGEST = b"<Error><Code>BadDigest</Code><Message>other bytes</Message></Erro
 
 
 class Store:
-    """The store's server. ``garble`` changes the next body on its way; ``knows_checksums`` may be off."""
+    """The store's server. ``garble`` changes the next body on its way; ``knows_checksums`` may be off.
+
+    With ``cut_bodies`` the connection ends in the middle of every object that is asked for.
+    """
 
     def __init__(self) -> None:
         from moto.moto_server import werkzeug_app as moto  # loaded here: every worker imports this module
@@ -29,6 +32,7 @@ class Store:
         self.faults = Faults()
         self.garble = False
         self.knows_checksums = True
+        self.cut_bodies = False
         self._moto: Any = moto.DomainDispatcherApplication(moto.create_backend_app)
         self._server = make_server(
             "127.0.0.1", 0, self._answer, True, request_handler=moto.MotoRequestHandler
@@ -79,6 +83,9 @@ class Store:
         answer: Iterable[bytes] = self._moto(environ, start)
         if after:
             after()
+        if self.cut_bodies and environ["REQUEST_METHOD"] == "GET":
+            whole = b"".join(answer)
+            return [whole[: len(whole) // 2]]  # fewer than Content-Length says
         return answer
 
 
