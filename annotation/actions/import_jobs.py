@@ -220,7 +220,7 @@ def _kept_file(job: StoryImport) -> Iterator[Path]:
             "The worker's log says why: it was stopped, lost its database, or needed more than an hour. "
             "Give a large file in several parts, or import it with manage.py import_stories."
         )
-    elif not job.file.storage.exists(job.file.name):
+    elif not job.file.storage.exists(str(job.file.name)):
         message, remedy = "The uploaded file is gone.", "Upload it again."
     elif settings.STORAGE_URL:
         with NamedTemporaryFile(prefix="tomannot-import-") as copy, job.file.open() as file:

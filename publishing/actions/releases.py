@@ -171,10 +171,9 @@ def build_release(*, release_id: int, now: datetime) -> None:
     """Build and publish a requested release. Safe to repeat and to kill at any instant.
 
     Do nothing if the release is finished or another session is building it. Errors that people can fix (a
-    full disk, a directory in the way, a store that refuses) fail the release with a reason. A lost database
-    connection, a shared store that is away, or the task's time limit is raised and leaves the release to be
-    resumed. Any other error is a bug: it fails the release and is raised for the log. Must not run inside a
-    transaction.
+    full disk, a directory in the way, a refusing store) fail it with a reason. A lost database connection,
+    a shared store that is away, or the task's time limit is raised and leaves the release to be resumed. Any
+    other error is a bug: it fails the release and is raised for the log. Must not run inside a transaction.
     """
     with locks.building(release_id) as ours:
         release = _start(release_id, now=now) if ours else None
