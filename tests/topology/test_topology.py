@@ -11,6 +11,8 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 import urllib3
@@ -112,6 +114,15 @@ def wait_for_status(url: str, wanted: int, log: Path) -> None:
     while (status := status_of(url)) != wanted:
         assert time.monotonic() < deadline, f"{status}: {log.read_text()[-2000:]}"
         time.sleep(0.2)
+
+
+def test_a_storm_sees_a_lost_vote_though_it_is_given_again() -> None:
+    """The story is served again after its receipt: the first answers stay those that must be stored."""
+    storm = Storm(cast(Topology, SimpleNamespace(postgres=SimpleNamespace(url="postgresql://"))), Plan())
+    for acknowledged in (False, True, False, True):
+        storm.note(1, 2, {"q1": "yes" if not storm.report.forms else "no"}, acknowledged=acknowledged)
+    assert storm.report.forms == {"served again after a receipt": 1}
+    assert storm.sent == {1: (2, {"q1": "yes"}, True)}
 
 
 @pytest.mark.parametrize(
