@@ -126,6 +126,7 @@ def store(_store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Sto
     _store.faults.clear()
     _store.garble = False
     _store.knows_checksums = True
+    _store.cut_bodies = False
     return _store
 
 
