@@ -7,9 +7,10 @@ offer: they fill in the form, press its button, or follow the link that looks li
 import asyncio
 import dataclasses
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Coroutine, Generator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 from crowd.behaviour import Answers, Behaviour, Decision, DoubleSubmit, Population, Profile, decide, profile
 from crowd.browser import Browser, Form, Page, RedirectedAway, Server, Unreachable
@@ -255,10 +256,21 @@ def run(
         return summed_up([person.tally for person in people], seconds=time.monotonic() - began)
 
     try:
-        asyncio.run(_work(people, limits, lambda: progress and progress(report())))
+        _run(_work(people, limits, lambda: progress and progress(report())))
     finally:
         server.close()
     return report()
+
+
+def _run(work: Coroutine[Any, Any, None]) -> None:
+    """Run to the end; if an event loop runs on this thread already, as in a notebook, on one of its own."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        asyncio.run(work)
+        return
+    with ThreadPoolExecutor(1) as apart:
+        apart.submit(asyncio.run, work).result()
 
 
 async def _work(people: Sequence[Annotator], limits: Limits, report_progress: Callable[[], object]) -> None:

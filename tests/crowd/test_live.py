@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import time
 from collections import Counter
@@ -249,6 +250,19 @@ def simulate(slug: str, base_url: str, **options: Any) -> str:
     out = StringIO()
     call_command("simulate", slug, base_url=base_url, stdout=out, stderr=StringIO(), **options)
     return out.getvalue()
+
+
+def test_the_crowd_works_where_an_event_loop_runs(
+    live_server: LiveServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+    study = builders.make_study(stories=2)
+
+    async def in_a_notebook() -> str:
+        return simulate(study.slug, live_server.url, annotators=3, seed=11, careful=1.0, leaves=0.0)
+
+    assert "votes with a receipt" in asyncio.run(in_a_notebook())
+    assert Vote.objects.exists()
 
 
 def test_the_command_fills_a_study_and_marks_it_a_rehearsal(live_server: LiveServer) -> None:

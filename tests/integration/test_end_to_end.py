@@ -78,6 +78,21 @@ def manage(command: str, *arguments: str | Path) -> str:
     return said.getvalue()
 
 
+def simulated(environment: dict[str, str], *arguments: str | int) -> dict[str, Any]:
+    """Let the crowd work in a process of its own, as a program does, and return its report."""
+    done = subprocess.run(
+        [sys.executable, "manage.py", "simulate", *map(str, arguments), "--json"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=COMMAND_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    report: dict[str, Any] = json.loads(done.stdout)
+    return report
+
+
 def configuration(directory: Path) -> Path:
     """The sample study's configuration with its test stories, and no stories to judge yet."""
     config = json.loads((SAMPLE / "study.json").read_text(encoding="utf-8"))
@@ -127,18 +142,8 @@ def test_stories_go_in_people_judge_them_and_a_dataset_comes_out(
 
     directory = tmp_path / "release"
     with running(child_environment, tmp_path / "logs") as address:
-        crowd = json.loads(
-            manage(
-                "simulate",
-                SLUG,
-                "--base-url",
-                address,
-                "--annotators",
-                str(people),
-                "--seed",
-                str(seed),
-                "--json",
-            )
+        crowd = simulated(
+            child_environment, SLUG, "--base-url", address, "--annotators", people, "--seed", seed
         )
         actions.close_study(study=study, by=None, now=timezone.now())
         published = json.loads(manage("publish_release", SLUG, "--output", directory, "--json"))
