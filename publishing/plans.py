@@ -1,4 +1,4 @@
-"""A study's plan, fixed when the study is opened, and what was done otherwise.
+"""A study's plan, fixed when the study is opened, and the deviations from it.
 
 The plan is declared before the first answer, so that readers of a release can tell what was decided before
 the results were known, as with a preregistration.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import socketserver
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -20,6 +18,7 @@ from django.db import connection
 
 from tests.conftest import database_url
 from tests.integration.servers import running
+from tests.topology.cable import Cable
 from tomannot.postgresql.base import check_connection
 
 if TYPE_CHECKING:
@@ -28,73 +27,22 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(120)]
 
 
-class Cable(socketserver.ThreadingTCPServer):
-    """A network connection to PostgreSQL that can be cut."""
-
-    daemon_threads = True
-    allow_reuse_address = True
-
-    def __init__(self, database: str) -> None:
-        self.database = database
-        self.is_cut = False
-        self._ends: list[socket.socket] = []
-        super().__init__(("127.0.0.1", 0), _Pull)
-        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-
-    @property
-    def url(self) -> str:
-        """The database's address by way of this cable."""
-        there = urlsplit(self.database)
-        name = there.path.removeprefix("/")
-        return (
-            f"postgresql://{there.username}:{there.password or ''}@127.0.0.1:{self.server_address[1]}/{name}"
-        )
-
-    def connect(self) -> socket.socket:
-        there = urlsplit(self.database)
-        host = parse_qs(there.query).get("host", [there.hostname or ""])[0]
-        if host.startswith("/"):
-            end = socket.socket(socket.AF_UNIX)
-            end.connect(f"{host}/.s.PGSQL.{there.port or 5432}")
-        else:
-            end = socket.create_connection((host, there.port or 5432))
-        return end
-
-    def keep(self, *ends: socket.socket) -> None:
-        self._ends += ends
-
-    def cut(self) -> None:
-        self.is_cut = True
-        for end in self._ends:
-            _end(end)
+def connect() -> socket.socket:
+    """Connect to PostgreSQL, on its socket or port."""
+    there = urlsplit(database_url())
+    host = parse_qs(there.query).get("host", [there.hostname or ""])[0]
+    if not host.startswith("/"):
+        return socket.create_connection((host, there.port or 5432))
+    end = socket.socket(socket.AF_UNIX)
+    end.connect(f"{host}/.s.PGSQL.{there.port or 5432}")
+    return end
 
 
-class _Pull(socketserver.BaseRequestHandler):
-    server: Cable
-
-    def handle(self) -> None:
-        if self.server.is_cut:
-            return
-        near = self.request
-        with self.server.connect() as far:
-            self.server.keep(near, far)
-            back = threading.Thread(target=_pump, args=(far, near), daemon=True)
-            back.start()
-            _pump(near, far)
-            back.join()
-
-
-def _pump(source: socket.socket, sink: socket.socket) -> None:
-    with suppress(OSError):  # cut
-        while piece := source.recv(65536):
-            sink.sendall(piece)
-    for end in (source, sink):
-        _end(end)
-
-
-def _end(end: socket.socket) -> None:
-    with suppress(OSError):  # ended already
-        end.shutdown(socket.SHUT_RDWR)
+def by_way_of(cable: Cable) -> str:
+    """Return the database's address at the near end of the cable."""
+    there = urlsplit(database_url())
+    name, port = there.path.removeprefix("/"), cable.server_address[1]
+    return f"postgresql://{there.username}:{there.password or ''}@127.0.0.1:{port}/{name}"
 
 
 class Site(NamedTuple):
@@ -111,8 +59,9 @@ def site(
 ) -> Iterator[Site]:
     """A web server that reaches its database by way of a cable; each test leaves it working."""
     with django_db_blocker.unblock():
-        cable = Cable(database_url())
-    environment = {**os.environ, "DATABASE_URL": cable.url, "STATIC_ROOT": str(static_root)}
+        cable = Cable(connect)
+        address = by_way_of(cable)
+    environment = {**os.environ, "DATABASE_URL": address, "STATIC_ROOT": str(static_root)}
     with running(environment, tmp_path_factory.mktemp("logs"), with_worker=False) as address:
         yield Site(address, cable)
     cable.shutdown()
