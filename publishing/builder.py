@@ -11,13 +11,14 @@ from typing import Any
 
 import orjson
 
-from publishing import instrument, machine_validation
+from publishing import annotation_report, instrument, machine_validation
 from publishing.card import croissant, dataset_card
 from publishing.card.changes import Changes, changes_since
 from publishing.card.citation import CITATION_PATH, citation_cff
 from publishing.card.contents import name_of, summary_of
 from publishing.card.croissant import CROISSANT_PATH, Records
 from publishing.card.figures import figures
+from publishing.card.sections import Documents
 from publishing.comparison.changes import CHANGES_PATH
 from publishing.errors import NothingToRelease
 from publishing.facts import AskedQuestion, ReleaseFacts, Tally, scales_of
@@ -27,10 +28,9 @@ from publishing.files.features import Columns, Type
 from publishing.files.rows import Against, Answers, JudgedStory, Layout, VoteRows
 from publishing.files.sides import Sides
 from publishing.filters import Outcome, Verdict, get_filter
-from publishing.human_baseline.released import Baseline, write_baseline
+from publishing.human_baseline.release_files import Baseline, write_baseline
 from publishing.statistics.distinct import FirstOfEach
-from publishing.statistics.ratings import COLUMNS as RATING_COLUMNS
-from publishing.statistics.ratings import rating_rows
+from publishing.statistics.ratings import COLUMNS as RATING_COLUMNS, rating_rows
 from publishing.statistics.tally import StatisticsTally
 from publishing.steps import Report, Stage, no_report, reported
 
@@ -248,7 +248,7 @@ def _write_documents(
         )
     people = write_baseline(writer, layout, baseline)
     example = first_row(writer.directory, layout)
-    card = dataset_card(facts, found.tally, layout, columns, example, statistics, guesses, people, changes)
+    made = Documents(layout, columns, example, statistics, guesses, people, changes)
     writer.write(STATISTICS_JSON, jsonl.document(statistics))
     writer.write(MACHINE_VALIDATION_JSON, jsonl.document(guesses))
     selects = get_filter(facts.filter_name).selects
@@ -258,7 +258,10 @@ def _write_documents(
     writer.write(rows.INSTRUMENT_PATH, jsonl.document(shown))
     for path, page in instrument.readable(shown).items():
         writer.write(path, page)
-    writer.write("README.md", card)
+    told = annotation_report.known_to_the_study(facts)
+    report = annotation_report.document(facts, found.tally, shown, statistics, told)
+    writer.write(annotation_report.REPORT_PATH, jsonl.document(report))
+    writer.write("README.md", dataset_card(facts, found.tally, made))
     writer.write(CITATION_PATH, citation_cff(facts))
     description = describe(facts, found, changes)
     writer.write(RELEASE_JSON, jsonl.document(description))

@@ -7,7 +7,7 @@ from django.db.models import Q
 from publishing.builder import RELEASE_JSON
 from publishing.errors import BrokenDirectory
 from publishing.files.directory import MANIFEST, file_facts
-from publishing.human_baseline.released import Baseline
+from publishing.human_baseline.release_files import Baseline
 from publishing.models import Release
 
 

@@ -4,24 +4,22 @@ from collections.abc import Mapping
 
 from django.utils.translation import gettext as _
 
-
-class PublishingError(Exception):
-    """Base of every error of this room."""
+from accounts.errors import DomainError
 
 
-class TooManyVotes(PublishingError):
+class TooManyVotes(DomainError):
     """A story has more counted votes than its study asks for, which breaks invariant 1."""
 
 
-class UnknownFilter(PublishingError):
+class UnknownFilter(DomainError):
     """There is no filter of this name."""
 
 
-class NothingToRelease(PublishingError):
+class NothingToRelease(DomainError):
     """The study is a draft, none of its stories has all its votes, or the filter keeps none."""
 
 
-class ReleaseUnderway(PublishingError):
+class ReleaseUnderway(DomainError):
     """The study already has an unfinished release, whose key is ``release_id``."""
 
     def __init__(self, *, release_id: int, study: str, number: int) -> None:
@@ -35,19 +33,19 @@ class ReleaseUnderway(PublishingError):
         )
 
 
-class NumberTaken(PublishingError):
+class NumberTaken(DomainError):
     """The given number belongs to a different release."""
 
 
-class PlaceTaken(PublishingError):
+class PlaceTaken(DomainError):
     """Something else is at the place where the release would go. It is never removed."""
 
 
-class BrokenDirectory(PublishingError):
+class BrokenDirectory(DomainError):
     """A release directory does not match its MANIFEST."""
 
 
-class InvalidStatement(PublishingError):
+class InvalidStatement(DomainError):
     """A data statement that cannot be published. ``problems`` maps each item to what is wrong with it."""
 
     def __init__(self, problems: Mapping[str, str]) -> None:
@@ -55,25 +53,25 @@ class InvalidStatement(PublishingError):
         super().__init__("\n".join(f"{name}: {problem}" for name, problem in self.problems.items()))
 
 
-class NotWithdrawable(PublishingError):
+class NotWithdrawable(DomainError):
     """The release is not published or already withdrawn, or the reason is missing or too long."""
 
 
-class Withdrawn(PublishingError):
+class Withdrawn(DomainError):
     """The release was withdrawn, so it cannot be deposited."""
 
 
-class NotComparable(PublishingError):
+class NotComparable(DomainError):
     """Two releases cannot be compared: files are missing or differ from what was published."""
 
 
-class NotDrawable(PublishingError):
+class NotDrawable(DomainError):
     """No baseline sample can be drawn from the release."""
 
 
-class NotImportable(PublishingError):
+class NotImportable(DomainError):
     """A release directory cannot be imported as a study."""
 
 
-class NotEvaluable(PublishingError):
+class NotEvaluable(DomainError):
     """A model's answers do not fit the release, or the release has nothing to compare them with."""

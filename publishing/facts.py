@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from math import ceil
-from typing import Any
+from typing import Any, TypeVar
 
 from annotation.hidden_checks import CheckRules
 from publishing.files.rows import CountedVote, ReleasedStory
@@ -20,6 +20,21 @@ _HUMAN = re.compile(r"(hand|human|people)([-_ ]?(written|authored|made))?", re.I
 
 MAX_SECONDS = 3600
 """Cap on seconds per vote: longer pauses say nothing about the work."""
+QUARTILES = ("lower_quartile", "median", "upper_quartile")
+Value = TypeVar("Value", int, Decimal)
+
+
+def quartiles(counted: Mapping[Value, int]) -> dict[str, Value] | None:
+    """Return the smallest values that a quarter, half and three quarters of all do not exceed; None for none.
+
+    ``counted`` has how often each value occurs.
+    """
+    reached: list[Value] = []
+    seen, total = 0, sum(counted.values())
+    for value in sorted(counted):
+        seen += counted[value]
+        reached += [value] * (sum(4 * seen >= part * total for part in (1, 2, 3)) - len(reached))
+    return dict(zip(QUARTILES, reached, strict=True)) if reached else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +184,7 @@ class ReleaseFacts:
     currency: str
     people: People
     surplus: Mapping[str, int] = field(default_factory=dict)
-    """Stored votes that do not count, by reason (``annotation.models.SurplusReason``)."""
+    """Stored votes that do not count, by reason (:func:`publishing.queries.surplus_votes`)."""
     excluded_people: int = 0
     """People with excluded votes."""
     statement: Statement = Statement()
@@ -184,13 +199,17 @@ class ReleaseFacts:
     medians: Mapping[str, str] = field(default_factory=dict)
     """The medians of question numbers in the study's first release, by question set."""
     instrument: Mapping[str, Any] = field(default_factory=dict)
-    """What annotators were shown (:mod:`publishing.instrument`), with every form that a vote may name."""
+    """The forms and texts that annotators were shown (:mod:`publishing.instrument`)."""
     sources: Sequence[Mapping[str, Any]] = ()
     """The files of the stories, oldest first: file, sha256, license (empty if not stated), stories."""
     url: str = ""
     """The public address of the release."""
     plan: Mapping[str, Any] | None = None
     """The study's plan and the deviations from it (:mod:`publishing.plans`), if it was opened with one."""
+    intake: Mapping[str, Any] | None = None
+    """People by what they said about themselves, in groups (``annotation.intake.grouped``)."""
+    recruited: Mapping[str, Any] | None = None
+    """Figures on recruitment, test and pay for the annotation report; None if they were not given."""
     admitted_through: str = ""
     """The study whose qualification admitted people to this one, if any."""
 
@@ -247,15 +266,6 @@ class Tally:
         people = {name for name in self.generators if _HUMAN.fullmatch(name)}
         by_people = sum(self.generators[name] for name in people)
         return sorted(self.generators.keys() - people - {NOT_STATED}), by_people, self.generators[NOT_STATED]
-
-    def median_seconds(self) -> int | None:
-        """Return the median of the seconds on task, rounded up (the lower of two); None without votes."""
-        seen = 0
-        for seconds, votes in sorted(self.seconds.items()):
-            seen += votes
-            if 2 * seen >= self.votes:
-                return seconds
-        return None
 
     def dropped_by_question(self) -> dict[str, int]:
         """Count the stories dropped by each question. A story dropped by two questions counts for both."""

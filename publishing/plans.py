@@ -29,9 +29,9 @@ _CHANGES = (
     Event.Type.KEY_SET,
     Event.Type.CHECKS_CHANGED,
 )
-"""Entries of the log that change what a plan states, but for those about experts' work on a round's key."""
+"""Types of events that may deviate from a plan."""
 _NAMED = (Event.Type.CONSENT_TEXT_ADDED, Event.Type.KEY_SET, Event.Type.ROUND_CHANGED)
-"""Those whose subject says which text, key or round."""
+"""Types of events whose subject names the text, key or round."""
 
 
 def canonical(plan: Mapping[str, Any]) -> str:

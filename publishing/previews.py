@@ -13,11 +13,11 @@ from typing import Any
 from django.conf import settings
 from django.core.cache import caches
 
+from accounts.errors import DomainError
 from annotation.models import Study
 from annotation.protocols import UnknownProtocol
 from publishing.actions.releases import next_release, write_release
 from publishing.comparison.build import remove_leftovers
-from publishing.errors import PublishingError
 from publishing.facts import Statement
 from publishing.public_card import CARD_PATH
 from publishing.queries import statement_of
@@ -66,7 +66,7 @@ def build(*, study_id: int, filter_name: str, now: datetime) -> Preview:
     statement = statement_of(study, at=now)
     try:
         made = _built(study, filter_name, statement, now=now)
-    except (OSError, PublishingError, UnknownProtocol) as error:
+    except (OSError, DomainError, UnknownProtocol) as error:
         made = Preview(now, statement, failure=str(error))
     finally:
         caches["shared"].delete(f"{_key(study, filter_name)}:underway")

@@ -1,7 +1,7 @@
 """Progress of a release's build, and signs that a worker is still at it.
 
 The builder reports; at most once a second a report goes to the shared cache, never to the database, where the
-build reads from one long snapshot. Whether a build is alive is known from its lock (:mod:`publishing.locks`),
+build reads from one long snapshot. Whether a build is alive is known from its lock (:mod:`annotation.locks`),
 which the database takes from a dead process at once, not from its reports.
 """
 
@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from django.core.cache import caches
 from django.utils import timezone
 
-from publishing import locks
+from annotation import locks
 from publishing.models import Release
 from publishing.steps import Stage
 
@@ -122,7 +122,7 @@ def build_standing(
     A requested release waits while another one is being built. ``UNTAKEN`` only means that no worker has
     taken it yet, since workers have other jobs too.
     """
-    building = locks.being_built()
+    building = locks.held(locks.RELEASE)
     if release.state == Release.State.REQUESTED:
         if release.pk in building:
             return BuildStanding.UNDERWAY, now

@@ -63,11 +63,6 @@ def has_complete_story(study: Study) -> bool:
     return by_story.filter(votes__gte=study.votes_per_story).exists()
 
 
-def story_count(study: Study) -> int:
-    """Count the stories that a release of the study covers, with votes or without."""
-    return Story.objects.filter(study=study).main().count()
-
-
 def refresh_planner_statistics() -> None:
     """Update the statistics of PostgreSQL's planner for the tables that a release reads.
 
@@ -128,6 +123,8 @@ def release_facts(release: Release) -> ReleaseFacts:
         sources=sources(study),
         plan=plan_and_deviations(release),
         url=urljoin(settings.PUBLIC_URL, reverse("publishing:release", args=[study.slug, release.number])),
+        intake=intake(release),
+        recruited=json.loads(release.recruited) if release.recruited else None,
         admitted_through=study.qualified_through.slug if study.qualified_through else "",
         surplus=surplus_votes(release),
         excluded_people=excluded_people(release),
@@ -265,11 +262,25 @@ def people(release: Release) -> People:
     )
 
 
+def intake(release: Release) -> dict[str, Any] | None:
+    """Return what people said about themselves, in the groups of the closed study’s first release.
+
+    None before that, and null for a question without groups.
+    """
+    study = release.study
+    if study.intake_grouped_at is None or study.intake_grouped_at > release.requested_at:
+        return None
+    people: dict[str, dict[str, int] | None] = dict.fromkeys(study.intake_questions)
+    for group in study.intake_groups.order_by("pk"):
+        people[group.question] = {**(people[group.question] or {}), group.option: group.people}
+    return {"smallest_group": study.intake_group, "people": people}
+
+
 def surplus_votes(release: Release) -> dict[str, int]:
     """Count the stored votes that do not count, by reason, up to the release.
 
-    They came too late or from the wrong person (``SurplusReason``), or researchers excluded them
-    (``excluded``), some of them until the slot was filled again (``displaced``). A changed vote counts once.
+    The reason is the vote's ``SurplusReason`` or, without one, the state of its assignment: ``excluded``,
+    ``displaced``, ``pending`` or ``doubted``. A changed vote counts once.
     """
     reason = Case(
         When(surplus_reason=SurplusReason.NONE, then=F("assignment__state")), default=F("surplus_reason")
@@ -288,9 +299,8 @@ def excluded_people(release: Release) -> int:
 
 def _uncounted(release: Release) -> VoteQuerySet:
     """Filter the first revisions of stored votes that do not count."""
-    out = [Assignment.State.EXCLUDED, Assignment.State.DISPLACED]
     return Vote.objects.of_study(release.study).filter(
-        ~Q(surplus_reason=SurplusReason.NONE) | Q(assignment__state__in=out),
+        ~Q(surplus_reason=SurplusReason.NONE) | ~Q(assignment__state=Assignment.State.SUBMITTED),
         revision=1,
         environment=release.environment,
         submitted_at__lte=counted_until(release),

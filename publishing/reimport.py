@@ -17,8 +17,7 @@ from publishing.errors import NotImportable
 from publishing.files import jsonl
 from publishing.files.rows import INSTRUMENT_PATH, PREDICTED, CountedVote, Row
 from publishing.instrument import WRITTEN
-from publishing.verification import decisions
-from publishing.verification import jsonl as lines
+from publishing.verification import decisions, jsonl as lines
 from publishing.verification.description import Description
 from publishing.verification.findings import Findings
 from publishing.verification.schema import VoteReader, sound_skips

@@ -9,6 +9,7 @@ is ever overwritten there, and nobody reads what a killed build left.
 import errno
 import shutil
 import tarfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -26,15 +27,18 @@ from publishing.files.directory import sync_all, verify
 
 FAILURES = (BotoCoreError, ClientError, RetriesExceededError, S3DownloadFailedError)
 """Errors of boto3 if the store does not answer, refuses, or breaks off."""
+_UNFINISHED = ".fetching-"
+_LONGEST_FETCH = 3600.0
+"""Seconds without a new file after which a copy that is not finished is nobody's any more."""
 _PASSING = {408, 409, 429, "BadDigest", "RequestTimeout"}
 """Statuses from 400 to 499, and S3's codes with such a status, that may pass by themselves."""
 
 
-class StoreAway(OSError):
+class StoreUnavailable(OSError):
     """The shared store does not give or take an archive. Trying again may help."""
 
 
-class StoreRefuses(StoreAway):
+class StoreRefused(StoreUnavailable):
     """The store refuses until people change its address, its rights or its bucket."""
 
 
@@ -48,10 +52,10 @@ def place_of(slug: str, number: int, manifest_sha256: str) -> Path:
     return Path(settings.RELEASES_ROOT) / slug / name
 
 
-def keep(made: Path, place: Path) -> None:
+def install(made: Path, place: Path) -> None:
     """Put a finished directory into the shared store, if there is one, and move it to its place here.
 
-    Raise ``OSError``, which is ``StoreAway`` if the store does not take it.
+    Raise ``OSError``, which is ``StoreUnavailable`` if the store does not take it.
     """
     put(made, place)
     if settings.STORAGE_URL and place.exists():
@@ -61,8 +65,8 @@ def keep(made: Path, place: Path) -> None:
 
 
 def put(made: Path, place: Path) -> None:
-    """Put a directory into the shared store, if there is one that lacks it. Raise ``StoreAway``."""
-    with _asked(place):
+    """Put a directory into the shared store, if there is one that lacks it. Raise ``StoreUnavailable``."""
+    with _store_errors(place):
         if not settings.STORAGE_URL or default_storage.exists(_key(place)):
             return
         paths = [str(path.relative_to(made)) for path in made.rglob("*") if path.is_file()]
@@ -71,19 +75,28 @@ def put(made: Path, place: Path) -> None:
             default_storage.save(_key(place), File(file))
 
 
-def fetched(place: Path, manifest_sha256: str = "") -> Path:
+def fetch(place: Path, manifest_sha256: str = "") -> Path:
     """Return ``place``, after fetching it from the shared store if this machine lacks it.
 
-    Raise ``OSError``: ``StoreAway``, or ``DamagedArchive`` if the store's is not what was published.
+    Raise ``OSError``: ``StoreUnavailable``, or ``DamagedArchive`` if the store's is not what was published.
     """
     if not settings.STORAGE_URL or place.exists():
         return place
-    with suppress(FileNotFoundError), _asked(place), default_storage.open(_key(place)) as file:
+    with _store_errors(place):
+        if not default_storage.exists(_key(place)):
+            return place
+    with _store_errors(place), default_storage.open(_key(place)) as file:
         place.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=place.parent, prefix=".fetching-") as hidden:
+        for left in place.parent.glob(f"{_UNFINISHED}*"):  # by a process that was killed
+            with suppress(FileNotFoundError):  # by one that was not, and is done by now
+                if time.time() - left.stat().st_mtime > _LONGEST_FETCH:
+                    shutil.rmtree(left, ignore_errors=True)
+        with TemporaryDirectory(dir=place.parent, prefix=_UNFINISHED) as hidden:
             copy = Path(hidden) / place.name
             with tarfile.open(fileobj=file, mode="r|") as archive:
-                archive.extractall(copy, filter="data")
+                for member in archive:
+                    archive.extract(member, copy, filter="data")
+                    Path(hidden).touch()
             if manifest_sha256 and verify(copy)[1] != manifest_sha256:
                 raise BrokenDirectory("It holds another release.")
             sync_all(copy)
@@ -96,7 +109,7 @@ def fetched(place: Path, manifest_sha256: str = "") -> Path:
 
 
 @contextmanager
-def _asked(place: Path) -> Iterator[None]:
+def _store_errors(place: Path) -> Iterator[None]:
     try:
         yield
     except (tarfile.TarError, BrokenDirectory) as error:
@@ -105,7 +118,7 @@ def _asked(place: Path) -> Iterator[None]:
         answer = error.response if isinstance(error, ClientError) else {}
         status = answer.get("ResponseMetadata", {}).get("HTTPStatusCode", 500)
         lasts = 400 <= status < 500 and not _PASSING & {status, answer["Error"].get("Code")}
-        kind = StoreRefuses if lasts else StoreAway
+        kind = StoreRefused if lasts else StoreUnavailable
         raise kind(errno.EIO, f"The shared store: {error}", _key(place)) from error
 
 

@@ -4,10 +4,10 @@ import logging
 
 from celery.exceptions import SoftTimeLimitExceeded
 
+from accounts.errors import DomainError
 from publishing import previews
 from publishing.actions import releases as actions
 from publishing.comparison import build, store
-from publishing.errors import PublishingError
 from publishing.models import Release
 from tomannot import clock
 from tomannot.celery import task
@@ -51,7 +51,7 @@ def compare_releases(before_id: int, now_id: int) -> None:
     try:
         build.compare(before, now)
         store.record_outcome(before, now)
-    except (PublishingError, OSError) as error:
+    except (DomainError, OSError) as error:
         store.record_outcome(before, now, failure=str(error))
     except SoftTimeLimitExceeded:
         reason = (

@@ -57,8 +57,9 @@ def release(request: HttpRequest, slug: str, number: int) -> HttpResponse:
         "unpacked": f"{slug}-{number}",
         "archive_name": f"{download_prefix(found)}.tar",
         "load_snippet": load_snippet(layout_for(found.study.protocol_name), directory=f"{slug}-{number}"),
-        "newer": _substitute(found, number__gt=number) if found.withdrawn else None,
-        "older": _substitute(found, number__lt=number) if found.withdrawn else None,
+        "newer": _substitute(found, number__gt=number, filter_name=found.filter_name),
+        "older": _substitute(found, number__lt=number, filter_name=found.filter_name),
+        "otherwise": _substitute(found, number__gt=number),
     }
     return render(request, "publishing/release.html", context)
 
@@ -134,15 +135,11 @@ def _shown(release: Release) -> dict[str, Any]:
     }
 
 
-def _substitute(release: Release, **numbered: int) -> dict[str, Any] | None:
-    """Return the newest release of the study that is not withdrawn and has such a number, for templates.
-
-    Only releases with the same filter: another rule makes no substitute.
-    """
-    alike = Release.objects.not_withdrawn().filter(study=release.study_id, filter_name=release.filter_name)
-    found = alike.filter(**numbered)
-    newest = found.select_related("study", "withdrawal").order_by("-number").first()
-    return _shown(newest) if newest else None
+def _substitute(release: Release, **wanted: Any) -> dict[str, Any] | None:
+    """Return, for a withdrawn release, the study's newest such release that is not withdrawn."""
+    found = Release.objects.not_withdrawn().filter(study=release.study_id, **wanted)
+    newest = found.select_related("study", "withdrawal").order_by("-number") if release.withdrawn else ()
+    return next((_shown(one) for one in newest[:1]), None)
 
 
 def _files(release: Release) -> list[dict[str, Any]]:

@@ -22,17 +22,18 @@ from celery.exceptions import SoftTimeLimitExceeded
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import Max
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 
+from accounts.errors import DomainError
 from accounts.models import User
-from annotation.actions.studies import freeze_answers, thaw_answers
+from annotation import locks
+from annotation.actions.studies import freeze_answers, group_intake, thaw_answers
 from annotation.models import Event, Study
-from publishing import builder, locks, queries, store, streaming
+from publishing import builder, queries, store, story_stream
 from publishing.actions.events import record_release
 from publishing.builder import BuiltRelease
 from publishing.earlier_releases import baseline_of, directory_before
-from publishing.errors import BrokenDirectory, NothingToRelease, PlaceTaken, PublishingError, ReleaseUnderway
+from publishing.errors import BrokenDirectory, NothingToRelease, PlaceTaken, ReleaseUnderway
 from publishing.files import directory
 from publishing.files.jsonl import timestamp
 from publishing.filters import filter_for
@@ -40,7 +41,7 @@ from publishing.models import AnswerSides, DroppedReason, Release, ReleaseFile
 from publishing.progress import Reporter
 from publishing.provenance import code_version
 from publishing.steps import Report, Stage, reported
-from publishing.store import StoreAway, StoreRefuses
+from publishing.store import StoreRefused, StoreUnavailable
 from tomannot.celery import app
 
 logger = logging.getLogger(__name__)
@@ -71,10 +72,12 @@ def request_release(
     now: datetime,
     filter_name: str = "",
     test: list[dict[str, Any]] | None = None,
+    recruited: Mapping[str, Any] | None = None,
 ) -> Release:
     """Request a release of the study's complete stories. A worker builds it after the commit.
 
-    ``test`` holds the rounds of the qualification test with their keys, if they are to be published.
+    ``test`` holds the rounds of the qualification test with their keys, if they are to be published;
+    ``recruited`` the figures on recruitment, test and pay for the annotation report.
 
     Any study that was opened can be released, even while people still vote: incomplete stories are left out
     and counted, and the release records the study's state. A failed release is requested again under its own
@@ -87,7 +90,8 @@ def request_release(
         raise ReleaseUnderway(release_id=underway.pk, study=study.slug, number=underway.number)
     filter_name = filter_name or queries.planned_filter(study)
     release = next_release(study=study, by=by, now=now, filter_name=filter_name)
-    release.test = test
+    group_intake(study=study, by=by, now=now)
+    release.test, release.recruited = test, json.dumps(recruited) if recruited else ""
     release.save()
     record_release(
         release=release, type=Event.Type.RELEASE_REQUESTED, by=by, now=now, note=f"filter {filter_name}"
@@ -155,7 +159,7 @@ def enqueue_build(*, release_id: int) -> None:
 def stalled_releases(*, now: datetime) -> list[Release]:
     """Return unfinished releases that no worker has, though one should by now."""
     waiting = Release.objects.unfinished().filter(requested_at__lte=now - STALLED_AFTER)
-    taken = locks.being_built()
+    taken = locks.held(locks.RELEASE)
     return [release for release in waiting.select_related("study").order_by("pk") if release.pk not in taken]
 
 
@@ -175,7 +179,7 @@ def build_release(*, release_id: int, now: datetime) -> None:
     a shared store that is away, or the task's time limit is raised and leaves the release to be resumed. Any
     other error is a bug: it fails the release and is raised for the log. Must not run inside a transaction.
     """
-    with locks.building(release_id) as ours:
+    with locks.alone(locks.RELEASE, release_id) as ours:
         release = _start(release_id, now=now) if ours else None
         if release is None:
             return
@@ -186,8 +190,8 @@ def build_release(*, release_id: int, now: datetime) -> None:
             _publish(release, built, now=now)
         except (OperationalError, InterfaceError, SoftTimeLimitExceeded):
             raise
-        except (OSError, PublishingError) as error:
-            if isinstance(error, StoreAway) and not isinstance(error, StoreRefuses):
+        except (OSError, DomainError) as error:
+            if isinstance(error, StoreUnavailable) and not isinstance(error, StoreRefused):
                 raise
             fail_release(release_id=release.pk, reason=_explained(error), now=now)
         except Exception as error:
@@ -284,7 +288,7 @@ def _built(release: Release, report: Report) -> BuiltRelease:
         shutil.rmtree(leftover)
     try:
         built = write_release(release, hidden, report)
-        store.keep(hidden, store.place_of(release.study.slug, release.number, built.manifest_sha256))
+        store.install(hidden, store.place_of(release.study.slug, release.number, built.manifest_sha256))
     except BaseException:
         shutil.rmtree(hidden, ignore_errors=True)
         raise
@@ -299,11 +303,11 @@ def write_release(release: Release, folder: Path, report: Report) -> BuiltReleas
     with queries.snapshot():
         facts, previous = queries.release_facts(release), directory_before(release)
         baseline = baseline_of(release)
-        total = queries.story_count(release.study)
+        total = release.study.stories.main().count()
         # Close the stream before the transaction ends: until then the connection is busy.
-        with closing(streaming.judged_stories(release.study, until=release.answers_until)) as stories:
+        with closing(story_stream.judged_stories(release.study, until=release.answers_until)) as stories:
             counted = reported(stories, report, Stage.STORIES, total)
-            skips = streaming.skip_rows(release.study, until=release.answers_until)
+            skips = story_stream.skip_rows(release.study, until=release.answers_until)
             return builder.build(
                 folder,
                 facts=facts,
@@ -357,7 +361,7 @@ def _remove_broken(final: Path) -> None:
     shutil.rmtree(final)
 
 
-def _explained(error: OSError | PublishingError) -> str:
+def _explained(error: OSError | DomainError) -> str:
     """Return the failure as a sentence with its remedy."""
     if not isinstance(error, OSError):
         return str(error)
@@ -373,6 +377,6 @@ def _explained(error: OSError | PublishingError) -> str:
         errno.EROFS: "The file system is read-only. Mount it writable, or set another RELEASES_ROOT",
     }
     remedy = remedies.get(error.errno or 0, "Check that directory")
-    if isinstance(error, StoreRefuses):
+    if isinstance(error, StoreRefused):
         remedy = "Check STORAGE_URL and what its access key may do"
     return f"{where}: {error.strerror or error}. {remedy}, then request the release again."

@@ -7,8 +7,7 @@ from typing import Any
 
 import yaml
 
-from annotation.protocols import stated_by
-from publishing.card.markdown import bullets, code, fenced, one_line, text
+from publishing.card.markdown import one_line
 from publishing.facts import ReleaseFacts
 from publishing.filters import get_filter
 
@@ -16,6 +15,11 @@ CITATION_PATH = "CITATION.cff"
 TEST_RUN = "TEST RUN: "
 NOT_VALIDATED = " (not validated by all)"
 NOT_TO_CITE = "This is a test run: the votes are not human judgements. Do not cite or use it."
+REHEARSAL_WARNING = (
+    "> **THIS IS A TEST RUN. THESE ARE NOT HUMAN JUDGEMENTS.** The votes come from tests or simulated "
+    "people. Nothing in this directory is evidence about the stories. Do not cite it, and do not train or "
+    "evaluate on it."
+)
 
 SPDX = (
     "CC0-1.0", "CC-BY-4.0", "CC-BY-SA-4.0", "CC-BY-NC-4.0", "CC-BY-NC-SA-4.0", "CC-BY-ND-4.0",
@@ -135,32 +139,6 @@ def read_citation(cff: bytes, *, slug: str) -> Citation:
         doi=document.get("doi", ""),
         url=document.get("url", ""),
     )
-
-
-def rights(facts: ReleaseFacts) -> list[str]:
-    """Return the sections on licence and citation."""
-    cited = citation(facts)
-    return [
-        "## Licence",
-        f"{text(facts.license)}.",
-        *_sources(facts),
-        "## Citation",
-        fenced("bibtex", cited.bibtex()),
-        f"As text: {text(cited.apa())} For reference managers: `{CITATION_PATH}`.",
-        f"The procedure follows {follows.reference}."
-        if (follows := stated_by(facts.protocol_name).follows)
-        else "Please also name the study and the number of the release.",
-    ]
-
-
-def _sources(facts: ReleaseFacts) -> list[str]:
-    """Return the licences of the files from which the stories came, where they were stated."""
-    stated = [
-        f"{code(source['file'])} ({source['stories']:,} of the stories): {text(source['license'])}"
-        for source in facts.sources
-        if source["license"]
-    ]
-    return ["Stories come from files with these licences:", bullets(stated)] if stated else []
 
 
 def _bibtex(value: str) -> str:

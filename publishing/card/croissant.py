@@ -8,15 +8,17 @@ Records are read from the Parquet copies, because ``mlcroissant`` reads an id su
 as a number. Only the dropped stories, which have no copy, are read from JSON Lines.
 """
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from publishing.card.citation import SPDX, citation
 from publishing.card.contents import summary_of
 from publishing.card.meanings import meaning_of
-from publishing.card.procedure import authors
+from publishing.card.sections import authors
 from publishing.facts import AskedQuestion, ReleaseFacts, Tally
 from publishing.files.directory import FileFacts
 from publishing.files.features import UNKNOWN, Type
@@ -44,28 +46,7 @@ SELECTED = (
 
 Node = dict[str, Any]
 
-_TERMS = (
-    "arrayShape", "citeAs", "column", "containedIn", "equivalentProperty", "extract", "field", "fileObject",
-    "fileProperty", "fileSet", "format", "includes", "isArray", "isLiveDataset", "jsonPath", "key", "md5",
-    "parentField", "path", "recordSet", "references", "regex", "repeated", "replace", "samplingRate",
-    "separator", "source", "subField", "transform",
-)  # fmt: skip
-CONTEXT: Node = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "conformsTo": "dct:conformsTo",
-    "cr": "http://mlcommons.org/croissant/",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "dct": "http://purl.org/dc/terms/",
-    "description": {"@container": "@language"},
-    "examples": {"@id": "cr:examples", "@type": "@json"},
-    "name": {"@container": "@language"},
-    "prov": "http://www.w3.org/ns/prov#",
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "sc": "https://schema.org/",
-    **{term: f"cr:{term}" for term in _TERMS},
-}
+CONTEXT: Node = json.loads((Path(__file__).parent / "text/croissant_context.json").read_bytes())
 """The context that the format prescribes; ``mlcroissant`` warns if a name is missing."""
 
 _SCALARS = {

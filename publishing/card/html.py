@@ -30,7 +30,8 @@ def rendered(card: str, file_url: Callable[[str], str | None]) -> RenderedCard:
     parser.add_render_rule("fence", _fence)
     parser.add_render_rule("table_open", _table_open)
     parser.add_render_rule("table_close", lambda *_: "</table>\n</div>\n")
-    tokens = _without_title(parser.parse(_body(card)))
+    tokens = parser.parse(_body(card))
+    tokens = tokens[3:] if tokens and tokens[0].tag == "h1" else tokens
     sections = _mark_headings(tokens)
     _mark_cells(tokens)
     for token in tokens:
@@ -43,11 +44,6 @@ def _body(card: str) -> str:
     """Return the text after the YAML block."""
     front, rule, body = card.partition("\n---\n")
     return body if rule and front.startswith("---\n") else card
-
-
-def _without_title(tokens: list[Token]) -> list[Token]:
-    title = [place for place, token in enumerate(tokens[:1]) if token.tag == "h1"]
-    return tokens[3:] if title else tokens
 
 
 def _mark_headings(tokens: Sequence[Token]) -> list[tuple[str, str]]:

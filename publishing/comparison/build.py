@@ -17,7 +17,7 @@ from publishing.errors import NotComparable
 from publishing.files import directory, jsonl
 from publishing.files.rows import DROPPED_PATH
 from publishing.models import Release
-from publishing.store import StoreAway, keep, put
+from publishing.store import StoreUnavailable, install, put
 
 DOCUMENTS = ("release.json", "statistics.json")
 _LEFT_OVER_SECONDS = 24 * 3600
@@ -27,7 +27,7 @@ def compare(before: Release, now: Release) -> None:
     """Compare two published releases of a study by their files and store the result.
 
     Memory is bounded by one story. Raise :class:`~publishing.errors.NotComparable` if files are missing or
-    changed, and ``OSError``, which is ``StoreAway`` if the shared store does not answer.
+    changed, and ``OSError``, which is ``StoreUnavailable`` if the shared store does not answer.
     """
     place = store.place_of(before, now)
     if place.exists():
@@ -42,7 +42,7 @@ def compare(before: Release, now: Release) -> None:
     try:
         summary = _write(unfinished, before.directory, now.directory)
         (unfinished / store.SUMMARY).write_bytes(jsonl.document(summary))
-        keep(unfinished, place)
+        install(unfinished, place)
     except OSError:
         if not place.exists():  # else another worker was faster, with the same result
             raise
@@ -88,7 +88,7 @@ def _check(release: Release) -> None:
     for path in (*READ, *dropped, *DOCUMENTS):
         try:
             whole = directory.file_facts(release.directory, path).sha256 == published.get(path)
-        except StoreAway:
+        except StoreUnavailable:
             raise
         except OSError:
             whole = False

@@ -37,7 +37,7 @@ def changed_rows(before: Path, now: Path, description: Mapping[str, Any]) -> Ite
         for pair in paired_stories(before, now, incomplete=True):
             sides = (pair.before, pair.now)
             asked = [questions_of(side, found) for side, found in zip(sides, lines, strict=True)]
-            story_id = (pair.now or pair.before).story_id  # type: ignore[union-attr]  # one of them is there
+            story_id = next(filter(None, sides)).story_id
             experts = decided[0].get(story_id) != decided[1].get(story_id)
             if row := _changed(pair, asked, other | ({"expert"} if experts else set()), listed):
                 yield row

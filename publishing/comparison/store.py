@@ -19,7 +19,7 @@ from django.core.cache import caches
 from annotation.models import Study
 from publishing.comparison.diff import Kind
 from publishing.models import Release
-from publishing.store import fetched
+from publishing.store import fetch
 from tomannot.celery import send_once
 
 COMPARE_TASK = "publishing.tasks.compare_releases"
@@ -69,7 +69,7 @@ def published_pair(study: Study, first: int, second: int) -> tuple[Release, Rele
 
 def load(before: Release, now: Release) -> Comparison | None:
     """Return the comparison if a worker has finished it."""
-    place = fetched(place_of(before, now))
+    place = fetch(place_of(before, now))
     try:
         return Comparison(place, json.loads((place / SUMMARY).read_bytes()))
     except FileNotFoundError:

@@ -33,12 +33,6 @@ def parse(text: str) -> Address:
     return Address(scheme, readers[scheme](rest))
 
 
-def bucket_and_prefix(place: str) -> tuple[str, str]:
-    """Split ``s3://bucket/prefix`` into ``("bucket", "prefix")``."""
-    bucket, _, prefix = place.removeprefix("s3://").partition("/")
-    return bucket, prefix
-
-
 def _s3(rest: str) -> str:
     bucket, _, prefix = rest.removeprefix("//").rstrip("/").partition("/")
     if not rest.startswith("//") or not _BUCKET.fullmatch(bucket):

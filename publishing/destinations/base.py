@@ -10,15 +10,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from accounts.errors import DomainError
 from publishing.destinations.package import Package
-from publishing.errors import PublishingError
 from publishing.files.directory import FileFacts
 
 Log = Callable[[str], None]
 """Called with one line of progress."""
 
 
-class DestinationError(PublishingError):
+class DestinationError(DomainError):
     """Base of all destination errors. The message ends with a remedy and contains no secret."""
 
 

@@ -19,12 +19,12 @@ from botocore.config import Config
 from botocore.exceptions import (
     BotoCoreError,
     ClientError,
+    ConnectionError as BotocoreConnectionError,
     HTTPClientError,
     NoCredentialsError,
     PartialCredentialsError,
     ResponseStreamingError,
 )
-from botocore.exceptions import ConnectionError as BotocoreConnectionError
 
 from publishing.destinations import addresses
 from publishing.destinations.base import (
@@ -74,7 +74,7 @@ class S3Prefix(Destination):
     ) -> None:
         self.place = place
         self.public = public
-        self._bucket, self._prefix = addresses.bucket_and_prefix(place)
+        self._bucket, _slash, self._prefix = place.removeprefix("s3://").partition("/")
         self._endpoint_url = endpoint_url or None
         self._multipart_from = multipart_from
 

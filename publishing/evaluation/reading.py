@@ -10,7 +10,7 @@ from publishing.errors import BrokenDirectory, NotEvaluable
 from publishing.files import rows
 from publishing.files.directory import file_facts, read_manifest
 from publishing.filters import Outcome
-from publishing.human_baseline.released import ACCURACY
+from publishing.human_baseline.release_files import ACCURACY
 from publishing.verification import decisions, description
 from publishing.verification.findings import Findings
 from publishing.verification.schema import VoteReader

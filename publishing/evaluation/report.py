@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from publishing.errors import NotEvaluable
+from publishing.errors import BrokenDirectory, NotEvaluable
 from publishing.evaluation import annotator, reading, scores
 from publishing.files.directory import MANIFEST, file_facts
 
@@ -15,6 +15,13 @@ def evaluate(directory: Path, files: Sequence[Path], configs: Collection[str] = 
     ``configs`` are the question sets to evaluate, by default all. The same files give the same document.
     Raise :class:`NotEvaluable`, :class:`~publishing.errors.BrokenDirectory` or ``OSError``.
     """
+    try:
+        return _evaluated(directory, files, configs)
+    except (LookupError, TypeError, ValueError) as error:  # a damaged row in a file whose hash is right
+        raise BrokenDirectory(f"{directory}: the rows are unsound; verify_release says where.") from error
+
+
+def _evaluated(directory: Path, files: Sequence[Path], configs: Collection[str]) -> dict[str, Any]:
     names = [path.stem for path in files]
     if twice := [name for name in names if names.count(name) > 1]:
         raise NotEvaluable(f"Two files are called {twice[0]}: rename one, for results have the file's name.")

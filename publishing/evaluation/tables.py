@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
+from publishing.card.citation import REHEARSAL_WARNING
 from publishing.card.figures import accuracies
 from publishing.card.markdown import NOTHING, one_line, table, text
-from publishing.card.overview import REHEARSAL_WARNING
 from publishing.card.svg import bar_chart
 
 PEOPLE = "people"

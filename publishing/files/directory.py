@@ -66,7 +66,7 @@ class HashingFile(io.RawIOBase):
 class DirectoryWriter:
     """Writes the files of one new directory.
 
-    ``directory`` is created, with its parents. Raises ``OSError`` as the file system does.
+    ``directory`` is created, with its parents. Raise ``OSError`` as the file system does.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -91,7 +91,7 @@ class DirectoryWriter:
             file.write(data)
 
     def finish(self) -> str:
-        """Write MANIFEST and make every directory durable. Returns the SHA-256 of MANIFEST."""
+        """Write MANIFEST and make every directory durable. Return the SHA-256 of MANIFEST."""
         lines = [f"{file.sha256}  {file.path}\n" for file in sorted(self.files, key=lambda file: file.path)]
         self.write(MANIFEST, "".join(lines).encode())
         manifest = self.files.pop()

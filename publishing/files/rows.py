@@ -59,10 +59,10 @@ class CountedVote:
     answers: tuple[Choice, ...]
     submitted_at: str
     seconds_on_task: float
-    language: str = "en"
     position: int = 1
     order_seed: int | None = None
     option_seed: int | None = None
+    language: str = "en"
     instructions: int = 0
     comment: str = ""
 
@@ -339,7 +339,7 @@ _CONTEXT: dict[str, Type] = {
     "instructions": "int64",
     "comment": "string",
 }
-"""The columns of a vote after the answers."""
+"""The columns of a vote after the answers, in the order of the fields of :class:`CountedVote`."""
 CONTEXT_KEYS = tuple(_CONTEXT)
 SKIP_COLUMNS: dict[str, Type] = {
     **dict.fromkeys(("story_id", "annotator", "reason", "words", "skipped_at"), "string"),

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from publishing.files.rows import Layout, Row
-from publishing.machine_validation import groups, learner, rules, warnings
-from publishing.machine_validation import questions as reading
+from publishing.machine_validation import groups, learner, questions as reading, rules, warnings
 from publishing.machine_validation.questions import Question, Sample
 from publishing.statistics.intervals import Bootstrap, ClusterBootstrap
 

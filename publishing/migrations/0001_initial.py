@@ -69,6 +69,7 @@ class Migration(migrations.Migration):
                 ('salt', models.CharField(help_text='Decides on which side right answers stand; published.', max_length=32)),
                 ('doi', models.CharField(blank=True, help_text='Its own; no other release has it.', max_length=300)),
                 ('test', models.JSONField(blank=True, help_text='The qualification test and its key, if published.', null=True)),
+                ('recruited', models.TextField(blank=True, help_text='Figures on recruitment, test and pay when it was requested, as JSON.')),
                 ('code_version', models.CharField(max_length=100)),
                 ('requested_at', models.DateTimeField()),
                 ('started_at', models.DateTimeField(blank=True, null=True)),
@@ -241,7 +242,7 @@ class Migration(migrations.Migration):
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='droppedreason',
-            trigger=pgtrigger.compiler.Trigger(name='published_release_takes_no_reasons', sql=pgtrigger.compiler.UpsertTriggerSql(func="IF EXISTS (SELECT 1 FROM publishing_release WHERE id = NEW.release_id AND state = 'published') THEN RAISE EXCEPTION 'a published release takes no more rows'; END IF; RETURN NEW;", hash='68437b9916c347968eff0ac3eb1755de4ece30ce', operation='INSERT', pgid='pgtrigger_published_release_takes_no_reasons_589c6', table='publishing_droppedreason', when='BEFORE')),
+            trigger=pgtrigger.compiler.Trigger(name='published_release_takes_no_reasons', sql=pgtrigger.compiler.UpsertTriggerSql(func="\n    IF EXISTS (SELECT 1 FROM publishing_release WHERE id = NEW.release_id AND state = 'published') THEN\n        RAISE EXCEPTION 'a published release takes no more rows';\n    END IF;\n    RETURN COALESCE(NEW, OLD);\n", hash='d5c6c25a41da0eaee15000448cf8a61ee4e9163a', operation='INSERT', pgid='pgtrigger_published_release_takes_no_reasons_589c6', table='publishing_droppedreason', when='BEFORE')),
         ),
         migrations.AddConstraint(
             model_name='deposit',
@@ -269,7 +270,7 @@ class Migration(migrations.Migration):
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='deposit',
-            trigger=pgtrigger.compiler.Trigger(name='only_published_releases_are_deposited', sql=pgtrigger.compiler.UpsertTriggerSql(func="IF NOT EXISTS (SELECT 1 FROM publishing_release WHERE id = NEW.release_id AND state = 'published') THEN RAISE EXCEPTION 'only a published release is deposited'; END IF; RETURN NEW;", hash='a6b192ce7a5d31d242f9027d541d1adbae46bfb4', operation='INSERT', pgid='pgtrigger_only_published_releases_are_deposited_2e107', table='publishing_deposit', when='BEFORE')),
+            trigger=pgtrigger.compiler.Trigger(name='only_published_releases_are_deposited', sql=pgtrigger.compiler.UpsertTriggerSql(func="\n    IF NOT EXISTS (SELECT 1 FROM publishing_release WHERE id = NEW.release_id AND state = 'published') THEN\n        RAISE EXCEPTION 'only a published release is deposited';\n    END IF;\n    RETURN COALESCE(NEW, OLD);\n", hash='80da026a4793d57002e1079cc1721c9270c3493f', operation='INSERT', pgid='pgtrigger_only_published_releases_are_deposited_2e107', table='publishing_deposit', when='BEFORE')),
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='baselinesample',
@@ -289,7 +290,7 @@ class Migration(migrations.Migration):
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='releasefile',
-            trigger=pgtrigger.compiler.Trigger(name='published_release_takes_no_files', sql=pgtrigger.compiler.UpsertTriggerSql(func="IF EXISTS (SELECT 1 FROM publishing_release WHERE id = NEW.release_id AND state = 'published') THEN RAISE EXCEPTION 'a published release takes no more rows'; END IF; RETURN NEW;", hash='af72cd8f76004229569de56cd2f3430d2d4929d7', operation='INSERT', pgid='pgtrigger_published_release_takes_no_files_ef2cf', table='publishing_releasefile', when='BEFORE')),
+            trigger=pgtrigger.compiler.Trigger(name='published_release_takes_no_files', sql=pgtrigger.compiler.UpsertTriggerSql(func="\n    IF EXISTS (SELECT 1 FROM publishing_release WHERE id = NEW.release_id AND state = 'published') THEN\n        RAISE EXCEPTION 'a published release takes no more rows';\n    END IF;\n    RETURN COALESCE(NEW, OLD);\n", hash='be25125c96b28473bb199f95716a750c91e00252', operation='INSERT', pgid='pgtrigger_published_release_takes_no_files_ef2cf', table='publishing_releasefile', when='BEFORE')),
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='studyplan',
@@ -305,6 +306,6 @@ class Migration(migrations.Migration):
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='withdrawal',
-            trigger=pgtrigger.compiler.Trigger(name='only_published_releases_are_withdrawn', sql=pgtrigger.compiler.UpsertTriggerSql(func="IF NOT EXISTS (SELECT 1 FROM publishing_release WHERE id = NEW.release_id AND state = 'published') THEN RAISE EXCEPTION 'only a published release is withdrawn'; END IF; RETURN NEW;", hash='d65b1d38fd301a98d82e8241a74fbc5df39ba56f', operation='INSERT', pgid='pgtrigger_only_published_releases_are_withdrawn_ac55f', table='publishing_withdrawal', when='BEFORE')),
+            trigger=pgtrigger.compiler.Trigger(name='only_published_releases_are_withdrawn', sql=pgtrigger.compiler.UpsertTriggerSql(func="\n    IF NOT EXISTS (SELECT 1 FROM publishing_release WHERE id = NEW.release_id AND state = 'published') THEN\n        RAISE EXCEPTION 'only a published release is withdrawn';\n    END IF;\n    RETURN COALESCE(NEW, OLD);\n", hash='c25869a4fe9c0bc275d5ca07d5929afe1017611e', operation='INSERT', pgid='pgtrigger_only_published_releases_are_withdrawn_ac55f', table='publishing_withdrawal', when='BEFORE')),
         ),
     ]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pgtrigger
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from accounts.fields import researcher
+from accounts.fields import optional_time, researcher
+from accounts.triggers import stays
 from publishing.models.releases import Release, insert_only
 
 
@@ -44,7 +44,7 @@ class Deposit(models.Model):
     state = models.CharField(max_length=10, choices=State, default=State.REQUESTED)
     requested_by = researcher()
     requested_at = models.DateTimeField()
-    done_at = models.DateTimeField(null=True, blank=True)
+    done_at = optional_time()
     url = models.TextField(blank=True)
     manifest_sha256 = models.CharField(max_length=64, blank=True)
     failure = models.TextField(blank=True, help_text=_("Why it failed, and what to do about it."))
@@ -76,7 +76,7 @@ class Deposit(models.Model):
             ),
         ]
         triggers = [
-            pgtrigger.Protect(name="deposit_stays", operation=pgtrigger.Delete),
+            stays("deposit_stays"),
             insert_only(
                 "only_published_releases_are_deposited",
                 published=True,

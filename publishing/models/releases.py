@@ -12,8 +12,9 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from accounts.fields import researcher
+from accounts.fields import optional_time, researcher
 from accounts.models import Environment
+from accounts.triggers import before, final, refuse_if, stays
 from annotation.models import Study
 from publishing import store
 
@@ -22,12 +23,7 @@ def insert_only(name: str, *, published: bool, message: str) -> pgtrigger.Trigge
     """Return a trigger that refuses new rows unless their release is published, or unless it is not."""
     found = "SELECT 1 FROM publishing_release WHERE id = NEW.release_id AND state = 'published'"
     refused = f"{'NOT ' if published else ''}EXISTS ({found})"
-    return pgtrigger.Trigger(
-        name=name,
-        operation=pgtrigger.Insert,
-        when=pgtrigger.Before,
-        func=f"IF {refused} THEN RAISE EXCEPTION '{message}'; END IF; RETURN NEW;",
-    )
+    return before(name, pgtrigger.Insert, refuse_if(refused, message))
 
 
 def _until_published(name: str) -> pgtrigger.Trigger:
@@ -92,14 +88,15 @@ class Release(models.Model):
     test = models.JSONField(
         null=True, blank=True, help_text=_("The qualification test and its key, if published.")
     )
+    recruited = models.TextField(
+        blank=True, help_text=_("Figures on recruitment, test and pay when it was requested, as JSON.")
+    )
     code_version = models.CharField(max_length=100)
     requested_by = researcher()
     requested_at = models.DateTimeField()
-    started_at = models.DateTimeField(null=True, blank=True)
-    answers_until = models.DateTimeField(
-        null=True, blank=True, help_text=_("Answers saved until then are in it, and were fixed for it.")
-    )
-    published_at = models.DateTimeField(null=True, blank=True)
+    started_at = optional_time()
+    answers_until = optional_time(_("Answers saved until then are in it, and were fixed for it."))
+    published_at = optional_time()
     failure = models.TextField(blank=True, help_text=_("Why it failed, and what to do about it."))
     manifest_sha256 = models.CharField(max_length=64, blank=True)
     stories = models.PositiveIntegerField(default=0)
@@ -136,13 +133,7 @@ class Release(models.Model):
                 name="every_story_of_a_release_has_one_outcome",
             ),
         ]
-        triggers = [
-            pgtrigger.Protect(
-                name="published_release_is_final",
-                operation=pgtrigger.Update | pgtrigger.Delete,
-                condition=pgtrigger.Q(old__state="published"),
-            )
-        ]
+        triggers = [final("published_release_is_final", condition=pgtrigger.Q(old__state="published"))]
 
     def __str__(self) -> str:
         return f"{self.study} release {self.number}"
@@ -151,10 +142,10 @@ class Release(models.Model):
     def directory(self) -> Path:
         """The directory of the release, which may not exist yet.
 
-        With a shared store, the first reader on a machine fetches it: see :func:`publishing.store.fetched`.
+        With a shared store, the first reader on a machine fetches it: see :func:`publishing.store.fetch`.
         """
         place = store.place_of(self.study.slug, self.number, self.manifest_sha256)
-        return store.fetched(place, self.manifest_sha256) if self.manifest_sha256 else place
+        return store.fetch(place, self.manifest_sha256) if self.manifest_sha256 else place
 
     @property
     def withdrawn(self) -> Withdrawal | None:
@@ -171,11 +162,11 @@ class AnswerSides(models.Model):
 
     class Meta:
         triggers = [
-            pgtrigger.Protect(name="answer_sides_stay", operation=pgtrigger.Delete),
+            stays("answer_sides_stay"),
             pgtrigger.ReadOnly(name="answer_sides_have_one_salt", fields=["study", "salt"]),
-            pgtrigger.Protect(
-                name="answer_sides_are_decided_once",
-                operation=pgtrigger.Update,
+            final(
+                "answer_sides_are_decided_once",
+                pgtrigger.Update,
                 condition=pgtrigger.Condition("OLD.medians <> '{}'::jsonb"),
             ),
         ]
@@ -203,10 +194,7 @@ class ReleaseFile(models.Model):
                 condition=Q(sha256__regex="^[0-9a-f]{64}$"), name="release_file_is_hashed"
             ),
         ]
-        triggers = [
-            pgtrigger.Protect(name="release_file_is_final", operation=pgtrigger.Update | pgtrigger.Delete),
-            _until_published("published_release_takes_no_files"),
-        ]
+        triggers = [final("release_file_is_final"), _until_published("published_release_takes_no_files")]
 
     def __str__(self) -> str:
         return self.path
@@ -224,10 +212,7 @@ class DroppedReason(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["release", "reason"], name="one_count_per_reason_in_a_release")
         ]
-        triggers = [
-            pgtrigger.Protect(name="dropped_reason_is_final", operation=pgtrigger.Update | pgtrigger.Delete),
-            _until_published("published_release_takes_no_reasons"),
-        ]
+        triggers = [final("dropped_reason_is_final"), _until_published("published_release_takes_no_reasons")]
 
     def __str__(self) -> str:
         return f"{self.stories} dropped by {self.reason}"
@@ -248,7 +233,7 @@ class Withdrawal(models.Model):
         ordering = ("-withdrawn_at",)
         constraints = [models.CheckConstraint(condition=~Q(reason=""), name="withdrawal_says_why")]
         triggers = [
-            pgtrigger.Protect(name="withdrawal_is_final", operation=pgtrigger.Update | pgtrigger.Delete),
+            final("withdrawal_is_final"),
             insert_only(
                 "only_published_releases_are_withdrawn",
                 published=True,

@@ -6,12 +6,12 @@ from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
-import pgtrigger
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from accounts.fields import researcher
+from accounts.triggers import final
 from annotation.models import Study
 from publishing.facts import Statement
 from publishing.models.releases import Release
@@ -53,9 +53,7 @@ class DataStatement(models.Model):
             models.UniqueConstraint(fields=["study", "version"], name="one_data_statement_per_version"),
             models.CheckConstraint(condition=Q(version__gte=1), name="data_statements_count_from_one"),
         ]
-        triggers = [
-            pgtrigger.Protect(name="data_statement_is_final", operation=pgtrigger.Update | pgtrigger.Delete)
-        ]
+        triggers = [final("data_statement_is_final")]
 
     def __str__(self) -> str:
         return f"{self.study} data statement {self.version}"
@@ -68,7 +66,7 @@ class DataStatement(models.Model):
 
 
 class StudyPlan(models.Model):
-    """What was planned when the study was first opened, before anybody could answer. Never changed."""
+    """The study's plan, fixed when it was first opened, before anybody could answer. Never changed."""
 
     study = models.OneToOneField(Study, on_delete=models.PROTECT, related_name="plan")
     document = models.TextField(help_text=_("The plan as JSON, in the bytes that were hashed."))
@@ -77,7 +75,7 @@ class StudyPlan(models.Model):
     fixed_by = researcher()
 
     class Meta:
-        triggers = [pgtrigger.Protect(name="plan_is_final", operation=pgtrigger.Update | pgtrigger.Delete)]
+        triggers = [final("plan_is_final")]
 
     def __str__(self) -> str:
         return f"{self.study} plan {self.sha256[:12]}"
@@ -103,9 +101,7 @@ class BaselineSample(models.Model):
     drawn_at = models.DateTimeField()
 
     class Meta:
-        triggers = [
-            pgtrigger.Protect(name="baseline_sample_is_final", operation=pgtrigger.Update | pgtrigger.Delete)
-        ]
+        triggers = [final("baseline_sample_is_final")]
 
     def __str__(self) -> str:
         return f"{self.questions} questions from {self.release}"

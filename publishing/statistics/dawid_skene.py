@@ -22,14 +22,11 @@ _LEAST = 1e-10
 class Estimate:
     """The estimates of the model.
 
-    ``posteriors`` (items × classes) sum to 1 per item; ``error_rates`` (people × true class × answer) sum to
-    1 over the answers; ``priors`` (classes) sum to 1. ``iterations`` counts repetitions of the two steps;
+    ``posteriors`` (items × classes) sum to 1 per item. ``iterations`` counts repetitions of the two steps;
     ``converged`` is True if the likelihood stopped rising.
     """
 
     posteriors: NDArray[np.float64]
-    error_rates: NDArray[np.float64]
-    priors: NDArray[np.float64]
     iterations: int
     converged: bool
 
@@ -45,10 +42,10 @@ def dawid_skene(
 ) -> Estimate:
     """Fit the model to answers: person ``people[k]`` gave item ``items[k]`` the class ``answers[k]``.
 
-    The three arrays are equally long; items, people and classes are counted from 0 without gaps. Starts
-    from the share of each answer per item (the authors' choice, equation 3.1) and stops when the mean log
+    The three arrays are equally long; items, people and classes are counted from 0 without gaps. Start
+    from the share of each answer per item (the authors' choice, equation 3.1) and stop when the mean log
     likelihood per answer rises by less than ``tolerance``. Memory: items × classes and people × classes².
-    Raises ``ValueError`` for arrays of different lengths, and when there is no answer.
+    Raise ``ValueError`` for arrays of different lengths, and when there is no answer.
     """
     if not len(items) == len(people) == len(answers):
         raise ValueError("Items, people and answers must be equally long.")
@@ -58,13 +55,14 @@ def dawid_skene(
     posteriors = _shares(_sums(items * classes + answers, None, size * classes).reshape(size, classes))
     before = -np.inf
     for iteration in range(1, iterations + 1):
-        priors = posteriors.mean(axis=0)
         error_rates = _error_rates(posteriors, items, people, answers, classes)
-        posteriors, likelihood = _posteriors(priors, error_rates, items, people, answers, size)
+        posteriors, likelihood = _posteriors(
+            posteriors.mean(axis=0), error_rates, items, people, answers, size
+        )
         if likelihood - before < tolerance:
-            return Estimate(posteriors, error_rates, priors, iteration, converged=True)
+            return Estimate(posteriors, iteration, converged=True)
         before = likelihood
-    return Estimate(posteriors, error_rates, priors, iterations, converged=False)
+    return Estimate(posteriors, iterations, converged=False)
 
 
 def _error_rates(

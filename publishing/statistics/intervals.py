@@ -148,3 +148,10 @@ def wilson(right: float, n: int) -> tuple[float, float] | None:
     middle = (share + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
     half = _Z / (1 + _Z**2 / n) * math.sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2))
     return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def quantile_of_t(degrees: int, probability: float) -> float:
+    """Return the quantile of Student's t with so many degrees of freedom."""
+    from scipy.special import stdtrit  # a fifth of the start of every process, and few need it
+
+    return float(stdtrit(degrees, probability))

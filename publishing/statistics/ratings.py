@@ -13,12 +13,11 @@ from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import stdtrit
 
 from publishing.files.features import Type
 from publishing.files.rows import CountedVote, Row
 from publishing.statistics.agreement import NO_PAIR, ONE_CATEGORY_CHOSEN, Floats, Integers, ratio
-from publishing.statistics.intervals import Bootstrap, Interval, interval, resamples
+from publishing.statistics.intervals import Bootstrap, Interval, interval, quantile_of_t, resamples
 from publishing.statistics.patterns import NO_STORY, Pattern, rounded, units_of
 
 COLUMNS: dict[str, Type] = {
@@ -45,7 +44,7 @@ class Rated(NamedTuple):
 
     @property
     def chosen(self) -> Integers:
-        """How many ratings chose each number (… × numbers)."""
+        """The number of ratings that chose each number (… × numbers)."""
         return np.asarray(self.frequencies @ self.counts)
 
     def by_size(self, *, least: int) -> Iterator[tuple[int, "Rated"]]:
@@ -205,5 +204,5 @@ def mean_of_item(ratings: Sequence[int]) -> tuple[float, tuple[float, float] | N
     middle = fmean(ratings)
     if len(set(ratings)) < 2:
         return middle, None
-    half = float(stdtrit(len(ratings) - 1, 0.975)) * stdev(ratings) / math.sqrt(len(ratings))
+    half = quantile_of_t(len(ratings) - 1, 0.975) * stdev(ratings) / math.sqrt(len(ratings))
     return middle, (middle - half, middle + half)

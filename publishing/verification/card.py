@@ -11,21 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from publishing.builder import first_row, record_sets
-from publishing.card import (
-    changes,
-    citation,
-    contents,
-    croissant,
-    front_matter,
-    machine,
-    overview,
-    people,
-    procedure,
-    results,
-)
+from publishing.card import changes, citation, croissant, front_matter, sections
 from publishing.card.croissant import CROISSANT_PATH
 from publishing.card.figures import figures
-from publishing.card.markdown import text
 from publishing.comparison.changes import moves_of
 from publishing.facts import People, ReleaseFacts, Tally
 from publishing.files.directory import MANIFEST, FileFacts
@@ -53,6 +41,15 @@ class CardInputs:
     machine_validation: Mapping[str, Any]
     people: Mapping[str, Any] | None
     changed: Sequence[Row]
+
+    def documents(self, example: Row) -> sections.Documents:
+        """Return the documents beside the card; ``example`` is the first row of the first config."""
+        before = self.description.document["previous"]
+        previous = changes.Changes(before, moves_of(self.changed)) if before else None
+        layout, guessed = self.description.layout, self.machine_validation
+        return sections.Documents(
+            layout, self.columns, example, self.statistics, guessed, self.people, previous
+        )
 
 
 def known_facts(description: Description) -> ReleaseFacts:
@@ -84,6 +81,7 @@ def known_facts(description: Description) -> ReleaseFacts:
         people=People(consented=0, attempted=None, passed=None),
         statement=description.statement,
         sources=document["sources"],
+        plan=document["plan"],
     )
 
 
@@ -104,11 +102,10 @@ def check_card(directory: Path, inputs: CardInputs, findings: Findings) -> None:
         findings.add(CARD, CARD_PATH, f"It cannot be generated again: {error!r:.200}")
         return
     place = 0
-    for heading, sections in parts:
-        part = "\n\n".join(section for section in sections if section)
+    for heading, part in parts:
         found = card.find(part, place)
         if found < 0:
-            odd = next((one for one in sections if one and one not in card[place:]), part)
+            odd = next((one for one in part.split("\n\n") if one not in card[place:]), part)
             findings.add(CARD, CARD_PATH, f"It does not say what follows from the other files: “{odd[:60]}…”")
             return
         for problem in _wrong_between(card[place:found], heading):
@@ -118,29 +115,12 @@ def check_card(directory: Path, inputs: CardInputs, findings: Findings) -> None:
         findings.add(CARD, CARD_PATH, "There is text after its last section.")
 
 
-def _parts(inputs: CardInputs, example: Row) -> Iterator[tuple[str, list[str]]]:
-    """Yield runs of known sections, each with the one heading that may stand before it."""
+def _parts(inputs: CardInputs, example: Row) -> Iterator[tuple[str, str]]:
+    """Yield the known parts, each with the one heading that may stand before it."""
     facts, tally, layout = inputs.facts, inputs.tally, inputs.description.layout
     head = front_matter.front_matter(facts, tally, layout, inputs.columns)
-    top = [head, f"# {text(facts.title)}", *overview.warnings(facts), *overview.overview(facts, tally)]
-    yield "", top
-    before = inputs.description.document["previous"]
-    previous = changes.Changes(before, moves_of(inputs.changed)) if before else None
-    yield (
-        _HOW,
-        [
-            *procedure.planned(inputs.description.document["plan"]),
-            *results.results(facts, tally, inputs.statistics),
-            *machine.machine_validation(inputs.machine_validation),
-            *people.human_baseline(inputs.people),
-            *changes.changes(facts, tally, previous),
-            *contents.files(facts, layout, with_baseline=bool(inputs.people)),
-            *contents.columns(layout, facts.asked, inputs.columns, example),
-            *contents.use(layout),
-            *contents.stated(facts.statement),
-            *citation.rights(facts),
-        ],
-    )
+    yield "", f"{head}\n\n{sections.opening(facts, tally)}"
+    yield _HOW, sections.closing(facts, tally, inputs.documents(example))
 
 
 def _wrong_between(stated: str, heading: str) -> Iterator[str]:

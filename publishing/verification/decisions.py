@@ -37,10 +37,10 @@ from publishing.verification.findings import Findings
 
 CHECK = "decisions"
 KEPT_PATH = STORY_PATHS[Outcome.KEPT]
-Item = TypeVar("Item", "StoryRow", "StoryVotes")
+Item = TypeVar("Item", "StatedStory", "StoryVotes")
 
 
-class StoryRow(NamedTuple):
+class StatedStory(NamedTuple):
     """A story from one of the files, with the verdict that the file gives it."""
 
     story_id: str
@@ -88,7 +88,7 @@ def recompute(directory: Path, description: Description, findings: Findings) -> 
     )
     verdict_on = _verdicts(description)
     decisions = schema.read_decisions(directory, findings)
-    walk: Iterator[StoryRow | StoryVotes] = heapq.merge(
+    walk: Iterator[StatedStory | StoryVotes] = heapq.merge(
         _in_order(votes_by_story(directory, found.votes, findings), VOTES_PATH, findings),
         *(
             _in_order(_stories(directory, outcome, description, found, findings), path, findings)
@@ -132,7 +132,7 @@ def votes_by_story(directory: Path, reader: schema.VoteReader, findings: Finding
 
 def _stories(
     directory: Path, outcome: Outcome, description: Description, found: Recomputed, findings: Findings
-) -> Iterator[StoryRow]:
+) -> Iterator[StatedStory]:
     path = STORY_PATHS[outcome]
     for line in jsonl.read(directory, path, findings):
         story = schema.read_story(line, description.layout, outcome)
@@ -143,7 +143,7 @@ def _stories(
         if outcome is Outcome.KEPT:
             for one in description.layout.question_sets:
                 found.sides[one.config].add(one.question_id(line.row))
-        yield StoryRow(story.story_id, line.number, story, Verdict(outcome, line.row.get("reason", "")))
+        yield StatedStory(story.story_id, line.number, story, Verdict(outcome, line.row.get("reason", "")))
 
 
 def _in_order(items: Iterator[Item], path: str, findings: Findings) -> Iterator[Item]:
@@ -160,7 +160,7 @@ def _in_order(items: Iterator[Item], path: str, findings: Findings) -> Iterator[
 
 def _judge(
     story_id: str,
-    found_items: list[StoryRow | StoryVotes],
+    found_items: list[StatedStory | StoryVotes],
     decision: Decision | None,
     verdict_on: Callable[[Answers, str], Verdict],
     description: Description,
@@ -171,7 +171,7 @@ def _judge(
     voted = next((item for item in found_items if isinstance(item, StoryVotes)), None)
     if voted:
         _check_votes(voted, description, findings)
-    rows = [item for item in found_items if isinstance(item, StoryRow)]
+    rows = [item for item in found_items if isinstance(item, StatedStory)]
     if not rows:
         problem = f"There are votes on the story {story_id}, but it is in no file of stories."
         findings.add(CHECK, VOTES_PATH, problem, voted.line if voted else 0)

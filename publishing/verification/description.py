@@ -26,6 +26,7 @@ from publishing.verification.shapes import (
     Shape,
     misfit,
     one_of,
+    or_null,
 )
 
 RELEASE_JSON = "release.json"
@@ -35,16 +36,11 @@ _PREVIOUS = Kind(
     f"null or an object with {', '.join(_RECORDED)}",
     lambda value: value is None or (isinstance(value, dict) and list(value) == _RECORDED),
 )
-_DEVIATION: Shape = {"at": MOMENT, "what": NAME}
-_PLAN = Kind(
-    "null or an object with sha256, fixed_at, document and deviations",
-    lambda value: value is None or not misfit(value, _PLANNED),
-)
 _PLANNED: dict[str, Shape] = {
     "sha256": NAME,
     "fixed_at": MOMENT,
     "document": Kind("an object with filter", lambda value: isinstance(value, dict) and "filter" in value),
-    "deviations": [_DEVIATION],
+    "deviations": [{"at": MOMENT, "what": NAME}],
 }
 _MEDIANS = Kind(
     "an object with 16 hexadecimal digits for every question set",
@@ -76,7 +72,7 @@ _DOCUMENT: dict[str, Shape] = {
     "medians": _MEDIANS,
     "counts": dict.fromkeys(_COUNTS, ANYTHING),
     "sources": [{"file": TEXT, "sha256": TEXT, "license": TEXT, "stories": COUNT}],
-    "plan": _PLAN,
+    "plan": or_null(_PLANNED),
     "previous": _PREVIOUS,
     "code_version": NAME,
     "created": MOMENT,

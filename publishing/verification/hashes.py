@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from publishing.annotation_report import REPORT_PATH
 from publishing.comparison.changes import CHANGES_PATH
 from publishing.errors import BrokenDirectory
 from publishing.facts import scales_of
@@ -38,6 +39,7 @@ _ALWAYS = (
     parquet_path(VOTES_PATH),
     parquet_path(SKIPS_PATH),
     INSTRUMENT_PATH,
+    REPORT_PATH,
     HARD_PATH,
 )
 HUB_FOLDER, HUB_FILE = ".cache", ".gitattributes"

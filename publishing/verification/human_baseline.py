@@ -6,12 +6,11 @@ from typing import Any
 
 from annotation.protocols.multiple_choice import QUESTION
 from publishing.facts import AskedQuestion
-from publishing.human_baseline.released import ACCURACY, VOTES, document
+from publishing.human_baseline.release_files import ACCURACY, VOTES, document
 from publishing.verification import jsonl
 from publishing.verification.description import Description, read_document
 from publishing.verification.findings import Findings
-from publishing.verification.schema import CHECK as SCHEMA
-from publishing.verification.schema import VoteReader
+from publishing.verification.schema import CHECK as SCHEMA, VoteReader
 from publishing.verification.statistics import differences
 
 CHECK = "baseline"

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from publishing.annotation_report import REPORT_PATH
 from publishing.card.citation import CITATION_PATH
 from publishing.card.croissant import CROISSANT_PATH
 from publishing.files.identifiers import PATTERNS
@@ -24,7 +25,7 @@ CHECK = "identifiers"
 _CHUNK = 1 << 20
 _STORY_ID = re.compile(rb'^\{"story_id":"(?:[^"\\\n]|\\.)*"', re.MULTILINE)
 _ABOUT_STORIES = (VOTES_PATH, SKIPS_PATH, ADJUDICATIONS_PATH, BASELINE_VOTES_PATH)
-_DESCRIBING = (RELEASE_JSON, CARD_PATH, CITATION_PATH, CROISSANT_PATH)
+_DESCRIBING = (RELEASE_JSON, REPORT_PATH, CARD_PATH, CITATION_PATH, CROISSANT_PATH)
 
 
 def check(directory: Path, findings: Findings) -> None:
@@ -40,6 +41,9 @@ def check(directory: Path, findings: Findings) -> None:
     stated = {id_ for id_ in _ids(prose) if b"@" in id_}
     charts = sorted(f"figures/{chart.name}" for chart in (directory / "figures").glob("*.svg"))
     shown = sorted(f"instrument/{page.name}" for page in (directory / "instrument").glob("*.*"))
+    for page in filter(Path.is_file, (directory / path for path in shown)):
+        # The plan in release.json repeats the consent text, with its contact.
+        stated |= {id_ for id_ in _ids(page.read_text("utf-8", errors="replace")) if b"@" in id_}
     for path in (*_ABOUT_STORIES, STATISTICS_JSON, *_DESCRIBING, *charts, *shown):
         if not (directory / path).is_file():
             continue
@@ -47,8 +51,7 @@ def check(directory: Path, findings: Findings) -> None:
             first = 1
             while lines := file.readlines(_CHUNK):
                 text = b"".join(lines)
-                theirs = {id_ for id_ in _ids(text.decode(errors="replace")) if b"@" in id_}
-                said = theirs if path.startswith("instrument/") else stated if path in _DESCRIBING else set()
+                said = stated if path in (*shown, *_DESCRIBING) else set()
                 _search(path, first, text, names, said, findings)
                 first += len(lines)
 

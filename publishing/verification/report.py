@@ -1,11 +1,11 @@
 """All checks of a release, in order of dependency."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from publishing.facts import scales_of
+from publishing.facts import ReleaseFacts, scales_of
 from publishing.files.directory import MANIFEST, file_facts
 from publishing.files.features import Type
 from publishing.files.rows import (
@@ -22,6 +22,7 @@ from publishing.files.rows import (
 )
 from publishing.statistics.ratings import COLUMNS as RATING_COLUMNS
 from publishing.verification import (
+    annotation_report,
     card,
     changes,
     decisions,
@@ -37,22 +38,16 @@ from publishing.verification import (
 from publishing.verification.decisions import Recomputed
 from publishing.verification.description import Description
 from publishing.verification.findings import Finding, Findings
-from publishing.verification.schema import CHECK as SCHEMA
-from publishing.verification.schema import sound_skips
+from publishing.verification.schema import CHECK as SCHEMA, sound_skips
 
 _PRESENTATION = (card.CROISSANT, card.CARD, card.FIGURES, card.CITATION)
-_FIGURES = (SCHEMA, statistics.COUNTS, statistics.STATISTICS, statistics.MACHINE, human_baseline.CHECK)
-_RECOMPUTED = (
-    questions.CHECK,
-    changes.CHECK,
-    instrument.CHECK,
-    statistics.COUNTS,
-    statistics.STATISTICS,
-    statistics.MACHINE,
+_FIGURES = (
+    annotation_report.CHECK, statistics.COUNTS, statistics.STATISTICS, statistics.MACHINE,
     human_baseline.CHECK,
-    parquet.CHECK,
-    *_PRESENTATION,
-)
+)  # fmt: skip
+_RECOMPUTED = (
+    questions.CHECK, changes.CHECK, instrument.CHECK, *_FIGURES, parquet.CHECK, *_PRESENTATION,
+)  # fmt: skip
 CHECKS = (hashes.CHECK, SCHEMA, decisions.CHECK, *_RECOMPUTED, identifiers.CHECK)
 _ROWS_UNSOUND = (
     "Rows are not sound, so nothing has been recomputed from them: questions, counts, statistics, machine "
@@ -137,6 +132,8 @@ def _check_data(
     instrument.check(directory, listed, described, found.tally, findings)
     statistics.check_counts(described, found, findings)
     statistics.check_statistics(directory, found, findings)
+    facts = card.known_facts(described)
+    facts = replace(facts, intake=annotation_report.check(directory, facts, found.tally, findings))
     if not with_machine_validation:
         findings.skip("machine_validation.json was not recomputed, as requested.", statistics.MACHINE)
     elif findings.of(SCHEMA) or findings.of(questions.CHECK):
@@ -145,13 +142,14 @@ def _check_data(
         statistics.check_machine_validation(directory, described, findings)
     people = human_baseline.check(directory, described, listed, findings)
     columns = _check_copies(directory, described, found, findings)
-    _check_presentation(directory, described, listed, found, changed, people, columns, findings)
+    _check_presentation(directory, described, listed, facts, found, changed, people, columns, findings)
 
 
 def _check_presentation(
     directory: Path,
     described: Description,
     listed: dict[str, str],
+    facts: ReleaseFacts,
     found: Recomputed,
     changed: list[Row],
     people: dict[str, Any] | None,
@@ -159,7 +157,7 @@ def _check_presentation(
     findings: Findings,
 ) -> None:
     """Check charts and texts that are generated from the documents, if those are sound."""
-    if any(findings.of(name) for name in _FIGURES):
+    if any(findings.of(name) for name in (SCHEMA, *_FIGURES)):
         findings.skip(_FIGURES_UNSOUND, *_PRESENTATION)
         return
     stated, guesses = (
@@ -168,9 +166,7 @@ def _check_presentation(
     )
     if stated is None or guesses is None:
         return
-    known = card.CardInputs(
-        card.known_facts(described), found.tally, described, columns, stated, guesses, people, changed
-    )
+    known = card.CardInputs(facts, found.tally, described, columns, stated, guesses, people, changed)
     card.check_figures(directory, listed, known, findings)
     card.check_citation(directory, known, findings)
     card.check_card(directory, known, findings)

@@ -52,6 +52,12 @@ def one_of(values: Iterable[str]) -> Kind:
     return Kind(f"one of {', '.join(known)}", lambda value: isinstance(value, str) and value in known)
 
 
+def or_null(shape: Shape) -> Kind:
+    """Return the kind of values that are null or have this shape."""
+    what = f"an object with {', '.join(shape)}" if isinstance(shape, dict) else "a list"
+    return Kind(f"null or {what}", lambda value: value is None or not misfit(value, shape))
+
+
 def misfit(value: Any, shape: Shape, path: str = "") -> str:
     """Return a sentence about the first part of a value that does not fit, or an empty text."""
     if isinstance(shape, Kind):

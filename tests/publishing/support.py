@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from annotation import actions
 from annotation.models import Answer, Assignment, Enrollment, Story, Study, Vote
-from publishing import streaming
+from publishing import story_stream
 from publishing.actions import releases as publishing_actions
 from publishing.filters import Outcome, all_agree
 from publishing.models import Release
@@ -94,7 +94,7 @@ def verdict_counts(study: Study) -> VerdictCounts:
             votes_per_story=study.votes_per_story,
             counts_against=judged.against.__contains__,
         )
-        for judged in streaming.judged_stories(study)
+        for judged in story_stream.judged_stories(study)
     ]
     outcomes = Counter(verdict.outcome for verdict in verdicts)
     dropped = [verdict.reason for verdict in verdicts if verdict.outcome is Outcome.DROPPED]

@@ -76,6 +76,7 @@ FACTS = ReleaseFacts(
 FILES = [
     "CITATION.cff",
     "README.md",
+    "annotation-report.json",
     "annotations/adjudications.jsonl",
     "annotations/dropped-stories.jsonl",
     "annotations/incomplete-stories.jsonl",

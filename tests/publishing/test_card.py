@@ -15,8 +15,7 @@ from xml.etree import ElementTree
 
 import pytest
 import yaml
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from markdown_it import MarkdownIt
 
 from publishing import machine_validation
@@ -26,6 +25,7 @@ from publishing.card.citation import citation_cff, read_citation
 from publishing.card.figures import figures
 from publishing.card.html import rendered
 from publishing.card.markdown import cell, code, decimal, listed, one_line, paragraphs, table
+from publishing.card.sections import Documents
 from publishing.card.svg import Bar, Group, bar_chart
 from publishing.errors import BrokenDirectory
 from publishing.facts import ImportedVotes, People, ReleaseFacts, Statement, Tally
@@ -64,7 +64,8 @@ class Known:
         layout = THEORY_OF_MIND
         columns = {config_path(config): layout.columns(config) for config in layout.configs}
         documents = (self.statistics, self.guesses, None, previous)
-        return dataset_card(facts, self.tally, layout, columns, {"id": "s```"}, *documents).decode()
+        made = Documents(layout, columns, {"id": "s```"}, *documents)
+        return dataset_card(facts, self.tally, made).decode()
 
 
 @cache
@@ -118,7 +119,8 @@ def test_it_says_what_happened() -> None:
         "that this study follows, 19 of 100 people passed. Passing took 7 of 8 acceptable answers.",
         "120 votes by 3 annotators count, given on 1 March 2026.",
         "3 surplus votes are stored and credited, but not counted and not in this release: 2 (too late: the "
-        "time had run out and the place was taken) and 1 (from annotators who were no longer qualified).",
+        "time had run out and no place was left for them) and 1 (from annotators who were no longer "
+        "qualified).",
         "`all-agree`: a story is kept if and only if it has exactly 3 counted votes and none of their",
         "15.00 USD per hour",
         "Annotators read the form in English (120 votes, 100.0 %).",
@@ -149,6 +151,15 @@ def test_excluded_votes_are_not_surplus_and_their_people_are_counted() -> None:
     assert "2 surplus votes are stored and credited" in card
     assert "The researchers excluded 12 votes by 3 people; no file of this release has them." in card
     assert "1 (excluded, and readmitted after the place was taken)" in card
+
+
+def test_votes_of_unconfirmed_visits_are_counted_apart_from_surplus_votes() -> None:
+    card = known().card(surplus={"doubted": 2, "late": 1, "pending": 1})
+    assert "1 surplus vote is stored and credited" in card
+    assert (
+        "3 votes are stored, but not counted and not in this release, because the platform has not "
+        "confirmed the visit."
+    ) in card
 
 
 def test_people_and_unnamed_authors_are_not_called_models(tmp_path: Path) -> None:

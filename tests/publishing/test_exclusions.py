@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
 from annotation import actions
-from annotation.models import Vote
+from annotation.models import Assignment, Vote
 from publishing.models import Release
 from publishing.queries import surplus_votes
 from tests import builders
@@ -66,3 +67,30 @@ def test_a_vote_that_lost_its_slot_while_excluded_is_named_as_surplus() -> None:
     builders.vote(other)
     actions.readmit_annotator(enrollment=excluded, reason="a mistake", by=None, now=timezone.now())
     assert surplus_votes(published(study)) == {"displaced": 1}
+
+
+def test_votes_of_visits_that_no_platform_confirmed_are_named() -> None:
+    study = builders.make_study("main", stories=2, votes_per_story=2)
+    now = timezone.now()
+    for person in builders.qualified(study, 2):
+        session = actions.open_session(
+            enrollment=person,
+            story_limit=1,
+            counts_unconfirmed=False,
+            identity_claimed=True,
+            framed=False,
+            expires_at=now + timedelta(minutes=30),
+            now=now,
+        )
+        held = actions.assign_next_story(enrollment=person, now=now, session_id=session.pk)
+        assert isinstance(held, Assignment)
+        actions.record_vote(
+            assignment_id=held.pk,
+            enrollment=person,
+            submitted=builders.ALL_YES,
+            now=now,
+            session_id=session.pk,
+        )
+    actions.doubt_session(session=session, reason="not handed in", by=None, now=now)
+    builders.answer_everything(builders.qualified(study, 2))
+    assert surplus_votes(published(study)) == {"doubted": 1, "pending": 1}

@@ -6,8 +6,7 @@ import itertools
 from functools import partial
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from annotation.protocols import get_protocol
 from annotation.protocols.base import Choice

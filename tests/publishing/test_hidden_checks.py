@@ -15,7 +15,7 @@ from annotation.models import CheckResult, Enrollment, ReviewSample, Story, Stud
 from dashboard.figures import compute
 from publishing import queries
 from publishing.models import Release
-from publishing.streaming import judged_stories
+from publishing.story_stream import judged_stories
 from tests import builders
 from tests.publishing.support import published, verdict_counts
 

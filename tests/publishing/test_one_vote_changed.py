@@ -39,6 +39,7 @@ def different_rows(tmp_path: Path, path: str) -> list[tuple[object, object]]:
 def test_an_answer_that_changes_no_verdict(tmp_path: Path) -> None:
     changed = both(tmp_path, "yyyy", "pyyy", "ypyy")  # q2 of the second vote was "possibly"
     hashes_and_agreement = {"MANIFEST", "croissant.json", "statistics.json", "README.md"}
+    hashes_and_agreement |= {"annotation-report.json"}
     assert changed - {CHART} == {VOTES, "parquet/annotations/votes.parquet", *hashes_and_agreement}
     ((old, new),) = different_rows(tmp_path, VOTES)
     assert old | {"q2": "yes"} == new  # type: ignore[operator]

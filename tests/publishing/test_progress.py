@@ -11,8 +11,9 @@ import pytest
 from django.core.cache import caches
 from django.utils import timezone
 
+from annotation import locks
 from annotation.models import Study
-from publishing import locks, progress
+from publishing import progress
 from publishing.actions import releases
 from publishing.models import Release
 from publishing.progress import BuildStanding, Progress, Reporter
@@ -42,7 +43,7 @@ def test_a_killed_worker_leaves_its_last_sign_and_another_one_goes_on(
         assert standing(release, later=2 * progress.SILENT_AFTER) is BuildStanding.SILENT
         kill(worker)
     end = time.monotonic() + 30
-    while release.pk in locks.being_built():  # the database notices in a moment that its holder is gone
+    while release.pk in locks.held(locks.RELEASE):  # the database notices in a moment that its holder is gone
         assert time.monotonic() < end
         time.sleep(0.05)
     assert standing(release, later=later) is BuildStanding.STALLED
@@ -62,12 +63,12 @@ def test_a_killed_worker_leaves_its_last_sign_and_another_one_goes_on(
 def test_a_release_waits_its_turn_while_another_is_built(small: Study) -> None:
     release = releases.request_release(study=small, by=None, now=timezone.now())
     asked_at = release.requested_at
-    with locks.building(release.pk + 1) as ours:
+    with locks.alone(locks.RELEASE, release.pk + 1) as ours:
         assert ours
         for later in (timedelta(), timedelta(hours=3)):
             found = progress.build_standing(release, None, now=timezone.now() + later)
             assert found == (BuildStanding.QUEUED, asked_at)
-    with locks.building(release.pk):
+    with locks.alone(locks.RELEASE, release.pk):
         assert standing(release, later=timedelta(hours=3)) is BuildStanding.UNDERWAY, "it has just been taken"
 
 

@@ -112,7 +112,7 @@ def test_never_writes_over_something(small: Study, tmp_path: Path, there: str) -
 
 def test_refusals_have_their_exit_codes(monkeypatch: pytest.MonkeyPatch) -> None:
     code, _, err = run("nowhere")
-    assert (code, err) == (1, "There is no study “nowhere”.")
+    assert (code, err) == (1, "There is no study “nowhere”. Studies here: none yet.")
     builders.make_study("fresh")
     code, _, err = run("fresh")
     assert code == 1
@@ -131,7 +131,7 @@ def test_refusals_have_their_exit_codes(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_help_has_examples_and_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
-    load_command_class("publishing", "publish_release").print_help("manage.py", "publish_release")
+    load_command_class("dashboard", "publish_release").print_help("manage.py", "publish_release")
     said = capsys.readouterr().out
     assert "manage.py publish_release pilot --output ./pilot-1" in said
     assert "4  the release failed" in said

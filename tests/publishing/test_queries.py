@@ -14,7 +14,7 @@ from annotation import actions
 from annotation.models import Answer, Assignment, Study, Vote
 from annotation.protocols import get_protocol
 from annotation.protocols.base import Choice
-from publishing import queries, streaming
+from publishing import queries, story_stream
 from publishing.files.jsonl import timestamp
 from publishing.filters import Outcome, Verdict, all_agree
 from tests import builders
@@ -42,7 +42,7 @@ def test_the_stream_gives_the_filter_what_people_answered(seed: int, votes: int)
     expected = verdicts(forms, votes)
     outcomes = Counter(verdict.outcome for verdict in expected.values())
     assert queries.has_complete_story(study) == (outcomes[Outcome.INCOMPLETE] < 30)
-    stream = {judged.story.story_id: judged for judged in streaming.judged_stories(study)}
+    stream = {judged.story.story_id: judged for judged in story_stream.judged_stories(study)}
     assert list(stream) == sorted(forms)
     for story_id, judged in stream.items():
         answers = [vote.answers for vote in judged.votes]
@@ -66,7 +66,7 @@ def test_stories_stream_in_byte_order_with_their_own_votes() -> None:
         }.items()
     }
     study = judged_study("order", forms, votes_per_story=1)
-    stream = list(streaming.judged_stories(study))
+    stream = list(story_stream.judged_stories(study))
     assert [judged.story.story_id for judged in stream] == sorted(forms, key=str.encode)
     stored = {
         vote.assignment.story.story_id: vote for vote in Vote.objects.select_related("assignment__story")
@@ -93,7 +93,7 @@ def test_late_votes_rehearsal_votes_and_test_stories_do_not_count() -> None:
         assignment_id=lost.pk, enrollment=late, submitted=builders.ALL_YES, now=after_lease
     )
     assert receipt.vote.surplus_reason == "late"
-    (judged,) = streaming.judged_stories(study)
+    (judged,) = story_stream.judged_stories(study)
     assert len(judged.votes) == 1
     assert judged.against == {Choice("q2", "", "no")}
 
@@ -116,7 +116,7 @@ def test_a_rehearsal_vote_never_counts_in_a_live_study() -> None:
         environment=Environment.REHEARSAL,
     )
     Answer.objects.create(vote=vote, question="q1", option="yes", counts_against=False)
-    (judged,) = streaming.judged_stories(study)
+    (judged,) = story_stream.judged_stories(study)
     assert judged.votes == ()
     assert not queries.has_complete_story(study)
 
@@ -125,4 +125,4 @@ def test_a_rehearsal_vote_never_counts_in_a_live_study() -> None:
 def test_a_study_nobody_voted_in() -> None:
     study: Study = builders.make_study("empty", stories=4)
     assert not queries.has_complete_story(study)
-    assert [judged.votes for judged in streaming.judged_stories(study)] == [()] * 4
+    assert [judged.votes for judged in story_stream.judged_stories(study)] == [()] * 4

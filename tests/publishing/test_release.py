@@ -16,10 +16,9 @@ from django.conf import settings
 from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.utils import timezone
 
-from annotation import actions as annotation_actions
-from annotation import rules
+from annotation import actions as annotation_actions, locks, rules
 from annotation.models import Answer, Event, Study
-from publishing import builder, locks, queries, streaming
+from publishing import builder, queries, story_stream
 from publishing.actions import releases
 from publishing.errors import NothingToRelease, ReleaseUnderway, UnknownFilter
 from publishing.files import directory
@@ -114,7 +113,7 @@ def test_the_audit_log_says_who_asked_and_what_came_of_it(small: Study, django_u
 
 def test_the_same_votes_and_the_same_request_give_the_same_bytes(small: Study) -> None:
     release = published(small)
-    facts, stories = queries.release_facts(release), streaming.judged_stories(small)
+    facts, stories = queries.release_facts(release), story_stream.judged_stories(small)
     again = release.directory.parent / "again"
     with queries.snapshot():
         built = builder.build(again, facts=facts, stories=stories)
@@ -376,7 +375,7 @@ def test_only_one_session_builds_a_release(small: Study) -> None:
     held, done = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with locks.building(release.pk) as ours:
+        with locks.alone(locks.RELEASE, release.pk) as ours:
             assert ours
             held.set()
             done.wait(timeout=30)
@@ -386,7 +385,7 @@ def test_only_one_session_builds_a_release(small: Study) -> None:
     holder.start()
     try:
         assert held.wait(timeout=10)
-        assert locks.being_built() == {release.pk}
+        assert locks.held(locks.RELEASE) == {release.pk}
         build(release)
         assert release.state == Release.State.REQUESTED
         later = timezone.now() + timedelta(minutes=1)
@@ -399,7 +398,7 @@ def test_only_one_session_builds_a_release(small: Study) -> None:
     assert releases.resume_releases(now=later) == 1
     build(release)
     assert release.state == Release.State.PUBLISHED
-    assert locks.being_built() == set()
+    assert locks.held(locks.RELEASE) == set()
     assert releases.stalled_releases(now=later) == []
 
 
@@ -453,7 +452,7 @@ def test_a_fault_fails_the_release_and_is_raised(small: Study, monkeypatch: pyte
     release.refresh_from_db()
     assert release.state == Release.State.FAILED
     assert "ZeroDivisionError: oops" in release.failure
-    assert locks.being_built() == set()
+    assert locks.held(locks.RELEASE) == set()
 
 
 def test_votes_that_arrive_during_a_build_are_in_none_or_all_of_its_files(
@@ -461,7 +460,7 @@ def test_votes_that_arrive_during_a_build_are_in_none_or_all_of_its_files(
 ) -> None:
     study = judged_study("moving", {"a": (YES, YES), "b": (YES,)}, votes_per_story=2)
     release = request(study)
-    stories = streaming.judged_stories
+    stories = story_stream.judged_stories
 
     def with_a_vote_in_between(of: Study, **options: Any) -> Any:
         stream = iter(stories(of, **options))
@@ -475,7 +474,7 @@ def test_votes_that_arrive_during_a_build_are_in_none_or_all_of_its_files(
         builders.answer_everything(builders.qualified(study))
         connection.close()
 
-    monkeypatch.setattr("publishing.actions.releases.streaming.judged_stories", with_a_vote_in_between)
+    monkeypatch.setattr("publishing.actions.releases.story_stream.judged_stories", with_a_vote_in_between)
     build(release)
     assert (release.state, release.kept, release.incomplete, release.votes) == ("published", 1, 1, 3)
     monkeypatch.undo()

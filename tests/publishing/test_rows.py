@@ -7,8 +7,7 @@ import math
 from collections import Counter
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from annotation.protocols.base import Choice
 from publishing.files import jsonl, rows

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import tarfile
+import time
 from datetime import timedelta
 from io import StringIO
 from pathlib import Path
@@ -19,23 +22,20 @@ from django.db import connection, transaction
 from django.test import Client, RequestFactory
 from django.utils import timezone
 
-from annotation import actions as annotation_actions
-from annotation import locks
+from annotation import actions as annotation_actions, locks
 from annotation.actions import sweep_import_files
 from annotation.errors import ImportRefused
 from annotation.models import StoryImport, Study
 from api.problems import server_error
 from integrity import releases as integrity_of_releases
-from operations import actions as operations
-from operations import doctor
+from operations import actions as operations, doctor
 from publishing import store as places
 from publishing.actions import releases
-from publishing.comparison import build
-from publishing.comparison import store as comparisons
+from publishing.comparison import build, store as comparisons
 from publishing.errors import NotComparable
 from publishing.files.directory import verify
 from publishing.models import Release
-from publishing.store import DamagedArchive, StoreAway, StoreRefuses
+from publishing.store import DamagedArchive, StoreRefused, StoreUnavailable
 from tests import builders
 from tests.publishing.conftest import small_study
 from tests.publishing.destinations.faults import drop, method_is
@@ -103,7 +103,7 @@ def test_a_release_is_published_only_when_the_store_has_it(
     """The store breaks off during the upload: nobody sees a release, and the sweep finishes it later."""
     release = releases.request_release(study=small_study(), by=None, now=timezone.now())
     store.faults.before(method_is("PUT"), drop)
-    with pytest.raises(StoreAway):
+    with pytest.raises(StoreUnavailable):
         releases.build_release(release_id=release.pk, now=timezone.now())
     release.refresh_from_db()
     assert release.state == Release.State.BUILDING
@@ -159,7 +159,7 @@ def test_while_the_store_is_away_pages_say_so(machine: Any, store: Store, client
     for path in ("files/README.md", "archive.zip"):
         status, said = body(client, URL + path)
         assert (status, b"Temporarily unavailable" in said) == (503, True)
-    with pytest.raises(StoreAway):
+    with pytest.raises(StoreUnavailable):
         release.directory  # noqa: B018
     assert "PROBLEM" in [str(found.level) for found in doctor._storage()]
     store.faults.clear()
@@ -178,6 +178,45 @@ def test_a_damaged_archive_is_never_served(machine: Any, store: Store, bucket: s
     assert not list(Path(places.place_of("small", 1, "")).parent.iterdir())
 
 
+def test_a_copy_that_a_killed_process_left_is_removed_by_the_next_fetch(machine: Any) -> None:
+    release = published(small_study())
+    machine("second")
+    beside = places.place_of("small", 1, "").parent
+    old, young = beside / ".fetching-old", beside / ".fetching-young"
+    for copy in (old, young):
+        copy.mkdir(parents=True)
+    os.utime(old, (0, 0))
+    assert release.directory.is_dir()
+    assert (old.exists(), young.exists()) == (False, True)
+
+
+def test_a_fetch_that_ends_while_another_begins_is_in_nobodys_way(
+    machine: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = published(small_study())
+    machine("second")
+    ended = places.place_of("small", 1, "").with_name(".fetching-ended")
+    monkeypatch.setattr(Path, "glob", lambda *_: iter([ended]))
+    assert verify(release.directory)[1] == release.manifest_sha256
+
+
+def test_a_long_fetch_stays_young_from_file_to_file(machine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    release = published(small_study())
+    machine("second")
+    write, ages = tarfile.TarFile.makefile, list[float]()
+
+    def slowly(archive: tarfile.TarFile, member: tarfile.TarInfo, path: str) -> None:
+        write(archive, member, path)
+        hidden = next(place for place in Path(path).parents if place.name.startswith(".fetching-"))
+        ages.append(time.time() - hidden.stat().st_mtime)
+        os.utime(hidden, (0, 0))
+
+    monkeypatch.setattr(tarfile.TarFile, "makefile", slowly)
+    assert verify(release.directory)[1] == release.manifest_sha256
+    assert len(ages) > 3
+    assert max(ages) < 60
+
+
 def archive_of(release: Release) -> str:
     return f"site/{places._key(release.directory)}"
 
@@ -193,7 +232,7 @@ def test_a_download_that_breaks_off_is_tried_again_later(machine: Any, store: St
     release = published(small_study())
     machine("second")
     store.cut_bodies = True
-    with pytest.raises(StoreAway, match="Max Retries"):
+    with pytest.raises(StoreUnavailable, match="Max Retries"):
         release.directory  # noqa: B018
     assert body(client, f"{URL}files/README.md")[0] == 503
     store.cut_bodies = False
@@ -222,11 +261,11 @@ def test_a_store_that_is_away_is_never_taken_for_a_damaged_release(
     first, second = published(small_study()), published(small_study_again())
     machine("second")
     take_away(store)
-    with pytest.raises(StoreAway):
+    with pytest.raises(StoreUnavailable):
         list(integrity_of_releases._changed_on_disk(None))
     with pytest.raises(CommandError, match="Not all checks could run"):
         call_command("check_integrity", stdout=StringIO())
-    with pytest.raises(StoreAway):
+    with pytest.raises(StoreUnavailable):
         build.compare(first, second)
     with pytest.raises(CommandError, match="The shared store"):
         call_command("backup", str(tmp_path / "backup"), stdout=StringIO(), stderr=StringIO())
@@ -288,9 +327,9 @@ def test_a_store_that_refuses_fails_the_release_with_the_reason(
 )
 def test_only_refusals_that_last_are_refusals(machine: Any, status: int, code: str, refuses: bool) -> None:
     answer: Any = {"Error": {"Code": code}, "ResponseMetadata": {"HTTPStatusCode": status}}
-    with pytest.raises(StoreAway) as raised, places._asked(places.place_of("small", 1, "")):
+    with pytest.raises(StoreUnavailable) as raised, places._store_errors(places.place_of("small", 1, "")):
         raise ClientError(answer, "PutObject")
-    assert isinstance(raised.value, StoreRefuses) == refuses
+    assert isinstance(raised.value, StoreRefused) == refuses
 
 
 def small_study_again() -> Study:
@@ -366,6 +405,18 @@ def test_an_import_whose_upload_is_gone_is_refused(machine: Any, store: Store, b
     assert job.problems.get().message == "The uploaded file is gone."
 
 
+def test_an_upload_waits_while_the_bucket_is_missing(machine: Any, store: Store, bucket: str) -> None:
+    study = builders.make_study(stories=0, opened=False)
+    file = SimpleUploadedFile("stories.jsonl", json.dumps(builders.story_row(1)).encode())
+    job = annotation_actions.queue_import(study=study, file=file, by=None, now=timezone.now())
+    store.client.delete_object(Bucket=bucket, Key=f"site/{job.file.name}")
+    store.client.delete_bucket(Bucket=bucket)
+    with pytest.raises(ClientError, match="NoSuchBucket"):
+        annotation_actions.run_import(story_import_id=job.pk, now=timezone.now())
+    job.refresh_from_db()
+    assert (job.state, job.tries) == (StoryImport.State.QUEUED, 0)
+
+
 def test_a_backup_moves_an_installation_into_a_store(
     machine: Any, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -393,11 +444,13 @@ def test_through_a_pooler_no_lock_is_taken_that_another_session_would_hold(
     monkeypatch.setitem(connection.settings_dict, "DISABLE_SERVER_SIDE_CURSORS", True)
     with pytest.raises(ImproperlyConfigured, match="not a pooler's"):
         releases.build_release(release_id=release.pk, now=timezone.now())
-    with transaction.atomic(), locks.one_file(release.study_id), locks.importing(1) as ours:
+    with transaction.atomic(), locks.one_file(release.study_id), locks.alone(locks.IMPORT, 1) as ours:
         assert ours
 
 
-@pytest.mark.parametrize("error", [StoreAway("away"), DamagedArchive("x"), HTTPClientError(error="away")])
+@pytest.mark.parametrize(
+    "error", [StoreUnavailable("away"), DamagedArchive("x"), HTTPClientError(error="away")]
+)
 def test_a_page_that_cannot_do_without_the_store_asks_to_try_again(error: Exception) -> None:
     try:
         raise error

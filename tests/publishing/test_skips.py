@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 from django.utils import timezone
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from annotation import actions
 from annotation.models import Assignment, Comment, Skip, Story, Study, Vote

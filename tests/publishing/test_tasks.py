@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 def queued() -> int:
     """How many messages wait for a worker."""
     with redis.Redis.from_url(settings.REDIS_URL) as broker:
-        return len(broker.lrange(app.conf.task_default_queue, 0, -1))
+        return len(broker.lrange("builds", 0, -1))
 
 
 def test_asking_queues_one_build_once_the_request_is_committed(small: Study) -> None:

@@ -10,9 +10,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.urls import reverse
 
+from accounts.errors import DomainError
+from annotation.management.base import ActionCommand
 from publishing.actions.deposits import deposit_release, refuse_withdrawn
 from publishing.destinations import addresses
 from publishing.destinations.base import Destination, PlaceOccupied, Unreachable, WrongPlace
@@ -20,7 +22,7 @@ from publishing.destinations.hugging_face import HuggingFaceDataset
 from publishing.destinations.package import Package, package
 from publishing.destinations.s3 import S3Prefix
 from publishing.destinations.zenodo import ZenodoZip
-from publishing.errors import PublishingError, Withdrawn
+from publishing.errors import Withdrawn
 from publishing.models import Release
 from tomannot import clock
 
@@ -53,11 +55,10 @@ exit codes:
 """
 
 
-class Command(BaseCommand):
+class Command(ActionCommand):
     help = f"{HELP}\n{EPILOG}"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.formatter_class = argparse.RawDescriptionHelpFormatter
         parser.add_argument("slug", metavar="SLUG", help="the study")
         parser.add_argument("number", metavar="NUMBER", type=int, help="the release")
         parser.add_argument("--to", metavar="PLACE", required=True, help="where to")
@@ -81,12 +82,9 @@ class Command(BaseCommand):
                 answer = self._planned(destination, packed, as_json=options["json"])
             else:
                 answer = self._deposited(destination, packed, release, as_json=options["json"])
-        except (PublishingError, OSError) as error:
+        except (DomainError, OSError) as error:
             raise CommandError(str(error), returncode=_exit_code(error)) from None
         self.stdout.write(answer)
-
-    def _log(self, text: str) -> None:
-        self.stderr.write(text, style_func=str)
 
     def _planned(self, destination: Destination, packed: Package, *, as_json: bool) -> str:
         plan = destination.plan(packed)
@@ -108,7 +106,7 @@ class Command(BaseCommand):
         self, destination: Destination, packed: Package, release: Release, *, as_json: bool
     ) -> str:
         if destination.kind == addresses.ZIP:  # a local file is not recorded as a deposit
-            url = destination.deposit(packed, self._log)
+            url = destination.deposit(packed, self.log)
         else:
             done = deposit_release(
                 release=release,
@@ -116,11 +114,11 @@ class Command(BaseCommand):
                 package=packed,
                 by=None,
                 now=clock.now(),
-                log=self._log,
+                log=self.log,
             )
             url = done.url
             if done.outlived_withdrawal:
-                self._log("The release was withdrawn during the upload. Mark it at the place.")
+                self.log("The release was withdrawn during the upload. Mark it at the place.")
         where = destination.place if destination.kind == addresses.ZIP else url
         if not as_json:
             return where
@@ -208,7 +206,7 @@ def _package(release: Release) -> Package:
     )
 
 
-def _exit_code(error: PublishingError | OSError) -> int:
+def _exit_code(error: DomainError | OSError) -> int:
     if isinstance(error, Unreachable):
         return UNREACHABLE
     if isinstance(error, PlaceOccupied):

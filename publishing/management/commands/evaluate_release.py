@@ -4,15 +4,14 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
-from publishing.errors import PublishingError
+from annotation.management.base import ActionCommand
 from publishing.evaluation import tables
 from publishing.evaluation.report import evaluate
 from publishing.files import jsonl
 from publishing.files.directory import check_free
 
-REFUSED = 1
 USAGE = 2
 
 HELP = """\
@@ -36,12 +35,11 @@ exit codes:
 """
 
 
-class Command(BaseCommand):
+class Command(ActionCommand):
     help = f"{HELP}\n{EPILOG}"
     requires_system_checks = ()  # they ask for the database
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.formatter_class = argparse.RawDescriptionHelpFormatter
         parser.add_argument("directory", metavar="DIR", type=Path, help="the release")
         parser.add_argument("files", metavar="FILE", type=Path, nargs="+", help="a model's answers or votes")
         parser.add_argument(
@@ -69,8 +67,6 @@ class Command(BaseCommand):
                 output.mkdir(parents=True, exist_ok=True)
                 for suffix, content in made.items():
                     (output / f"evaluation{suffix}").write_bytes(content)
-        except PublishingError as error:
-            raise CommandError(str(error), returncode=REFUSED) from error
         except OSError as error:
             raise CommandError(f"{error.filename}: {error.strerror}.", returncode=USAGE) from error
         self.stdout.write(made[".json" if options["json"] else ".md"].decode(), ending="")

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
-from annotation.errors import AnnotationError, ImportRefused
+from accounts.errors import DomainError
+from annotation.management.base import ActionCommand
 from publishing.actions.reimport import Imported, import_release
-from publishing.errors import PublishingError
 from tomannot import clock
 
 HELP = """\
@@ -33,11 +33,11 @@ exit codes:
 """
 
 
-class Command(BaseCommand):
+class Command(ActionCommand):
     help = f"{HELP}\n{EPILOG}"
+    refusals = (DomainError, OSError)
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.formatter_class = argparse.RawDescriptionHelpFormatter
         parser.add_argument("directory", metavar="DIR", type=Path, help="the release")
         parser.add_argument("--study", metavar="SLUG", required=True, help="the new study's short name")
         parser.add_argument("--with-votes", action="store_true", help="also import the votes")
@@ -50,20 +50,14 @@ class Command(BaseCommand):
         directory: Path = options["directory"]
         if not directory.is_dir():
             raise CommandError(f"{directory} is not a directory.", returncode=2)
-        try:
-            imported = import_release(
-                directory=directory,
-                slug=options["study"],
-                contact=options["contact"] or settings.DEFAULT_FROM_EMAIL,
-                with_votes=options["with_votes"],
-                by=None,
-                now=clock.now(),
-            )
-        except ImportRefused as refusal:
-            problems = "\n".join(map(str, refusal.problems))
-            raise CommandError(f"{refusal}\n{problems}", returncode=1) from refusal
-        except (AnnotationError, PublishingError, OSError) as error:
-            raise CommandError(str(error), returncode=1) from error
+        imported = import_release(
+            directory=directory,
+            slug=options["study"],
+            contact=options["contact"] or settings.DEFAULT_FROM_EMAIL,
+            with_votes=options["with_votes"],
+            by=None,
+            now=clock.now(),
+        )
         self.stdout.write(json.dumps(as_json(imported)) if options["json"] else as_text(imported))
 
 

@@ -5,8 +5,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
+from annotation.management.base import ActionCommand
 from publishing.verification import CHECKS, Report, check_release
 
 FINDINGS = 1
@@ -31,12 +32,11 @@ exit codes:
 """
 
 
-class Command(BaseCommand):
+class Command(ActionCommand):
     help = f"{HELP}\n{EPILOG}"
     requires_system_checks = ()  # they ask for the database
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.formatter_class = argparse.RawDescriptionHelpFormatter
         parser.add_argument("directory", metavar="DIR", type=Path, help="the release")
         parser.add_argument(
             "--no-machine-validation",

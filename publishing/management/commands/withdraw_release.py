@@ -4,14 +4,12 @@ import argparse
 import json
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
+from annotation.management.base import ActionCommand
 from publishing.actions.withdrawals import withdraw_release
-from publishing.errors import NotWithdrawable
 from publishing.models import Deposit, Release
 from tomannot import clock
-
-REFUSED = 1
 
 HELP = """\
 Mark a published release as withdrawn. Its page, the feed and every list show this with the reason, and
@@ -29,11 +27,10 @@ exit codes:
 """
 
 
-class Command(BaseCommand):
+class Command(ActionCommand):
     help = f"{HELP}\n{EPILOG}"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.formatter_class = argparse.RawDescriptionHelpFormatter
         parser.add_argument("slug", metavar="SLUG", help="the study")
         parser.add_argument("number", metavar="NUMBER", type=int, help="the release")
         parser.add_argument("--reason", metavar="TEXT", required=True, help="why; everybody reads it")
@@ -43,11 +40,8 @@ class Command(BaseCommand):
         slug, number = options["slug"], options["number"]
         release = Release.objects.select_related("study").filter(study__slug=slug, number=number).first()
         if release is None:
-            raise CommandError(f"Study “{slug}” has no release {number}.", returncode=REFUSED)
-        try:
-            withdrawal = withdraw_release(release=release, reason=options["reason"], by=None, now=clock.now())
-        except NotWithdrawable as error:
-            raise CommandError(str(error), returncode=REFUSED) from None
+            raise CommandError(f"Study “{slug}” has no release {number}.")
+        withdrawal = withdraw_release(release=release, reason=options["reason"], by=None, now=clock.now())
         deposits = Deposit.objects.started_or_done().filter(release=release)
         places = [deposit.place for deposit in deposits]
         if options["json"]:

@@ -17,8 +17,7 @@ import pytest
 from publishing.errors import BrokenDirectory
 from publishing.files import jsonl
 from publishing.files.rows import ITEMS_ONLY, THEORY_OF_MIND
-from publishing.machine_validation import groups, learner, validate
-from publishing.machine_validation import questions as reading
+from publishing.machine_validation import groups, learner, questions as reading, validate
 from publishing.machine_validation.questions import Question
 from tests.publishing.machine_validation.support import Made, document, released, write, write_made
 

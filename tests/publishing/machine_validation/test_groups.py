@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from publishing.machine_validation import groups
 from publishing.machine_validation.questions import Question

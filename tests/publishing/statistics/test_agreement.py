@@ -8,8 +8,7 @@ from fractions import Fraction
 import krippendorff
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 from hypothesis.extra import numpy as arrays
 
 from publishing.statistics import agreement

@@ -21,7 +21,7 @@ from publishing.facts import AskedQuestion
 from publishing.files import jsonl
 from publishing.files.directory import MANIFEST, file_facts
 from publishing.files.rows import CountedVote, JudgedStory, ReleasedStory
-from publishing.human_baseline.released import Baseline
+from publishing.human_baseline.release_files import Baseline
 from publishing.instrument import form_of
 from publishing.statistics.intervals import wilson
 from publishing.verification import check_release

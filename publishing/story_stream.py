@@ -43,11 +43,11 @@ _COUNTS_AGAINST = "!"
 _REMEMBERED = 4096
 """Cached combinations of answers; most votes repeat a few."""
 _AS_TIMESTAMP = """to_char(%(expressions)s AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')"""
-"""The same as :func:`publishing.files.jsonl.timestamp`."""
+"""SQL that formats a moment like :func:`publishing.files.jsonl.timestamp`."""
 _MICROSECONDS = "(date_part('epoch', %(expressions)s) * 1000000)::bigint"
 
 _GIVEN, _TOOK, _SHOWN, _WORDS = 1, 3, 8, 9
-"""Places of the facts of a vote that need work before they are fields of a :class:`CountedVote`."""
+"""Indexes of the values in a vote's row that are converted for :class:`CountedVote`."""
 _STORY_COLUMNS = ("pk", "text_hash", *IMPORTED)
 
 _STATEMENT = """
@@ -55,12 +55,12 @@ SELECT story.*, judged.votes
 FROM ({stories}) AS story (pk, text_hash, story_id, {others})
 LEFT JOIN (
     SELECT story, string_agg(
-        concat('["', annotator, '","', given, '","', submitted, '",', took, ',"', language, '",', place, ',',
-               coalesce(starts::text, 'null'), ',', coalesce(options::text, 'null'), ',',
+        concat('["', annotator, '","', given, '","', submitted, '",', took, ',', place, ',',
+               coalesce(starts::text, 'null'), ',', coalesce(options::text, 'null'), ',"', language, '",',
                coalesce(shown, 0), ',', coalesce(to_json(words)::text, '""'), ']'),
         ',')
     FROM ({votes}) AS vote
-         (story, annotator, given, submitted, took, language, place, starts, options, shown, words)
+         (story, annotator, given, submitted, took, place, starts, options, language, shown, words)
     GROUP BY story
 ) AS judged (story, votes) ON judged.story = story.pk
 ORDER BY story.story_id COLLATE "C"
@@ -149,10 +149,10 @@ def _counted_votes(study: Study, until: datetime | None) -> QuerySet[Any, Any]:
             "given",
             "submitted",
             "took",
-            "language",
             "order_position",
             "order_seed",
             "option_seed",
+            "language",
             "instructions_id",
             "comment__words",
         )

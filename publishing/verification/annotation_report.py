@@ -1,0 +1,95 @@
+"""Compare the annotation report with the other files, and check the shape of what only it says."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+
+from annotation.intake import FEWEST_IN_GROUP
+from publishing.annotation_report import REPORT_PATH, Section, document
+from publishing.facts import QUARTILES, ReleaseFacts, SpotChecks, Tally
+from publishing.files.rows import INSTRUMENT_PATH
+from publishing.verification.description import read_document
+from publishing.verification.findings import Findings
+from publishing.verification.shapes import COUNT, NAME, NUMBER_OR_NULL, TEXT, Kind, Shape, misfit, or_null
+from publishing.verification.statistics import STATISTICS_JSON, differences
+
+CHECK = "annotation-report"
+_AMOUNT = Kind("an amount", lambda value: re.fullmatch(r"\d+\.\d\d", str(value)) is not None)
+_KINDS: dict[str, Shape] = {
+    "name": NAME, "texts": [TEXT], "count": COUNT, "count?": NUMBER_OR_NULL, "cents": _AMOUNT,
+    "cents?": or_null(_AMOUNT), "quartiles?": or_null(dict.fromkeys(QUARTILES, _AMOUNT)),
+}  # fmt: skip
+
+
+def _object(said: str) -> dict[str, Shape]:
+    """Return the shape of an object from the name and kind of each of its fields."""
+    return {name: _KINDS[kind] for name, _colon, kind in (field.partition(":") for field in said.split())}
+
+
+_CAMPAIGN = (
+    "platform:name purpose:name countries:texts reward:cents screen_out_reward:cents? "
+    "currency:name minutes_expected:count people:count"
+)
+_CHECKS = _object("checks:count answers:count failed:count warned:count")
+_RULES = _object("every:count minimum:count warn_percent:count? suspend_percent:count?")
+_ROUND = "kind:name stories:count attempts:count answers:count enough:count must:count"
+_PAID = (
+    "purpose:name currency:name paid:count rejected:count waiting:count "
+    "per_visit:quartiles? per_hour:quartiles?"
+)
+ONLY_HERE: dict[str, dict[str, Shape]] = {
+    "evaluators": _object("arrived:count? consented:count"),
+    "recruitment": {
+        "campaigns": or_null([_object(_CAMPAIGN)]), "people_by_link": NUMBER_OR_NULL,
+    },
+    "training": {
+        "rounds": or_null([_object(_ROUND)]),
+        "pass_marks": [TEXT], "attempted": NUMBER_OR_NULL, "passed": NUMBER_OR_NULL, "admitted_through": TEXT,
+    },
+    "characteristics": {
+        "intake": Kind("null or groups, none too small", lambda value: value is None or _are_groups(value))
+    },
+    "quality_assurance": {
+        "hidden_checks": or_null({**_CHECKS, "rules": _RULES}),
+        "spot_checks": or_null(dict.fromkeys([item.name for item in fields(SpotChecks)], COUNT)),
+        "votes_not_counted": Kind("counts", lambda value: all(map(COUNT.fits, value.values()))),
+        "people_with_excluded_votes": COUNT,
+    },
+    "pay": {"achieved": or_null([_object(_PAID)])},
+}  # fmt: skip
+"""The parts that follow from no other file."""
+
+
+def _are_groups(intake: Section) -> bool:
+    least, found = intake["smallest_group"], intake["people"].values()
+    are_large = all(said is None or (len(said) > 1 and min(said.values()) >= least) for said in found)
+    return bool(least >= FEWEST_IN_GROUP and are_large)
+
+
+def check(directory: Path, facts: ReleaseFacts, tally: Tally, findings: Findings) -> Section | None:
+    """Check the report, if the files that it repeats can be read. Return what it says of people's answers."""
+    paths = (REPORT_PATH, INSTRUMENT_PATH, STATISTICS_JSON)
+    stated, shown, statistics = (read_document(directory, path, findings) for path in paths)
+    if stated is None or shown is None or statistics is None:
+        return None
+    try:
+        problems = [*_wrong(stated, facts, tally, shown, statistics)]
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        problems = [f"It cannot be generated again: {error!r:.200}"]
+    for problem in problems:
+        findings.add(CHECK, REPORT_PATH, problem)
+    return None if problems else stated["characteristics"]["intake"]
+
+
+def _wrong(
+    stated: Section, facts: ReleaseFacts, tally: Tally, shown: Section, statistics: Section
+) -> Iterator[str]:
+    told = {section: {key: stated[section][key] for key in keys} for section, keys in ONLY_HERE.items()}
+    if problem := misfit(told, {**ONLY_HERE}):
+        yield problem
+        return
+    yield from differences(stated, document(facts, tally, shown, statistics, told))
+    test, people = told["training"], told["evaluators"]
+    if people["consented"] < len(tally.annotators) or (test["passed"] or 0) > (test["attempted"] or 0):
+        yield "More people voted than consented, or more passed the test than attempted it."

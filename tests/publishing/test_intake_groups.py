@@ -1,0 +1,159 @@
+"""What a release tells of the people who voted: only groups from which nobody can be told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from itertools import product
+from typing import Any
+
+import pytest
+from django.db import DatabaseError, transaction
+from django.utils import timezone
+
+from annotation import actions
+from annotation.intake import REST, grouped
+from annotation.models import Enrollment, Event, IntakeAnswer, IntakeGroup, Study
+from dashboard.settings.configuration_export import configuration_of
+from publishing.models import Release
+from publishing.verification import check_release
+from tests import builders
+from tests.publishing.support import published
+from tests.publishing.verification.support import edit_document
+
+AGES = ["18-24"] * 6 + ["25-34"] * 5 + ["65+"] * 1 + [""] * 1
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        ({}, {}),
+        ({"a": 4}, {}),
+        ({"a": 4, "b": 4, "": 4}, {}),
+        ({"a": 12}, {}),
+        ({"a": 9, "": 5}, {"a": 9, REST: 5}),
+        ({"a": 9, "b": 3, "c": 2}, {"a": 9, REST: 5}),
+        ({"a": 9, "b": 6, "c": 1}, {"a": 9, REST: 7}),
+        ({"a": 9, "b": 1}, {}),
+        ({"b": 7, "a": 9, "c": 5, "d": 4}, {"a": 9, "b": 7, REST: 9}),
+    ],
+)
+def test_small_groups_are_merged_until_none_can_be_computed(counts: Any, expected: Any) -> None:
+    assert grouped(counts, 5) == expected
+
+
+def test_no_group_is_small_whatever_people_said() -> None:
+    for numbers in product(range(9), repeat=4):
+        counts = dict(zip(("a", "b", "c", ""), numbers, strict=True))
+        found = grouped(counts, 5)
+        if found:
+            assert min(found.values()) >= 5
+            assert len(found) > 1, "or it says what everybody said"
+            assert sum(found.values()) == sum(numbers), "so what is missing from the whole is nobody"
+
+
+def voted(**settings: Any) -> Study:
+    """Thirteen people who voted and said how old they are, and one who said so and did not vote."""
+    asked: Mapping[str, Any] = {"intake_questions": ["age", "country"], "votes_per_story": 1} | settings
+    study = builders.make_study("grouped", stories=len(AGES) + 2, **asked)
+    for person, age in zip(builders.qualified(study, len(AGES) + 1), [*AGES, "65+"], strict=True):
+        actions.answer_intake(enrollment=person, given={"age": age, "country": "DE"}, now=timezone.now())
+    for person in study.enrollments.order_by("pk")[: len(AGES)]:
+        builders.vote(person)
+    return study
+
+
+def told(release: Release) -> Any:
+    report = json.loads((release.directory / "annotation-report.json").read_bytes())
+    return report["characteristics"]["intake"]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("releases_root")
+def test_groups_are_in_the_report_and_on_the_card_once_nobody_new_can_come() -> None:
+    study = voted()
+    assert configuration_of(study, now=timezone.now())["intake_questions"] == ["age", "country"]
+    early = published(study)
+    assert told(early) is None
+    actions.close_study(study=study, by=None, now=timezone.now())
+    release = published(study)
+    assert told(release) == {"smallest_group": 5, "people": {"age": {"18-24": 6, REST: 7}, "country": None}}
+    card = (release.directory / "README.md").read_text(encoding="utf-8")
+    assert "| `age` | 18-24 | 6 |" in " ".join(card.split()).replace(" |", " |")
+    assert "65+" not in card
+    for path in release.directory.rglob("*"):
+        assert path.is_dir() or path.suffix == ".parquet" or b"65+" not in path.read_bytes(), path
+    assert check_release(release.directory, with_machine_validation=False).shown == []
+
+    def smaller(report: Any) -> None:
+        report["characteristics"]["intake"]["people"]["country"] = {"DE": 9, "AT": 4}
+
+    def alone(report: Any) -> None:
+        report["characteristics"]["intake"]["people"]["country"] = {"DE": 13}
+
+    for wrong in (smaller, alone):
+        edit_document("annotation-report.json", wrong)(release.directory)
+        found = check_release(release.directory, with_machine_validation=False)
+        assert found.findings.of("annotation-report")
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("releases_root")
+def test_the_study_says_how_large_a_group_must_be() -> None:
+    study = voted(intake_group=7)
+    actions.close_study(study=study, by=None, now=timezone.now())
+    release = published(study)
+    assert told(release)["people"] == {"age": None, "country": None}
+    assert check_release(release.directory, with_machine_validation=False).shown == []
+
+
+def late_answer(study: Study) -> None:
+    study = actions.open_study(study=study, by=None, now=timezone.now())
+    (late,) = builders.qualified(study)
+    actions.answer_intake(enrollment=late, given={"age": "25-34", "country": "DE"}, now=timezone.now())
+    builders.vote(late)
+    assert not IntakeAnswer.objects.exists(), "which would never be counted"
+    actions.close_study(study=study, by=None, now=timezone.now())
+
+
+def of_one(study: Study) -> Enrollment:
+    return study.enrollments.order_by("pk")[0]
+
+
+CHANGES: dict[str, Callable[[Study], object]] = {
+    "one more": late_answer,
+    "forgotten": lambda study: actions.forget(annotator=of_one(study).annotator, now=timezone.now()),
+    "somebody else": lambda study: actions.reset_test(
+        enrollment=of_one(study), asks_consent=True, by=None, now=timezone.now(), reason="Somebody else."
+    ),
+    "asked after the close": lambda study: actions.answer_intake(
+        enrollment=study.enrollments.order_by("-pk")[0], given={"age": "65+"}, now=timezone.now()
+    ),
+}
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("releases_root")
+@pytest.mark.parametrize("change", CHANGES, ids=CHANGES)
+def test_no_two_releases_differ_by_what_somebody_said(change: str) -> None:
+    study = voted()
+    (silent,) = builders.qualified(study)
+    builders.vote(silent)
+    actions.close_study(study=study, by=None, now=timezone.now())
+    first = published(study)
+    CHANGES[change](study)
+    second = published(study)
+    assert told(first)["people"]["age"] == told(second)["people"]["age"] == {"18-24": 6, REST: 7}
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("releases_root")
+def test_answers_are_deleted_once_they_are_counted_and_the_groups_stay() -> None:
+    study = voted()
+    actions.close_study(study=study, by=None, now=timezone.now())
+    assert IntakeAnswer.objects.exists()
+    published(study)
+    assert not IntakeAnswer.objects.exists()
+    assert Event.objects.filter(study=study, type=Event.Type.INTAKE_GROUPED).count() == 1
+    with pytest.raises(DatabaseError, match="Cannot update"), transaction.atomic():
+        IntakeGroup.objects.update(people=99)
