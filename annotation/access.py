@@ -10,10 +10,9 @@ from typing import Any, Concatenate, ParamSpec
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
+from django.urls import get_script_prefix, reverse
 from django.utils.functional import Promise
-from django.utils.translation import get_language, gettext, ngettext, override
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import get_language, gettext, gettext_lazy as _, ngettext, override
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 
@@ -301,7 +300,19 @@ def rate_limited(view: Callable[P, HttpResponse]) -> Callable[P, HttpResponse]:
     return limited
 
 
+_PLACEHOLDER = "token-of-anybody"
+
+
+@functools.cache
+def _page_of_anybody(name: str, _prefix: str) -> str:
+    return reverse(name, kwargs={"token": _PLACEHOLDER})
+
+
 def page_url(request: HttpRequest, name: str, **kwargs: Any) -> str:
     """Return the URL of another page of the same visit."""
     assert request.resolver_match is not None
-    return reverse(name, kwargs={"token": request.resolver_match.kwargs["token"], **kwargs})
+    token = request.resolver_match.kwargs["token"]
+    if kwargs:
+        return reverse(name, kwargs={"token": token, **kwargs})
+    # A page of a story has nine of these, and looking an address up costs as much as a query.
+    return _page_of_anybody(name, get_script_prefix()).replace(f"/{_PLACEHOLDER}/", f"/{token}/", 1)

@@ -7,7 +7,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.utils.translation import gettext_lazy as _
 
-from accounts import streaming
+from accounts import download_slots
 from accounts.rate_limits import client_of
 from annotation.access import too_many
 from tomannot import clock
@@ -24,9 +24,9 @@ def download(
         sent: Iterator[Any] | None = iter(())
     else:
         reader = f"user {request.user.pk}" if request.user.is_authenticated else client_of(request)
-        sent = streaming.limited(pieces, kind, reader)
+        sent = download_slots.limited(pieces, kind, reader)
     if sent is None:
-        later = clock.now() + timedelta(seconds=streaming.TRY_AGAIN_SECONDS)
+        later = clock.now() + timedelta(seconds=download_slots.TRY_AGAIN_SECONDS)
         return too_many(request, later, what=_("Too many files are being downloaded."))
     response = StreamingHttpResponse(sent, content_type=media_type)
     response["Content-Disposition"] = f'attachment; filename="{name}"'

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext as _
 
+from accounts.errors import DomainError
 from annotation.importing.problems import Problem
 from annotation.rules import NoChange, Reason
 
@@ -14,18 +15,11 @@ if TYPE_CHECKING:
     from annotation.models import Invitation
 
 
-class AnnotationError(Exception):
-    """Base of all errors that ``annotation.actions`` raises. ``values`` fill the message's placeholders."""
-
-    def __init__(self, message: str = "", **values: object) -> None:
-        super().__init__(message % values if values else message)
-
-
-class StudyExists(AnnotationError):
+class StudyExists(DomainError):
     """A study with this slug exists already."""
 
 
-class InvalidStudy(AnnotationError):
+class InvalidStudy(DomainError):
     """The study's configuration is invalid; the message names the field. ``problems``: by field."""
 
     def __init__(self, message: str = "", problems: Mapping[str, str] | None = None) -> None:
@@ -33,23 +27,23 @@ class InvalidStudy(AnnotationError):
         super().__init__(message or "; ".join(f"{name}: {text}" for name, text in self.problems.items()))
 
 
-class InvalidToken(AnnotationError):
+class InvalidApiToken(DomainError):
     """An API token cannot have these values; the message says why."""
 
 
-class LastOwner(AnnotationError):
+class LastOwner(DomainError):
     """The change would leave the study without an owner."""
 
 
-class AlreadyMember(AnnotationError):
+class AlreadyMember(DomainError):
     """The researcher is a member already; change their role on the page of members."""
 
 
-class InvalidInvitation(AnnotationError):
+class InvalidInvitation(DomainError):
     """The invitation is invalid; the message says why."""
 
 
-class InvitationClosed(AnnotationError):
+class InvitationClosed(DomainError):
     """The invitation is no longer open: accepted, revoked, or expired (``status``)."""
 
     def __init__(self, status: Invitation.Status) -> None:
@@ -57,15 +51,15 @@ class InvitationClosed(AnnotationError):
         super().__init__(f"The invitation is {status.value}.")
 
 
-class WrongState(AnnotationError):
+class WrongState(DomainError):
     """The study or enrollment is in the wrong state for this action."""
 
 
-class NoRecipient(AnnotationError):
+class NoRecipient(DomainError):
     """Nobody and nothing would get the alert."""
 
 
-class StudyNotReady(AnnotationError):
+class StudyNotReady(DomainError):
     """The study cannot open yet; ``blockers`` says what to do."""
 
     def __init__(self, blockers: Sequence[str]) -> None:
@@ -73,7 +67,7 @@ class StudyNotReady(AnnotationError):
         super().__init__(" ".join([_("The study can’t open yet."), *self.blockers]))
 
 
-class ImportRefused(AnnotationError):
+class ImportRefused(DomainError):
     """A file was refused and nothing of it stored. ``problems`` has the first of ``total`` problems."""
 
     def __init__(self, problems: Sequence[Problem], total: int) -> None:
@@ -82,15 +76,15 @@ class ImportRefused(AnnotationError):
         super().__init__(f"The import was refused: {total} problem{'' if total == 1 else 's'}.")
 
 
-class VotesRefused(AnnotationError):
+class VotesRefused(DomainError):
     """Votes to import do not fit the study; none was stored."""
 
 
-class ReasonMissing(AnnotationError):
+class ReasonMissing(DomainError):
     """The action needs a reason."""
 
 
-class InvalidCheckKey(AnnotationError):
+class InvalidCheckKey(DomainError):
     """A hidden check cannot accept these options; ``problems`` lists all problems."""
 
     def __init__(self, problems: Sequence[str]) -> None:
@@ -98,15 +92,15 @@ class InvalidCheckKey(AnnotationError):
         super().__init__(" ".join(self.problems))
 
 
-class CheckKeyIsFinal(AnnotationError):
+class CheckKeyIsFinal(DomainError):
     """Answers were graded by the check's key, so it cannot be replaced."""
 
 
-class CheckKeyChanged(AnnotationError):
+class CheckKeyChanged(DomainError):
     """The check's key has changed since the caller saw it."""
 
 
-class InvalidCheckKeys(AnnotationError):
+class InvalidCheckKeys(DomainError):
     """Some of several hidden checks cannot accept the given options: ``problems`` by story (primary key)."""
 
     def __init__(self, problems: Mapping[int, str]) -> None:
@@ -114,23 +108,23 @@ class InvalidCheckKeys(AnnotationError):
         super().__init__(" ".join(self.problems.values()))
 
 
-class NothingToReview(AnnotationError):
+class NothingToReview(DomainError):
     """No vote matches the sample to draw."""
 
 
-class JudgedMeanwhile(AnnotationError):
+class JudgedMeanwhile(DomainError):
     """There is a newer decision about the vote or story than the one shown. Nothing was stored."""
 
 
-class NotTheirs(AnnotationError):
+class NotTheirs(DomainError):
     """The assignment belongs to another annotator."""
 
 
-class LeaseOver(AnnotationError):
+class LeaseOver(DomainError):
     """The lease to release has ended already."""
 
 
-class NotAdmitted(AnnotationError):
+class NotAdmitted(DomainError):
     """The annotator may not join the study; ``reason`` says why. Nothing was stored."""
 
     def __init__(self, reason: Reason) -> None:
@@ -138,7 +132,7 @@ class NotAdmitted(AnnotationError):
         super().__init__(f"The person may not take part: {reason.value}.")
 
 
-class CannotChange(AnnotationError):
+class CannotChange(DomainError):
     """The answer can no longer be changed; ``reason`` says why. It stays as it was."""
 
     def __init__(self, reason: NoChange) -> None:

@@ -28,6 +28,8 @@ def noted_changes(note: str) -> dict[str, tuple[str, str]]:
 def _shown(value: Any) -> str:
     if isinstance(value, str):
         return f"“{' ⏎ '.join(value.splitlines())}”"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{' '.join(name.split())} {_shown(one)}" for name, one in value.items())
     return NONE if value is None else str(value)
 
 
@@ -45,6 +47,8 @@ def fixed_settings(*, state: str, has_stories: bool) -> dict[str, str]:
             "The study has been opened: every story must be decided by the same number of votes."
         )
         fixed["currency"] = _("The study has been opened: people agreed to be paid in it.")
+        answered = _("The study has been opened: people answered because of it.")
+        fixed |= dict.fromkeys(("intake_questions", "intake_group"), answered)
         fixed["license"] = _("The study has been opened: people agreed to this licence.")
     if has_stories:
         fixed["protocol"] = _(

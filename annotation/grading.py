@@ -66,8 +66,8 @@ def grade(
     ``key`` maps everything that is asked to its set of acceptable options, ``answers`` to the option
     chosen. ``mark`` says how many answers must be acceptable; by default, all of them.
 
-    Raises :class:`IncompleteKey` when a set of acceptable options is empty or an answer is to
-    something the key does not know, and :class:`IncompleteAttempt` when an answer is missing.
+    Raise :class:`IncompleteKey` if a set of acceptable options is empty or an answer is to something that
+    the key lacks, and :class:`IncompleteAttempt` if an answer is missing.
     """
     unknown = {cell for cell, options in key.items() if not options} | (answers.keys() - key.keys())
     if unknown or not key:

@@ -60,16 +60,19 @@ def problems(rules: CheckRules) -> dict[str, str]:
     return found
 
 
-def is_due(*, key: str, person: int, position: int, every: int) -> bool:
+def is_due(*, key: str, person: int, position: int, every: int, whole: int = 0) -> bool:
     """Return True if the annotator's story at this position (from 1) is to be a check.
 
     Each block of ``every`` positions has one. HMAC-SHA256 with the study's secret ``key`` draws its position
-    per annotator and block; never the last one, after which consequences come.
+    per annotator and block; never the last one, after which consequences come. Of a ``whole`` set with its
+    checks, the last block may be shorter, so that everybody gets as many.
     """
     if not every:
         return False
     block, place = divmod(position - 1, every)
-    return place == drawn(key, f"check place:{person}:{block}") % (every - 1)
+    left = whole - block * every
+    size = left if 1 < left < every else every
+    return place == drawn(key, f"check place:{person}:{block}") % (size - 1)
 
 
 def checks_among(stories: float, *, every: int, usable: int) -> float:

@@ -6,10 +6,11 @@ annotators never wait for one another; a freeze holds it alone.
 Importing: one lock per import, so that one worker works on it, and one per study, so that one file is
 imported at a time. The session holds both: the database releases them when the connection ends, even if
 its process was killed. The study's row stays free, so that a study can be paused during a long import.
+Building releases: one lock per release, which the builder's session holds.
 """
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from datetime import timedelta
 
 from django.core.exceptions import ImproperlyConfigured
@@ -24,6 +25,8 @@ IMPORT = 0x746F6D63
 """The first half of the lock's key ("tomc"); the second is the import's id."""
 FILES = 0x746F6D64
 """The first half of the lock's key ("tomd"); the second is the study's id."""
+RELEASE = 0x746F6D61
+"""The first half of the lock's key ("toma"); the second is the id of a release that is being built."""
 NOTICED_WITHIN = timedelta(seconds=2)
 """The time after which the database ends a session whose process is gone, even during a statement."""
 
@@ -73,11 +76,6 @@ def held(lock_class: int) -> set[int]:
         return {row[0] for row in cursor.fetchall()}
 
 
-def importing(story_import_id: int) -> AbstractContextManager[bool]:
-    """Try to lock this import until the block ends. Yield whether it succeeded."""
-    return alone(IMPORT, story_import_id)
-
-
 @contextmanager
 def one_file(study_id: int) -> Iterator[None]:
     """Import one file into the study at a time: wait for another, and keep later ones waiting.
@@ -93,11 +91,6 @@ def one_file(study_id: int) -> Iterator[None]:
         yield
     finally:
         _let_go(FILES, study_id)
-
-
-def being_imported() -> set[int]:
-    """Return the ids of imports that a session works on or waits to start."""
-    return held(IMPORT)
 
 
 def _let_go(lock_class: int, number: int) -> None:

@@ -62,7 +62,7 @@ _TEXTS: dict[Reason, tuple[Text, Text, Text]] = {
         _("You did nothing wrong. Come back later as described below."),
     ),
     Reason.CAP_REACHED: (
-        _("You’ve reached the limit"),
+        _("You’ve answered your share"),
         _(
             "Each person answers a limited number of stories, so that many people have a say. Thank "
             "you for your care."
@@ -100,7 +100,7 @@ _TEXTS: dict[Reason, tuple[Text, Text, Text]] = {
     ),
     Reason.ALL_DONE: (
         _("There are no stories left for you"),
-        _("Every story that you haven’t answered already has the answers it needs. Thank you for coming."),
+        _("No other story needs an answer from you. Thank you for coming."),
         _LOOK_BACK,
     ),
 }

@@ -212,7 +212,7 @@ def write_page(right: Right) -> Callable[[StudyView[P]], SlugView[P]]:
 
 
 researchers_page = login_required
-"""Makes a page for every researcher, such as the list of their studies."""
+"""Make a page for every researcher, such as the list of their studies."""
 
 study_creators_page = permission_required(CREATE, raise_exception=True)
-"""Makes a page for researchers who may create studies; others, also those not signed in, get 403."""
+"""Make a page for researchers who may create studies; others, also those not signed in, get 403."""

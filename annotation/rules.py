@@ -307,7 +307,7 @@ def is_skipped_often(*, skips: int, votes_per_story: int) -> bool:
     return skips >= max(2, votes_per_story)
 
 
-def lowest_free_slot(taken: Collection[int], slots: int) -> int | None:
+def lowest_free_slot(taken: Collection[int | None], slots: int) -> int | None:
     """Return the smallest number in 1..``slots`` that is not taken, or None."""
     return next((slot for slot in range(1, slots + 1) if slot not in taken), None)
 
@@ -337,7 +337,16 @@ def pseudonym(key: str, annotator_id: int) -> str:
     return f"{PSEUDONYM_PREFIX}{digest[:16]}"
 
 
-def blockers(*, main_stories: int, consent_version: int, gate: str, lacks_checks: bool = False) -> list[str]:
+def blockers(
+    *,
+    main_stories: int,
+    consent_version: int,
+    gate: str,
+    lacks_checks: bool = False,
+    unserved: Sequence[tuple[str, int, int, str]] = (),
+    story_cap: int = 0,
+    stories_of_design: int = 0,
+) -> list[str]:
     """Return what keeps a study from opening, as sentences with remedies; empty if it can open."""
     found = []
     if main_stories == 0:
@@ -358,4 +367,26 @@ def blockers(*, main_stories: int, consent_version: int, gate: str, lacks_checks
                 "checks”, or turn hidden checks off there."
             )
         )
+    found += [unserved_in_words(*stratum) for stratum in unserved]
+    if story_cap < stories_of_design:
+        found.append(cap_problem(story_cap, stories_of_design))
     return found
+
+
+def unserved_in_words(name: str, items: int, load: int, named: str) -> str:
+    """Return why the design cannot serve a stratum, with the remedy."""
+    said = _(
+        "Its design asks for %(load)s items of “%(name)s” per participant; it has %(items)s. Add a load for "
+        "it of at most that, or correct the column."
+    )
+    if not name:
+        said = _("%(items)s items have no value in the design’s column: %(named)s. Choose another column.")
+    return said % {"name": name, "items": items, "load": load, "named": named}
+
+
+def cap_problem(story_cap: int, needed: int) -> str:
+    """Return what is wrong with a story limit that ends before a design's set of so many stories."""
+    return _(
+        "With its hidden checks, the design gives each participant up to %(needed)s stories, but the limit "
+        "is %(cap)s. Raise the limit, or lower the loads."
+    ) % {"needed": needed, "cap": story_cap}

@@ -28,29 +28,31 @@ class Select:
     """A SELECT of whole rows of several models, compiled at first use.
 
     ``tables`` maps aliases to models, in the order of the returned instances; ``rest`` is everything from
-    FROM on. A missing outer-joined row gives None.
+    FROM on. A missing outer-joined row gives None. ``also`` is an expression that is selected before them.
     """
 
-    def __init__(self, tables: Mapping[str, type[models.Model]], rest: str) -> None:
+    def __init__(self, tables: Mapping[str, type[models.Model]], rest: str, *, also: str = "") -> None:
         self._tables = tables
         self._rest = rest
+        self._also = [also] if also else []
         self._compiled: tuple[str, list[_Part]] | None = None
 
     def first(self, parameters: _Parameters) -> list[Any] | None:
-        """Return one instance per table from the first row, or None if there is no row."""
+        """Return ``also`` and one instance per table from the first row, or None if there is no row."""
         return next(iter(self.all(parameters)), None)
 
     def all(self, parameters: _Parameters) -> list[list[Any]]:
-        """Return one instance per table for every row."""
+        """Return ``also`` and one instance per table for every row."""
         self._compiled = self._compiled or self._compile()
         sql, parts = self._compiled
         with connection.cursor() as cursor:
             cursor.execute(sql, parameters)
-            return [[_instance(row, *part) for part in parts] for row in cursor.fetchall()]
+            first = len(self._also)
+            return [[*row[:first], *(_instance(row, *part) for part in parts)] for row in cursor.fetchall()]
 
     def _compile(self) -> tuple[str, list[_Part]]:
-        columns: list[str] = []
-        starts = [0]
+        columns = [*self._also]
+        starts = [len(columns)]
         for alias, model in self._tables.items():
             columns += [f'{alias}."{field.column}"' for field in model._meta.concrete_fields]
             starts.append(len(columns))
@@ -99,6 +101,12 @@ _PERSON = """FROM annotation_enrollment person
        WHERE person.id = %s"""
 _GET_PERSON = Select(_PERSON_TABLES, _PERSON)
 _LOCK_PERSON = Select(_PERSON_TABLES, f"{_PERSON} FOR NO KEY UPDATE OF person")
+_LOCK_PERSON_AND_LOOK = Select(
+    _PERSON_TABLES,
+    f"{_PERSON} FOR NO KEY UPDATE OF person",
+    also="""EXISTS (SELECT FROM annotation_assignment
+       WHERE state IN ('reserved', 'leased') AND lease_expires_at <= %s AND enrollment_id <> person.id)""",
+)
 
 _ASSIGNMENT_TABLES = {"assignment": Assignment, "story": Story}
 _ASSIGNMENT = """FROM annotation_assignment assignment
@@ -109,6 +117,12 @@ _LOCK_ASSIGNMENT = Select(
 )
 _LOCK_HELD = Select(
     _ASSIGNMENT_TABLES, f"{_ASSIGNMENT} AND assignment.state = 'leased' FOR NO KEY UPDATE OF assignment"
+)
+
+_NEXT_RESERVED = Select(
+    _ASSIGNMENT_TABLES,
+    f"{_ASSIGNMENT} AND assignment.state = 'reserved' "
+    "ORDER BY assignment.order_position LIMIT 1 FOR NO KEY UPDATE OF assignment",
 )
 
 # OFFSET 0 keeps the planner from turning this into a join, for which it may sort all stories: whatever
@@ -147,10 +161,10 @@ _NEXT_CHECK = Select(
                    SELECT FROM annotation_assignment had
                    WHERE had.enrollment_id = %(person)s AND had.story_id = met.id AND had.state <> 'expired'))
              OFFSET 0)
-         AND EXISTS (SELECT FROM annotation_story wanting
+         AND (%(wanted)s OR EXISTS (SELECT FROM annotation_story wanting
                      WHERE wanting.study_id = %(study)s AND wanting.has_free_slot AND NOT EXISTS (
                          SELECT FROM annotation_assignment had WHERE had.enrollment_id = %(person)s
-                           AND had.story_id = wanting.id AND had.state <> 'expired' OFFSET 0))
+                           AND had.story_id = wanting.id AND had.state <> 'expired' OFFSET 0)))
        ORDER BY story.order_key # %(mask)s
        LIMIT 1""",
 )
@@ -159,7 +173,7 @@ _CHECK_KEY = """SELECT key.id, option.question, option."row", option.option
        WHERE key.story_id = %s AND key.state <> 'replaced' FOR SHARE OF key"""
 
 _TAKEN_SLOTS = """SELECT slot FROM annotation_assignment
-       WHERE story_id = %s AND state IN ('leased', 'submitted', 'pending')"""
+       WHERE story_id = %s AND state IN ('reserved', 'leased', 'submitted', 'pending')"""
 
 _GIVE_SLOT = f"""WITH given AS ({_insert(Assignment)}
            ON CONFLICT (enrollment_id, story_id) DO UPDATE SET
@@ -202,10 +216,6 @@ _STORE_VOTE = {
 }
 """By whether the vote completes its assignment, answers a check, and comes with a comment."""
 
-_LEASE_RAN_OUT = """SELECT EXISTS (
-       SELECT FROM annotation_assignment
-       WHERE state = 'leased' AND lease_expires_at <= %s AND enrollment_id <> %s)"""
-
 
 def get_person(enrollment_id: int) -> Enrollment:
     """Return the enrollment with its study and consent text. Raise ``Enrollment.DoesNotExist``."""
@@ -220,6 +230,12 @@ def lock_person(enrollment_id: int) -> Enrollment:
     return _person(_LOCK_PERSON.first([enrollment_id]))
 
 
+def lock_person_and_look(enrollment_id: int, now: datetime) -> tuple[Enrollment, bool]:
+    """Do :func:`lock_person`. Also return True if a lease of anybody else has expired, in any study."""
+    also, *found = _LOCK_PERSON_AND_LOOK.first([now, enrollment_id]) or [False]
+    return _person(found or None), also
+
+
 def lock_assignment(person: Enrollment, assignment_id: int) -> Assignment | None:
     """Lock and return one of the annotator's assignments with its story; None if it is not theirs."""
     return _with_story(_LOCK_ASSIGNMENT.first([person.pk, assignment_id]), person)
@@ -228,6 +244,11 @@ def lock_assignment(person: Enrollment, assignment_id: int) -> Assignment | None
 def lock_held(person: Enrollment) -> Assignment | None:
     """Lock and return the assignment that the annotator holds a lease on, with its story, or None."""
     return _with_story(_LOCK_HELD.first([person.pk]), person)
+
+
+def lock_next_reserved(person: Enrollment) -> Assignment | None:
+    """Lock and return the annotator's next item that the design has reserved, or None."""
+    return _with_story(_NEXT_RESERVED.first([person.pk]), person)
 
 
 def lock_next_story(person: Enrollment) -> Story | None:
@@ -249,9 +270,12 @@ def lock_next_story(person: Enrollment) -> Story | None:
     return found[0] if found else None
 
 
-def next_check(person: Enrollment, mask: int) -> Story | None:
-    """Return the annotator's next check: the first by its order key XOR ``mask``. It is not locked."""
-    found = _NEXT_CHECK.first({"study": person.study_id, "person": person.pk, "mask": mask})
+def next_check(person: Enrollment, mask: int, *, wanted: bool) -> Story | None:
+    """Return the annotator's next check: the first by its order key XOR ``mask``. It is not locked.
+
+    Unless more answers of theirs are known to be ``wanted``, return None if they have had all free stories.
+    """
+    found = _NEXT_CHECK.first({"study": person.study_id, "person": person.pk, "mask": mask, "wanted": wanted})
     return found[0] if found else None
 
 
@@ -268,10 +292,10 @@ def share_check_key(story: Story) -> tuple[int, list[tuple[str, str, str]]]:
     raise LookupError(f"The check {story.pk} has no key.")
 
 
-def taken_slots(story: Story) -> set[int]:
+def taken_slots(story: int) -> set[int]:
     """Return the numbers of the story's taken slots."""
     with connection.cursor() as cursor:
-        cursor.execute(_TAKEN_SLOTS, [story.pk])
+        cursor.execute(_TAKEN_SLOTS, [story])
         return {slot for (slot,) in cursor.fetchall()}
 
 
@@ -332,13 +356,6 @@ def _write(statement: str, instance: models.Model, values: Mapping[str, Any]) ->
         raise IntegrityError(f"{instance._meta.label}: there is such a row already.")
     instance.pk = row[0]
     instance._state.adding = False
-
-
-def others_lease_ran_out(person: Enrollment, now: datetime) -> bool:
-    """Return True if a lease of anybody else has expired, in any study."""
-    with connection.cursor() as cursor:
-        cursor.execute(_LEASE_RAN_OUT, [now, person.pk])
-        return bool(cursor.fetchone()[0])
 
 
 def _person(found: list[Any] | None) -> Enrollment:

@@ -8,6 +8,7 @@ app_name = "annotation"
 urlpatterns = [
     path("", work.home, name="home"),
     path("consent/", work.consent, name="consent"),
+    path("intake/", work.intake, name="intake"),
     path("declined/", work.declined, name="declined"),
     path("instructions/", work.instructions, name="instructions"),
     path("stories/", work.stories, name="stories"),

@@ -16,7 +16,9 @@ from annotation.actions.alerts import (
     settle_alerts,
 )
 from annotation.actions.api_tokens import make_api_token, note_use, revoke_all_api_tokens, revoke_api_token
+from annotation.actions.designs import design_of, set_design
 from annotation.actions.enrollments import (
+    answer_intake,
     choose_language,
     decline_consent,
     enroll,
@@ -32,13 +34,7 @@ from annotation.actions.enrollments import (
     withdraw,
 )
 from annotation.actions.events import note_refused_address, record_about, record_event, record_events
-from annotation.actions.exclusions import (
-    Readmission,
-    exclude_annotator,
-    exclude_vote,
-    readmit_annotator,
-    readmit_vote,
-)
+from annotation.actions.exclusions import exclude_annotator, exclude_vote, readmit_annotator, readmit_vote
 from annotation.actions.hidden_checks import (
     ProposedKey,
     change_check_rules,

@@ -47,7 +47,7 @@ def admit_through(*, study: Study, source: Study, by: User | None, now: datetime
 def exclude(*, study: Study, annotators: Collection[int], reason: str, by: User | None, now: datetime) -> int:
     """Exclude these annotators (by id) from the study for good. Return how many are new.
 
-    Raises :class:`WrongState` once the study has been opened.
+    Raise :class:`WrongState` once the study has been opened.
     """
     study = _lock_draft(study)
     known = set(Exclusion.objects.filter(study=study).values_list("annotator", flat=True))

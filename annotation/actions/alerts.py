@@ -15,7 +15,7 @@ from accounts.rows import locked
 from annotation.actions.events import record_event
 from annotation.alert_kinds import EVENT_KINDS, AlertKind
 from annotation.errors import NoRecipient
-from annotation.models import Alert, Assignment, Enrollment, Event, Membership, Story, Study, Webhook
+from annotation.models import HELD, Alert, Assignment, Enrollment, Event, Membership, Story, Study, Webhook
 
 LEASE = timedelta(minutes=10)
 """The time a worker has to send what it claimed; then another one may send it."""
@@ -213,7 +213,7 @@ def _last(study: Study, kind: Event.Type) -> datetime | None:
 
 def _is_complete(study: Study) -> bool:
     """Return True if no story has a free slot and nobody holds one."""
-    held = Q(state=Assignment.State.LEASED, slot__isnull=False)
+    held = Q(state__in=HELD, slot__isnull=False)
     return (
         not Story.objects.filter(study=study, role=Story.Role.MAIN, has_free_slot=True).exists()
         and not Assignment.objects.filter(held, story__study=study).exists()

@@ -11,7 +11,7 @@ from accounts.models import User
 from accounts.rows import locked
 from annotation import api_secrets
 from annotation.actions.events import record_event
-from annotation.errors import InvalidToken
+from annotation.errors import InvalidApiToken
 from annotation.models import ApiToken, Event, Study
 from annotation.rights import token_studies
 
@@ -33,17 +33,17 @@ def make_api_token(
 ) -> tuple[ApiToken, str]:
     """Create a token and return it with its secret, which is never available again.
 
-    Every study that it opens now logs it; its row is never deleted. Raise :class:`InvalidToken` for an
+    Every study that it opens now logs it; its row is never deleted. Raise :class:`InvalidApiToken` for an
     invalid name, scope or lifetime.
     """
     name = name.strip()
     known = [scope.value for scope in ApiToken.Scope if scope.value in scopes]
     if not name or len(name) > 100 or "\0" in name:
-        raise InvalidToken(_("Give the token a name of 1 to 100 characters."))
+        raise InvalidApiToken(_("Give the token a name of 1 to 100 characters."))
     if not known or len(known) != len(set(scopes)):
-        raise InvalidToken(_("Choose what the token is for."))
+        raise InvalidApiToken(_("Choose what the token is for."))
     if not now < expires_at <= now + LONGEST:
-        raise InvalidToken(_("A token lasts a year at most."))
+        raise InvalidApiToken(_("A token lasts a year at most."))
     secret = api_secrets.new_secret()
     token = ApiToken.objects.create(
         owner=owner,

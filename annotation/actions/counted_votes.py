@@ -4,71 +4,80 @@ Only states and slots of assignments change, never a vote. Stories are locked in
 (docs/adr/0003), and slots are counted in a new statement after that, as when a story is assigned.
 """
 
-from collections import defaultdict
+from typing import NamedTuple
 
 from django.db.models import QuerySet
 
 from annotation import rules
-from annotation.models import Assignment, Story
+from annotation.actions.designs import Places, lock_in_order, places_held, slots_taken
+from annotation.models import Assignment, Story, Stratum
 
 State = Assignment.State
-COUNTING = (State.SUBMITTED, State.PENDING)
-"""States of an answer that holds a slot."""
+ANSWERED_WITH_SLOT = (State.SUBMITTED, State.PENDING)
 AT_ONCE = 500
 """Assignments written in one statement."""
 
 
-def stop(*, assignments: QuerySet[Assignment], become: Assignment.State) -> int:
+class Recount(NamedTuple):
+    """The outcome of letting votes count again."""
+
+    counting: int
+    """Votes on main stories that count again."""
+    displaced: int
+    """Votes whose slot was taken meanwhile: surplus from now on."""
+
+
+def stop_counting(*, assignments: QuerySet[Assignment], become: Assignment.State) -> int:
     """Give answered assignments another state and free their slots. Return how many held a slot."""
-    holding = assignments.filter(state__in=COUNTING)
+    holding = assignments.filter(state__in=ANSWERED_WITH_SLOT)
     stories = lock_stories(holding)
     stopped = holding.update(state=become)
     Story.objects.main().filter(pk__in=stories).update(has_free_slot=True)
     return stopped
 
 
-def again(*, assignments: QuerySet[Assignment]) -> tuple[int, int]:
+def count_again(*, assignments: QuerySet[Assignment]) -> Recount:
     """Give assignments a slot again where their story has a free one; the others become surplus.
 
-    An answer from a visit that its platform does not confirm stays excluded. Return how many hold a slot
-    now (answers to hidden checks never do), and how many are surplus because their slot was taken.
+    An answer from a visit that its platform does not confirm stays excluded.
     """
-    stories = lock_stories(assignments)
-    taken: dict[int, set[int]] = defaultdict(set)
-    living = Assignment.objects.living().filter(story__in=stories)
-    for story, slot in living.values_list("story_id", "slot"):
-        if slot is not None:
-            taken[story].add(slot)
+    lock_in_order(Stratum.objects.filter(pk__in=assignments.values("stratum")))
+    taken = slots_taken(lock_stories(assignments))
     found = list(assignments.select_related("session").order_by("story_id"))
-    settled = [_settle(assignment, taken[assignment.story_id]) for assignment in found]
+    places = places_held(*{assignment.enrollment_id for assignment in found if assignment.load})
+    settled = [_settle(assignment, taken[assignment.story_id], places) for assignment in found]
     full = [story for story in settled if story is not None]
-    Assignment.objects.bulk_update(found, ["state", "slot"], batch_size=AT_ONCE)
+    Assignment.objects.bulk_update(found, ["state", "slot", "place"], batch_size=AT_ONCE)
     Story.objects.filter(pk__in=full).update(has_free_slot=False)
-    holding = sum(assignment.state in COUNTING and assignment.slot is not None for assignment in found)
-    return holding, sum(assignment.state == State.DISPLACED for assignment in found)
+    counting = sum(one.state in ANSWERED_WITH_SLOT and one.slot is not None for one in found)
+    return Recount(counting, displaced=sum(one.state == State.DISPLACED for one in found))
 
 
 def lock_stories(assignments: QuerySet[Assignment]) -> list[int]:
     """Lock the stories of the assignments in the order of their ids, so that writers take turns."""
-    stories = Story.objects.filter(pk__in=assignments.values("story")).order_by("pk")
-    return list(stories.select_for_update(no_key=True).values_list("pk", flat=True))
+    return lock_in_order(Story.objects.filter(pk__in=assignments.values("story")))
 
 
-def _settle(assignment: Assignment, taken: set[int]) -> int | None:
-    """Set the assignment's state and slot. Return the story's id if it has no free slot left."""
+def _settle(assignment: Assignment, taken: set[int | None], places: Places) -> int | None:
+    """Set the assignment's state, slot, and place in a design.
+
+    Return the story's id if it has no free slot left.
+    """
     session = assignment.session
     state = rules.state_of_answer(
         session.state if session else None, counts_unconfirmed=bool(session and session.counts_unconfirmed)
     )
-    if state == State.DOUBTED:
-        assignment.state = state
-        return None
-    if assignment.slot is None:  # a hidden check: anybody may answer it
+    if state == State.DOUBTED or assignment.slot is None:  # a hidden check has none: anybody may answer it
         assignment.state = state
         return None
     slot = rules.lowest_free_slot(taken, assignment.slots)
-    if slot is None:
+    held = places[assignment.enrollment_id, assignment.stratum_id]
+    place = rules.lowest_free_slot(held, assignment.load) if assignment.load else None
+    if slot is None or (assignment.load and place is None):
         assignment.state = State.DISPLACED
         return None
+    if place:
+        assignment.place = place
+        held.add(place)
     assignment.state, assignment.slot = state, slot
     return assignment.story_id if len(taken) + 1 == assignment.slots else None

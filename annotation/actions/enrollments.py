@@ -1,5 +1,6 @@
 """Enroll annotators, record their consent, and change the state of their enrollment."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from uuid import UUID
 
@@ -11,14 +12,18 @@ from accounts.actions import erase_identities
 from accounts.models import Annotator, User
 from accounts.rows import locked
 from annotation import queries, rules
+from annotation.actions.designs import let_go_of, lock_in_order
 from annotation.actions.events import record_about
 from annotation.errors import NotAdmitted, ReasonMissing, WrongState
+from annotation.intake import QUESTIONS
 from annotation.models import (
+    HELD,
     Assignment,
     Comment,
     ConsentText,
     Enrollment,
     Event,
+    IntakeAnswer,
     Skip,
     Story,
     Study,
@@ -136,6 +141,27 @@ def _let_in(enrollment: Enrollment, subject: str, *, now: datetime) -> None:
 
 
 @transaction.atomic
+def answer_intake(*, enrollment: Enrollment, given: Mapping[str, str], now: datetime) -> None:
+    """Store the person's answers to the study's intake questions, once; anything but an option is not said.
+
+    Do nothing once the answers have been counted, or for a person who has answered, has not agreed to take
+    part, or has left.
+    """
+    study, enrollment = locked(enrollment.study), locked(enrollment)
+    outside = (*rules.UNDECIDED, Enrollment.State.WITHDRAWN)
+    if not study.asked_of_people or enrollment.state in outside or enrollment.intake_answers.exists():
+        return
+    said = {name: given.get(name, "") for name in study.asked_of_people}
+    IntakeAnswer.objects.bulk_create(
+        IntakeAnswer(
+            enrollment=enrollment, question=name, option=option * (option in QUESTIONS[name].options)
+        )
+        for name, option in said.items()
+    )
+    record_about(person=enrollment, type=Event.Type.INTAKE_ANSWERED, now=now)
+
+
+@transaction.atomic
 def decline_consent(*, enrollment: Enrollment, now: datetime) -> Enrollment:
     """Record that the person does not want to take part. They may change their mind."""
     enrollment = locked(enrollment, "study")
@@ -174,6 +200,7 @@ def suspend(
     reason = check_reason(reason, message=told)
     enrollment = locked(enrollment, "study")
     _check_transition(enrollment, Enrollment.State.SUSPENDED)
+    let_go_of(enrollment=enrollment, only_reserved=True)
     enrollment.suspension_reason = reason
     event = Event.Type.ENROLLMENT_SUSPENDED
     return _move(enrollment, Enrollment.State.SUSPENDED, event, by=by, now=now, note=note or reason)
@@ -225,6 +252,7 @@ def reset_test(
     target = Enrollment.State.CONSENTED if has_agreed else Enrollment.State.INVITED
     _move(enrollment, target, Event.Type.TEST_GIVEN_BACK, by=by, now=now, note=reason)
     if asks_consent:
+        enrollment.intake_answers.all().delete()
         record_about(person=enrollment, type=Event.Type.CONSENT_ASKED, now=now)
     return enrollment
 
@@ -277,16 +305,11 @@ def choose_language(*, enrollment: Enrollment, language: str) -> None:
 
 @transaction.atomic
 def release_held_story(*, enrollment: Enrollment) -> None:
-    """Release the story that an annotator holds. Callers hold the enrollment's lock."""
-    held = (
-        Assignment.objects.select_for_update(of=("self",), no_key=True)
-        .filter(enrollment=enrollment, state=Assignment.State.LEASED)
-        .first()
-    )
-    if held:
-        held.state = Assignment.State.EXPIRED
-        held.save(update_fields=["state"])
-        Story.objects.main().filter(pk=held.story_id).update(has_free_slot=True)
+    """Release the story that an annotator holds, and all that is reserved for them.
+
+    Callers hold the enrollment's lock.
+    """
+    let_go_of(enrollment=enrollment)
 
 
 @transaction.atomic
@@ -297,25 +320,26 @@ def forget(*, annotator: Annotator, now: datetime) -> None:
     """
     if locked(annotator).erased_at:
         return
-    for enrollment in _by_story_held(annotator):
+    for enrollment in _locked_with_stories(annotator):
         withdraw(enrollment=enrollment, now=now)
         revoke_link(enrollment=enrollment, by=None, now=now, note="forgotten")
         record_about(person=enrollment, type=Event.Type.IDENTITY_ERASED, now=now)
     Skip.objects.filter(assignment__enrollment__annotator=annotator).update(words="")
     Comment.objects.filter(vote__assignment__enrollment__annotator=annotator).update(words="")
+    IntakeAnswer.objects.filter(enrollment__annotator=annotator).delete()
     erase_identities(annotator=annotator, now=now)
 
 
-def _by_story_held(annotator: Annotator) -> list[Enrollment]:
-    """Lock the annotator's enrollments, and return them in the order of the stories they hold.
+def _locked_with_stories(annotator: Annotator) -> list[Enrollment]:
+    """Lock and return the annotator's enrollments, and lock the stories they hold in the order of their ids.
 
-    Withdrawing locks the held story, so two annotators who leave the same studies lock in one order.
+    So two annotators who leave the same studies lock in one order.
     """
     rows = Enrollment.objects.select_for_update(of=("self",), no_key=True).select_related("study")
     theirs = list(rows.filter(annotator=annotator).order_by("pk"))
-    leases = Assignment.objects.filter(enrollment__in=theirs, state=Assignment.State.LEASED)
-    held = dict(leases.values_list("enrollment", "story"))
-    return sorted(theirs, key=lambda enrollment: held.get(enrollment.pk, 0))
+    held = Assignment.objects.filter(enrollment__in=theirs, state__in=HELD)
+    lock_in_order(Story.objects.filter(pk__in=held.values("story")))
+    return theirs
 
 
 def _form(token: UUID) -> str:

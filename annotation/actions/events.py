@@ -84,7 +84,7 @@ def record_events(
     by: User | None = None,
     rows: Iterable[tuple[Enrollment | None, str, str]],
 ) -> None:
-    """Append many events of one kind, each of (enrollment, subject, note)."""
+    """Append many events of one kind that alerts nobody, each of (enrollment, subject, note)."""
     Event.objects.bulk_create(
         Event(
             study=study, type=type, actor=by, enrollment=enrollment, subject=subject[:100], note=note, at=now

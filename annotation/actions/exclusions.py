@@ -5,7 +5,6 @@ free and served to others. Locks are taken in the order of docs/adr/0003: the en
 id. See docs/adr/0022.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
@@ -14,7 +13,8 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from annotation import rules
-from annotation.actions import counted_votes as counting
+from annotation.actions import counted_votes
+from annotation.actions.counted_votes import Recount
 from annotation.actions.enrollments import check_reason, reinstate, release_held_story, suspend
 from annotation.actions.events import record_about
 from annotation.errors import WrongState
@@ -22,17 +22,6 @@ from annotation.models import Assignment, Enrollment, Event, VoteExclusion
 from annotation.sql import lock_person
 
 _CAN_BE_EXCLUDED = ("consented", "qualified", "suspended", "withdrawn")
-
-
-@dataclass(frozen=True, slots=True)
-class Readmission:
-    """The outcome of lifting an exclusion."""
-
-    exclusion: VoteExclusion
-    counting: int
-    """Votes on main stories that count again."""
-    displaced: int
-    """Votes whose slot was taken meanwhile: surplus from now on."""
 
 
 @transaction.atomic
@@ -55,21 +44,23 @@ def exclude_annotator(
             _("A participant who is %(state)s has no votes to exclude."), state=person.get_state_display()
         )
     suspends = Enrollment.State.SUSPENDED in rules.ENROLLMENT_TRANSITIONS[person.state]
+    # All before one is written: two people may hold what the other has answered.
+    counted_votes.lock_stories(Assignment.objects.living().filter(enrollment=person))
     if suspends:
         suspend(enrollment=person, by=by, now=now, reason=told)
-    # All before one is written: two people may hold what the other has answered.
-    counting.lock_stories(Assignment.objects.living().filter(enrollment=person))
     release_held_story(enrollment=person)
     exclusion = VoteExclusion.objects.create(
         enrollment=person, reason=reason, suspended=suspends, excluded_by=by, excluded_at=now
     )
-    counting.stop(assignments=Assignment.objects.filter(enrollment=person), become=Assignment.State.EXCLUDED)
+    counted_votes.stop_counting(
+        assignments=Assignment.objects.filter(enrollment=person), become=Assignment.State.EXCLUDED
+    )
     _record(exclusion, Event.Type.ANNOTATOR_EXCLUDED, by=by, now=now, note=reason)
     return exclusion
 
 
 @transaction.atomic
-def readmit_annotator(*, enrollment: Enrollment, reason: str, by: User | None, now: datetime) -> Readmission:
+def readmit_annotator(*, enrollment: Enrollment, reason: str, by: User | None, now: datetime) -> Recount:
     """Let the annotator's votes count again where slots are still free; the others become surplus.
 
     Votes that a spot check excluded stay excluded. A suspension that came with the exclusion ends. Raise
@@ -81,11 +72,11 @@ def readmit_annotator(*, enrollment: Enrollment, reason: str, by: User | None, n
     if exclusion is None:
         raise WrongState(_("This participant’s votes are not excluded."))
     _lift(exclusion, reason, by=by, now=now)
-    readmission = _readmit(exclusion, Assignment.objects.filter(enrollment=person))
+    recount = _readmit(Assignment.objects.filter(enrollment=person))
     if exclusion.suspended and person.state == Enrollment.State.SUSPENDED:
         reinstate(enrollment=person, by=by, now=now, reason=reason)
     _record(exclusion, Event.Type.ANNOTATOR_READMITTED, by=by, now=now, note=reason)
-    return readmission
+    return recount
 
 
 @transaction.atomic
@@ -99,7 +90,7 @@ def exclude_vote(
     reason = check_reason(reason)
     lock_person(assignment.enrollment_id)
     assignment.refresh_from_db(fields=["state"])
-    counts = assignment.state in (*counting.COUNTING, Assignment.State.EXCLUDED)
+    counts = assignment.state in (*counted_votes.ANSWERED_WITH_SLOT, Assignment.State.EXCLUDED)
     if not counts or assignment.vote_exclusions.in_force().exists():
         return None
     exclusion = VoteExclusion.objects.create(
@@ -109,15 +100,15 @@ def exclude_vote(
         excluded_by=by,
         excluded_at=now,
     )
-    counting.stop(assignments=Assignment.objects.filter(pk=assignment.pk), become=Assignment.State.EXCLUDED)
+    counted_votes.stop_counting(
+        assignments=Assignment.objects.filter(pk=assignment.pk), become=Assignment.State.EXCLUDED
+    )
     _record(exclusion, Event.Type.VOTE_EXCLUDED, by=by, now=now, note=reason)
     return exclusion
 
 
 @transaction.atomic
-def readmit_vote(
-    *, assignment: Assignment, reason: str, by: User | None, now: datetime
-) -> Readmission | None:
+def readmit_vote(*, assignment: Assignment, reason: str, by: User | None, now: datetime) -> Recount | None:
     """Let the vote count again if a slot is free, else make it surplus. Return None if it was not excluded.
 
     A vote whose author is excluded stays so until they are readmitted. Raise :class:`ReasonMissing`.
@@ -129,9 +120,9 @@ def readmit_vote(
         return None
     _lift(exclusion, reason, by=by, now=now)
     theirs = Assignment.objects.filter(pk=assignment.pk)
-    readmission = _readmit(exclusion, theirs.none() if exclusion_in_force(person) else theirs)
+    recount = _readmit(theirs.none() if exclusion_in_force(person) else theirs)
     _record(exclusion, Event.Type.VOTE_READMITTED, by=by, now=now, note=reason)
-    return readmission
+    return recount
 
 
 def exclusion_in_force(enrollment: Enrollment) -> VoteExclusion | None:
@@ -139,12 +130,11 @@ def exclusion_in_force(enrollment: Enrollment) -> VoteExclusion | None:
     return VoteExclusion.objects.in_force().of_people().filter(enrollment=enrollment).first()
 
 
-def _readmit(exclusion: VoteExclusion, assignments: QuerySet[Assignment]) -> Readmission:
+def _readmit(assignments: QuerySet[Assignment]) -> Recount:
     """Restore the assignments that no other exclusion covers."""
     kept_out = VoteExclusion.objects.in_force().exclude(assignment=None).values("assignment")
     excluded = assignments.filter(state=Assignment.State.EXCLUDED).exclude(pk__in=kept_out)
-    readmitted, displaced = counting.again(assignments=excluded)
-    return Readmission(exclusion, counting=readmitted, displaced=displaced)
+    return counted_votes.count_again(assignments=excluded)
 
 
 def _lift(exclusion: VoteExclusion, reason: str, *, by: User | None, now: datetime) -> None:

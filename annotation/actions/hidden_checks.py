@@ -23,6 +23,8 @@ from annotation.errors import (
 from annotation.fixed_settings import noted
 from annotation.grading import key_problems
 from annotation.models import CheckKey, CheckOption, Event, Story, Study
+from annotation.queries import stories_of_design
+from annotation.rules import cap_problem
 
 State = CheckKey.State
 
@@ -47,6 +49,8 @@ def change_check_rules(
         return study
     for name in changed:
         setattr(study, f"check_{name}", after[name])
+    if study.story_cap < (needed := stories_of_design(study, at_most=True)):
+        raise InvalidStudy(problems={"every": cap_problem(study.story_cap, needed)})
     study.save(update_fields=[f"check_{name}" for name in changed])
     _record(study, by=by, now=now, note=noted(before, after, changed))
     return study

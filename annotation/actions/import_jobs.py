@@ -174,7 +174,7 @@ def _drop_file(job: StoryImport) -> int:
 def resume_imports(*, now: datetime) -> int:
     """Queue every import that should be running and is not. Return how many."""
     waiting = StoryImport.objects.filter(state__in=UNFINISHED, requested_at__lte=now - STALLED_AFTER)
-    stalled = set(waiting.values_list("pk", flat=True)) - locks.being_imported()
+    stalled = set(waiting.values_list("pk", flat=True)) - locks.held(locks.IMPORT)
     for pk in sorted(stalled):
         enqueue_import(story_import_id=pk)
     return len(stalled)
@@ -192,7 +192,7 @@ def run_import(*, story_import_id: int, now: datetime, progress: Progress | None
 
 
 def _work_on(pk: int, path: Path | None, *, now: datetime, progress: Progress | None) -> StoryImport:
-    with locks.importing(pk) as ours:
+    with locks.alone(locks.IMPORT, pk) as ours:
         job = StoryImport.objects.select_related("study").get(pk=pk)
         if not ours or job.state not in UNFINISHED:
             return job
@@ -220,7 +220,11 @@ def _kept_file(job: StoryImport) -> Iterator[Path]:
             "The worker's log says why: it was stopped, lost its database, or needed more than an hour. "
             "Give a large file in several parts, or import it with manage.py import_stories."
         )
-    elif not job.file.storage.exists(str(job.file.name)):
+    elif not job.file.storage.exists(name := str(job.file.name)):
+        if settings.STORAGE_URL:
+            job.file.storage.listdir(
+                name
+            )  # raises if the whole bucket is missing: then the file may be there
         message, remedy = "The uploaded file is gone.", "Upload it again."
     elif settings.STORAGE_URL:
         with NamedTemporaryFile(prefix="tomannot-import-") as copy, job.file.open() as file:

@@ -8,10 +8,11 @@ from django.db.models.functions import Greatest, Least
 from django.utils.translation import gettext as _
 
 from accounts.models import User
+from annotation.actions.designs import let_go
 from annotation.actions.enrollments import release_held_story
 from annotation.actions.events import record_about
 from annotation.errors import LeaseOver
-from annotation.models import Assignment, Enrollment, Event, Story, Study
+from annotation.models import Assignment, Enrollment, Event, Study
 from annotation.rules import longest_hold
 from annotation.sql import lock_held, lock_person
 
@@ -83,6 +84,5 @@ def free_expired_leases(*, now: datetime, sparing: Enrollment | None = None) -> 
         .select_related("story")
         .order_by("lease_expires_at")[:RECLAIM_AT_ONCE]
     )
-    Assignment.objects.filter(pk__in=[a.pk for a in freed]).update(state=Assignment.State.EXPIRED)
-    Story.objects.main().filter(pk__in={a.story_id for a in freed}).update(has_free_slot=True)
+    let_go(held=freed)
     return len(freed)

@@ -4,16 +4,27 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError, InterfaceError, OperationalError, transaction
 from django.utils.translation import gettext as _
 
-from annotation import hidden_checks, rules
+from annotation import hidden_checks, queries, rules
+from annotation.actions.designs import lease_reserved, lock_story_of, reserve_set, take_place
 from annotation.actions.hidden_check_grading import draw_consequences
 from annotation.actions.leases import free_expired_leases
 from annotation.actions.votes import comment_of, is_credited_skip, store_vote
 from annotation.errors import NotTheirs
-from annotation.models import UNANSWERED, Assignment, Enrollment, Story, SurplusReason, Vote, WorkSession
+from annotation.models import (
+    HELD,
+    UNANSWERED,
+    Assignment,
+    Enrollment,
+    Story,
+    SurplusReason,
+    Vote,
+    WorkSession,
+)
 from annotation.protocols import is_installed
 from annotation.protocols.base import Choice
 from annotation.rules import Reason, Refusal
@@ -23,8 +34,8 @@ from annotation.sql import (
     lock_held,
     lock_next_story,
     lock_person,
+    lock_person_and_look,
     next_check,
-    others_lease_ran_out,
     taken_slots,
 )
 
@@ -36,8 +47,6 @@ class Receipt:
     """Proof that a vote is stored. Sending the same submission again returns the same receipt."""
 
     vote: Vote
-    repeated: bool
-    """True if an earlier submission stored the vote."""
     differs: bool
     """True if a repeated submission has other answers; the earlier answers stay."""
 
@@ -56,7 +65,8 @@ def assign_next_story(
     while True:
         freed = _free_what_ran_out(enrollment, now=now)
         outcome = _assign(enrollment, session_id, now=now)
-        if not (freed and _is_nothing_free(outcome)):
+        is_nothing_free = isinstance(outcome, Refusal) and outcome.reason == Reason.NOTHING_FREE
+        if not (freed and is_nothing_free):
             return outcome
 
 
@@ -107,6 +117,8 @@ def _find_story(
     check = _check_due(enrollment)
     if check:
         return _lease(check, enrollment, session, now=now)
+    if enrollment.study.stratum_field:
+        return _next_of_set(enrollment, session, now=now)
     while story := lock_next_story(enrollment):
         assignment = _give_out(story, enrollment, session, now=now)
         if assignment:
@@ -114,15 +126,30 @@ def _find_story(
     return _nothing_to_serve(enrollment)
 
 
+def _next_of_set(
+    enrollment: Enrollment, session: WorkSession | None, *, now: datetime
+) -> Assignment | Refusal:
+    """Lease the next item of the annotator's set; reserve what they lack of it first."""
+    given = lease_reserved(person=enrollment, session=session, now=now)
+    if given is None and not reserve_set(person=enrollment, now=now):
+        return Refusal(Reason.CAP_REACHED)
+    given = given or lease_reserved(person=enrollment, session=session, now=now)
+    return given or _nothing_to_serve(enrollment)
+
+
 def _check_due(enrollment: Enrollment) -> Story | None:
     """Return the hidden check that is due now, if any. Everybody may answer it, so it takes no slot."""
     study, person = enrollment.study, enrollment.pk
-    position = enrollment.stories_submitted + 1
+    position, every = enrollment.stories_submitted + 1, study.check_every
+    whole = queries.stories_of_design(study) if every and study.stratum_field else 0
     if not hidden_checks.is_due(
-        key=study.pseudonym_key, person=person, position=position, every=study.check_every
+        key=study.pseudonym_key, person=person, position=position, every=every, whole=whole
     ):
         return None
-    return next_check(enrollment, hidden_checks.order_mask(key=study.pseudonym_key, person=person))
+    if study.stratum_field and not queries.stories_left(enrollment, at_most=1):
+        return None
+    mask = hidden_checks.order_mask(key=study.pseudonym_key, person=person)
+    return next_check(enrollment, mask, wanted=bool(study.stratum_field))
 
 
 def record_vote_and_assign_next(
@@ -138,38 +165,32 @@ def record_vote_and_assign_next(
     """Do :func:`record_vote` and :func:`assign_next_story` in one transaction, which costs less than two.
 
     Only the usual vote takes this path: the annotator held the lease (so they hold no other one and have
-    no story locked) and answers in the visit in which the story was assigned. After any other vote, or if
-    the search fails, the vote is stored all the same and the next story is assigned in its own
-    transaction.
+    no story locked), answers in the visit in which the story was assigned, and no lease of anybody else has
+    expired. After any other vote, or if the search fails, the vote is stored all the same and the next story
+    is assigned in its own transaction. Raise ``DatabaseError`` if the server cannot be reached.
     """
-    freed = _free_what_ran_out(enrollment, now=now)
+    form: dict[str, Any] = {"submitted": submitted, "comment": comment, "language": language, "now": now}
     outcome = None
-    with transaction.atomic():
-        assignment = lock_assignment_of(enrollment, assignment_id, session_id)
-        held = assignment.state == Assignment.State.LEASED
-        receipt = _record(assignment, submitted, comment, language=language, now=now)
-        if held and assignment.session_id == session_id:
-            outcome = _try_to_assign_after(assignment, now=now)
-    if outcome is None or (freed and _is_nothing_free(outcome)):
-        outcome = assign_next_story(enrollment=enrollment, now=now, session_id=session_id)
-    return receipt, outcome
-
-
-def _try_to_assign_after(answered: Assignment, *, now: datetime) -> Assignment | Refusal | None:
-    """Assign the next story after a vote. Return None if the database failed to find one.
-
-    Raise ``DatabaseError`` if the vote is lost with it, as with the connection.
-    """
-    enrollment, session = answered.enrollment, answered.session
-    refusal = _refusal(enrollment, session, now=now)
     try:
         with transaction.atomic():
-            return Refusal(refusal) if refusal else _find_story(enrollment, session, now=now)
-    except DatabaseError:
-        if transaction.get_rollback():
-            raise  # not even the savepoint could be gone back to, so the answer will not be stored
-        logger.exception("No story could be found together with storing an answer; trying again without.")
-        return None
+            person, others_ran_out = lock_person_and_look(enrollment.pk, now)
+            assignment = lock_assignment_of(person, assignment_id, session_id)
+            held = assignment.state == Assignment.State.LEASED
+            receipt = _record(assignment, **form)
+            if held and assignment.session_id == session_id and not others_ran_out:
+                refusal = _refusal(person, assignment.session, now=now)
+                outcome = Refusal(refusal) if refusal else _find_story(person, assignment.session, now=now)
+    except DatabaseError as error:
+        has_failed = isinstance(error, OperationalError | InterfaceError)
+        if has_failed and getattr(error.__cause__, "sqlstate", None) is None:  # the server is out of reach
+            raise
+        logger.exception("An answer could not be stored together with the search for the next story.")
+        receipt = record_vote(
+            assignment_id=assignment_id, enrollment=enrollment, session_id=session_id, **form
+        )
+    if outcome is None:
+        outcome = assign_next_story(enrollment=enrollment, now=now, session_id=session_id)
+    return receipt, outcome
 
 
 @transaction.atomic
@@ -192,12 +213,16 @@ def record_vote(
 
     Raise :class:`NotTheirs` for another annotator's assignment, or ``IncompleteForm``, and store nothing.
     """
-    assignment = lock_assignment_of(enrollment, assignment_id, session_id)
+    assignment = lock_assignment_of(lock_person(enrollment.pk), assignment_id, session_id)
     return _record(assignment, submitted, comment, language=language, now=now)
 
 
-def lock_assignment_of(enrollment: Enrollment, assignment_id: int, session_id: int | None) -> Assignment:
-    assignment = lock_assignment(lock_person(enrollment.pk), assignment_id)
+def lock_assignment_of(person: Enrollment, assignment_id: int, session_id: int | None) -> Assignment:
+    """Lock and return the assignment of a person who is locked, with the work session of an answer to it.
+
+    Raise :class:`NotTheirs` for another person's assignment.
+    """
+    assignment = lock_assignment(person, assignment_id)
     if assignment is None:
         raise NotTheirs(_("This page belongs to another annotator’s link, so nothing was saved."))
     if assignment.state == Assignment.State.SKIPPED:  # it has been credited there
@@ -244,7 +269,7 @@ def _record(
         assignment.session.stories_submitted += 1
         assignment.session.save(update_fields=["stories_submitted"])
     draw_consequences(assignment.enrollment, after=assignment.story, now=now)
-    return Receipt(vote=vote, repeated=False, differs=False)
+    return Receipt(vote=vote, differs=False)
 
 
 def serving_facts(enrollment: Enrollment) -> rules.ServingFacts:
@@ -265,11 +290,8 @@ def serving_facts(enrollment: Enrollment) -> rules.ServingFacts:
 
 def _free_what_ran_out(enrollment: Enrollment, *, now: datetime) -> int:
     """Free a few expired slots of others before a story is assigned. Return how many."""
-    return free_expired_leases(now=now, sparing=enrollment) if others_lease_ran_out(enrollment, now) else 0
-
-
-def _is_nothing_free(outcome: Assignment | Refusal) -> bool:
-    return isinstance(outcome, Refusal) and outcome.reason == Reason.NOTHING_FREE
+    ran_out = Assignment.objects.lease_ran_out(now).exclude(enrollment=enrollment)
+    return free_expired_leases(now=now, sparing=enrollment) if ran_out.exists() else 0
 
 
 def _give_out(
@@ -281,7 +303,7 @@ def _give_out(
     the previous holder of the lock changed it.
     """
     slots = enrollment.study.votes_per_story
-    taken = taken_slots(story)
+    taken = taken_slots(story.pk)
     slot = rules.lowest_free_slot(taken, slots)
     if slot is None:
         # The flag is a copy of what the rows say; a wrong one must not stop the study.
@@ -321,9 +343,9 @@ def _lease(
 
 def _nothing_to_serve(enrollment: Enrollment) -> Refusal:
     """Refuse: all done, or all free slots are held by others (then say when the next lease can expire)."""
-    others = Assignment.objects.filter(
-        story__study=enrollment.study_id, state=Assignment.State.LEASED, slot__isnull=False
-    )
+    others = Assignment.objects.filter(story__study=enrollment.study_id, state__in=HELD, slot__isnull=False)
+    if enrollment.study.stratum_field:
+        others = others.filter(stratum__in=queries.lacking_of(enrollment))
     theirs = Assignment.objects.filter(enrollment=enrollment).exclude(state=Assignment.State.EXPIRED)
     soonest = (
         others.exclude(story__in=theirs.values("story"))
@@ -338,28 +360,30 @@ def _nothing_to_serve(enrollment: Enrollment) -> Refusal:
 
 def _take_slot_again(assignment: Assignment) -> bool:
     """Give an assignment with an expired lease a slot again, if its story has a free one."""
-    story = Story.objects.select_for_update(of=("self",), no_key=True).get(pk=assignment.story_id)
-    taken = taken_slots(story)
+    lock_story_of(assignment)
+    taken = taken_slots(assignment.story_id)
     slot = rules.lowest_free_slot(taken, assignment.slots)
-    if slot is None:
+    if slot is None or not take_place(assignment=assignment):
         return False
     assignment.slot = slot
+    if assignment.stratum_id:
+        assignment.save(update_fields=["place"])
     if len(taken) + 1 == assignment.slots:
-        Story.objects.filter(pk=story.pk).update(has_free_slot=False)
+        Story.objects.filter(pk=assignment.story_id).update(has_free_slot=False)
     return True
 
 
 def _settle_slot(assignment: Assignment) -> SurplusReason:
     """Let the vote keep or get a slot, in which case it counts. Return why it is surplus, if it is."""
     if assignment.enrollment.state != Enrollment.State.QUALIFIED:
-        if assignment.state == Assignment.State.LEASED:
+        if assignment.state in HELD:
             Story.objects.main().filter(pk=assignment.story_id).update(has_free_slot=True)
         return SurplusReason.NOT_QUALIFIED
     if assignment.session and assignment.session.state == WorkSession.State.DOUBTED:
-        if assignment.state == Assignment.State.LEASED:
+        if assignment.state in HELD:
             Story.objects.main().filter(pk=assignment.story_id).update(has_free_slot=True)
         return SurplusReason.NONE  # it waits without a slot, in case the platform confirms it after all
-    needs_slot = assignment.slot is not None and assignment.state != Assignment.State.LEASED
+    needs_slot = assignment.slot is not None and assignment.state not in HELD
     if needs_slot and not _take_slot_again(assignment):
         return SurplusReason.LATE
     return SurplusReason.NONE
@@ -370,5 +394,4 @@ def _first_receipt(assignment: Assignment, choices: tuple[Choice, ...], comment:
     if vote is None:
         raise RuntimeError(f"Assignment {assignment.pk} is answered but has no vote; run check_integrity.")
     stored = {Choice(a.question, a.row, a.option) for a in vote.answers.all()}
-    differs = stored != set(choices) or comment_of(vote) != comment
-    return Receipt(vote=vote, repeated=True, differs=differs)
+    return Receipt(vote=vote, differs=stored != set(choices) or comment_of(vote) != comment)

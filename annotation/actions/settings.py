@@ -16,6 +16,8 @@ from annotation.errors import InvalidStudy
 from annotation.fixed_settings import fixed_settings, noted, pay_problem
 from annotation.models import Event, Story, Study
 from annotation.protocols import UnknownProtocol, get_protocol
+from annotation.queries import stories_of_design
+from annotation.rules import cap_problem
 
 SETTINGS = tuple(item.name for item in fields(StudySettings) if item.name != "qualification_required")
 """All settings of a study that can be changed here."""
@@ -64,6 +66,9 @@ def _refusals(study: Study, changed: Mapping[str, Any]) -> dict[str, str]:
     if "pay_rate" in changed:
         problem = pay_problem(state=study.state, before=study.pay_rate, after=changed["pay_rate"])
         refused |= {"pay_rate": problem} if problem else {}
+    needed = stories_of_design(study, at_most=True) if "story_cap" in changed else 0
+    if needed and changed["story_cap"] < needed:
+        refused |= {"story_cap": cap_problem(changed["story_cap"], needed)}
     return refused
 
 

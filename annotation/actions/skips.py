@@ -6,12 +6,14 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation import rules
+from annotation.actions.designs import lock_story_of
 from annotation.actions.events import record_about
 from annotation.actions.hidden_check_grading import draw_consequences
 from annotation.actions.serving import lock_assignment_of
 from annotation.actions.votes import note_place
 from annotation.errors import ReasonMissing
-from annotation.models import UNANSWERED, Assignment, Enrollment, Event, Skip, Story
+from annotation.models import HELD, UNANSWERED, Assignment, Enrollment, Event, Skip, Story
+from annotation.sql import lock_person
 
 
 @transaction.atomic
@@ -34,13 +36,15 @@ def skip_story(
     """
     if reason not in Skip.Reason:
         raise ReasonMissing(_("Choose a reason for skipping this story."))
-    assignment = lock_assignment_of(enrollment, assignment_id, session_id)
+    assignment = lock_assignment_of(lock_person(enrollment.pk), assignment_id, session_id)
     if assignment.state not in UNANSWERED:
         return None
     if assignment.state == Assignment.State.SKIPPED:
         return assignment.skip
     credited = _credit(assignment, now=now)
-    if assignment.state == Assignment.State.LEASED:
+    if assignment.state in HELD:
+        if assignment.stratum_id:
+            lock_story_of(assignment)
         Story.objects.main().filter(pk=assignment.story_id).update(has_free_slot=True)
     assignment.state = Assignment.State.SKIPPED
     assignment.save(update_fields=["state", "session"])

@@ -18,11 +18,13 @@ from annotation.actions.known_answers import KnownAnswers
 from annotation.errors import ImportRefused
 from annotation.importing.duplicates import NearDuplicates
 from annotation.importing.files import read_rows
-from annotation.importing.problems import Problem
+from annotation.importing.problems import Problem, quote
 from annotation.importing.rows import IMPORTED, PROVENANCE, SourceRow, StoryRow, batches
 from annotation.importing.validation import check_rows
 from annotation.models import Event, LintFinding, Story, StoryImport, Study
 from annotation.protocols.base import Finding, Protocol
+from annotation.protocols.multiple_choice.quiz import QUIZ
+from annotation.queries import with_strata
 from tomannot import clock
 
 BATCH = 1000
@@ -53,7 +55,7 @@ def store_file(*, job: StoryImport, path: Path, now: datetime, progress: Progres
     study = Study.objects.get(pk=job.study_id)
     _check_open(job, study)
     problems = _Problems()
-    protocol = study.protocol
+    protocol = QUIZ if job.role == Story.Role.QUIZ else study.protocol
     lint = _Linter(job, protocol)
     known = KnownAnswers(job)
     rows = problems.sift(known.take(_bounded(read_rows(path, name=job.file_name), job, problems)))
@@ -83,6 +85,7 @@ def _finish(job: StoryImport, study: Study, path: Path, *, now: datetime) -> Non
     job.save()
     study = locked(study)
     _check_open(job, study)
+    _check_strata(job, study)
     added, unchanged = f"{job.stories_added} added as {job.role}", f"{job.stories_unchanged} there already"
     subject, note = f"import {job.pk}", f"{job.file_name}: {added}, {unchanged}"
     event, by = Event.Type.STORIES_IMPORTED, job.requested_by
@@ -92,6 +95,21 @@ def _finish(job: StoryImport, study: Study, path: Path, *, now: datetime) -> Non
 def _check_open(job: StoryImport, study: Study) -> None:
     if study.state == Study.State.CLOSED:
         raise _refused(job, f"“{study.slug}” is closed.", "Reopen the study to import more.")
+
+
+def _check_strata(job: StoryImport, study: Study) -> None:
+    """Raise :class:`ImportRefused` for items that the design of an opened study would never serve."""
+    if study.state == Study.State.DRAFT or not study.stratum_field or job.role != Story.Role.MAIN:
+        return
+    loads = list(study.strata.values_list("name", flat=True))
+    own = {stored: name for name, stored in study.protocol.columns.items()}
+    column = own.get(study.stratum_field, study.stratum_field)
+    items = with_strata(study, Story.objects.filter(story_import=job)).exclude(stratum__in=loads)
+    said, remedy = "No participant would get {}.", "Give it a value with a load in the study’s design."
+    found = items.order_by("source_line").values_list("source_line", "stratum")[:PROBLEMS_KEPT]
+    lost = [Problem(job.file_name, line, column, said.format(quote(name)), remedy) for line, name in found]
+    if lost:
+        raise ImportRefused(lost, items.count())
 
 
 def _refused(job: StoryImport, message: str, remedy: str) -> ImportRefused:
@@ -191,9 +209,11 @@ class _Linter:
 
     @cached_property
     def _seen(self) -> NearDuplicates:
-        """Index the study's other stories. Read only when a new story must be compared with them."""
+        """Index the study's other stories that its protocol reads. Read only when one must be compared."""
         seen = NearDuplicates()
-        others = Story.objects.filter(study=self._job.study_id).exclude(story_import=self._job)
+        quiz = Q(role=Story.Role.QUIZ)
+        alike = quiz if self._job.role == Story.Role.QUIZ else ~quiz
+        others = Story.objects.filter(alike, study=self._job.study_id).exclude(story_import=self._job)
         for facts in others.order_by("pk").values(*PROVENANCE, "content").iterator(chunk_size=BATCH):
             row = StoryRow(file="", line=0, **facts)
             self._near_duplicates(seen, row)

@@ -1,13 +1,14 @@
 """Create studies and change their states."""
 
 import secrets
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from decimal import Decimal
 
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
-from django.db.models import Max
+from django.db.models import Count, Max
 from django.utils.translation import gettext as _
 
 from accounts.models import Environment, User
@@ -16,7 +17,9 @@ from annotation import locks, queries, rules
 from annotation.actions.events import record_event
 from annotation.actions.members import set_role
 from annotation.errors import InvalidStudy, StudyExists, StudyNotReady, WrongState
+from annotation.intake import FEWEST_IN_GROUP, grouped
 from annotation.models import ConsentText, Enrollment, Event, Membership, Story, Study, Vote
+from annotation.models.enrollments import IntakeAnswer, IntakeGroup
 from annotation.protocols import UnknownProtocol, get_protocol
 
 RESERVED_SLUGS = frozenset({"new"})
@@ -43,6 +46,8 @@ class StudySettings:
     currency: str = "USD"
     license: str = "CC-BY-4.0"
     story_language: str = "en"
+    intake_questions: Sequence[str] = ()
+    intake_group: int = FEWEST_IN_GROUP
     qualification_required: bool = True
     serving_seed: int | None = None
 
@@ -112,7 +117,9 @@ def set_gate(*, study: Study, gate: Study.Gate, by: User | None, now: datetime) 
             raise WrongState("An open study's qualification cannot be changed. Pause the study first.")
         study.gate = gate
         study.save(update_fields=["gate"])
-        record_event(study=study, type=Event.Type.GATE_CHANGED, by=by, now=now, note=gate)
+        record_event(
+            study=study, type=Event.Type.GATE_CHANGED, by=by, now=now, note="test: " + gate.replace("_", " ")
+        )
     return study
 
 
@@ -123,6 +130,9 @@ def blockers(study: Study) -> list[str]:
         consent_version=study.consent_version,
         gate=study.gate,
         lacks_checks=lacks_checks(study),
+        unserved=queries.unserved_strata(study),
+        story_cap=study.story_cap,
+        stories_of_design=queries.stories_of_design(study, at_most=True),
     )
 
 
@@ -153,6 +163,30 @@ def close_study(*, study: Study, by: User | None, now: datetime) -> Study:
     """Stop assigning stories. Annotators who hold one may finish it, and it counts."""
     study = _lock_for(study, Study.State.CLOSED)
     return _move(study, Study.State.CLOSED, Event.Type.STUDY_CLOSED, by=by, now=now)
+
+
+@transaction.atomic
+def group_intake(*, study: Study, by: User | None, now: datetime) -> None:
+    """Count in groups what the voters of a closed study said about themselves, and delete their answers.
+
+    Only once, so that no later count differs by one person. Do nothing for a study that is not closed.
+    """
+    study = locked(study)
+    if study.state != Study.State.CLOSED or not study.asked_of_people:
+        return
+    said = IntakeAnswer.objects.filter(enrollment__study=study)
+    voted = said.filter(enrollment__in=Vote.objects.of_study(study).values("assignment__enrollment"))
+    for question in study.asked_of_people:
+        options = voted.filter(question=question).values_list("option").order_by()
+        counts = dict(options.annotate(people=Count("pk")))
+        IntakeGroup.objects.bulk_create(
+            IntakeGroup(study=study, question=question, option=option, people=people)
+            for option, people in grouped(counts, study.intake_group).items()
+        )
+    said.delete()
+    study.intake_grouped_at = now
+    study.save(update_fields=["intake_grouped_at"])
+    record_event(study=study, type=Event.Type.INTAKE_GROUPED, by=by, now=now)
 
 
 @transaction.atomic

@@ -90,7 +90,7 @@ def confirm_session(*, session: WorkSession, by: User | None, now: datetime) -> 
     else:
         alone = out.exclude(assignment=None).values("assignment")
         doubted.filter(pk__in=alone).update(state=Assignment.State.EXCLUDED)
-        counted_votes.again(assignments=doubted.exclude(pk__in=alone))
+        counted_votes.count_again(assignments=doubted.exclude(pk__in=alone))
     _record(session, Event.Type.WORK_CONFIRMED, by=by, now=now)
     return True
 
@@ -106,11 +106,12 @@ def doubt_session(*, session: WorkSession, reason: str, by: User | None, now: da
         return False
     theirs = Assignment.objects.filter(session=session)
     # Lock all before writing one: two annotators may each hold a story that the other has answered.
-    counted_votes.lock_stories(theirs.living())
+    reserved = Assignment.objects.filter(enrollment=person, state=Assignment.State.RESERVED)
+    counted_votes.lock_stories(theirs.living() | reserved)
     _become(session, State.DOUBTED, now=now)
     if theirs.filter(state=Assignment.State.LEASED).exists():
         release_held_story(enrollment=person)
-    counted_votes.stop(assignments=theirs, become=Assignment.State.DOUBTED)
+    counted_votes.stop_counting(assignments=theirs, become=Assignment.State.DOUBTED)
     _record(session, Event.Type.WORK_DOUBTED, by=by, now=now, note=reason)
     return True
 

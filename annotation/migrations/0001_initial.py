@@ -25,9 +25,11 @@ class Migration(migrations.Migration):
             name='Assignment',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('state', models.CharField(choices=[('leased', 'leased'), ('submitted', 'answered, counted'), ('surplus', 'answered, surplus'), ('expired', 'lease ran out'), ('excluded', 'answered, excluded'), ('displaced', 'answered, surplus: the slot was filled while it was excluded'), ('pending', 'answered, counts once the platform confirms the visit'), ('doubted', 'answered, not confirmed by the platform'), ('skipped', 'skipped')], default='leased', max_length=10)),
+                ('state', models.CharField(choices=[('reserved', 'reserved by the design'), ('leased', 'leased'), ('submitted', 'answered, counted'), ('surplus', 'answered, surplus'), ('expired', 'lease ran out'), ('excluded', 'answered, excluded'), ('displaced', 'answered, surplus: the slot was filled while it was excluded'), ('pending', 'answered, counts once the platform confirms the visit'), ('doubted', 'answered, not confirmed by the platform'), ('skipped', 'skipped')], default='leased', max_length=10)),
                 ('slot', models.PositiveSmallIntegerField(blank=True, help_text='None for a hidden check, which anybody may answer.', null=True)),
                 ('slots', models.PositiveSmallIntegerField(help_text='Votes per story when this was assigned; 0 for a hidden check.')),
+                ('place', models.PositiveSmallIntegerField(blank=True, help_text='Number among the annotator’s answers in this stratum.', null=True)),
+                ('load', models.PositiveSmallIntegerField(blank=True, help_text='The stratum’s load when this was reserved.', null=True)),
                 ('order_position', models.PositiveIntegerField(help_text="The position of this story among the annotator's stories.")),
                 ('order_seed', models.PositiveIntegerField(blank=True, help_text='Seed of the annotator’s own start in the serving order; empty: the study’s.', null=True)),
                 ('option_seed', models.PositiveIntegerField(blank=True, help_text='Seed of the order of the options; empty: the protocol’s order.', null=True)),
@@ -50,7 +52,7 @@ class Migration(migrations.Migration):
                 ('first_submitted_at', models.DateTimeField(help_text='When the person first answered; a changed answer keeps it.')),
                 ('submitted_at', models.DateTimeField()),
                 ('environment', models.CharField(choices=[('live', 'live'), ('rehearsal', 'test run')], max_length=20)),
-                ('surplus_reason', models.CharField(blank=True, choices=[('', 'counts'), ('late', 'the lease had run out and the slot was taken by someone else'), ('not_qualified', 'the person was no longer qualified when it came')], default='', max_length=20)),
+                ('surplus_reason', models.CharField(blank=True, choices=[('', 'counts'), ('late', 'the lease had run out, and no slot, or no place in its author’s load, was left'), ('not_qualified', 'the person was no longer qualified when it came')], default='', max_length=20)),
                 ('assignment', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='votes', to='annotation.assignment')),
             ],
         ),
@@ -86,7 +88,7 @@ class Migration(migrations.Migration):
             name='Story',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('role', models.CharField(choices=[('main', 'main'), ('qualification', 'qualification'), ('check', 'hidden check')], default='main', max_length=20)),
+                ('role', models.CharField(choices=[('main', 'main'), ('qualification', 'qualification'), ('check', 'hidden check'), ('quiz', 'question of a quiz')], default='main', max_length=20)),
                 ('story_id', models.CharField(max_length=100)),
                 ('core_id', models.CharField(max_length=100)),
                 ('scenario_name', models.CharField(max_length=100)),
@@ -104,6 +106,18 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name_plural': 'stories',
+            },
+        ),
+        migrations.CreateModel(
+            name='Stratum',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('name', models.CharField(max_length=100)),
+                ('load', models.PositiveSmallIntegerField()),
+            ],
+            options={
+                'verbose_name_plural': 'strata',
+                'ordering': ('study', 'name'),
             },
         ),
         migrations.CreateModel(
@@ -192,6 +206,15 @@ class Migration(migrations.Migration):
             model_name='vote',
             name='instructions',
             field=models.ForeignKey(blank=True, db_index=False, help_text='The study’s own instructions that were shown; empty: the protocol’s.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='annotation.instructiontext'),
+        ),
+        migrations.CreateModel(
+            name='IntakeAnswer',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('question', models.CharField(choices=[('age', 'age'), ('first_language', 'first_language'), ('gender', 'gender'), ('education', 'education'), ('country', 'country')], max_length=20)),
+                ('option', models.CharField(blank=True, help_text='Empty: they prefer not to say.', max_length=20)),
+                ('enrollment', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='intake_answers', to='annotation.enrollment')),
+            ],
         ),
         migrations.CreateModel(
             name='ReviewSample',
@@ -322,6 +345,11 @@ class Migration(migrations.Migration):
                 'ordering': ('line', 'column', 'pk'),
             },
         ),
+        migrations.AddField(
+            model_name='assignment',
+            name='stratum',
+            field=models.ForeignKey(blank=True, db_index=False, help_text='Empty: given out without a design.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='annotation.stratum'),
+        ),
         migrations.CreateModel(
             name='Study',
             fields=[
@@ -336,12 +364,13 @@ class Migration(migrations.Migration):
                 ('gate', models.CharField(choices=[('not_required', 'no qualification asked'), ('missing', 'qualification asked, no round ready'), ('ready', 'qualification round ready')], default='missing', max_length=20)),
                 ('votes_per_story', models.PositiveSmallIntegerField(default=3, help_text='How many participants judge each story. In the published procedure: 3.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(99)], verbose_name='Votes per story')),
                 ('story_cap', models.PositiveIntegerField(default=500, help_text='In the published procedure: 500.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(1000000)], verbose_name='Story limit per participant')),
-                ('lease_minutes', models.PositiveSmallIntegerField(default=30, help_text='How long a story is reserved for the annotator who holds it.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(10000)], verbose_name='Lease in minutes')),
+                ('lease_minutes', models.PositiveSmallIntegerField(default=30, help_text='How long a story stays reserved; an open page renews this up to four times as long.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(10000)], verbose_name='Lease in minutes')),
                 ('change_hours', models.PositiveSmallIntegerField(default=24, help_text='Participants can change an answer until it is released. 0: never.', validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(10000)], verbose_name='Hours to change an answer')),
                 ('stall_hours', models.PositiveSmallIntegerField(default=24, help_text='An open study without votes for so long has stalled. 0: never.', verbose_name='Hours without votes')),
                 ('skip_allowance', models.PositiveSmallIntegerField(default=5, help_text='Stories that a participant may skip and be paid for like answers. Participants see this number, and can skip more without pay. A skipped story goes to somebody else.', validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(10000)], verbose_name='Paid skips per participant')),
                 ('serving_order', models.CharField(choices=[('started', 'stories that others have started come first'), ('own', 'every participant starts at a place of their own')], default='started', help_text='Finishing started stories first leaves few unfinished. With starts of their own, participants don’t all see the same stories early on, but most stories stay unfinished until near the end: see the forecast under Overview.', max_length=10, verbose_name='Order of stories')),
                 ('option_order', models.CharField(choices=[('fixed', 'the same for everybody'), ('person', 'drawn for each participant')], default='fixed', help_text='Drawn for each participant: a scale may be turned round, a question’s own options may stand in any order. The order is recorded with each vote.', max_length=10, verbose_name='Order of answer options')),
+                ('stratum_field', models.CharField(blank=True, choices=[('scenario_name', 'Scenario'), ('severity_original', 'Severity'), ('story_generator_model', 'Model'), ('story_prompt_example', 'Example')], db_default='', default='', help_text='The column by which the design divides the items into strata; empty: no design.', max_length=30)),
                 ('incomplete_after', models.PositiveSmallIntegerField(db_default=3, default=3, help_text='After so many in a row, Mechanical Turk hides this study’s campaigns from a participant. A finished submission resets the count. 0: never.', validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(100)], verbose_name='Unfinished submissions before exclusion')),
                 ('answers_frozen_at', models.DateTimeField(blank=True, help_text='Answers saved before then are published and cannot change.', null=True)),
                 ('check_every', models.PositiveSmallIntegerField(default=0, help_text='One hidden check per this many stories of an annotator; 0: none.')),
@@ -353,6 +382,9 @@ class Migration(migrations.Migration):
                 ('contact', models.EmailField(help_text='An e-mail address for questions, shown on every page.', max_length=254, verbose_name='Contact')),
                 ('story_language', models.CharField(default='en', help_text='A tag such as en, de or pt-BR, so that screen readers pronounce stories correctly.', max_length=35, validators=[django.core.validators.RegexValidator('^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$')], verbose_name='Language of the stories')),
                 ('license', models.CharField(default='CC-BY-4.0', help_text='The licence of your releases, like CC-BY-4.0.', max_length=60, verbose_name='Licence of the data')),
+                ('intake_questions', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('age', 'How old are you?'), ('first_language', 'What is your first language?'), ('gender', 'What is your gender?'), ('education', 'What is the highest level of education that you have finished?'), ('country', 'In which country do you live?')], max_length=20), blank=True, default=list, help_text='Asked once, after the consent text; participants can leave each of them out.', size=None, verbose_name='Questions about participants')),
+                ('intake_group', models.PositiveSmallIntegerField(default=5, help_text='Releases tell the answers about participants only in groups of at least so many.', validators=[django.core.validators.MinValueValidator(5), django.core.validators.MaxValueValidator(10000)], verbose_name='Smallest published group')),
+                ('intake_grouped_at', models.DateTimeField(blank=True, editable=False, null=True)),
                 ('consent_version', models.PositiveSmallIntegerField(default=0)),
                 ('serving_seed', models.PositiveBigIntegerField()),
                 ('pseudonym_key', models.CharField(editable=False, max_length=64)),
@@ -366,6 +398,11 @@ class Migration(migrations.Migration):
                 'verbose_name_plural': 'studies',
                 'ordering': ('slug',),
             },
+        ),
+        migrations.AddField(
+            model_name='stratum',
+            name='study',
+            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='strata', to='annotation.study'),
         ),
         migrations.AddField(
             model_name='storyimport',
@@ -418,6 +455,16 @@ class Migration(migrations.Migration):
                 'ordering': ('study', 'invited_at', 'pk'),
             },
         ),
+        migrations.CreateModel(
+            name='IntakeGroup',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('question', models.CharField(max_length=20)),
+                ('option', models.CharField(max_length=20)),
+                ('people', models.PositiveIntegerField()),
+                ('study', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='intake_groups', to='annotation.study')),
+            ],
+        ),
         migrations.AddField(
             model_name='instructiontext',
             name='study',
@@ -437,7 +484,7 @@ class Migration(migrations.Migration):
             name='Event',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('type', models.CharField(choices=[('study_created', 'study created'), ('study_opened', 'study opened'), ('plan_fixed', 'study’s plan fixed'), ('study_paused', 'study paused'), ('study_closed', 'study closed'), ('study_completed', 'every story has all its votes'), ('study_stalled', 'no votes for a while'), ('study_made_rehearsal', 'study made a test run'), ('study_changed', 'study’s settings changed'), ('role_given', 'role given'), ('role_taken', 'role taken'), ('member_invited', 'colleague invited'), ('invitation_accepted', 'invitation accepted'), ('invitation_revoked', 'invitation taken back'), ('consent_text_added', 'consent text added'), ('instructions_set', 'instructions changed'), ('gate_changed', 'qualification gate changed'), ('admission_settled', 'who may take part settled'), ('annotators_excluded', 'annotators excluded'), ('baseline_drawn', 'sample drawn from a release'), ('stories_imported', 'stories imported'), ('import_refused', 'import refused'), ('import_cancelled', 'import cancelled'), ('annotator_invited', 'annotator invited'), ('consent_given', 'consent given'), ('consent_declined', 'consent declined'), ('consent_asked', 'asked for consent again'), ('test_given_back', 'let take the test again'), ('enrollment_qualified', 'qualified'), ('enrollment_failed', 'not qualified'), ('enrollment_suspended', 'suspended'), ('enrollment_reinstated', 'reinstated'), ('story_skipped', 'story skipped'), ('lease_released', 'story given back by a researcher'), ('vote_submitted', 'vote submitted'), ('vote_changed', 'vote changed'), ('annotator_excluded', 'somebody’s votes excluded'), ('annotator_readmitted', 'somebody’s votes readmitted'), ('vote_excluded', 'vote excluded'), ('vote_readmitted', 'vote readmitted'), ('review_sample_drawn', 'answers drawn for review'), ('vote_checked', 'vote reviewed'), ('story_adjudicated', 'story adjudicated'), ('checks_changed', 'hidden checks changed'), ('check_failed', 'hidden check failed'), ('annotator_warned', 'warned after failed checks'), ('annotator_flagged', 'flagged by the figures'), ('answers_frozen', 'answers fixed for publication'), ('answers_thawed', 'answers no longer fixed'), ('enrollment_withdrawn', 'withdrew'), ('link_mailed', 'personal link sent by e-mail'), ('link_not_mailed', 'mail given up'), ('link_revoked', 'personal link revoked'), ('address_given', 'e-mail address given'), ('address_confirmed', 'e-mail address confirmed'), ('address_forgotten', 'e-mail address forgotten'), ('join_link_set', 'join link set'), ('join_link_removed', 'join link removed'), ('identity_shown', 'ids on a platform looked at'), ('identity_erased', 'identity erased'), ('round_created', 'qualification round created'), ('answer_key_set', 'answer key set'), ('expert_asked', 'expert asked for the answer key'), ('expert_done', 'expert’s answers handed in'), ('round_changed', 'qualification round changed'), ('attempt_started', 'qualification attempt started'), ('attempt_submitted', 'qualification attempt handed in'), ('visit_arrived', 'visit arrived'), ('data_described', 'data statement written'), ('release_requested', 'release requested'), ('release_published', 'release published'), ('release_failed', 'release failed'), ('release_imported', 'release imported'), ('release_withdrawn', 'release withdrawn'), ('deposit_requested', 'deposit of a release begun'), ('deposit_done', 'release deposited'), ('deposit_failed', 'deposit of a release failed'), ('api_token_made', 'API token made'), ('api_token_revoked', 'API token revoked'), ('campaign_created', 'campaign on a platform created'), ('campaign_changed', 'campaign on a platform changed'), ('platform_synced', 'work reconciled with the platform'), ('work_confirmed', 'work confirmed by the platform'), ('work_doubted', 'work not confirmed by the platform'), ('payment_requested', 'payment requested'), ('payment_sent', 'payment made'), ('payment_failed', 'payment failed'), ('mismatch_noticed', 'mismatch with a platform noticed'), ('alerts_changed', 'alerts or webhooks changed'), ('alerts_tested', 'test alert requested'), ('visit_refused', 'visit refused')], max_length=40)),
+                ('type', models.CharField(choices=[('study_created', 'study created'), ('study_opened', 'study opened'), ('plan_fixed', 'study’s plan fixed'), ('study_paused', 'study paused'), ('study_closed', 'study closed'), ('study_completed', 'every story has all its votes'), ('study_stalled', 'no votes for a while'), ('study_made_rehearsal', 'study made a test run'), ('study_changed', 'study’s settings changed'), ('role_given', 'role given'), ('role_taken', 'role removed'), ('member_invited', 'colleague invited'), ('invitation_accepted', 'invitation accepted'), ('invitation_revoked', 'invitation revoked'), ('consent_text_added', 'consent text added'), ('instructions_set', 'instructions changed'), ('gate_changed', 'qualification gate changed'), ('admission_settled', 'admission set'), ('annotators_excluded', 'participants excluded'), ('baseline_drawn', 'sample drawn from a release'), ('stories_imported', 'stories imported'), ('import_refused', 'import refused'), ('import_cancelled', 'import cancelled'), ('annotator_invited', 'participant invited'), ('consent_given', 'consent given'), ('intake_answered', 'questions about themselves handed in'), ('intake_grouped', 'answers of participants about themselves counted'), ('consent_declined', 'consent declined'), ('consent_asked', 'asked for consent again'), ('test_given_back', 'test retake allowed'), ('enrollment_qualified', 'qualified'), ('enrollment_failed', 'not qualified'), ('enrollment_suspended', 'suspended'), ('enrollment_reinstated', 'reinstated'), ('story_skipped', 'story skipped'), ('lease_released', 'lease ended by a researcher'), ('vote_submitted', 'vote submitted'), ('vote_changed', 'vote changed'), ('annotator_excluded', 'participant’s votes excluded'), ('annotator_readmitted', 'participant’s votes readmitted'), ('vote_excluded', 'vote excluded'), ('vote_readmitted', 'vote readmitted'), ('review_sample_drawn', 'answers drawn for review'), ('vote_checked', 'vote reviewed'), ('story_adjudicated', 'story decided by an expert'), ('checks_changed', 'hidden checks changed'), ('check_failed', 'hidden check failed'), ('annotator_warned', 'warned after failed checks'), ('annotator_flagged', 'flagged'), ('answers_frozen', 'answers made final for a release'), ('answers_thawed', 'answers no longer final'), ('enrollment_withdrawn', 'withdrew'), ('link_mailed', 'personal link sent by e-mail'), ('link_not_mailed', 'mail not delivered'), ('link_revoked', 'personal link revoked'), ('address_given', 'e-mail address given'), ('address_confirmed', 'e-mail address confirmed'), ('address_forgotten', 'e-mail address removed'), ('join_link_set', 'join link set'), ('join_link_removed', 'join link removed'), ('identity_shown', 'platform ids viewed'), ('identity_erased', 'personal data deleted'), ('round_created', 'qualification round created'), ('answer_key_set', 'answer key set'), ('expert_asked', 'expert asked for the answer key'), ('expert_done', 'expert’s answers handed in'), ('round_changed', 'qualification round changed'), ('attempt_started', 'qualification attempt started'), ('attempt_submitted', 'qualification attempt handed in'), ('visit_arrived', 'visit started'), ('data_described', 'data statement written'), ('release_requested', 'release requested'), ('release_published', 'release published'), ('release_failed', 'release failed'), ('release_imported', 'release imported'), ('release_withdrawn', 'release withdrawn'), ('deposit_requested', 'deposit of a release started'), ('deposit_done', 'release deposited'), ('deposit_failed', 'deposit of a release failed'), ('api_token_made', 'API token created'), ('api_token_revoked', 'API token revoked'), ('campaign_created', 'campaign on a platform created'), ('campaign_changed', 'campaign on a platform changed'), ('platform_synced', 'work compared with the platform'), ('work_confirmed', 'work confirmed by the platform'), ('work_doubted', 'work not confirmed by the platform'), ('payment_requested', 'payment requested'), ('payment_sent', 'payment made'), ('payment_failed', 'payment failed'), ('mismatch_noticed', 'mismatch with a platform noticed'), ('alerts_changed', 'alerts or webhooks changed'), ('alerts_tested', 'test alert requested'), ('visit_refused', 'visit refused')], max_length=40)),
                 ('subject', models.CharField(blank=True, max_length=100)),
                 ('note', models.TextField(blank=True)),
                 ('at', models.DateTimeField()),
@@ -641,6 +688,18 @@ class Migration(migrations.Migration):
             trigger=pgtrigger.compiler.Trigger(name='vote_is_final', sql=pgtrigger.compiler.UpsertTriggerSql(func="RAISE EXCEPTION 'pgtrigger: Cannot update or delete rows from % table', TG_TABLE_NAME;", hash='45708a19c60040f472702f2149b22c997b59634f', operation='UPDATE OR DELETE', pgid='pgtrigger_vote_is_final_79ff6', table='annotation_vote', when='BEFORE')),
         ),
         migrations.AddConstraint(
+            model_name='intakeanswer',
+            constraint=models.UniqueConstraint(fields=('enrollment', 'question'), name='one_intake_answer_per_person_and_question'),
+        ),
+        migrations.AddConstraint(
+            model_name='intakeanswer',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('question', 'age'), models.Q(('option', ''), ('option__regex', '^([0-9]{2}(-[0-9]{2}|[+]))$'), _connector='OR')), models.Q(('question', 'first_language'), models.Q(('option', ''), ('option__regex', '^([a-z]{2,3})$'), _connector='OR')), models.Q(('question', 'gender'), models.Q(('option', ''), ('option__regex', '^(woman|man|another)$'), _connector='OR')), models.Q(('question', 'education'), models.Q(('option', ''), ('option__regex', '^(school|vocational|bachelor|master|doctorate)$'), _connector='OR')), models.Q(('question', 'country'), models.Q(('option', ''), ('option__regex', '^([A-Z]{2})$'), _connector='OR')), _connector='OR'), name='intake_answer_is_an_option'),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='intakeanswer',
+            trigger=pgtrigger.compiler.Trigger(name='intake_answer_is_final', sql=pgtrigger.compiler.UpsertTriggerSql(func="RAISE EXCEPTION 'pgtrigger: Cannot update rows from % table', TG_TABLE_NAME;", hash='8aee59bd3c6ab549dcace55e1076459badb347e7', operation='UPDATE', pgid='pgtrigger_intake_answer_is_final_05d1a', table='annotation_intakeanswer', when='BEFORE')),
+        ),
+        migrations.AddConstraint(
             model_name='reviewitem',
             constraint=models.UniqueConstraint(fields=('sample', 'position'), name='one_answer_per_place_in_a_sample'),
         ),
@@ -702,6 +761,10 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='study',
+            constraint=models.CheckConstraint(condition=models.Q(('intake_group__gte', 5), ('intake_questions__contained_by', ['age', 'first_language', 'gender', 'education', 'country'])), name='study_asks_known_questions_and_groups_people'),
+        ),
+        migrations.AddConstraint(
+            model_name='study',
             constraint=models.CheckConstraint(condition=models.Q(('story_cap__gte', 1)), name='study_cap_is_positive'),
         ),
         migrations.AddConstraint(
@@ -743,6 +806,22 @@ class Migration(migrations.Migration):
         pgtrigger.migrations.AddTrigger(
             model_name='study',
             trigger=pgtrigger.compiler.Trigger(name='who_may_take_part_is_settled_in_the_draft', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD."qualified_through_id" IS DISTINCT FROM (NEW."qualified_through_id") AND NOT (OLD."state" = \'draft\'))', func='RAISE EXCEPTION \'pgtrigger: Cannot update of "qualified_through_id" rows from % table\', TG_TABLE_NAME;', hash='bfb0d40219d0ec923630b751ee0cd3ab8f7882bf', operation='UPDATE OF "qualified_through_id"', pgid='pgtrigger_who_may_take_part_is_settled_in_the_draft_d793c', table='annotation_study', when='BEFORE')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='study',
+            trigger=pgtrigger.compiler.Trigger(name='column_of_the_design_is_settled_in_the_draft', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD."stratum_field" IS DISTINCT FROM (NEW."stratum_field") AND NOT (OLD."state" = \'draft\'))', func='RAISE EXCEPTION \'pgtrigger: Cannot update of "stratum_field" rows from % table\', TG_TABLE_NAME;', hash='d739f727375ea29db2a59f07d5b45c6b972d0045', operation='UPDATE OF "stratum_field"', pgid='pgtrigger_column_of_the_design_is_settled_in_the_draft_04b87', table='annotation_study', when='BEFORE')),
+        ),
+        migrations.AddConstraint(
+            model_name='stratum',
+            constraint=models.UniqueConstraint(fields=('study', 'name'), name='one_stratum_per_name_in_a_study'),
+        ),
+        migrations.AddConstraint(
+            model_name='stratum',
+            constraint=models.CheckConstraint(condition=models.Q(('load__gte', 1), ('load__lte', 999)), name='load_of_a_stratum_is_positive'),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='stratum',
+            trigger=pgtrigger.compiler.Trigger(name='design_is_settled_in_the_draft', sql=pgtrigger.compiler.UpsertTriggerSql(func="\n    IF EXISTS (SELECT FROM annotation_study s\n               WHERE s.id IN (NEW.study_id, OLD.study_id) AND s.state <> 'draft') THEN\n        RAISE EXCEPTION 'pgtrigger: Cannot change the design of a study that has been opened';\n    END IF;\n    RETURN COALESCE(NEW, OLD);\n", hash='c563aab9f95c111bd76089d9ff7b77d9369a0b4b', operation='INSERT OR UPDATE OR DELETE', pgid='pgtrigger_design_is_settled_in_the_draft_5a139', table='annotation_stratum', when='BEFORE')),
         ),
         migrations.AddIndex(
             model_name='story',
@@ -815,6 +894,18 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='invitation',
             constraint=models.CheckConstraint(condition=models.Q(('accepted_at', None), ('revoked_at', None), _connector='OR'), name='invitation_is_not_accepted_and_revoked'),
+        ),
+        migrations.AddConstraint(
+            model_name='intakegroup',
+            constraint=models.UniqueConstraint(fields=('study', 'question', 'option'), name='one_intake_group_per_option'),
+        ),
+        migrations.AddConstraint(
+            model_name='intakegroup',
+            constraint=models.CheckConstraint(condition=models.Q(('people__gte', 5)), name='intake_group_is_large'),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='intakegroup',
+            trigger=pgtrigger.compiler.Trigger(name='intake_group_is_final', sql=pgtrigger.compiler.UpsertTriggerSql(func="RAISE EXCEPTION 'pgtrigger: Cannot update or delete rows from % table', TG_TABLE_NAME;", hash='ded0c8ebbd66dee669e2a9f02c67c5eaba652ae1', operation='UPDATE OR DELETE', pgid='pgtrigger_intake_group_is_final_23b3b', table='annotation_intakegroup', when='BEFORE')),
         ),
         migrations.AddConstraint(
             model_name='instructiontext',
@@ -1010,7 +1101,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='assignment',
-            index=models.Index(condition=models.Q(('state', 'leased')), fields=['lease_expires_at'], name='leases_by_expiry'),
+            index=models.Index(condition=models.Q(('state__in', ['leased', 'reserved'])), fields=['lease_expires_at'], name='leases_by_expiry'),
+        ),
+        migrations.AddIndex(
+            model_name='assignment',
+            index=models.Index(condition=models.Q(('state', 'reserved')), fields=['enrollment', 'order_position'], name='reserved_in_order'),
         ),
         migrations.AddIndex(
             model_name='assignment',
@@ -1022,7 +1117,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='assignment',
-            constraint=models.UniqueConstraint(condition=models.Q(('state__in', ['leased', 'submitted', 'pending'])), fields=('story', 'slot'), name='one_living_assignment_per_slot'),
+            constraint=models.UniqueConstraint(condition=models.Q(('state__in', ['reserved', 'leased', 'submitted', 'pending'])), fields=('story', 'slot'), name='one_living_assignment_per_slot'),
         ),
         migrations.AddConstraint(
             model_name='assignment',
@@ -1036,9 +1131,21 @@ class Migration(migrations.Migration):
             model_name='assignment',
             constraint=models.CheckConstraint(condition=models.Q(models.Q(('slot__gte', 1), ('slot__lte', models.F('slots'))), models.Q(('slot__isnull', True), ('slots', 0)), _connector='OR'), name='slot_is_one_of_the_storys_slots'),
         ),
+        migrations.AddConstraint(
+            model_name='assignment',
+            constraint=models.UniqueConstraint(condition=models.Q(('state__in', ['reserved', 'leased', 'submitted', 'pending']), ('stratum__isnull', False)), fields=('enrollment', 'stratum', 'place'), name='one_living_assignment_per_place_in_a_stratum'),
+        ),
+        migrations.AddConstraint(
+            model_name='assignment',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('load__isnull', False), ('stratum__isnull', False), ('place__gte', 1), ('place__isnull', False), ('place__lte', models.F('load'))), models.Q(('load', None), ('place', None), ('stratum', None), models.Q(('state', 'reserved'), _negated=True)), _connector='OR'), name='place_is_one_of_the_load'),
+        ),
         pgtrigger.migrations.AddTrigger(
             model_name='assignment',
             trigger=pgtrigger.compiler.Trigger(name='only_checks_are_given_out_without_slot', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (NEW."slot" IS NULL)', func="\n    IF NOT EXISTS (SELECT FROM annotation_story s WHERE s.id = NEW.story_id AND s.role = 'check') THEN\n        RAISE EXCEPTION 'only a hidden check is given out without a slot';\n    END IF;\n    RETURN COALESCE(NEW, OLD);\n", hash='5ea54b1fb5f7518eeb6a0c8637b370713c47798a', operation='INSERT OR UPDATE OF "slot", "story_id"', pgid='pgtrigger_only_checks_are_given_out_without_slot_9dbf0', table='annotation_assignment', when='BEFORE')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='assignment',
+            trigger=pgtrigger.compiler.Trigger(name='load_is_that_of_the_stratum', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (NEW."stratum_id" IS NOT NULL)', func="\n    IF NEW.load IS DISTINCT FROM (SELECT g.load FROM annotation_stratum g WHERE g.id = NEW.stratum_id) THEN\n        RAISE EXCEPTION 'the load of an assignment is that of its stratum';\n    END IF;\n    RETURN COALESCE(NEW, OLD);\n", hash='35099d6724f9ded86e70caacc242446bc481c9d3', operation='INSERT OR UPDATE OF "load", "stratum_id"', pgid='pgtrigger_load_is_that_of_the_stratum_71b79', table='annotation_assignment', when='BEFORE')),
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='checkresult',

@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from accounts.fields import optional, researcher
+from accounts.fields import optional, optional_time, researcher
 from annotation.alert_kinds import AlertKind
 from annotation.models.events import Event
 from annotation.models.studies import Study
@@ -27,7 +27,7 @@ class Webhook(models.Model):
     nonce = models.CharField(max_length=32, editable=False)
     made_by = researcher()
     made_at = models.DateTimeField()
-    removed_at = models.DateTimeField(null=True, blank=True)
+    removed_at = optional_time()
 
     class Meta:
         ordering = ("pk",)

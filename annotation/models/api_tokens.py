@@ -11,7 +11,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
-from accounts.fields import optional, researcher
+from accounts.fields import optional, optional_time, researcher
 from accounts.triggers import final, stays
 from annotation.models.studies import Study
 
@@ -54,8 +54,8 @@ class ApiToken(models.Model):
     digest = models.CharField(max_length=64, unique=True, editable=False)
     made_at = models.DateTimeField()
     expires_at = models.DateTimeField()
-    last_used_at = models.DateTimeField(null=True, blank=True, help_text=_("To the hour."))
-    revoked_at = models.DateTimeField(null=True, blank=True)
+    last_used_at = optional_time(_("To the hour."))
+    revoked_at = optional_time()
     revoked_by = researcher()
 
     class Meta:

@@ -1,16 +1,19 @@
 """Annotators in a study, and those excluded from it."""
 
 import secrets
+from functools import reduce
+from operator import or_
 
 import pgtrigger
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from accounts.fields import optional
+from accounts.fields import optional, optional_time
 from accounts.models import Annotator, Environment
 from accounts.triggers import before, final
 from annotation import ordering
+from annotation.intake import FEWEST_IN_GROUP, QUESTIONS
 from annotation.models.studies import ConsentText, Study
 
 _ADMITTED = """
@@ -64,7 +67,7 @@ class Enrollment(models.Model):
     environment = models.CharField(max_length=20, choices=Environment)
     state = models.CharField(max_length=20, choices=State, default=State.INVITED)
     consent = optional(ConsentText)
-    consented_at = models.DateTimeField(null=True, blank=True)
+    consented_at = optional_time()
     link_version = models.PositiveIntegerField(
         default=1, help_text=_("The version that valid personal links are signed with.")
     )
@@ -96,10 +99,8 @@ class Enrollment(models.Model):
     language = models.CharField(
         max_length=10, blank=True, help_text=_("The language they chose for the pages; empty: the browser’s.")
     )
-    working_since = models.DateTimeField(
-        null=True, blank=True, help_text=_("When the current stretch of work without a long break began.")
-    )
-    last_submitted_at = models.DateTimeField(null=True, blank=True)
+    working_since = optional_time(_("When the current stretch of work without a long break began."))
+    last_submitted_at = optional_time()
     created_at = models.DateTimeField()
     state_changed_at = models.DateTimeField()
 
@@ -146,7 +147,7 @@ class Enrollment(models.Model):
     @property
     def order_seed(self) -> int | None:
         """Return the seed of their start in the serving order; None in a study with one order for all."""
-        own = self.study.serving_order == Study.ServingOrder.OWN
+        own = self.study.serving_order == Study.ServingOrder.OWN and not self.study.stratum_field
         return ordering.order_seed(self.study.pseudonym_key, self.pk) if own else None
 
     @property
@@ -159,6 +160,55 @@ class Enrollment(models.Model):
     def skips_left(self) -> int:
         """Return how many more skips are paid."""
         return max(0, self.study.skip_allowance - self.stories_skipped)
+
+
+_OPTIONS = {name: Q(option="") | Q(option__regex=asked.pattern) for name, asked in QUESTIONS.items()}
+
+
+class IntakeAnswer(models.Model):
+    """A participant's answer about themselves, shown only in counts. Deleted with their personal data."""
+
+    enrollment = models.ForeignKey(
+        Enrollment, on_delete=models.PROTECT, related_name="intake_answers", db_index=False
+    )
+    question = models.CharField(max_length=20, choices=[(name, name) for name in QUESTIONS])
+    option = models.CharField(max_length=20, blank=True, help_text=_("Empty: they prefer not to say."))
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["enrollment", "question"], name="one_intake_answer_per_person_and_question"
+            ),
+            models.CheckConstraint(
+                condition=reduce(or_, (Q(question=name) & is_option for name, is_option in _OPTIONS.items())),
+                name="intake_answer_is_an_option",
+            ),
+        ]
+        triggers = [final("intake_answer_is_final", pgtrigger.Update)]
+
+    def __str__(self) -> str:
+        return f"{self.question} of {self.enrollment}"
+
+
+class IntakeGroup(models.Model):
+    """The people of a study who gave one answer about themselves, or one of several. Counted once."""
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="intake_groups")
+    question = models.CharField(max_length=20)
+    option = models.CharField(max_length=20)
+    people = models.PositiveIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["study", "question", "option"], name="one_intake_group_per_option"
+            ),
+            models.CheckConstraint(condition=Q(people__gte=FEWEST_IN_GROUP), name="intake_group_is_large"),
+        ]
+        triggers = [final("intake_group_is_final")]
+
+    def __str__(self) -> str:
+        return f"{self.question} {self.option} in {self.study}"
 
 
 class Exclusion(models.Model):

@@ -11,7 +11,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
-from accounts.fields import researcher
+from accounts.fields import optional_time, researcher
 from annotation.alert_kinds import AlertKind, usual_kinds
 from annotation.models.studies import Study
 
@@ -78,12 +78,10 @@ class Invitation(models.Model):
     invited_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     invited_at = models.DateTimeField()
     expires_at = models.DateTimeField()
-    mailed_at = models.DateTimeField(
-        null=True, blank=True, help_text=_("When the mail server accepted the mail; empty if none was sent.")
-    )
-    accepted_at = models.DateTimeField(null=True, blank=True)
+    mailed_at = optional_time(_("When the mail server accepted the mail; empty if none was sent."))
+    accepted_at = optional_time()
     accepted_by = researcher()
-    revoked_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = optional_time()
 
     objects = InvitationQuerySet.as_manager()
 

@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
 
-from accounts.fields import optional, researcher
+from accounts.fields import optional, optional_time, researcher
 from accounts.triggers import final, stays
 from annotation.models.enrollments import Enrollment
 from annotation.models.stories import Story
@@ -42,7 +42,7 @@ class VoteExclusion(models.Model):
     excluded_by = researcher()
     excluded_at = models.DateTimeField()
     lifted_by = researcher()
-    lifted_at = models.DateTimeField(null=True, blank=True)
+    lifted_at = optional_time()
     lifted_because = models.CharField(max_length=300, blank=True)
 
     objects = VoteExclusionQuerySet.as_manager()

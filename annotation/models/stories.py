@@ -11,11 +11,12 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from accounts.fields import researcher
+from accounts.fields import optional_time, researcher
 from accounts.triggers import after
 from annotation.importing.rows import IMPORTED, StoryRow
 from annotation.models.studies import Study
-from annotation.protocols.base import FormCell, Part
+from annotation.protocols.base import FormCell, Part, Protocol
+from annotation.protocols.multiple_choice.quiz import QUIZ
 
 
 class StoryImport(models.Model):
@@ -48,7 +49,7 @@ class StoryImport(models.Model):
     problems_found = models.PositiveIntegerField(default=0)
     requested_by = researcher()
     requested_at = models.DateTimeField()
-    finished_at = models.DateTimeField(null=True, blank=True)
+    finished_at = optional_time()
 
     class Meta:
         ordering = ("-requested_at",)
@@ -98,6 +99,7 @@ class Story(models.Model):
         MAIN = "main", _("main")
         QUALIFICATION = "qualification", _("qualification")
         CHECK = "check", _("hidden check")
+        QUIZ = "quiz", _("question of a quiz")
 
     study = models.ForeignKey(  # one_story_per_id_in_a_study is its index
         Study, on_delete=models.PROTECT, related_name="stories", db_index=False
@@ -157,19 +159,24 @@ class Story(models.Model):
         return StoryRow(file="", line=self.source_line, **{name: getattr(self, name) for name in IMPORTED})
 
     @property
+    def protocol(self) -> Protocol:
+        """Return the protocol that asks about the story: the study's, or that of quizzes."""
+        return QUIZ if self.role == Story.Role.QUIZ else self.study.protocol
+
+    @property
     def item(self) -> Any:
-        """Return the story as its study's protocol parses it."""
-        return self.study.protocol.parse(self.content)
+        """Return the story as its protocol parses it."""
+        return self.protocol.parse(self.content)
 
     @property
     def parts(self) -> tuple[Part, ...]:
         """Return the story's parts as annotators see them."""
-        return self.study.protocol.parts(self.item)
+        return self.protocol.parts(self.item)
 
     @property
     def cells(self) -> list[FormCell]:
         """Return everything that the form asks about the story."""
-        return list(self.study.protocol.cells(self.item))
+        return list(self.protocol.cells(self.item))
 
 
 class StoryWords(models.Model):

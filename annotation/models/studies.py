@@ -5,15 +5,17 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pgtrigger
-from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
+from django.contrib.postgres.fields import ArrayField
+from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from accounts.fields import optional, researcher
+from accounts.fields import between, optional, optional_time, researcher
 from accounts.models import Environment
 from accounts.triggers import final
 from annotation.hidden_checks import FEWEST_BETWEEN, CheckRules
+from annotation.intake import FEWEST_IN_GROUP, QUESTIONS
 from annotation.protocols import get_protocol
 from annotation.protocols.base import Instructions, Protocol
 from annotation.written_instructions import sections_of, stored_examples
@@ -22,12 +24,16 @@ STORY_LANGUAGE = r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$"
 """A language tag (BCP 47), as screen readers and browsers take it."""
 
 
-def between(least: int, most: int) -> list[MinValueValidator | MaxValueValidator]:
-    return [MinValueValidator(least), MaxValueValidator(most)]
-
-
 class Study(models.Model):
     """An annotation study."""
+
+    class StratumField(models.TextChoices):
+        """The stored columns that can divide items into strata."""
+
+        SCENARIO = "scenario_name"
+        SEVERITY = "severity_original"
+        MODEL = "story_generator_model"
+        EXAMPLE = "story_prompt_example"
 
     class State(models.TextChoices):
         DRAFT = "draft", _("draft")
@@ -87,7 +93,7 @@ class Study(models.Model):
         _("Lease in minutes"),
         default=30,
         validators=between(1, 10_000),
-        help_text=_("How long a story is reserved for the annotator who holds it."),
+        help_text=_("How long a story stays reserved; an open page renews this up to four times as long."),
     )
     change_hours = models.PositiveSmallIntegerField(
         _("Hours to change an answer"),
@@ -130,6 +136,14 @@ class Study(models.Model):
             "any order. The order is recorded with each vote."
         ),
     )
+    stratum_field = models.CharField(
+        max_length=30,
+        choices=StratumField,
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_("The column by which the design divides the items into strata; empty: no design."),
+    )
     incomplete_after = models.PositiveSmallIntegerField(
         _("Unfinished submissions before exclusion"),
         default=3,
@@ -140,9 +154,7 @@ class Study(models.Model):
             "A finished submission resets the count. 0: never."
         ),
     )
-    answers_frozen_at = models.DateTimeField(
-        null=True, blank=True, help_text=_("Answers saved before then are published and cannot change.")
-    )
+    answers_frozen_at = optional_time(_("Answers saved before then are published and cannot change."))
     check_every = models.PositiveSmallIntegerField(
         default=0, help_text=_("One hidden check per this many stories of an annotator; 0: none.")
     )
@@ -187,6 +199,20 @@ class Study(models.Model):
         default="CC-BY-4.0",
         help_text=_("The licence of your releases, like CC-BY-4.0."),
     )
+    intake_questions = ArrayField(
+        models.CharField(max_length=20, choices=[(name, asked.label) for name, asked in QUESTIONS.items()]),
+        verbose_name=_("Questions about participants"),
+        default=list,
+        blank=True,
+        help_text=_("Asked once, after the consent text; participants can leave each of them out."),
+    )
+    intake_group = models.PositiveSmallIntegerField(
+        _("Smallest published group"),
+        default=FEWEST_IN_GROUP,
+        validators=between(FEWEST_IN_GROUP, 10_000),
+        help_text=_("Releases tell the answers about participants only in groups of at least so many."),
+    )
+    intake_grouped_at = models.DateTimeField(null=True, blank=True, editable=False)
     consent_version = models.PositiveSmallIntegerField(default=0)
     instructions: models.ForeignKey[InstructionText | None, InstructionText | None] = optional(
         "InstructionText", help_text=_("The study’s own instructions in force; empty: those of the protocol.")
@@ -194,8 +220,8 @@ class Study(models.Model):
     serving_seed = models.PositiveBigIntegerField()
     pseudonym_key = models.CharField(max_length=64, editable=False)
     created_at = models.DateTimeField()
-    opened_at = models.DateTimeField(null=True, blank=True)
-    closed_at = models.DateTimeField(null=True, blank=True)
+    opened_at = optional_time()
+    closed_at = optional_time()
 
     class Meta:
         verbose_name_plural = "studies"
@@ -204,6 +230,11 @@ class Study(models.Model):
             models.CheckConstraint(
                 condition=Q(votes_per_story__gte=1, votes_per_story__lte=99),
                 name="study_asks_1_to_99_votes_per_story",
+            ),
+            models.CheckConstraint(
+                condition=Q(intake_group__gte=FEWEST_IN_GROUP)
+                & Q(intake_questions__contained_by=list(QUESTIONS)),
+                name="study_asks_known_questions_and_groups_people",
             ),
             models.CheckConstraint(condition=Q(story_cap__gte=1), name="study_cap_is_positive"),
             models.CheckConstraint(
@@ -251,7 +282,13 @@ class Study(models.Model):
                 pgtrigger.UpdateOf("qualified_through_id"),
                 condition=pgtrigger.Q(old__qualified_through__df=pgtrigger.F("new__qualified_through"))
                 & ~pgtrigger.Q(old__state="draft"),
-            )
+            ),
+            final(
+                "column_of_the_design_is_settled_in_the_draft",
+                pgtrigger.UpdateOf("stratum_field"),
+                condition=pgtrigger.Q(old__stratum_field__df=pgtrigger.F("new__stratum_field"))
+                & ~pgtrigger.Q(old__state="draft"),
+            ),
         ]
 
     def __str__(self) -> str:
@@ -261,6 +298,11 @@ class Study(models.Model):
     def protocol(self) -> Protocol:
         """Return the study's protocol. Raise ``UnknownProtocol`` if its version is not installed."""
         return get_protocol(self.protocol_name, self.protocol_version)
+
+    @property
+    def asked_of_people(self) -> list[str]:
+        """Return the questions about themselves that people are still asked."""
+        return [] if self.intake_grouped_at else self.intake_questions
 
     @property
     def check_rules(self) -> CheckRules:

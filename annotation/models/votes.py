@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.fields import optional
 from accounts.models import Environment
 from accounts.triggers import before, final, refuse_if
+from annotation.models.designs import Stratum
 from annotation.models.enrollments import Enrollment
 from annotation.models.options import ChosenOption
 from annotation.models.stories import Story
@@ -27,6 +28,10 @@ _NO_SLOT = refuse_if(
     "NOT EXISTS (SELECT FROM annotation_story s WHERE s.id = NEW.story_id AND s.role = 'check')",
     "only a hidden check is given out without a slot",
 )
+_OTHER_LOAD = refuse_if(
+    "NEW.load IS DISTINCT FROM (SELECT g.load FROM annotation_stratum g WHERE g.id = NEW.stratum_id)",
+    "the load of an assignment is that of its stratum",
+)
 
 
 def seed_field(help_text: Any = "") -> models.PositiveIntegerField[int | None, int | None]:
@@ -36,20 +41,22 @@ def seed_field(help_text: Any = "") -> models.PositiveIntegerField[int | None, i
 
 class AssignmentQuerySet(models.QuerySet["Assignment"]):
     def living(self) -> AssignmentQuerySet:
-        """Filter assignments that hold a slot: leased, answered and counted, or answered and pending."""
+        """Filter assignments that hold a slot: reserved, leased, or answered and counted or pending."""
         return self.filter(state__in=LIVING)
 
     def lease_ran_out(self, now: datetime) -> AssignmentQuerySet:
-        return self.filter(state=Assignment.State.LEASED, lease_expires_at__lte=now)
+        return self.filter(state__in=HELD, lease_expires_at__lte=now)
 
 
 class Assignment(models.Model):
     """An annotator's right to vote on a story: a numbered slot with a lease.
 
-    There is one row per annotator and story; its state says whether it holds the slot.
+    There is one row per annotator and story; its state says whether it holds the slot. In a study with a
+    design it also holds one of the annotator's places in the item's stratum.
     """
 
     class State(models.TextChoices):
+        RESERVED = "reserved", _("reserved by the design")
         LEASED = "leased", _("leased")
         SUBMITTED = "submitted", _("answered, counted")
         SURPLUS = "surplus", _("answered, surplus")
@@ -77,6 +84,13 @@ class Assignment(models.Model):
     slots = models.PositiveSmallIntegerField(
         help_text=_("Votes per story when this was assigned; 0 for a hidden check.")
     )
+    stratum = optional(Stratum, db_index=False, help_text=_("Empty: given out without a design."))
+    place = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text=_("Number among the annotator’s answers in this stratum.")
+    )
+    load = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text=_("The stratum’s load when this was reserved.")
+    )
     order_position = models.PositiveIntegerField(
         help_text=_("The position of this story among the annotator's stories.")
     )
@@ -91,7 +105,7 @@ class Assignment(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["story", "slot"],
-                condition=Q(state__in=["leased", "submitted", "pending"]),
+                condition=Q(state__in=["reserved", "leased", "submitted", "pending"]),
                 name="one_living_assignment_per_slot",
             ),
             models.UniqueConstraint(
@@ -104,6 +118,17 @@ class Assignment(models.Model):
                 condition=Q(slot__gte=1, slot__lte=F("slots")) | Q(slot__isnull=True, slots=0),
                 name="slot_is_one_of_the_storys_slots",
             ),
+            models.UniqueConstraint(
+                fields=["enrollment", "stratum", "place"],
+                condition=Q(stratum__isnull=False, state__in=["reserved", "leased", "submitted", "pending"]),
+                name="one_living_assignment_per_place_in_a_stratum",
+            ),
+            models.CheckConstraint(
+                condition=Q(stratum__isnull=False, load__isnull=False)
+                & Q(place__isnull=False, place__gte=1, place__lte=F("load"))
+                | Q(stratum=None, place=None, load=None) & ~Q(state="reserved"),
+                name="place_is_one_of_the_load",
+            ),
         ]
         triggers = [
             before(
@@ -111,10 +136,25 @@ class Assignment(models.Model):
                 pgtrigger.Insert | pgtrigger.UpdateOf("slot", "story_id"),
                 _NO_SLOT,
                 condition=pgtrigger.Q(new__slot__isnull=True),
-            )
+            ),
+            before(
+                "load_is_that_of_the_stratum",
+                pgtrigger.Insert | pgtrigger.UpdateOf("load", "stratum_id"),
+                _OTHER_LOAD,
+                condition=pgtrigger.Q(new__stratum__isnull=False),
+            ),
         ]
         indexes = [
-            models.Index(fields=["lease_expires_at"], name="leases_by_expiry", condition=Q(state="leased")),
+            models.Index(
+                fields=["lease_expires_at"],
+                name="leases_by_expiry",
+                condition=Q(state__in=["leased", "reserved"]),
+            ),
+            models.Index(
+                fields=["enrollment", "order_position"],
+                name="reserved_in_order",
+                condition=Q(state="reserved"),
+            ),
             models.Index(
                 fields=["session"], name="assignments_of_session", condition=Q(session__isnull=False)
             ),
@@ -125,9 +165,11 @@ class Assignment(models.Model):
         return f"slot {self.slot} of {self.story_id}" if self.slot else f"story {self.story_id}"
 
 
-LIVING = (Assignment.State.LEASED, Assignment.State.SUBMITTED, Assignment.State.PENDING)
+HELD = (Assignment.State.RESERVED, Assignment.State.LEASED)
+"""States that hold a slot for an answer still to come."""
+LIVING = (*HELD, Assignment.State.SUBMITTED, Assignment.State.PENDING)
 """States that hold a slot."""
-UNANSWERED = (Assignment.State.LEASED, Assignment.State.EXPIRED, Assignment.State.SKIPPED)
+UNANSWERED = (*HELD, Assignment.State.EXPIRED, Assignment.State.SKIPPED)
 """States of an assignment without a vote. Excluded ones keep theirs, and may count again."""
 
 
@@ -135,7 +177,7 @@ class SurplusReason(models.TextChoices):
     """The reason why a vote is stored and credited but does not count."""
 
     NONE = "", _("counts")
-    LATE = "late", _("the lease had run out and the slot was taken by someone else")
+    LATE = "late", _("the lease had run out, and no slot, or no place in its author’s load, was left")
     NOT_QUALIFIED = "not_qualified", _("the person was no longer qualified when it came")
 
 

@@ -4,6 +4,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from accounts.fields import optional_time
 from annotation.models.enrollments import Enrollment
 
 
@@ -37,12 +38,10 @@ class WorkSession(models.Model):
     test_begun = models.BooleanField(
         default=False, db_default=False, help_text=_("A story of the test was answered in it.")
     )
-    test_finished_at = models.DateTimeField(
-        null=True, blank=True, help_text=_("When the test was finished that this session hands in.")
-    )
+    test_finished_at = optional_time(_("When the test was finished that this session hands in."))
     opened_at = models.DateTimeField()
     expires_at = models.DateTimeField(help_text=_("No story is assigned after this."))
-    settled_at = models.DateTimeField(null=True, blank=True)
+    settled_at = optional_time()
 
     class Meta:
         constraints = [

@@ -224,11 +224,11 @@ class Instructions:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What a protocol calls its items, for pages that everybody sees."""
+    """A protocol's names for its items, for pages that everybody sees."""
 
     one: str
     introduction: str
-    """What newcomers are told they will read: “two-sentence stories”."""
+    """The items in words that introduce them to newcomers: “two-sentence stories”."""
 
 
 STORIES = Words(_("story"), _("short stories"))
@@ -272,6 +272,8 @@ class Protocol(abc.ABC):
     """Labels of lint codes for researchers; a code without a label is shown itself."""
     example: ClassVar[str] = ""
     """An import file with two stories, shown to researchers who prepare one."""
+    columns: ClassVar[Mapping[str, str]] = {}
+    """The stored column of each column of import files that has another name there."""
     layout: ClassVar[Layout] = "items"
     resolution: ClassVar[Resolution] = "filter"
     words: ClassVar[Words] = STORIES

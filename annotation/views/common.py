@@ -1,6 +1,5 @@
 """Helpers of the annotator's pages: progress, links, and rendering."""
 
-import math
 from datetime import datetime
 from typing import Any
 
@@ -20,8 +19,6 @@ COMMENT = "_comment"
 """The field of a comment in a vote's form. No question has this key (``KEY_PATTERN``)."""
 COUNT_SECONDS = 60
 """The lifetime of the cached number of stories that an annotator can still answer."""
-ROUNDED_TO = 10
-"""In studies with hidden checks: the exact number left would reveal which story was a check."""
 MOST_COUNTED = 10_000
 """Open stories are counted up to this number for each annotator."""
 
@@ -44,14 +41,12 @@ def progress(enrollment: Enrollment, session: WorkSession | None = None) -> dict
 
 def _left(enrollment: Enrollment, *, under_cap: int) -> int:
     """Count the stories that the annotator can still answer, every minute; what they answer is subtracted."""
-    study, done = enrollment.study, enrollment.stories_submitted
+    done = enrollment.stories_submitted
     counted = cache.get(f"stories-left-{enrollment.pk}")
-    left = counted[0] - (0 if study.check_every else done - counted[1]) if counted else 0
+    left = counted[0] - (done - counted[1]) if counted else 0
     if left <= 0 < under_cap:
-        left = queries.stories_left(enrollment, at_most=MOST_COUNTED)
+        left = queries.stories_and_checks_left(enrollment, at_most=MOST_COUNTED)
         cache.set(f"stories-left-{enrollment.pk}", (left, done), COUNT_SECONDS)
-    if study.check_every:
-        left = math.ceil(left / ROUNDED_TO) * ROUNDED_TO
     return min(under_cap, max(0, left))
 
 
@@ -62,7 +57,7 @@ def receipt_context(vote: Vote, *, differs: bool = False) -> dict[str, Any]:
         note = _("You had already answered this story. Your first answers were kept.")
     elif vote.surplus_reason == SurplusReason.LATE:
         note = _(
-            "Your time for this story had run out, and somebody else had answered it. Your answer is "
+            "Your time for this story had run out, and no more answers were needed by then. Your answer is "
             "kept and credited to you, but doesn’t decide about the story."
         )
     elif vote.surplus_reason:
@@ -78,9 +73,9 @@ def skip_receipt(assignment: Assignment) -> dict[str, Any] | None:
     if assignment.state != Assignment.State.SKIPPED:
         vote = assignment.votes.order_by("revision").first()
         return receipt_context(vote, differs=True) if vote else None
-    note = _("You skipped a story. It counts as done, also for your pay.")
+    note = _("You skipped a story. It counts as an answered story.")
     if not assignment.skip.credited:
-        note = _("You skipped a story. It doesn’t count as done, because your skips that do were used up.")
+        note = _("You skipped a story. It doesn’t count as an answered story: you had no skips left.")
     return _receipt(assignment.skip.skipped_at, note)
 
 

@@ -4,8 +4,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.utils.translation import get_language
-from django.utils.translation import gettext as _
+from django.utils.translation import get_language, gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
@@ -22,6 +21,7 @@ from annotation.access import (
 )
 from annotation.errors import NotAdmitted, NotTheirs, ReasonMissing, WrongState
 from annotation.forms import form_context, instructions_context, unanswered_questions
+from annotation.intake import QUESTIONS
 from annotation.models import Assignment, ConsentText, Enrollment, Skip, Vote
 from annotation.protocols.base import IncompleteForm
 from annotation.refusals import refusal_page
@@ -95,7 +95,8 @@ def consent(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     try:
         if request.POST.get("decision") == "agree":
             actions.give_consent(enrollment=enrollment, consent=text, now=clock.now())
-            return redirect(page_url(request, "annotation:instructions"))
+            asks = enrollment.study.asked_of_people
+            return redirect(page_url(request, f"annotation:{'intake' if asks else 'instructions'}"))
         if enrollment.state not in rules.UNDECIDED:  # in already, and does not agree to a newer text
             return redirect(page_url(request, "annotation:withdraw"))
         actions.decline_consent(enrollment=enrollment, now=clock.now())
@@ -104,6 +105,19 @@ def consent(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
         return _not_for_them(request, enrollment, error.reason)
     except WrongState as error:
         return message(request, enrollment, _("Please look again"), str(error), status=409)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@annotator_page
+def intake(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
+    """Ask the study's questions about the annotator, if it has any and they were not asked yet."""
+    study = enrollment.study
+    if request.method == "POST":
+        actions.answer_intake(enrollment=enrollment, given=request.POST.dict(), now=clock.now())
+    elif study.asked_of_people and not enrollment.intake_answers.exists():
+        context = {"asked": {name: QUESTIONS[name] for name in study.asked_of_people}}
+        return page(request, enrollment, "annotation/intake.html", context)
+    return redirect(page_url(request, "annotation:instructions"))
 
 
 @require_safe

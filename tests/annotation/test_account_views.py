@@ -67,7 +67,7 @@ def test_pay_is_estimated_where_the_study_pays() -> None:
     for page in ("you/", "done/"):
         browser = at(person, page)
         assert fact(browser, "Your pace") == "60 seconds per story"
-        assert fact(browser, "Estimated earnings for stories") == "EUR 0.75"
+        assert fact(browser, "Estimated earnings for stories") == "0.75 EUR"
 
 
 def test_changing_an_answer_earns_nothing_and_slows_nobody(person: Enrollment) -> None:

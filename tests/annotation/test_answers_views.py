@@ -66,7 +66,7 @@ def test_the_list_shows_what_was_answered_in_the_words_of_the_form(person: Enrol
         (str(question.title), str(question.option(option).label))
         for question, option in zip(protocol.questions, ("possibly", "yes", "no", "yes"), strict=True)
     ]
-    assert "Saved at" in text_of(card)
+    assert "Saved on" in text_of(card)
 
 
 def test_the_list_pages_through_all_of_ones_own_answers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 from django.utils.translation import override
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from annotation.grading import Cell, IncompleteAttempt, IncompleteKey, PassMark, grade, key_problems
 from annotation.protocols.base import FormCell, Option, Question, Row

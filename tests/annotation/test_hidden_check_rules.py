@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from annotation import hidden_checks
 from annotation.hidden_checks import CheckRules, Consequence
@@ -30,6 +29,18 @@ def test_each_block_has_one_check_which_is_never_its_last_story(key: str, person
     assert not [
         position for position in found if hidden_checks.consequences_are_due(submitted=position, every=every)
     ]
+
+
+@given(KEYS, PEOPLE, EVERY, st.integers(1, 400))
+def test_all_get_as_many_checks_in_a_whole_set(key: str, person: int, every: int, load: int) -> None:
+    whole = load + -(-load // (every - 1))
+    items = checks = 0
+    while items < load:
+        due = hidden_checks.is_due(
+            key=key, person=person, position=items + checks + 1, every=every, whole=whole
+        )
+        items, checks = items + (not due), checks + due
+    assert items + checks == whole
 
 
 @given(KEYS, PEOPLE, st.integers(1, 10_000))

@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 from django.test import Client
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from lxml import html
 
 from annotation import actions, ordering

@@ -76,7 +76,7 @@ def test_earnings_stand_beside_the_progress_where_the_study_pays_and_nothing_els
         )
         assert submitted
         said = " ".join(at(person, "stories/").document.text_content().split())
-        assert ("· about EUR 0.10 earned" in said) is earned
+        assert ("· about 0.10 EUR at your usual pace" in said) is earned
         assert ("· about" in said) is earned
 
 

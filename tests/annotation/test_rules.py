@@ -7,8 +7,7 @@ import itertools
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from annotation import rules
 from annotation.models import Enrollment, Study

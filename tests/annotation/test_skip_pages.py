@@ -21,13 +21,13 @@ def test_somebody_skips_without_a_script_and_reads_what_it_means() -> None:
     study = builders.make_study(stories=4, skip_allowance=1)
     (person,) = builders.qualified(study)
     browser = arrive(person)
-    assert "also for your pay: 1 of 1." in text_of(browser)
+    assert "as long as you have skips left: 1 of 1." in text_of(browser)
     browser.press("Skip this story", reason="upsetting", words="My own\r\naccident.")
     assert (browser.path.split("?")[0], browser.heading) == ("/stories/", "Story 2")
-    assert "You skipped a story. It counts as done, also for your pay." in text_of(browser)
-    assert "You’ve used up your skips that count as done" in text_of(browser)
+    assert "You skipped a story. It counts as an answered story." in text_of(browser)
+    assert "You’ve used up your skips: this one doesn’t count" in text_of(browser)
     browser.press("Skip this story", reason="known")
-    assert "because your skips that do were used up" in text_of(browser)
+    assert "you had no skips left" in text_of(browser)
     skips = Skip.objects.order_by("skipped_at").values_list("reason", "words", "credited")
     assert list(skips) == [("upsetting", "My own\naccident.", True), ("known", "", False)]
 

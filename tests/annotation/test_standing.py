@@ -18,7 +18,7 @@ from tests.annotation.pages import Browser, at
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
 
-OWED, NOW, ASK = "What you are owed", "What you can do now", "Who to ask"
+OWED, NOW, ASK = "What you are owed", "What you can do now", "Contact"
 PAID: dict[str, Any] = {"pay_rate": "15.00", "currency": "EUR"}
 
 
@@ -66,7 +66,7 @@ def test_whoever_worked_for_pay_reads_what_they_are_owed(move: Callable[[Enrollm
     person = worked(builders.make_study(stories=4, **PAID), 2)
     move(person)
     said = standing(at(person, "stories/"))
-    assert said[OWED] == "Pay for the 2 stories you finished: about EUR 0.50, estimated from your pace."
+    assert said[OWED] == "Pay for the 2 stories you finished: about 0.50 EUR, estimated from your pace."
     assert said[NOW]
     assert said[ASK] == "study@example.org"
 

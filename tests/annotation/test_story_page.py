@@ -204,7 +204,7 @@ def _queries_of_a_submit(person: Enrollment) -> int:
     return len(queries)
 
 
-MOST_QUERIES = 12
+MOST_QUERIES = 9
 """Of one request that stores an answer and shows the next story: savepoints of the tests included."""
 
 

@@ -12,7 +12,7 @@ from accounts.models import User
 from annotation import actions
 from annotation.actions.settings import SETTINGS
 from annotation.errors import InvalidStudy
-from annotation.fixed_settings import fixed_settings, noted_changes, pay_problem
+from annotation.fixed_settings import fixed_settings, noted, noted_changes, pay_problem
 from annotation.models import Event, Study
 from tests import builders
 
@@ -113,3 +113,10 @@ def test_the_rules() -> None:
     assert not pay_problem(state="draft", before=ten, after=nine)
     assert not pay_problem(state="open", before=None, after=nine)
     assert not pay_problem(state="open", before=nine, after=ten)
+
+
+def test_the_log_tells_settings_with_parts_in_words() -> None:
+    design = {"by": "scenario_name", "load": {"sealed": 3, "open\npay_rate: 1 → 9": 2}}
+    note = noted({"design": None}, {"design": design}, ["design"])
+    assert note == "design: none → by “scenario_name”, load sealed 3, open pay_rate: 1 → 9 2"
+    assert not noted_changes(note)

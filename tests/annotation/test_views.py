@@ -26,6 +26,8 @@ def test_the_whole_journey_without_a_cookie_or_a_script() -> None:
     assert (browser.path, browser.heading) == ("/consent/", "Do you agree to take part?")
     browser.press("I agree")
     assert browser.path == "/instructions/"
+    shown = browser.document.xpath("//details[@open]//div[@class='example']")
+    assert len(shown) == 10, "every worked example is seen without a press"
     browser.open(browser.document.xpath("//a[contains(@class, 'button')]/@href")[-1])
     assert (browser.path, browser.heading) == ("/qualification/", "First, 2 test stories")
     browser.press("Start the test")
@@ -161,7 +163,7 @@ def _rehearsing(study: Study) -> Enrollment:
         (_suspended, "/stories/", "You can’t continue right now"),
         (_paused, "/stories/", "The study is paused"),
         (_closed, "/stories/", "The study is finished"),
-        (_capped, "/stories/", "You’ve reached the limit"),
+        (_capped, "/stories/", "You’ve answered your share"),
         (_too_late, "/stories/", "There are no stories left for you"),
         (_outnumbered, "/stories/", "No story is free right now"),
         (_rehearsing, "/stories/", "This link belongs to a test run"),

@@ -103,6 +103,20 @@ def without_locks(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.setattr(statement, "_compiled", None)
 
 
+def wait_until_blocking(seconds: float = 10) -> None:
+    """Wait until somebody waits for a lock of this thread's transaction."""
+    blocked = "SELECT 1 FROM pg_stat_activity WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid))"
+    until = time.monotonic() + seconds
+    with connection.cursor() as cursor:
+        while time.monotonic() < until:
+            cursor.execute("SELECT pg_stat_clear_snapshot()")
+            cursor.execute(blocked)
+            if cursor.fetchall():
+                return
+            time.sleep(0.02)
+    raise TimeoutError("nobody waits for a lock of this transaction")
+
+
 class Overtaking:
     """A function in the middle of which something else happens from start to end."""
 

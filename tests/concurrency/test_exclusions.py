@@ -41,7 +41,7 @@ def excluding(person: Enrollment) -> Callable[[], VoteExclusion]:
     )
 
 
-def readmitting(person: Enrollment) -> Callable[[], actions.Readmission]:
+def readmitting(person: Enrollment) -> Callable[[], counted_votes.Recount]:
     return lambda: actions.readmit_annotator(
         enrollment=person, reason="a mistake", by=None, now=timezone.now()
     )
@@ -160,7 +160,7 @@ def test_a_slot_is_given_back_or_given_out_never_both(
 
     assert not errors(outcomes)
     back, given = outcomes
-    assert isinstance(back, actions.Readmission)
+    assert isinstance(back, counted_votes.Recount)
     assert (back.counting, back.displaced) == ((0, 1) if isinstance(given, Assignment) else (1, 0))
     assert Assignment.objects.living().count() == 1
     assert not broken()

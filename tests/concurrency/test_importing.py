@@ -118,17 +118,17 @@ def test_a_message_that_was_late_leaves_a_finished_record_alone(
     queued: StoryImport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The late worker is about to begin when another one does all of the work."""
-    take = locks.importing
+    take = locks.alone
     overtaking = Overtaking()
 
     @contextmanager
-    def late(pk: int) -> Iterator[bool]:
-        monkeypatch.setattr(locks, "importing", take)
+    def late(lock_class: int, pk: int) -> Iterator[bool]:
+        monkeypatch.setattr(locks, "alone", take)
         overtaking.wait_inside()
-        with take(pk) as ours:
+        with take(lock_class, pk) as ours:
             yield ours
 
-    monkeypatch.setattr(locks, "importing", late)
+    monkeypatch.setattr(locks, "alone", late)
 
     outcomes = race(lambda: run(queued), overtaking.overtake(lambda: run(queued)))
 
@@ -167,7 +167,7 @@ def test_the_end_of_the_tasks_time_in_the_middle_of_a_query_lets_go_of_everythin
     assert Story.objects.count() == 1
 
     deadline = time.monotonic() + 20
-    while locks.being_imported() and time.monotonic() < deadline:
+    while locks.held(locks.IMPORT) and time.monotonic() < deadline:
         time.sleep(MOMENT)  # the server ends the query before it sees that nobody waits for it
     (job,) = race(lambda: run(queued))
 

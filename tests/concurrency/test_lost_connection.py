@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from django.db import DatabaseError, connection
 from django.test import Client
@@ -16,9 +18,8 @@ from tests.annotation.pages import HTMX, token_of
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.fixture
-def held(monkeypatch: pytest.MonkeyPatch) -> Assignment:
-    """A story that somebody holds; the first search for the one after it ends the connection."""
+def held_while(how: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> Assignment:
+    """Return a story that somebody holds; the first search for the next loses the connection."""
     (person,) = builders.qualified(builders.make_study(stories=2))
     assignment = builders.claim(person)
     find = sql.lock_next_story
@@ -27,15 +28,25 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Assignment:
     def losing(enrollment: Enrollment) -> Story | None:
         if not lost:
             lost.append(enrollment)
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+            how()
         return find(enrollment)
 
     monkeypatch.setattr(serving, "lock_next_story", losing)
     return assignment
 
 
-def test_an_answer_that_is_lost_with_the_connection_gets_no_receipt(held: Assignment) -> None:
+def cut() -> None:
+    connection.connection.close()
+
+
+def ended_by_the_server() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+
+
+def test_an_answer_that_is_lost_with_the_connection_gets_no_receipt(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = held_while(cut, monkeypatch)
+
     with pytest.raises(DatabaseError):
         actions.record_vote_and_assign_next(
             assignment_id=held.pk, enrollment=held.enrollment, submitted=builders.ALL_YES, now=timezone.now()
@@ -44,8 +55,24 @@ def test_an_answer_that_is_lost_with_the_connection_gets_no_receipt(held: Assign
     assert not Vote.objects.exists()
 
 
-def test_the_page_does_not_say_saved_and_the_same_form_can_be_sent_again(held: Assignment) -> None:
+def test_an_answer_is_stored_by_a_new_connection_if_the_server_ends_the_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    held = held_while(ended_by_the_server, monkeypatch)
+
+    receipt, outcome = actions.record_vote_and_assign_next(
+        assignment_id=held.pk, enrollment=held.enrollment, submitted=builders.ALL_YES, now=timezone.now()
+    )
+
+    assert receipt.vote == Vote.objects.get()
+    assert isinstance(outcome, Assignment)
+
+
+def test_the_page_does_not_say_saved_and_the_same_form_can_be_sent_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """What a device keeps of an answer goes only when the page names the assignment as stored."""
+    held = held_while(cut, monkeypatch)
     client = Client(raise_request_exception=False)
     url = f"/work/{token_of(held.enrollment)}/stories/"
     form = {"assignment": str(held.pk)} | builders.ALL_YES

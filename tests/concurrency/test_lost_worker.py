@@ -76,8 +76,8 @@ def test_the_work_of_a_killed_worker_is_free_before_its_statement_ends(
     start_worker: StartWorker, before: str, is_free: bool
 ) -> None:
     worker = start_worker(before)
-    assert locks.being_imported() == {NUMBER}
+    assert locks.held(locks.IMPORT) == {NUMBER}
     worker.kill()
     worker.wait()
     seconds = 2 * locks.NOTICED_WITHIN.total_seconds()
-    assert wait_until(lambda: not locks.being_imported(), seconds=seconds) is is_free
+    assert wait_until(lambda: not locks.held(locks.IMPORT), seconds=seconds) is is_free

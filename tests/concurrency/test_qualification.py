@@ -71,7 +71,7 @@ def test_control_another_form_is_refused_by_the_constraint_too(
     without_locks(monkeypatch)
     together(monkeypatch, Attempt.objects, "create", 2, before=True)
     given = itertools.count()
-    monkeypatch.setattr(queries, "form_for", lambda place, forms: forms[next(given) % 2])
+    monkeypatch.setattr(queries, "round_for", lambda place, rounds: rounds[next(given) % 2])
 
     outcomes = race(*[starting(beginner)] * 2)
 

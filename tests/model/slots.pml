@@ -34,13 +34,16 @@
 #ifndef ABOUT_ONE
 #define ABOUT_ONE 0 /* 1: any number of decisions, all about one person */
 #endif
+#ifndef DESIGNS
+#define DESIGNS 1 /* 0: only studies without a design */
+#endif
 #define PEOPLE 3
 #define STORIES 2
 #define SLOTS 2
 #define ALLOWANCE 1 /* paid skips: Study.skip_allowance */
 
 /* Assignment.State; 0 is a story that the person was never assigned. */
-mtype:state = { LEASED, SUBMITTED, SURPLUS, EXPIRED, EXCLUDED, DISPLACED, PENDING, DOUBTED, SKIPPED };
+mtype:state = { RESERVED, LEASED, SUBMITTED, SURPLUS, EXPIRED, EXCLUDED, DISPLACED, PENDING, DOUBTED, SKIPPED };
 #define NO_ROW 0
 
 /* The constraints that check() and give_out() assert: the database raises, and the person sees an error.
@@ -48,6 +51,9 @@ mtype:state = { LEASED, SUBMITTED, SURPLUS, EXPIRED, EXCLUDED, DISPLACED, PENDIN
  * constraint one_assignment_per_person_and_story
  * constraint one_lease_at_a_time_per_person
  * constraint slot_is_one_of_the_storys_slots
+ * Of a design; they see the rows of one person, behind lock_person, and are left out:
+ * constraint one_living_assignment_per_place_in_a_stratum
+ * constraint place_is_one_of_the_load
  * constraint one_vote_per_assignment_and_revision
  */
 
@@ -55,11 +61,11 @@ mtype:state = { LEASED, SUBMITTED, SURPLUS, EXPIRED, EXCLUDED, DISPLACED, PENDIN
  * writes serving._give_out       (its mending, which no step reaches: see give_out)
  * writes serving._take_slot_again
  * writes serving._settle_slot
- * writes leases.free_expired_leases
- * writes enrollments.release_held_story
+ * writes designs.let_go
+ * writes designs.reserve_set
  * writes skips.skip_story
- * writes counted_votes.stop
- * writes counted_votes.again
+ * writes counted_votes.stop_counting
+ * writes counted_votes.count_again
  */
 
 /* Guards: the test removes one at a time, and the checker must find what breaks. */
@@ -69,15 +75,15 @@ mtype:state = { LEASED, SUBMITTED, SURPLUS, EXPIRED, EXCLUDED, DISPLACED, PENDIN
 #define CLAIM_LEAVES_OUT_OWN 4       /* NOT EXISTS in sql._NEXT_STORY */
 #define CLAIM_COUNTS_AFTER_LOCK 5    /* taken_slots in serving._give_out */
 #define CLAIM_MARKS_FULL 6           /* full_now in sql._GIVE_SLOT */
-#define SWEEP_FREES_STORY 7          /* has_free_slot=True in leases.free_expired_leases */
-#define VOTE_LOCKS_PERSON 8          /* lock_person in serving.lock_assignment_of */
+#define SWEEP_FREES_STORY 7          /* has_free_slot=True in designs.let_go */
+#define VOTE_LOCKS_PERSON 8          /* lock_person in serving.record_vote */
 #define VOTE_LOCKS_ASSIGNMENT 9      /* lock_assignment in serving.lock_assignment_of */
 #define FIRST_VOTE_WINS 10           /* _first_receipt in serving._record */
 #define VOTE_ASKS_QUALIFIED 11       /* NOT_QUALIFIED in serving._settle_slot */
 #define UNQUALIFIED_VOTE_FREES 12    /* has_free_slot=True in serving._settle_slot */
 #define VOTE_ASKS_DOUBTED 13         /* DOUBTED in serving._settle_slot */
 #define LATE_VOTE_TAKES_SLOT 14      /* _take_slot_again in serving._settle_slot */
-#define LATE_VOTE_LOCKS_STORY 15     /* select_for_update in serving._take_slot_again */
+#define LATE_VOTE_LOCKS_STORY 15     /* lock_story_of in serving._take_slot_again */
 #define LATE_VOTE_IS_SURPLUS 16      /* lowest_free_slot in serving._take_slot_again */
 #define LATE_VOTE_IS_STORED 17       /* store_vote in serving._record */
 #define LATE_VOTE_MARKS_FULL 18      /* has_free_slot=False in serving._take_slot_again */
@@ -85,17 +91,19 @@ mtype:state = { LEASED, SUBMITTED, SURPLUS, EXPIRED, EXCLUDED, DISPLACED, PENDIN
 #define SKIP_IS_NOT_PAID_TWICE 20    /* is_credited_skip in votes._complete */
 #define VOTE_STAYS_OVER_SKIP 21      /* UNANSWERED in skips.skip_story */
 #define EXCLUSION_ENDS_LEASE 22      /* release_held_story in exclusions.exclude_annotator */
-#define EXCLUSION_FREES_STORY 23     /* has_free_slot=True in counted_votes.stop */
-#define READMISSION_LOCKS_STORIES 24 /* lock_stories in counted_votes.again */
+#define EXCLUSION_FREES_STORY 23     /* has_free_slot=True in counted_votes.stop_counting */
+#define READMISSION_LOCKS_STORIES 24 /* lock_stories in counted_votes.count_again */
 #define READMISSION_COUNTS_SLOTS 25  /* lowest_free_slot in counted_votes._settle */
-#define READMISSION_MARKS_FULL 26    /* has_free_slot=False in counted_votes.again */
+#define READMISSION_MARKS_FULL 26    /* has_free_slot=False in counted_votes.count_again */
 #define READMISSION_ASKS_DOUBTED 27  /* state_of_answer in counted_votes._settle */
 #define READMISSION_KEEPS_ALONE 28   /* kept_out in exclusions._readmit */
 #define CONFIRMING_ASKS_EXCLUDED 29  /* exclusion_in_force in work_sessions.confirm_session */
-#define DOUBT_STOPS_COUNTING 30      /* stop in work_sessions.doubt_session */
+#define DOUBT_STOPS_COUNTING 30      /* stop_counting in work_sessions.doubt_session */
 #define CHANGE_KEEPS_REASON 31       /* newest.surplus_reason in votes.change_vote */
 #define CHANGE_LEAVES_ASSIGNMENT 32  /* instead_of in votes.store_vote */
-#define GUARDS 32
+#define RESERVING_COUNTS_AFTER_LOCK 33 /* lock_in_order(Story in designs.reserve_set */
+#define RESERVING_MARKS_FULL 34      /* has_free_slot=False in designs.reserve_set */
+#define GUARDS 34
 
 #ifdef WITHOUT_ONE /* what C calls removed_guard says which: one compilation for all of them */
 #define WITHOUT c_expr { removed_guard }
@@ -119,6 +127,7 @@ mtype:state = { LEASED, SUBMITTED, SURPLUS, EXPIRED, EXCLUDED, DISPLACED, PENDIN
 #define CLAIM 1
 #define VOTE 2
 #define AGAIN 3
+#define RESERVE 4
 
 /* The rows. */
 mtype:state state[6];  /* Assignment.state */
@@ -143,12 +152,15 @@ byte read[3];          /* what else it read */
 
 byte p, s;             /* the next step's person and story */
 bit moved;             /* their form comes from a later visit, which takes answers */
+bit no_place;          /* take_place finds none in the person's load: only the person's rows say so */
+bit designed;          /* the study has a design: items are reserved before they are leased */
 hidden byte x, y, i, number, was_leased, was_qualified;
 hidden int swap, key[3], key_of_story[2];
 
-#define living(x) (state[x] == LEASED || state[x] == SUBMITTED || state[x] == PENDING)
+#define held(x) (state[x] == RESERVED || state[x] == LEASED)
+#define living(x) (state[x] == RESERVED || state[x] == LEASED || state[x] == SUBMITTED || state[x] == PENDING)
 #define counting(x) (state[x] == SUBMITTED || state[x] == PENDING)
-#define unanswered(x) (state[x] == LEASED || state[x] == EXPIRED || state[x] == SKIPPED)
+#define unanswered(x) (state[x] == RESERVED || state[x] == LEASED || state[x] == EXPIRED || state[x] == SKIPPED)
 #define answered(x) (state[x] != NO_ROW && !unanswered(x))
 #define is_final(x) (state[x] == NO_ROW || state[x] == SURPLUS || state[x] == DISPLACED)
 #define taken(s, number) (slot[at(0, s)] == number || slot[at(1, s)] == number || slot[at(2, s)] == number)
@@ -160,15 +172,22 @@ hidden int swap, key[3], key_of_story[2];
 #define assignment_is_free(p, s) (!(doing[p] == VOTE && story[p] == s && guard(VOTE_LOCKS_ASSIGNMENT)))
 #define nobody_is_picked (picked[0] + picked[1] + picked[2] == 0)
 #define may_decide(p) (left > 0 && (!ABOUT_ONE || picked[p] || nobody_is_picked) && person_is_free(p) &&\
-	!(doing[p] == VOTE && state[at(p, story[p])] == LEASED)) /* release_held_story waits for that row */
-#define is_cut (!guard(CLAIM_COUNTS_AFTER_LOCK) || !guard(READMISSION_LOCKS_STORIES) || vote_is_cut)
+	!(doing[p] == VOTE && held(at(p, story[p])))) /* release_held_story waits for that row */
+#define is_cut (!guard(CLAIM_COUNTS_AFTER_LOCK) || !guard(RESERVING_COUNTS_AFTER_LOCK) || !guard(READMISSION_LOCKS_STORIES) || vote_is_cut)
 #define claim_is_cut (CUT || !guard(CLAIM_COUNTS_AFTER_LOCK) || !guard(CLAIM_LOCKS_PERSON))
 #define vote_is_cut (!guard(VOTE_LOCKS_PERSON) || !guard(VOTE_LOCKS_ASSIGNMENT) || !guard(LATE_VOTE_LOCKS_STORY))
 
 inline mark_full(its) { if :: holders(its) == SLOTS -> free[its] = 0 :: else fi }
 
-/* release_held_story; free_expired_leases and release_lease do the same */
+/* let_go; that the rest of a set expires earlier is nothing here, where a lease may run out at any moment */
 inline end_lease(z, its) { state[z] = EXPIRED; slot[z] = 0; free[its] = 1 }
+
+inline end_reservations() {
+	for (i : 0 .. STORIES - 1) {
+		y = at(p, i);
+		if :: state[y] == RESERVED -> end_lease(y, i) :: else fi
+	}
+}
 
 /* state_of_answer for a visit that is not doubted */
 inline take_state(z) {
@@ -180,7 +199,7 @@ inline take_state(z) {
 
 inline begin(what) {
 	doing[p] = what; story[p] = s;
-	if :: is_cut -> found[p] = lowest_free(s); read[p] = (standing[p] == QUALIFIED) + 2 * (state[x] == LEASED) :: else fi
+	if :: is_cut -> found[p] = lowest_free(s); read[p] = (standing[p] == QUALIFIED) + 2 * held(x) :: else fi
 }
 inline finish() { doing[p] = IDLE; story[p] = 0; found[p] = 0; read[p] = 0 }
 
@@ -192,6 +211,21 @@ inline give_out() {
 	assert(standing[p] == QUALIFIED);                   /* only the qualified are served */
 	state[x] = LEASED; slot[x] = number; visit[x] = OPEN;
 	if :: guard(CLAIM_MARKS_FULL) -> mark_full(s) :: else fi
+}
+
+/* reserve_set, on locked stories: here one item at a time, since its steps may follow each other at once */
+inline reserve() {
+	assert(number != 0);                                /* a story marked free has a free slot */
+	assert(state[x] == NO_ROW || state[x] == EXPIRED);  /* one_assignment_per_person_and_story */
+	state[x] = RESERVED; slot[x] = number; visit[x] = OPEN;
+	if :: guard(RESERVING_MARKS_FULL) -> mark_full(s) :: else fi
+}
+
+/* lease_reserved */
+inline lease_reserved() {
+	assert(!holds(p));                                  /* one_lease_at_a_time_per_person */
+	assert(standing[p] == QUALIFIED);                   /* only the qualified are served */
+	state[x] = LEASED
 }
 
 /* _settle_slot */
@@ -223,9 +257,10 @@ inline decided() { if :: ABOUT_ONE -> picked[p] = 1 :: else -> left-- fi }
 
 /* record_vote, at the moment of its writes */
 inline record_vote() {
-	was_leased = (guard(VOTE_LOCKS_ASSIGNMENT) -> state[x] == LEASED : (read[p] & 2) != 0);
+	was_leased = (guard(VOTE_LOCKS_ASSIGNMENT) -> held(x) : (read[p] & 2) != 0);
 	was_qualified = (guard(VOTE_LOCKS_PERSON) -> standing[p] == QUALIFIED : (read[p] & 1) != 0);
 	number = (guard(LATE_VOTE_LOCKS_STORY) -> lowest_free(s) : found[p]);
+	if :: no_place -> number = 0 :: else fi;
 	if
 	:: answered(x) && guard(FIRST_VOTE_WINS) -> skip  /* the first receipt again */
 	:: else ->
@@ -249,14 +284,14 @@ inline record_vote() {
 
 /* skip_story */
 inline skip_story() {
-	if :: state[x] == LEASED && guard(SKIP_FREES_STORY) -> free[s] = 1 :: else fi;
+	if :: held(x) && guard(SKIP_FREES_STORY) -> free[s] = 1 :: else fi;
 	if :: moved -> visit[x] = OPEN :: else fi;
 	credited[x] = skipped[p] < ALLOWANCE;
 	skipped[p]++; submitted[p] = submitted[p] + credited[x];
 	state[x] = SKIPPED; slot[x] = 0
 }
 
-/* counted_votes.stop for one assignment */
+/* counted_votes.stop_counting for one assignment */
 inline stop(z, its, become) {
 	if
 	:: counting(z) ->
@@ -266,7 +301,7 @@ inline stop(z, its, become) {
 	fi
 }
 
-/* counted_votes.again for one assignment */
+/* counted_votes.count_again for one assignment */
 inline again(z, its) {
 	number = (guard(READMISSION_LOCKS_STORIES) || doing[p] != AGAIN -> lowest_free(its) : found[p]);
 	if
@@ -286,7 +321,7 @@ inline exclude_annotator() {
 	standing[p] = OUT;
 	for (i : 0 .. STORIES - 1) {
 		y = at(p, i);
-		if :: state[y] == LEASED && guard(EXCLUSION_ENDS_LEASE) -> end_lease(y, i) :: else fi;
+		if :: held(y) && guard(EXCLUSION_ENDS_LEASE) -> end_lease(y, i) :: else fi;
 		stop(y, i, EXCLUDED)
 	}
 }
@@ -320,7 +355,7 @@ inline confirm_session() {
 
 inline doubt_session() {
 	visit[x] = UNCONFIRMED;
-	if :: state[x] == LEASED -> end_lease(x, s) :: else fi;
+	if :: state[x] == LEASED -> end_lease(x, s); end_reservations() :: else fi;
 	if :: guard(DOUBT_STOPS_COUNTING) -> stop(x, s, DOUBTED) :: else fi
 }
 
@@ -367,7 +402,7 @@ inline exchange_rows(one, two) {
 	exchange(state, one, two); exchange(slot, one, two); exchange(visit, one, two); exchange(alone, one, two);
 	exchange(credited, one, two); exchange(voted, one, two); exchange(surplus, one, two)
 }
-#define code(x) (state[x] + 10 * (visit[x] + 3 * (alone[x] + 2 * credited[x])))
+#define code(x) (state[x] + 11 * (visit[x] + 3 * (alone[x] + 2 * credited[x])))
 inline order_people(one, two) {
 	if
 	:: key[one] > key[two] ->
@@ -392,7 +427,7 @@ inline put_in_order() {
 	:: else
 	fi;
 	for (i : 0 .. PEOPLE - 1) {
-		key[i] = code(at(i, 0)) + 120 * (code(at(i, 1)) + 120 * (standing[i] + 3 * (doing[i] + 4 * (story[i] + 2 * picked[i]))))
+		key[i] = code(at(i, 0)) + 132 * (code(at(i, 1)) + 132 * (standing[i] + 3 * (doing[i] + 5 * (story[i] + 2 * picked[i]))))
 	}
 	order_people(0, 1); order_people(1, 2); order_people(0, 1);
 	for (i : 0 .. STORIES - 1) {
@@ -408,16 +443,23 @@ inline put_in_order() {
 }
 
 #define it at(p, s)
+#define may_reserve (doing[p] == IDLE && standing[p] == QUALIFIED && free[s] && !holds(p) && \
+	(state[it] == NO_ROW || state[it] == EXPIRED))
 #define may_move (visit[it] != OPEN && (state[it] == LEASED || state[it] == EXPIRED))
 
 init {
+#ifdef WITHOUT_ONE
+	if :: c_expr { removed_guard > 32 } -> designed = 1 :: else fi; /* each is missed soonest where it is needed */
+#else
+	if :: designed = 0 :: DESIGNS -> designed = 1 fi;
+#endif
 	do
 	:: atomic {
 		if :: p = 0 :: p = 1 :: p = 2 fi;
 		if :: s = 0 :: s = 1 fi;
 		if
 		/* assign_next_story: the search, then what it does with the story that it has locked */
-		:: doing[p] == IDLE && (standing[p] == QUALIFIED || !guard(CLAIM_ASKS_MAY_BE_SERVED)) && free[s] &&
+		:: !designed && doing[p] == IDLE && (standing[p] == QUALIFIED || !guard(CLAIM_ASKS_MAY_BE_SERVED)) && free[s] &&
 			(!holds(p) || !guard(CLAIM_HOLDS_ONE)) &&
 			(state[it] == NO_ROW || state[it] == EXPIRED || !guard(CLAIM_LEAVES_OUT_OWN)) ->
 			d_step {
@@ -435,18 +477,36 @@ init {
 				finish()
 			}
 
+		/* assign_next_story in a study with a design */
+		:: designed && may_reserve && !is_cut ->
+			d_step { x = it; number = lowest_free(s); reserve() }
+		:: designed && may_reserve && is_cut ->
+			d_step { x = it; begin(RESERVE) }
+		:: doing[p] == RESERVE && story[p] == s ->
+			d_step {
+				x = it;
+				number = (guard(RESERVING_COUNTS_AFTER_LOCK) -> lowest_free(s) : found[p]);
+				if :: free[s] -> reserve() :: else fi;
+				finish()
+			}
+		:: state[it] == RESERVED && doing[p] == IDLE && (standing[p] == QUALIFIED || !guard(CLAIM_ASKS_MAY_BE_SERVED)) &&
+			(!holds(p) || !guard(CLAIM_HOLDS_ONE)) ->
+			d_step { x = it; lease_reserved() }
+
 		/* free_expired_leases, give_back_story, release_lease */
-		:: state[it] == LEASED && assignment_is_free(p, s) ->
+		:: held(it) && assignment_is_free(p, s) ->
 			d_step { x = it; y = free[s]; end_lease(x, s); if :: !guard(SWEEP_FREES_STORY) -> free[s] = y :: else fi }
 
 		/* record_vote: in time, late, again after a receipt, after a skip */
 		:: state[it] != NO_ROW && person_is_free(p) && assignment_is_free(p, s) && !vote_is_cut ->
 			if :: moved = 0 :: may_move -> moved = 1 fi;
+			if :: no_place = 0 :: designed && state[it] == EXPIRED -> no_place = 1 fi;
 			d_step { x = it; record_vote() }
 		:: state[it] != NO_ROW && !answered(it) && doing[p] == IDLE && vote_is_cut ->
 			d_step { x = it; begin(VOTE) }
 		:: doing[p] == VOTE && story[p] == s ->
 			if :: moved = 0 :: may_move -> moved = 1 fi;
+			if :: no_place = 0 :: designed && state[it] == EXPIRED -> no_place = 1 fi;
 			d_step { x = it; record_vote(); finish() }
 		:: voted[it] && standing[p] == QUALIFIED && person_is_free(p) ->
 			d_step { x = it; change_vote() }
@@ -461,7 +521,7 @@ init {
 		:: s == 0 && may_decide(p) && standing[p] == OUT ->
 			d_step { readmit_annotator(); decided() }
 		:: s == 0 && may_decide(p) && standing[p] == QUALIFIED -> /* suspend, also by hidden checks */
-			d_step { decided(); standing[p] = SUSPENDED }
+			d_step { end_reservations(); standing[p] = SUSPENDED; decided() }
 		:: s == 0 && may_decide(p) && standing[p] == SUSPENDED -> /* reinstate */
 			d_step { decided(); standing[p] = QUALIFIED }
 		:: may_decide(p) && (counting(it) || state[it] == EXCLUDED) && !alone[it] -> /* exclude_vote */
@@ -474,12 +534,12 @@ init {
 			d_step { x = it; readmit_vote(); finish() }
 
 		/* Platforms */
-		:: may_decide(p) && doing[p] != VOTE && visit[it] != CONFIRMED && !is_final(it) ->
+		:: may_decide(p) && doing[p] != VOTE && visit[it] != CONFIRMED && !is_final(it) && state[it] != RESERVED ->
 			d_step { decided(); x = it; confirm_session() }
-		:: may_decide(p) && doing[p] != VOTE && visit[it] != UNCONFIRMED && !is_final(it) ->
+		:: may_decide(p) && doing[p] != VOTE && visit[it] != UNCONFIRMED && !is_final(it) && state[it] != RESERVED ->
 			d_step { decided(); x = it; doubt_session() }
 		fi;
-		d_step { check(); put_in_order(); p = 0; s = 0; moved = 0 }
+		d_step { check(); put_in_order(); p = 0; s = 0; moved = 0; no_place = 0 }
 	}
 	od
 }

@@ -1,18 +1,18 @@
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import ArgumentParser
 from datetime import timedelta
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from accounts.models import User
 from annotation import actions
-from annotation.errors import AnnotationError
 from annotation.management.arguments import find_study
+from annotation.management.base import ActionCommand
 from annotation.models import ApiToken
 from tomannot import clock
 
 
-class Command(BaseCommand):
+class Command(ActionCommand):
     help = """Make an API token for a researcher and print its secret, list theirs, or revoke one.
 
 The secret is printed once and stored nowhere. The token never opens more than its owner may do.
@@ -25,7 +25,6 @@ examples:
 exit codes: 0 done · 1 there is no such account, study or token, or it cannot be made · 2 wrong usage"""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.formatter_class = RawDescriptionHelpFormatter
         parser.add_argument("owner", metavar="NAME", help="the account whose token it is")
         does = parser.add_mutually_exclusive_group(required=True)
         does.add_argument("--name", metavar="TEXT", help="make a token, and call it this")
@@ -56,18 +55,15 @@ exit codes: 0 done · 1 there is no such account, study or token, or it cannot b
         now = clock.now()
         study = find_study(options["study"]) if options["study"] else None
         days = min(max(options["days"], 0), 10_000)  # what is too many is refused by the action
-        try:
-            token, secret = actions.make_api_token(
-                owner=owner,
-                name=options["name"],
-                scopes=options["scope"],
-                expires_at=now + timedelta(days=days),
-                study=study,
-                by=None,
-                now=now,
-            )
-        except AnnotationError as error:
-            raise CommandError(str(error)) from error
+        token, secret = actions.make_api_token(
+            owner=owner,
+            name=options["name"],
+            scopes=options["scope"],
+            expires_at=now + timedelta(days=days),
+            study=study,
+            by=None,
+            now=now,
+        )
         self.stderr.write(f"Token {token.pk}, until {token.expires_at:%Y-%m-%d}. This is shown only now:")
         return secret
 

@@ -1,20 +1,21 @@
 import json
 import sys
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import ArgumentParser
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from annotation import actions
 from annotation.errors import ImportRefused
 from annotation.management.arguments import find_study
+from annotation.management.base import ActionCommand
 from annotation.models import Story, StoryImport, Study
 from tomannot import clock
 
 
-class Command(BaseCommand):
+class Command(ActionCommand):
     help = """Import story files into a study.
 
 Formats, told apart by themselves: story-data rows (JSON lines or CSV), the generator's processed
@@ -31,7 +32,6 @@ examples:
 exit codes: 0 every file is in · 1 a file was refused (the others are in) · 2 wrong usage"""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.formatter_class = RawDescriptionHelpFormatter
         parser.add_argument("slug", metavar="SLUG", help="the study")
         parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help="files to import")
         parser.add_argument(

@@ -1,15 +1,13 @@
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
-
 from annotation import actions
-from annotation.errors import AnnotationError
 from annotation.management.arguments import enrollment_number, find_enrollment
+from annotation.management.base import ActionCommand
 from tomannot import clock
 
 
-class Command(BaseCommand):
+class Command(ActionCommand):
     help = """Give a person no more stories, or (--lift) let them go on. The votes they gave stay.
 
 The person reads the reason on their page, so write it for them. It is in the audit log, too.
@@ -21,7 +19,6 @@ examples:
 exit codes: 0 done · 1 there is no such person, or it cannot be done in their state · 2 wrong usage"""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.formatter_class = RawDescriptionHelpFormatter
         parser.add_argument(
             "enrollment", type=enrollment_number, metavar="ENROLLMENT", help="the person in the study"
         )
@@ -30,13 +27,6 @@ exit codes: 0 done · 1 there is no such person, or it cannot be done in their s
 
     def handle(self, *args: Any, **options: Any) -> None:
         act = actions.reinstate if options["lift"] else actions.suspend
-        try:
-            enrollment = act(
-                enrollment=find_enrollment(options["enrollment"]),
-                by=None,
-                now=clock.now(),
-                reason=options["reason"],
-            )
-        except AnnotationError as error:
-            raise CommandError(str(error)) from error
+        enrollment = find_enrollment(options["enrollment"])
+        enrollment = act(enrollment=enrollment, by=None, now=clock.now(), reason=options["reason"])
         self.stdout.write(f"Enrollment {enrollment.pk} is {enrollment.get_state_display()}.")

@@ -11,11 +11,12 @@ from typing import Any
 from annotation.importing.rows import StoryRow
 from annotation.protocols.base import Option, Part, Protocol, Question, Words, _
 from annotation.protocols.multiple_choice.instructions import INSTRUCTIONS
-from annotation.protocols.multiple_choice.item import MultipleChoiceItem, right_key
-from annotation.protocols.multiple_choice.item import parse as parse_content
-from annotation.protocols.multiple_choice.lint import LABELS_OF_CODES
-from annotation.protocols.multiple_choice.lint import lint as lint_item
-from annotation.protocols.multiple_choice.lint import text_for_duplicates as item_words
+from annotation.protocols.multiple_choice.item import MultipleChoiceItem, parse as parse_content, right_key
+from annotation.protocols.multiple_choice.lint import (
+    LABELS_OF_CODES,
+    lint as lint_item,
+    text_for_duplicates as item_words,
+)
 from annotation.protocols.multiple_choice.reading import read as read_rows
 from annotation.protocols.validity.wording import part
 

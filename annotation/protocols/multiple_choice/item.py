@@ -50,7 +50,8 @@ def parse(content: Mapping[str, Any]) -> MultipleChoiceItem:
             raise ValueError(f"{name}: must be a text that is not empty.")
         texts[name] = value
     choices = read_choices(content.get("choices"))
-    _check_answer(choices, content.get("answerKey"))
+    if content.get("answerKey") not in {choice.label for choice in choices}:
+        raise ValueError("answerKey: must be the label of one of the choices.")
     return MultipleChoiceItem(choices=choices, **texts)
 
 
@@ -77,8 +78,3 @@ def read_choices(value: Any) -> tuple[AnswerChoice, ...]:
     if len({key_of(label) for label in labels}) < len(labels):
         raise ValueError("choices: two of them have the same label.")
     return tuple(AnswerChoice(label, text) for label, text in zip(labels, texts, strict=True))
-
-
-def _check_answer(choices: tuple[AnswerChoice, ...], answer: Any) -> None:
-    if answer not in {choice.label for choice in choices}:
-        raise ValueError("answerKey: must be the label of one of the choices.")

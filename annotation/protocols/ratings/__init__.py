@@ -6,7 +6,7 @@ examples are our own. Ratings are summed up, and nothing is dropped because of t
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from annotation.importing.problems import Problem
 from annotation.importing.rows import SourceRow, StoryRow
@@ -27,6 +27,7 @@ class RatingsProtocol(Protocol):
     name = "ratings"
     version = "1"
     title = _("Quality ratings of items")
+    columns: ClassVar[Mapping[str, str]] = {"condition": "scenario_name", "source": "story_generator_model"}
     resolution = "mean"
     words = Words(_("item"), _("short stories, each with a question and two answers"))
     follows = Procedure("Gandhi et al., BigToM: Understanding Social Reasoning in Language Models", votes=20)

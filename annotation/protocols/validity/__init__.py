@@ -8,11 +8,12 @@ from pathlib import Path
 
 from annotation.protocols.base import Option, Part, Procedure, Protocol, Question, Words, _
 from annotation.protocols.validity.instructions import INSTRUCTIONS
-from annotation.protocols.validity.item import ValidityItem
-from annotation.protocols.validity.item import parse as parse_content
-from annotation.protocols.validity.lint import LABELS_OF_CODES
-from annotation.protocols.validity.lint import lint as lint_story
-from annotation.protocols.validity.lint import text_for_duplicates as story_words
+from annotation.protocols.validity.item import ValidityItem, parse as parse_content
+from annotation.protocols.validity.lint import (
+    LABELS_OF_CODES,
+    lint as lint_story,
+    text_for_duplicates as story_words,
+)
 from annotation.protocols.validity.reading import read as read_rows
 from annotation.protocols.validity.wording import part
 

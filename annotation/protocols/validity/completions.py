@@ -21,7 +21,6 @@ from annotation.protocols.validity.fields import (
 )
 from annotation.protocols.validity.item import join_story
 from annotation.protocols.validity.responses import Completion, read_response
-from annotation.protocols.validity.scenarios import SCENARIOS
 from annotation.protocols.validity.stories import (
     Asked,
     Provenance,
@@ -30,6 +29,7 @@ from annotation.protocols.validity.stories import (
     make_story,
     read_entities,
 )
+from annotation.protocols.validity.wordlists import SCENARIOS
 
 FIELDS = frozenset(("output", "scenario", "story_example", "entities"))
 

@@ -4,7 +4,7 @@ A warning refuses nothing. It is stored with the story for researchers.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from annotation.importing.problems import quote
@@ -83,7 +83,8 @@ def text_for_duplicates(story: StoryRow) -> str:
     """
     words = [PRONOUNS.get(word, word) for word in _words(story.content["story"])]
     text = f" {' '.join(words)} "
-    for name in _names(tuple(_persons(story.content["entities"]))):
+    entities = story.content["entities"].items()
+    for name in _names(tuple(name for role, name in entities if role.startswith("Person"))):
         text = text.replace(name, " person ")
     return text.strip()
 
@@ -177,10 +178,6 @@ def _lengths(unaware: list[str], aware: list[str]) -> Iterator[Finding]:
             " the length alone may tell which of them is right."
         )
         yield Finding("action_lengths_differ", field, message)
-
-
-def _persons(entities: Mapping[str, str]) -> list[str]:
-    return [name for role, name in entities.items() if role.startswith("Person")]
 
 
 def _forms(name: str) -> list[str]:

@@ -99,9 +99,7 @@ _MATE = {"aware": "action", "action": "aware"}
 
 def _read_half(fields: Fields, story_id: str, half: str) -> tuple[StoryRow | None, tuple[object, ...]]:
     """Return the story (of an ``_action`` row without problems), and the values to compare with its mate."""
-    provenance = read_provenance(
-        fields, example="story_prompt_example", severity="severity", model="generator_model"
-    )
+    provenance = read_provenance(fields, severity="severity", model="generator_model")
     check_level(fields, story_id, provenance.severity_original, "severity")
     entities = read_entities(fields)
     sentences = read_sentences(fields)

@@ -93,14 +93,12 @@ def read_story(row: SourceRow, told: Told) -> Iterator[StoryRow | Problem]:
     fields.check_names(FIELDS)
     story_id = fields.identifier("story_id")
     core_id = core_of(story_id) if fields.data.get("core_id") in (None, "") else fields.identifier("core_id")
-    provenance = read_provenance(
-        fields, example="story_prompt_example", severity="severity_original", model="story_generator_model"
-    )
+    provenance = read_provenance(fields, severity="severity_original", model="story_generator_model")
     check_level(fields, story_id, provenance.severity_original, "severity_original")
     entities = read_entities(fields)
     sentences = read_sentences(fields)
     if fields.data.get("questions") in (None, ""):
-        asked = read_asked(fields, unaware="action_unaware", aware="action_aware")
+        asked = read_asked(fields)
     else:
         asked = _Questions(fields, entities.get(PERSON_X, ""), sentences.key_information).read()
     harmfulness = fields.predictions("harmfulness_predicted", "harmfulness")

@@ -17,7 +17,7 @@ from annotation.protocols.validity.fields import (
     Fields,
 )
 from annotation.protocols.validity.item import PERSON_X, is_story_of, join_story
-from annotation.protocols.validity.scenarios import SCENARIOS
+from annotation.protocols.validity.wordlists import SCENARIOS
 
 _LEVEL = re.compile(r"(.+)_sev([1-3])")
 _LINE = re.compile(r"([^=\n]+)=([^\n]*)")
@@ -52,11 +52,11 @@ class Asked:
     action_aware: str
 
 
-def read_provenance(fields: Fields, *, example: str, severity: str, model: str) -> Provenance:
-    """Read scenario, prompt example, severity and generator model from the fields of these names."""
+def read_provenance(fields: Fields, *, severity: str, model: str) -> Provenance:
+    """Read a story's origin; ``severity`` and ``model`` name the fields of these two."""
     return Provenance(
         fields.one_of("scenario_name", SCENARIOS),
-        fields.optional_text(example, MAX_NAME),
+        fields.optional_text("story_prompt_example", MAX_NAME),
         fields.severity(severity),
         fields.optional_text(model, MAX_NAME),
     )
@@ -106,11 +106,11 @@ def read_entities(fields: Fields) -> dict[str, str]:
     return entities
 
 
-def read_asked(fields: Fields, *, unaware: str, aware: str) -> Asked:
-    """Read the question and the actions from fields of these names."""
-    question = fields.text("question", MAX_QUESTION)
-    asked = Asked(question, fields.text(unaware, MAX_ACTION), fields.text(aware, MAX_ACTION))
-    check_actions_differ(fields, asked, aware)
+def read_asked(fields: Fields) -> Asked:
+    """Read the question and the actions from fields of their own."""
+    actions = (fields.text(name, MAX_ACTION) for name in ("action_unaware", "action_aware"))
+    asked = Asked(fields.text("question", MAX_QUESTION), *actions)
+    check_actions_differ(fields, asked, "action_aware")
     return asked
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from annotation.protocols.validity.item import is_story_of, join_story, parse
 from tests.annotation.importing.samples import STORY_ROW, with_, without

@@ -11,7 +11,7 @@ import pytest
 from annotation.importing.rows import SourceRow
 from annotation.protocols.validity import item as items
 from annotation.protocols.validity.reading import read
-from annotation.protocols.validity.scenarios import SCENARIOS
+from annotation.protocols.validity.wordlists import SCENARIOS
 from tests.annotation.importing.samples import (
     KEY,
     SENTENCE,

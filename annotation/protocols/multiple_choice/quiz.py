@@ -1,0 +1,49 @@
+"""Questions of a comprehension quiz: about the instructions, with a text of their own above them or none.
+
+They are asked in qualification rounds of studies with any protocol. A row is ``{"id", "question", "choices",
+"answerKey"}``, with ``story`` for the text above the question.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from annotation.importing.problems import Problem
+from annotation.importing.rows import SourceRow, StoryRow
+from annotation.protocols.base import Part, Words, _
+from annotation.protocols.multiple_choice import QUESTION, ChoiceQuestion, MultipleChoiceProtocol
+from annotation.protocols.multiple_choice.item import MultipleChoiceItem
+from annotation.protocols.multiple_choice.reading import read as read_rows
+from annotation.protocols.validity.wording import part
+
+
+def read(rows: Iterable[SourceRow]) -> Iterator[StoryRow | Problem]:
+    """Yield the questions, and a problem for everything that is wrong with a row."""
+    for row in rows:
+        usual = {"config": "quiz", "scenario_name": "quiz", "story": row.data.get("question")}
+        yield from read_rows([SourceRow(row.file, row.line, usual | dict(row.data))])
+
+
+class Quiz(MultipleChoiceProtocol):
+    """One question with its own options."""
+
+    name = "quiz"
+    title = _("Comprehension quiz")
+    questions = (
+        ChoiceQuestion(
+            key=QUESTION,
+            title=_("Your answer"),
+            text=_("Which answer is right?"),
+            options=(),
+            shows=("question",),
+            option_order="free",
+        ),
+    )
+    words = Words(_("question"), _("questions about the instructions"))
+    read = staticmethod(read)
+
+    def parts(self, item: MultipleChoiceItem) -> tuple[Part, ...]:
+        """Return the question, after the text above it if it has one."""
+        above = "" if item.story == item.question else f"{item.story}\n\n"
+        return (part("question", above + item.question),)
+
+
+QUIZ = Quiz()

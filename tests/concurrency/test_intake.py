@@ -1,0 +1,39 @@
+"""Somebody answers the questions about themselves while the answers of a closed study are counted."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from django.utils import timezone
+
+from annotation import actions
+from annotation.actions import enrollments
+from annotation.actions.studies import group_intake
+from annotation.models import IntakeAnswer, Study
+from tests import builders
+from tests.concurrency.racing import MOMENT, errors, race, slowly, without_locks
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.mark.parametrize("guarded", [True, False], ids=["locked", "control"])
+def test_no_answer_stays_that_is_not_counted(guarded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = builders.make_study(intake_questions=["age"])
+    (person,) = builders.qualified(study)
+    builders.vote(person)
+    actions.close_study(study=study, by=None, now=timezone.now())
+    slowly(monkeypatch, enrollments, "locked")  # the person has read that they are asked
+    if not guarded:
+        without_locks(monkeypatch)
+
+    def count() -> None:
+        time.sleep(MOMENT / 2)
+        group_intake(study=study, by=None, now=timezone.now())
+
+    raced = race(
+        lambda: actions.answer_intake(enrollment=person, given={"age": "65+"}, now=timezone.now()), count
+    )
+    assert not errors(raced)
+    assert Study.objects.get().intake_grouped_at
+    assert IntakeAnswer.objects.exists() != guarded
