@@ -2,27 +2,22 @@
 
 from collections.abc import Sequence
 
-
-class QualificationError(Exception):
-    """Base of every refusal by ``qualification.actions``. ``values`` fill the message's placeholders."""
-
-    def __init__(self, message: str = "", **values: object) -> None:
-        super().__init__(message % values if values else message)
+from accounts.errors import DomainError
 
 
-class InvalidRound(QualificationError):
+class InvalidRound(DomainError):
     """An impossible round: without stories, or with a story of another study or role."""
 
 
-class NoTestHere(QualificationError):
+class NoTestHere(DomainError):
     """The study relies on another study's test and has none of its own."""
 
 
-class LastActiveRound(QualificationError):
+class LastActiveRound(DomainError):
     """The only active round cannot be retired."""
 
 
-class InvalidKey(QualificationError):
+class InvalidKey(DomainError):
     """An invalid answer key; ``problems`` lists everything that is wrong with it."""
 
     def __init__(self, problems: Sequence[str]) -> None:
@@ -30,35 +25,35 @@ class InvalidKey(QualificationError):
         super().__init__(" ".join(self.problems))
 
 
-class KeyIsFrozen(QualificationError):
+class KeyIsFrozen(DomainError):
     """The round has attempts under its key, so the key cannot change any more."""
 
 
-class KeyChanged(QualificationError):
+class KeyChanged(DomainError):
     """Somebody else saved a newer version of the key meanwhile."""
 
 
-class InvalidExpert(QualificationError):
+class InvalidExpert(DomainError):
     """A person who cannot be asked as an expert, or who was not asked."""
 
 
-class RoundIsActive(QualificationError):
+class RoundIsActive(DomainError):
     """The round is active, and an attempt freezes its key: experts cannot be asked about it."""
 
 
-class ExpertsAtWork(QualificationError):
+class ExpertsAtWork(DomainError):
     """Experts are still answering, so the key cannot be set."""
 
 
-class GatheringOver(QualificationError):
+class GatheringOver(DomainError):
     """The experts' answers are revealed, so nobody can answer blind any more."""
 
 
-class NothingHandedIn(QualificationError):
+class NothingHandedIn(DomainError):
     """No expert has handed in, so there is nothing to reveal."""
 
 
-class IncompleteReview(QualificationError):
+class IncompleteReview(DomainError):
     """An expert's review with missing answers, for the stories at ``positions``."""
 
     def __init__(self, message: str, positions: Sequence[int]) -> None:
@@ -66,21 +61,21 @@ class IncompleteReview(QualificationError):
         super().__init__(message)
 
 
-class NoRound(QualificationError):
+class NoRound(DomainError):
     """The study has no active qualification round."""
 
 
-class NoAttemptLeft(QualificationError):
+class NoAttemptLeft(DomainError):
     """The annotator has used all attempts that the round allows."""
 
 
-class NotTheirTurn(QualificationError):
+class NotTheirTurn(DomainError):
     """The test is not the annotator's current step."""
 
 
-class AlreadyHandedIn(QualificationError):
+class AlreadyHandedIn(DomainError):
     """The attempt or review was handed in; its answers cannot change any more."""
 
 
-class AnsweredMeanwhile(QualificationError):
+class AnsweredMeanwhile(DomainError):
     """The story has newer answers than those that the annotator saw when they answered."""

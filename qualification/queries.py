@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from django.db.models import Count, Max, Q, QuerySet
+from django.db.models import Count, Max, Q
 from django.utils.translation import gettext as _
 
 from annotation.grading import Cell, Grade, PassMark, grade
@@ -17,7 +17,7 @@ from qualification.models import (
     Round,
     RoundStory,
 )
-from qualification.rules import form_for
+from qualification.rules import round_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +47,13 @@ def why_no_test(study: Study) -> str:
 def tested(study: Study) -> Tested:
     """Count the annotators who started a round of the study, handed one in, and passed. One query."""
     submitted = Q(state=Attempt.State.SUBMITTED)
-    counts = _attempts(study).aggregate(
+    attempts = Attempt.objects.standing().filter(round__study=study)
+    counts = attempts.filter(enrollment__environment=study.environment).aggregate(
         started=Count("enrollment", distinct=True),
         submitted=Count("enrollment", distinct=True, filter=submitted),
         passed=Count("enrollment", distinct=True, filter=submitted & Q(passed=True)),
     )
     return Tested(**counts)
-
-
-def _attempts(study: Study) -> QuerySet[Attempt]:
-    return Attempt.objects.standing().filter(round__study=study, enrollment__environment=study.environment)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +74,14 @@ def next_attempt(enrollment: Enrollment, active: Sequence[Round]) -> NextAttempt
     """Return the annotator's next attempt, given the active rounds of their study; None without any.
 
     Annotators keep their round while it is active. All attempts that are not void count, over all rounds of
-    the study, and their first round says how many are allowed: another form is no extra try.
+    the study, and their first round says how many are allowed: another round is no extra try.
     """
     if not active:
         return None
     taken = Attempt.objects.standing().filter(enrollment=enrollment)
     last = taken.order_by("number").last()
     theirs = [one for one in active if last and one.pk == last.round_id]
-    round = theirs[0] if theirs else _next_form(enrollment, active)
+    round = theirs[0] if theirs else _next_round(enrollment, active)
     if last is None:
         return NextAttempt(round, used=0, allowed=round.attempts_allowed)
     return NextAttempt(round, used=taken.count(), allowed=last.attempts_allowed)
@@ -126,9 +123,9 @@ def last_practised(enrollment: Enrollment, entry: RoundStory) -> list[PracticeAn
     return list(given.filter(turn=newest).select_related("key"))
 
 
-def _next_form(enrollment: Enrollment, active: Sequence[Round]) -> Round:
+def _next_round(enrollment: Enrollment, active: Sequence[Round]) -> Round:
     place = Enrollment.objects.filter(study=enrollment.study_id, pk__lt=enrollment.pk).count()
-    number = form_for(place, [one.number for one in active])
+    number = round_for(place, [one.number for one in active])
     return next(one for one in active if one.number == number)
 
 

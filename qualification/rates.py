@@ -12,7 +12,7 @@ from django.db.models import Count, Q, QuerySet
 
 from annotation.models import Study
 from qualification.drift import Halves, Pace, look_at
-from qualification.models import Attempt, Round
+from qualification.models import TESTS, Attempt, Round
 
 FEWEST = 10
 """Attempts needed before a question is called too hard."""
@@ -126,13 +126,13 @@ Figures = tuple[dict[int, list[QuestionRate]], dict[int, Halves], dict[int, Pace
 
 
 def rates_of(study: Study) -> list[RoundRates]:
-    """Return the rates of every round of a study's test, newest first. At most four queries.
+    """Return the rates of every test and quiz of a study, newest first. At most four queries.
 
     Figures over all answers are cached until another attempt is handed in, and a little longer, so that they
     cost at most a twentieth of a server (:data:`REST`).
     """
     submitted = Q(attempts__state=Attempt.State.SUBMITTED)
-    rounds = Round.objects.filter(study=study, kind=Round.Kind.TEST).order_by("-number")
+    rounds = Round.objects.filter(study=study, kind__in=TESTS).order_by("-number")
     counted: QuerySet[Any] = rounds.annotate(
         started=_of(study, "enrollment", submitted | Q(attempts__state=Attempt.State.STARTED)),
         handed_in=_of(study, "enrollment", submitted),

@@ -9,16 +9,16 @@ LONGEST_REASON = 500
 """Characters of a reason in an answer key."""
 
 
-def form_for(place: int, forms: Sequence[int]) -> int:
-    """Return the number of the form (round) that a new annotator takes.
+def round_for(place: int, rounds: Sequence[int]) -> int:
+    """Return the number of the round that a new annotator takes.
 
-    ``place`` is the annotator's position in the study, counted from 0 in order of enrollment; ``forms`` are
-    the numbers of the active rounds, in any order. Forms alternate, so that consecutive annotators are spread
-    as evenly as possible. Raise ``ValueError`` without a form.
+    ``place`` is the annotator's position in the study, counted from 0 in order of enrollment; ``rounds`` are
+    the numbers of the active rounds, in any order. Rounds alternate, so that consecutive annotators are
+    spread as evenly as possible. Raise ``ValueError`` without a round.
     """
-    if not forms:
-        raise ValueError("There is no form to take.")
-    return sorted(forms)[place % len(forms)]
+    if not rounds:
+        raise ValueError("There is no round to take.")
+    return sorted(rounds)[place % len(rounds)]
 
 
 def agreement(chosen: Mapping[str, int]) -> float | None:

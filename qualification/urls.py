@@ -2,14 +2,14 @@
 
 from django.urls import path
 
-from qualification import practice_views, views
+from qualification.views import attempts, practice
 
 app_name = "qualification"
 urlpatterns = [
-    path("", views.intro, name="intro"),
-    path("practice/<int:position>/", practice_views.practice, name="practice"),
-    path("practice/<int:position>/answers/", practice_views.practised, name="practised"),
-    path("<int:position>/", views.story, name="story"),
-    path("review/", views.review, name="review"),
-    path("result/", views.result, name="result"),
+    path("", attempts.intro, name="intro"),
+    path("practice/<int:position>/", practice.practice, name="practice"),
+    path("practice/<int:position>/answers/", practice.practised, name="practised"),
+    path("<int:position>/", attempts.story, name="story"),
+    path("review/", attempts.review, name="review"),
+    path("result/", attempts.result, name="result"),
 ]

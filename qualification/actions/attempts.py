@@ -93,7 +93,7 @@ def save_answers(
     """
     attempt = _lock_attempt(attempt)
     check_their_turn(attempt.enrollment, session_id)
-    protocol = attempt.enrollment.study.protocol
+    protocol = round_story.story.protocol
     choices = protocol.read_form(protocol.parse(round_story.story.content), submitted)
     before = list(AttemptAnswer.objects.filter(attempt=attempt, round_story=round_story))
     if {answer.choice for answer in before} == set(choices):
@@ -201,7 +201,7 @@ def practise(
     check_their_turn(enrollment, session_id)
     if Round.objects.practice_in(enrollment.study) != round_story.round:
         raise NotTheirTurn(gettext("This practice is closed."))
-    protocol = enrollment.study.protocol
+    protocol = round_story.story.protocol
     choices = protocol.read_form(protocol.parse(round_story.story.content), submitted)
     before = last_practised(enrollment, round_story)
     if {one.choice for one in before} == set(choices) and after != saved_version(before):

@@ -129,7 +129,7 @@ def save_expert_answers(
     review = _held(review)
     _check_waited_for(review)
     story = round_story.story
-    choices = story.study.protocol.read_form(story.item, submitted)
+    choices = story.protocol.read_form(story.item, submitted)
     ExpertAnswer.objects.filter(review=review, round_story=round_story).delete()
     ExpertAnswer.objects.bulk_create(
         ExpertAnswer(review=review, round_story=round_story, **choice._asdict()) for choice in choices

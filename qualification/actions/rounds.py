@@ -23,7 +23,7 @@ from qualification.errors import (
     NoTestHere,
 )
 from qualification.experts import chosen_in, counts, readers_in, why_undecided
-from qualification.models import AcceptableOption, AnswerKey, KeyReader, KeyReason, Round, RoundStory
+from qualification.models import TESTS, AcceptableOption, AnswerKey, KeyReader, KeyReason, Round, RoundStory
 from qualification.queries import why_no_test
 from qualification.rules import LONGEST_REASON, needs_reason
 
@@ -49,16 +49,14 @@ def create_round(
     check_has_test(locked(study))
     stories = {
         story.story_id: story
-        for story in Story.objects.filter(study=study, role=Story.Role.QUALIFICATION, story_id__in=story_ids)
+        for story in Story.objects.filter(study=study, role=Round(kind=kind).role, story_id__in=story_ids)
     }
     unknown = [story_id for story_id in story_ids if story_id not in stories]
     if unknown:
         raise InvalidRound(
-            _(
-                "Not qualification stories of “%(study)s”: %(stories)s. Import them first, with the role "
-                "qualification."
-            ),
+            _("Not imported into “%(study)s” with the role %(role)s: %(stories)s. Import them first."),
             study=study.slug,
+            role=Round(kind=kind).role,
             stories=", ".join(unknown),
         )
     if not story_ids or len(set(story_ids)) != len(story_ids):
@@ -100,8 +98,8 @@ def record_about_round(
 
 def _check_kept_apart(study: Study, stories: Sequence[Story], kind: str) -> None:
     """Raise :class:`InvalidRound` for stories whose texts would be practised and asked in earnest as well."""
-    used, test = RoundStory.objects.filter(round__study=study), Q(round__kind=Round.Kind.TEST)
-    is_test = kind == Round.Kind.TEST
+    used, test = RoundStory.objects.filter(round__study=study), Q(round__kind__in=TESTS)
+    is_test = kind in TESTS
     earnest = Q(pk__in=used.filter(~test if is_test else test).values("story"))
     earnest |= Q() if is_test else ~Q(role=Story.Role.QUALIFICATION)
     found = Story.objects.filter(earnest, study=study, text_hash__in=[story.text_hash for story in stories])
@@ -129,7 +127,7 @@ def activate_round(*, round: Round, by: User | None, now: datetime) -> Round:
     if round.state == Round.State.PREPARING:
         raise InvalidRound(_("The round has no answer key yet, so nobody can take it."))
     check_decided(round)
-    if round.is_practice:
+    if round.is_practice or _others_differ(round, rounds.values()):
         retire_others(round, rounds.values(), by=by, now=now)
     return move_round(round=round, state=Round.State.ACTIVE, by=by, now=now)
 
@@ -158,6 +156,12 @@ def retire_others(round: Round, locked: Iterable[Round], *, by: User | None, now
         is_like = other.is_practice == round.is_practice and other.pk != round.pk
         if is_like and other.state == Round.State.ACTIVE:
             move_round(round=other, state=Round.State.RETIRED, by=by, now=now)
+
+
+def _others_differ(round: Round, rounds: Iterable[Round]) -> bool:
+    """Return True if a quiz would alternate with a test: they ask for different things."""
+    active = [one.kind for one in rounds if one.state == Round.State.ACTIVE and not one.is_practice]
+    return any(kind != round.kind for kind in active)
 
 
 def check_has_test(study: Study) -> None:
@@ -281,7 +285,7 @@ def set_answer_key(
     subject = f"round {round.number} key {key.version}"
     annotation_actions.record_event(study=study, type=Event.Type.KEY_SET, by=by, now=now, subject=subject)
     if round.state == Round.State.PREPARING:
-        if round.is_practice or not beside:
+        if round.is_practice or not beside or _others_differ(round, rounds.values()):
             retire_others(round, rounds.values(), by=by, now=now)
         move_round(round=round, state=Round.State.ACTIVE, by=by, now=now)
     if study.gate == Study.Gate.MISSING and not round.is_practice:

@@ -36,7 +36,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('number', models.PositiveSmallIntegerField()),
-                ('kind', models.CharField(choices=[('test', 'test'), ('practice', 'optional practice'), ('required_practice', 'required practice')], default='test', max_length=20)),
+                ('kind', models.CharField(choices=[('test', 'test'), ('practice', 'optional practice'), ('required_practice', 'required practice'), ('quiz', 'quiz')], default='test', max_length=20)),
                 ('title', models.CharField(blank=True, max_length=200)),
                 ('attempts_allowed', models.PositiveSmallIntegerField(default=1)),
                 ('pays_on_fail', models.BooleanField(default=True)),
@@ -203,7 +203,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='round',
-            constraint=models.UniqueConstraint(condition=models.Q(('state', 'active'), models.Q(('kind', 'test'), _negated=True)), fields=('study',), name='one_open_practice_in_a_study'),
+            constraint=models.UniqueConstraint(condition=models.Q(('state', 'active'), models.Q(('kind__in', ['test', 'quiz']), _negated=True)), fields=('study',), name='one_open_practice_in_a_study'),
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='round',
@@ -279,7 +279,7 @@ class Migration(migrations.Migration):
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='attempt',
-            trigger=pgtrigger.compiler.Trigger(name='attempt_is_under_a_key_of_its_round', sql=pgtrigger.compiler.UpsertTriggerSql(func="\n    IF NOT EXISTS (SELECT FROM qualification_answerkey k\n                   JOIN qualification_round r ON r.id = k.round_id\n                   WHERE k.id = NEW.key_id AND r.id = NEW.round_id AND r.kind = 'test') THEN\n        RAISE EXCEPTION 'pgtrigger: Cannot take a test in a practice round, or be graded by the key of another round';\n    END IF;\n    RETURN COALESCE(NEW, OLD);\n", hash='720a122b723ddad764978aa4cfe90907c0c3fc25', operation='INSERT OR UPDATE', pgid='pgtrigger_attempt_is_under_a_key_of_its_round_2cbd7', table='qualification_attempt', when='AFTER')),
+            trigger=pgtrigger.compiler.Trigger(name='attempt_is_under_a_key_of_its_round', sql=pgtrigger.compiler.UpsertTriggerSql(func="\n    IF NOT EXISTS (SELECT FROM qualification_answerkey k\n                   JOIN qualification_round r ON r.id = k.round_id\n                   WHERE k.id = NEW.key_id AND r.id = NEW.round_id AND r.kind IN ('test', 'quiz')) THEN\n        RAISE EXCEPTION 'pgtrigger: Cannot take a test in a practice round, or be graded by the key of another round';\n    END IF;\n    RETURN COALESCE(NEW, OLD);\n", hash='1c70975d4df5c04340fd165ae9e601bebd0bb0a3', operation='INSERT OR UPDATE', pgid='pgtrigger_attempt_is_under_a_key_of_its_round_2cbd7', table='qualification_attempt', when='AFTER')),
         ),
         migrations.AddConstraint(
             model_name='answerkey',
@@ -311,7 +311,7 @@ class Migration(migrations.Migration):
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='roundstory',
-            trigger=pgtrigger.compiler.Trigger(name='practised_story_is_not_tested', sql=pgtrigger.compiler.UpsertTriggerSql(func="\n    IF EXISTS (SELECT FROM qualification_round mine\n               JOIN annotation_story s ON s.id = NEW.story_id\n               JOIN qualification_round other ON other.study_id = mine.study_id\n               JOIN qualification_roundstory rs ON rs.round_id = other.id\n               JOIN annotation_story o ON o.id = rs.story_id AND o.text_hash = s.text_hash\n               WHERE mine.id = NEW.round_id AND (mine.kind = 'test') <> (other.kind = 'test')) THEN\n        RAISE EXCEPTION 'pgtrigger: Cannot test a text that is practised';\n    END IF;\n    RETURN COALESCE(NEW, OLD);\n", hash='79e0d2e3ed56e842f869c86950cb4b89130052b4', operation='INSERT OR UPDATE', pgid='pgtrigger_practised_story_is_not_tested_a295c', table='qualification_roundstory', when='AFTER')),
+            trigger=pgtrigger.compiler.Trigger(name='practised_story_is_not_tested', sql=pgtrigger.compiler.UpsertTriggerSql(func="\n    IF EXISTS (SELECT FROM qualification_round mine\n               JOIN annotation_story s ON s.id = NEW.story_id\n               JOIN qualification_round other ON other.study_id = mine.study_id\n               JOIN qualification_roundstory rs ON rs.round_id = other.id\n               JOIN annotation_story o ON o.id = rs.story_id AND o.text_hash = s.text_hash\n               WHERE mine.id = NEW.round_id\n                 AND (mine.kind IN ('test', 'quiz')) <> (other.kind IN ('test', 'quiz'))) THEN\n        RAISE EXCEPTION 'pgtrigger: Cannot test a text that is practised';\n    END IF;\n    RETURN COALESCE(NEW, OLD);\n", hash='14ce2ec8eef39f1860cf5ea8c731b7027f5b1124', operation='INSERT OR UPDATE', pgid='pgtrigger_practised_story_is_not_tested_a295c', table='qualification_roundstory', when='AFTER')),
         ),
         migrations.AddConstraint(
             model_name='practiceanswer',
@@ -331,7 +331,7 @@ class Migration(migrations.Migration):
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='practiceanswer',
-            trigger=pgtrigger.compiler.Trigger(name='practice_is_no_test', sql=pgtrigger.compiler.UpsertTriggerSql(func="\n    IF NOT EXISTS (SELECT FROM qualification_answerkey k\n                   JOIN qualification_round r ON r.id = k.round_id\n                   JOIN annotation_enrollment e ON e.study_id = r.study_id\n                   WHERE k.id = NEW.key_id AND e.id = NEW.enrollment_id AND r.kind <> 'test') THEN\n        RAISE EXCEPTION 'pgtrigger: Cannot practise what is a test, or of another study';\n    END IF;\n    RETURN COALESCE(NEW, OLD);\n", hash='3df848e9e6668ffb7359b04f302b744165f86b35', operation='INSERT', pgid='pgtrigger_practice_is_no_test_de4a7', table='qualification_practiceanswer', when='AFTER')),
+            trigger=pgtrigger.compiler.Trigger(name='practice_is_no_test', sql=pgtrigger.compiler.UpsertTriggerSql(func="\n    IF NOT EXISTS (SELECT FROM qualification_answerkey k\n                   JOIN qualification_round r ON r.id = k.round_id\n                   JOIN annotation_enrollment e ON e.study_id = r.study_id\n                   WHERE k.id = NEW.key_id AND e.id = NEW.enrollment_id\n                     AND r.kind NOT IN ('test', 'quiz')) THEN\n        RAISE EXCEPTION 'pgtrigger: Cannot practise what is a test, or of another study';\n    END IF;\n    RETURN COALESCE(NEW, OLD);\n", hash='fc31bd2ad4bcb877db045891a461473c77cccb2a', operation='INSERT', pgid='pgtrigger_practice_is_no_test_de4a7', table='qualification_practiceanswer', when='AFTER')),
         ),
         migrations.AddConstraint(
             model_name='keyreason',

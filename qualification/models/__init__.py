@@ -2,6 +2,7 @@
 
 from qualification.models.attempts import Attempt, AttemptAnswer, PracticeAnswer
 from qualification.models.rounds import (
+    TESTS,
     AcceptableOption,
     AnswerKey,
     ExpertAnswer,

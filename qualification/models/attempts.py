@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
-from accounts.fields import optional
+from accounts.fields import optional, optional_time
 from accounts.triggers import CHANGE, after, before, final
 from annotation.models import Enrollment, InstructionText
 from annotation.models.options import ChosenOption
@@ -34,7 +34,7 @@ class AttemptQuerySet(models.QuerySet["Attempt"]):
 class Attempt(models.Model):
     """An annotator's attempt at a round, graded by the newest key at its start.
 
-    Attempts are numbered over all rounds of a study, so that another form is no extra try. A void attempt is
+    Attempts are numbered over all rounds of a study, so that another round is no extra try. A void attempt is
     unchanged but no longer counts, and its number can be used again.
     """
 
@@ -56,9 +56,9 @@ class Attempt(models.Model):
     )
     state = models.CharField(max_length=10, choices=State, default=State.STARTED)
     started_at = models.DateTimeField()
-    submitted_at = models.DateTimeField(null=True, blank=True)
+    submitted_at = optional_time()
     passed = models.BooleanField(null=True, blank=True)
-    voided_at = models.DateTimeField(null=True, blank=True)
+    voided_at = optional_time()
     was_theirs = models.BooleanField(
         default=True,
         db_default=True,

@@ -8,9 +8,9 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.utils.functional import cached_property
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
-from accounts.fields import researcher
+from accounts.fields import optional_time, researcher
 from accounts.triggers import CHANGE, after, before, final, stays
 from annotation.models import Story, Study
 from annotation.models.options import ChosenOption
@@ -30,23 +30,25 @@ from qualification.rules import LONGEST_REASON
 class RoundQuerySet(models.QuerySet["Round"]):
     def active_in(self, study: Study) -> RoundQuerySet:
         """Return the active rounds of the study's test, by number."""
-        return self.filter(study=study, kind=Round.Kind.TEST, state=Round.State.ACTIVE).order_by("number")
+        return self.filter(study=study, kind__in=TESTS, state=Round.State.ACTIVE).order_by("number")
 
     def practice_in(self, study: Study) -> Round | None:
         """Return the study's open practice round, or None."""
-        return self.exclude(kind=Round.Kind.TEST).filter(study=study, state=Round.State.ACTIVE).first()
+        return self.exclude(kind__in=TESTS).filter(study=study, state=Round.State.ACTIVE).first()
 
 
 class Round(models.Model):
     """A few stories that annotators must answer acceptably before they get main stories.
 
     In a practice round they see the accepted answers and reasons after each story, and nothing is graded.
+    A quiz is a test with questions of its own, whose right answers are shown after each attempt.
     """
 
     class Kind(models.TextChoices):
         TEST = "test", _("test")
         OFFERED = "practice", _("optional practice")
         REQUIRED = "required_practice", _("required practice")
+        QUIZ = "quiz", _("quiz")
 
     class State(models.TextChoices):
         PREPARING = "preparing", _("without a key")
@@ -60,9 +62,7 @@ class Round(models.Model):
     attempts_allowed = models.PositiveSmallIntegerField(default=1)
     pays_on_fail = models.BooleanField(default=True)
     state = models.CharField(max_length=10, choices=State, default=State.PREPARING)
-    revealed_at = models.DateTimeField(
-        null=True, blank=True, help_text=_("When the experts’ answers were revealed.")
-    )
+    revealed_at = optional_time(_("When the experts’ answers were revealed."))
     created_at = models.DateTimeField()
 
     objects = RoundQuerySet.as_manager()
@@ -77,7 +77,7 @@ class Round(models.Model):
             ),
             models.UniqueConstraint(
                 fields=["study"],
-                condition=Q(state="active") & ~Q(kind="test"),
+                condition=Q(state="active") & ~Q(kind__in=["test", "quiz"]),
                 name="one_open_practice_in_a_study",
             ),
         ]
@@ -104,7 +104,25 @@ class Round(models.Model):
     @property
     def is_practice(self) -> bool:
         """Return True if nothing depends on the answers to this round."""
-        return self.kind != Round.Kind.TEST
+        return self.kind not in TESTS
+
+    @property
+    def is_quiz(self) -> bool:
+        """Return True if the right answers are shown once an attempt is handed in."""
+        return self.kind == Round.Kind.QUIZ
+
+    @property
+    def role(self) -> Story.Role:
+        """Return the role of the stories that the round can have."""
+        return Story.Role.QUIZ if self.is_quiz else Story.Role.QUALIFICATION
+
+    def heading_of(self, position: int) -> str:
+        """Return the heading of the story at this position, or of a quiz's question."""
+        return (gettext("Question %(at)s") if self.is_quiz else gettext("Story %(at)s")) % {"at": position}
+
+
+TESTS = (Round.Kind.TEST, Round.Kind.QUIZ)
+"""Kinds of rounds that people pass or fail."""
 
 
 class RoundStory(models.Model):
@@ -130,6 +148,10 @@ class RoundStory(models.Model):
     def __str__(self) -> str:
         return f"{self.round} story {self.position}"
 
+    @property
+    def heading(self) -> str:
+        return self.round.heading_of(self.position)
+
 
 class ExpertReviewQuerySet(models.QuerySet["ExpertReview"]):
     def pending(self) -> ExpertReviewQuerySet:
@@ -144,8 +166,8 @@ class ExpertReview(models.Model):
     expert = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     asked_by = researcher()
     asked_at = models.DateTimeField()
-    handed_in_at = models.DateTimeField(null=True, blank=True)
-    dismissed_at = models.DateTimeField(null=True, blank=True, help_text=_("When the request was withdrawn."))
+    handed_in_at = optional_time()
+    dismissed_at = optional_time(_("When the request was withdrawn."))
 
     objects = ExpertReviewQuerySet.as_manager()
 

@@ -12,14 +12,15 @@ BLIND_AND_FINAL = refuse_if(
 KEY_OF_ITS_ROUND = refuse_if(
     """NOT EXISTS (SELECT FROM qualification_answerkey k
                    JOIN qualification_round r ON r.id = k.round_id
-                   WHERE k.id = NEW.key_id AND r.id = NEW.round_id AND r.kind = 'test')""",
+                   WHERE k.id = NEW.key_id AND r.id = NEW.round_id AND r.kind IN ('test', 'quiz'))""",
     "pgtrigger: Cannot take a test in a practice round, or be graded by the key of another round",
 )
 NOT_UNDER_A_TESTS_KEY = refuse_if(
     """NOT EXISTS (SELECT FROM qualification_answerkey k
                    JOIN qualification_round r ON r.id = k.round_id
                    JOIN annotation_enrollment e ON e.study_id = r.study_id
-                   WHERE k.id = NEW.key_id AND e.id = NEW.enrollment_id AND r.kind <> 'test')""",
+                   WHERE k.id = NEW.key_id AND e.id = NEW.enrollment_id
+                     AND r.kind NOT IN ('test', 'quiz'))""",
     "pgtrigger: Cannot practise what is a test, or of another study",
 )
 PRACTISED_OR_TESTED = refuse_if(
@@ -28,7 +29,8 @@ PRACTISED_OR_TESTED = refuse_if(
                JOIN qualification_round other ON other.study_id = mine.study_id
                JOIN qualification_roundstory rs ON rs.round_id = other.id
                JOIN annotation_story o ON o.id = rs.story_id AND o.text_hash = s.text_hash
-               WHERE mine.id = NEW.round_id AND (mine.kind = 'test') <> (other.kind = 'test'))""",
+               WHERE mine.id = NEW.round_id
+                 AND (mine.kind IN ('test', 'quiz')) <> (other.kind IN ('test', 'quiz')))""",
     "pgtrigger: Cannot test a text that is practised",
 )
 NOBODY_BEGAN = refuse_if(

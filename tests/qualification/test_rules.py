@@ -5,28 +5,27 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from qualification.rules import agreement, form_for, needs_reason
+from qualification.rules import agreement, needs_reason, round_for
 
 
 @given(
-    forms=st.lists(st.integers(1, 99), min_size=1, max_size=6, unique=True),
+    rounds=st.lists(st.integers(1, 99), min_size=1, max_size=6, unique=True),
     begin=st.integers(0, 10_000),
     people=st.integers(1, 60),
 )
-def test_forms_are_taken_evenly_in_any_run_of_people(forms: list[int], begin: int, people: int) -> None:
-    taken = Counter(form_for(place, forms) for place in range(begin, begin + people))
-    counts = [taken[form] for form in forms]
+def test_rounds_are_taken_evenly_in_any_run_of_people(rounds: list[int], begin: int, people: int) -> None:
+    taken = Counter(round_for(place, rounds) for place in range(begin, begin + people))
+    counts = [taken[number] for number in rounds]
     assert max(counts) - min(counts) <= 1
 
 
-def test_the_form_follows_from_the_place_alone() -> None:
-    assert [form_for(place, [4, 2]) for place in range(4)] == [2, 4, 2, 4]
-    assert form_for(1, [2, 4]) == form_for(1, [4, 2])
-    with pytest.raises(ValueError, match="no form"):
-        form_for(0, [])
+def test_the_round_follows_from_the_place_alone() -> None:
+    assert [round_for(place, [4, 2]) for place in range(4)] == [2, 4, 2, 4]
+    assert round_for(1, [2, 4]) == round_for(1, [4, 2])
+    with pytest.raises(ValueError, match="no round"):
+        round_for(0, [])
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Pages of the practice before the test: a story, then its right answers with the reasons."""
 
-from typing import Any
-
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
@@ -16,9 +14,9 @@ from annotation.rules import REASON_OF_CLOSED_DOOR
 from annotation.views.common import go, number, page, settled
 from qualification import actions
 from qualification.errors import NotTheirTurn
-from qualification.models import PracticeAnswer, RoundStory
+from qualification.models import RoundStory
 from qualification.queries import Practice, last_practised, practice_of, saved_version
-from qualification.views import form_page, lost
+from qualification.views.attempts import compared, form_page, lost
 from tomannot import clock
 
 
@@ -63,7 +61,7 @@ def practised(request: HttpRequest, enrollment: Enrollment, position: int) -> Ht
     given = last_practised(enrollment, entry)
     if not given:
         return redirect(page_url(request, "qualification:practice", position=position))
-    answers = _compared(entry, given)
+    answers = compared(entry, given, given[0].key)
     following = position + 1 if position < mine.stories else min(mine.left, default=0)
     context = {
         "position": position,
@@ -118,19 +116,3 @@ def _form(
     return form_page(
         request, enrollment, "qualification/practice.html", entry, context, answered=answered, errors=errors
     )
-
-
-def _compared(entry: RoundStory, given: list[PracticeAnswer]) -> list[dict[str, Any]]:
-    """Return every question about the story with the answer given, the accepted ones, and the reason."""
-    key, answers = given[0].key, {one.choice.field: one for one in given}
-    return [
-        {
-            "title": cell.title,
-            "text": cell.question.text,
-            "given": cell.labels[answers[cell.field].option],
-            "is_right": answers[cell.field].accepted,
-            "accepted": cell.labels_of(key.accepted[entry.pk][cell.field]),
-            "reason": key.why.get(entry.pk, {}).get(cell.field, ""),
-        }
-        for cell in entry.story.cells
-    ]

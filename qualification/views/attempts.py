@@ -1,5 +1,6 @@
 """Pages of the qualification test: introduction, one page per story, review, and result."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.db.models import QuerySet
@@ -8,6 +9,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
+from accounts.errors import DomainError
 from annotation.access import annotator_page, is_given_up, page_url, session_id, work_session
 from annotation.forms import form_context, instructions_context
 from annotation.grading import IncompleteAttempt
@@ -17,8 +19,8 @@ from annotation.queries import work_so_far
 from annotation.rules import REASON_OF_CLOSED_DOOR
 from annotation.views.common import go, number, page, settled
 from qualification import actions
-from qualification.errors import AlreadyHandedIn, AnsweredMeanwhile, NotTheirTurn, QualificationError
-from qualification.models import Attempt, Round, RoundStory
+from qualification.errors import AlreadyHandedIn, AnsweredMeanwhile, NotTheirTurn
+from qualification.models import AnswerKey, Attempt, AttemptAnswer, PracticeAnswer, Round, RoundStory
 from qualification.queries import next_attempt, pass_mark, practice_of, saved_version
 from tomannot import clock
 
@@ -42,7 +44,7 @@ def intro(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
         now, session = clock.now(), session_id(request)
         try:
             attempt = actions.start_attempt(enrollment=enrollment, now=now, session_id=session)
-        except QualificationError as error:
+        except DomainError as error:
             return _message(request, enrollment, _("The test can’t start right now"), str(error))
     if attempt:
         return redirect(_first_open_page(request, attempt))
@@ -53,7 +55,7 @@ def intro(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     context = {
         "practice": practice,
         "practice_url": practice and page_url(request, "qualification:practice", position=practice.next),
-        "story_count": turn.round.round_stories.count(),
+        "round": turn.round,
         "attempts_allowed": turn.left,
         "mark": pass_mark(turn.round),
         "pays_on_fail": _pays_on_fail(enrollment, turn.round),
@@ -120,12 +122,13 @@ def review(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 @require_safe
 @annotator_page
 def result(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
-    """Say whether the annotator passed, never which answers were accepted."""
-    attempt = enrollment.attempts.filter(state=Attempt.State.SUBMITTED).select_related("round").last()
+    """Say whether the annotator passed; which answers were accepted only after a quiz."""
+    attempt = enrollment.attempts.filter(state=Attempt.State.SUBMITTED).select_related("round", "key").last()
     if attempt is None:
         return redirect(page_url(request, "annotation:home"))
     may_retry = enrollment.state == Enrollment.State.CONSENTED
     context = {
+        "answers": _told(attempt) if attempt.round.is_quiz else [],
         "passed": attempt.passed,
         "pays_on_fail": _pays_on_fail(enrollment, attempt.round),
         "work": None if work_session(request) else work_so_far(enrollment),
@@ -133,6 +136,36 @@ def result(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
         "continue_label": _("Try again") if may_retry else _("Continue"),
     }
     return page(request, enrollment, "qualification/result.html", context)
+
+
+def _told(attempt: Attempt) -> list[dict[str, Any]]:
+    """Return every question of a quiz that was handed in, with its right answer and the reason."""
+    given: dict[int, list[AttemptAnswer]] = {}
+    for answer in attempt.answers.all():
+        given.setdefault(answer.round_story_id, []).append(answer)
+    found = []
+    for entry in _entries(attempt):
+        asked = " ".join(part.text for part in entry.story.parts)
+        found += [one | {"title": asked, "text": ""} for one in compared(entry, given[entry.pk], attempt.key)]
+    return found
+
+
+def compared(
+    entry: RoundStory, given: Sequence[AttemptAnswer | PracticeAnswer], key: AnswerKey
+) -> list[dict[str, Any]]:
+    """Return every question about the story with the answer given, the accepted ones, and the reason."""
+    answers = {one.choice.field: one for one in given}
+    return [
+        {
+            "title": cell.title,
+            "text": cell.question.text,
+            "given": cell.labels[answers[cell.field].option],
+            "is_right": answers[cell.field].accepted,
+            "accepted": cell.labels_of(key.accepted[entry.pk][cell.field]),
+            "reason": key.why.get(entry.pk, {}).get(cell.field, ""),
+        }
+        for cell in entry.story.cells
+    ]
 
 
 def _current(request: HttpRequest, enrollment: Enrollment) -> Attempt | None:
@@ -238,7 +271,7 @@ def form_page(
     errors: dict[str, str] | None,
 ) -> HttpResponse:
     """Render the form of a story of a round with these answers (422 with errors)."""
-    seed, protocol = enrollment.option_seed, enrollment.study.protocol
+    seed, protocol = enrollment.option_seed, entry.story.protocol
     shown: dict[str, Any] = {
         "position": entry.position,
         "total": RoundStory.objects.filter(round=entry.round_id).count(),

@@ -1,0 +1,1 @@
+"""The annotator's pages of the test and of practice."""
