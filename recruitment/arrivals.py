@@ -26,7 +26,7 @@ class Arrival:
     submit_to: str = ""
 
 
-class Problem(enum.StrEnum):
+class ArrivalProblem(enum.StrEnum):
     """Reasons for refusing an arrival, as they stand in the log."""
 
     NO_IDS = "no_ids"
@@ -45,7 +45,7 @@ class Problem(enum.StrEnum):
 class CannotArrive(Exception):
     """A refused arrival; nothing has been changed."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: ArrivalProblem) -> None:
         super().__init__(problem.value)
         self.problem = problem
 
@@ -57,11 +57,11 @@ TESTED = (Enrollment.State.QUALIFIED, *OUT)
 
 
 def is_retaken(visit: Visit, *, is_listed: bool, now: datetime) -> bool:
-    """Tell whether a person who comes with the same submission must have taken it once more.
+    """Return True if a person who comes with the same submission must have taken it once more.
 
-    Theirs is over, since it was given up here, the platform reported its return (which may come late), or its
-    time and ours are over, and nothing of it was handed in or can be: it is not whole, not listed by the
-    platform, and has no answers that wait to be handed in. A researcher's word about it stands.
+    Their visit is over (given up here, reported as returned, or out of time), and nothing of it was handed in
+    or can be: it is not whole, not listed by the platform, and has no answers that wait to be handed in. A
+    visit that a researcher decided stays as it is.
     """
     session = visit.session
     assert session is not None
@@ -76,26 +76,26 @@ def is_retaken(visit: Visit, *, is_listed: bool, now: datetime) -> bool:
 
 
 def lets_in(campaign: Campaign) -> bool:
-    """Tell whether a new person who accepts the work finds something to do."""
+    """Return True if a new person who accepts the work finds something to do."""
     return campaign.study.state == Study.State.OPEN and campaign.state in TAKES_PEOPLE
 
 
 def may_begin(
     campaign: Campaign, person: Enrollment | None, *, has_lost_test: bool = False
-) -> Problem | None:
+) -> ArrivalProblem | None:
     """Return None if the person may begin, else the one reason why not.
 
     ``person`` is None for somebody new. ``has_lost_test``: they took the test in a visit that is over and was
     never handed in, so they can hand it in with this one.
     """
     if campaign.state == Campaign.State.DRAFT or (person is None and not lets_in(campaign)):
-        return Problem.NOT_OPEN
+        return ArrivalProblem.NOT_OPEN
     state = person.state if person else None
     if campaign.purpose == Campaign.Purpose.TEST:
-        return Problem.TEST_TAKEN if state in TESTED and not has_lost_test else None
+        return ArrivalProblem.TEST_TAKEN if state in TESTED and not has_lost_test else None
     needs_test = campaign.study.gate != Study.Gate.NOT_REQUIRED
     if state in OUT or (needs_test and state != Enrollment.State.QUALIFIED):
-        return Problem.NOT_QUALIFIED
+        return ArrivalProblem.NOT_QUALIFIED
     return None
 
 
@@ -120,7 +120,7 @@ class Ending(enum.StrEnum):
 
     @property
     def is_work(self) -> bool:
-        """Tell whether there is something to hand in and be paid for."""
+        """Return True if there is something to hand in and be paid for."""
         return self not in (Ending.GO_ON, Ending.NOTHING_DONE, Ending.DECLINED)
 
 
@@ -144,7 +144,6 @@ _OUTCOMES = {
     "rejected": VisitOutcome.REJECTED,
     "returned": VisitOutcome.GIVEN_BACK,
     "timed_out": VisitOutcome.GIVEN_BACK,
-    "screened_out": VisitOutcome.GIVEN_BACK,
 }
 
 
@@ -155,6 +154,8 @@ def visit_outcome(*, session: str, status: str | None) -> VisitOutcome | None:
     """
     if session == "open":
         return None
+    if status == "screened_out":  # a test that was not passed is paid so
+        return VisitOutcome.APPROVED if session == "confirmed" else VisitOutcome.GIVEN_BACK
     if status in _OUTCOMES:
         return _OUTCOMES[status]
     if status == "submitted":

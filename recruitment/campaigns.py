@@ -4,20 +4,21 @@ Reads and rules only.
 """
 
 import math
+from collections import Counter
 from dataclasses import dataclass, fields, replace
 from decimal import ROUND_HALF_UP, ROUND_UP, Decimal
 
-from django.db.models import Count, F, Q, QuerySet
-from django.db.models.functions import Least
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
 from annotation.hidden_checks import checks_among
-from annotation.models import Assignment, Enrollment, Story, Study, WorkSession
-from annotation.queries import usable_checks
+from annotation.models import HELD, Assignment, Enrollment, Story, Study, WorkSession
+from annotation.queries import stories_of_design, usable_checks, with_strata
 from annotation.rules import CENT
 from recruitment.links import campaign_address
 from recruitment.marketplace import Offer, Terms
-from recruitment.models import Campaign, Submission
+from recruitment.models import Campaign, Submission, Visit
 from recruitment.models.campaigns import MOST_SEATS
 from recruitment.platforms import platform_named, platform_of
 
@@ -90,41 +91,76 @@ class Places:
 def places_of(study: Study) -> Places:
     """Return a study's votes and what its story campaigns on a platform can still bring."""
     votes = Assignment.objects.living().filter(story__study=study, story__role=Story.Role.MAIN)
-    numbers = votes.aggregate(all=Count("pk"), held=Count("pk", filter=Q(state=Assignment.State.LEASED)))
+    numbers = votes.aggregate(all=Count("pk"), held=Count("pk", filter=Q(state__in=HELD)))
     campaigns = study.campaigns.filter(purpose=Campaign.Purpose.STORIES, state__in=ON_OFFER)
     return Places(
         wanted=Story.objects.main().filter(study=study).count() * study.votes_per_story,
         given=numbers["all"] - numbers["held"],
-        held=numbers["held"],
+        held=numbers["held"] - (_reserved_for_later(study) if study.stratum_field else 0),
         offered=sum(free_places(found) * found.stories_per_visit for found in campaigns),
     )
+
+
+AT_WORK = Q(session__state=WorkSession.State.OPEN, handed_in_at=None)
+
+
+def _reserved_for_later(study: Study) -> int:
+    """Return the items kept by a design for people from platforms beyond what their open visits ask for."""
+    came = Visit.objects.filter(enrollment=OuterRef("enrollment"), campaign__isnull=False)
+    held = Assignment.objects.filter(Exists(came), enrollment__study=study, state__in=HELD)
+    later = Counter(held.values_list("enrollment_id", flat=True))
+    visits = Visit.objects.filter(AT_WORK, enrollment__in=later).select_related("session")
+    for session in (visit.session for visit in visits if visit.session):
+        later[session.enrollment_id] -= session.story_limit - session.stories_submitted
+    return sum((+later).values())
 
 
 def free_places(campaign: Campaign) -> int:
     """Return the places that nobody has taken: without visits that are open or were handed in."""
     taken = campaign.visits.filter(USED | Q(session__state=WorkSession.State.OPEN), replaced_at=None)
-    return max(0, campaign.seats - taken.count())
+    return max(0, campaign.seats - taken.exclude(submission__status=Submission.Status.SCREENED_OUT).count())
 
 
 def concurrent_visits(campaign: Campaign) -> int:
     """Return how many people may work at once: those at work, and those who still find stories."""
     per_visit = max(1, campaign.stories_per_visit)
-    working = campaign.visits.filter(session__state=WorkSession.State.OPEN, handed_in_at=None).count()
+    working = campaign.visits.filter(AT_WORK).count()
     return max(1, min(campaign.seats, working + math.ceil(places_of(campaign.study).left / per_visit)))
 
 
 def has_story_for_newcomers(study: Study) -> bool:
-    """Tell whether somebody who can come now finds a story: a newcomer, or a qualified participant."""
-    free = Story.objects.filter(study=study, has_free_slot=True).count()
-    if not free or study.gate == Study.Gate.NOT_REQUIRED:
-        return bool(free)
-    people = Enrollment.objects.filter(study=study, state=Enrollment.State.QUALIFIED)
-    if people.filter(stories_submitted__lt=Least(F("study__story_cap"), free)).exists():
+    """Return True if somebody who can come now finds a story: a newcomer, or a qualified participant."""
+    free = Story.objects.filter(study=study, has_free_slot=True)
+    is_free = free.exists()
+    if is_free and study.gate == Study.Gate.NOT_REQUIRED:
         return True
-    below = people.filter(stories_submitted__lt=F("study__story_cap"))
-    return below.exclude(
-        pk__in=people_with_every_story(Story.objects.filter(study=study, has_free_slot=True), study=study)
-    ).exists()
+    people = Enrollment.objects.filter(study=study, state=Enrollment.State.QUALIFIED)
+    people = people.filter(stories_submitted__lt=F("study__story_cap"))
+    if study.stratum_field:
+        visits = Visit.objects.filter(enrollment=OuterRef("pk"), campaign__isnull=False)
+        back = Q(_HOLDS, Exists(visits), ~Exists(visits.filter(AT_WORK)))
+        return people.filter(back | lacks_items(study, free)).exists()
+    return is_free and people.exclude(pk__in=people_with_every_story(free, study=study)).exists()
+
+
+_HOLDS = Exists(Assignment.objects.filter(enrollment=OuterRef("pk"), state__in=HELD))
+
+
+def lacks_items(study: Study, stories: QuerySet[Story]) -> Exists:
+    """Select enrollments in a design that lack an item of some stratum and have not had all of these."""
+    person = OuterRef(OuterRef("pk"))
+    there = Assignment.objects.living().filter(enrollment=person, stratum=OuterRef("pk")).order_by()
+    counted = Subquery(there.values("stratum").annotate(there=Count("pk")).values("there"))
+    had = Assignment.objects.filter(enrollment=OuterRef(person), story=OuterRef("pk"))
+    left = with_strata(study, stories).filter(
+        ~Exists(had.exclude(state=Assignment.State.EXPIRED)), stratum=OuterRef("name")
+    )
+    return Exists(study.strata.filter(Exists(left), load__gt=Coalesce(counted, 0)))
+
+
+def people_with_items(study: Study, stories: QuerySet[Story]) -> QuerySet[Enrollment]:
+    """Return people in a design who hold items, or lack some and have not had all of these."""
+    return Enrollment.objects.filter(_HOLDS | lacks_items(study, stories), study=study)
 
 
 def people_with_every_story(stories: QuerySet[Story], *, study: Study) -> QuerySet[Enrollment, int]:
@@ -175,7 +211,7 @@ def offer_of(campaign: Campaign) -> Offer:
 
 
 def has_one_posting(platform: str, purpose: str) -> bool:
-    """Tell whether all seats of such a campaign are in one posting, which more seats widen.
+    """Return True if all seats of such a campaign are in one posting, which more seats widen.
 
     Those of a test always are: Mechanical Turk offers nobody the same HIT twice, but another HIT like it.
     """
@@ -213,6 +249,18 @@ def _problems_of_size(seats: int, seats_per_posting: int) -> list[str]:
     return []
 
 
+def _problems_of_visits(stories: int, study: Study) -> list[str]:
+    if not 1 <= stories <= study.story_cap:
+        said = _("A visit is for 1 to %(cap)s stories: more than that nobody may answer in this study.")
+        return [said % {"cap": study.story_cap}]
+    whole = stories_of_design(study)
+    said = _(
+        "The design gives each participant %(whole)s stories, hidden checks included. A visit is for all of "
+        "them or an equal part, or else the last one ends short."
+    )
+    return [said % {"whole": whole}] if whole % stories else []
+
+
 def seats_needed(study: Study, *, stories_per_visit: int) -> int:
     """Return how many full visits it takes until every main story has its votes.
 
@@ -233,6 +281,18 @@ def problems_of(settings: CampaignSettings, study: Study) -> list[str]:
     found = []
     if settings.reward <= 0 or settings.reward != settings.reward.quantize(CENT):
         found.append(_("The reward is a number of whole cents above zero."))
+    screened = settings.screen_out_reward
+    if screened is not None and not (
+        settings.purpose == Campaign.Purpose.TEST
+        and 0 < screened < settings.reward
+        and "screen_out_reward" not in platform_named(settings.platform).unused_fields
+    ):
+        found.append(
+            _(
+                "Only a test can have a second reward, for not passing it: less than the first, where the "
+                "platform offers that."
+            )
+        )
     if settings.minutes_allowed < settings.minutes_expected:
         found.append(_("Allow at least the time that the work is expected to take."))
     if settings.purpose == Campaign.Purpose.TEST:
@@ -240,11 +300,8 @@ def problems_of(settings: CampaignSettings, study: Study) -> list[str]:
             found.append(_("This study asks for no qualification, so there is no test to recruit for."))
         if settings.stories_per_visit:
             found.append(_("A visit for the test brings no stories; leave the number of stories at 0."))
-    elif not 1 <= settings.stories_per_visit <= study.story_cap:
-        found.append(
-            _("A visit is for 1 to %(cap)s stories: more than that nobody may answer in this study.")
-            % {"cap": study.story_cap}
-        )
+    else:
+        found += _problems_of_visits(settings.stories_per_visit, study)
     if study.pay_rate is not None and settings.currency != study.currency:
         found.append(
             _("People were told that they are paid in %(currency)s; reward them in that.")

@@ -14,9 +14,9 @@ from urllib.parse import quote
 
 from django.core.exceptions import ValidationError
 from django.utils.functional import Promise
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
+from accounts.errors import DomainError
 from recruitment.models import JoinLink
 
 SETTINGS = tuple(
@@ -29,7 +29,7 @@ PARTICIPANT = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.:@+=~-]{0,98}[A-Za-z0-9_=~]
 """Ids as platforms give them out. Braces, brackets and per cent signs are placeholders left unfilled."""
 
 
-class InvalidJoinLink(Exception):
+class InvalidJoinLink(DomainError):
     """A join link's setting cannot be used: which (one of :data:`SETTINGS`), and how to mend it."""
 
     def __init__(self, setting: str, text: str) -> None:

@@ -22,11 +22,11 @@ def personal_link(enrollment: Enrollment) -> str:
     return absolute(personal_path(enrollment))
 
 
-def visit_path(visit: Visit, *, is_claimed: bool = False) -> str:
+def visit_path(visit: Visit, *, is_claimed: bool = False, page: str = "home") -> str:
     """Return the path where a visit begins. ``is_claimed``: the person only claims to be who they are."""
     key = visit.enrollment.link_key
     claim = VisitClaim(visit.enrollment_id, visit.pk, key, visit.session_id, is_claimed)
-    return reverse("annotation:home", kwargs={"token": visit_token(claim)})
+    return reverse(f"annotation:{page}", kwargs={"token": visit_token(claim)})
 
 
 def campaign_address(campaign: Campaign) -> str:

@@ -2,7 +2,8 @@
 
 import enum
 import smtplib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -10,8 +11,7 @@ from django.core.mail import EmailMessage
 from django.forms import EmailField
 from django.template.loader import render_to_string
 from django.utils import translation
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 
 from accounts.models import PlatformIdentity
 from annotation.models import Enrollment
@@ -69,13 +69,21 @@ def mail_of(kind: Kind, identity: PlatformIdentity, enrollments: Sequence[Enroll
             "link": confirming_link(identity) if kind == Kind.CONFIRMATION else personal_link(first),
             "places": [{"study": one.study, "link": personal_link(one)} for one in enrollments],
         }
-        return EmailMessage(
-            subject=" ".join(subjects[kind].split()),
-            body=render_to_string(kind, context).strip() + "\n",
-            to=[identity.person],
-            reply_to=list(dict.fromkeys(one.study.contact for one in enrollments)),
-            headers={"Auto-Submitted": "auto-generated"},
-        )
+        contacts = list(dict.fromkeys(one.study.contact for one in enrollments))
+        return compose(subjects[kind], kind, context, to=identity.person, reply_to=contacts)
+
+
+def compose(
+    subject: str, template: str, context: Mapping[str, Any], *, to: str, reply_to: Sequence[str] = ()
+) -> EmailMessage:
+    """Return a mail with the rendered template, in the language that is active."""
+    return EmailMessage(
+        subject=" ".join(subject.split()),
+        body=render_to_string(template, dict(context)).strip() + "\n",
+        to=[to],
+        reply_to=reply_to,
+        headers={"Auto-Submitted": "auto-generated"},
+    )
 
 
 @timed("mail")

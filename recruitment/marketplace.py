@@ -88,12 +88,12 @@ class Status(models.TextChoices):
     UNKNOWN = "unknown", _("unknown")
 
 
-HANDED_IN = frozenset({Status.SUBMITTED, Status.APPROVED, Status.REJECTED})
+PAID = frozenset({Status.APPROVED, Status.SCREENED_OUT})
+"""Statuses of work that the platform pays: the reward, or the smaller one for a test that was not passed."""
+HANDED_IN = PAID | {Status.SUBMITTED, Status.REJECTED}
 """Statuses of work that the platform says was handed in."""
 NEVER_APPROVED = frozenset({Status.RETURNED, Status.TIMED_OUT})
 """Statuses of work that the platform pays no reward for, whatever was done of it."""
-GIVEN_UP = NEVER_APPROVED | {Status.SCREENED_OUT}
-"""Statuses of work that is over on the platform without having been accepted for review."""
 
 
 class MismatchKind(models.TextChoices):
@@ -127,6 +127,7 @@ class Terms:
     seats: int
     seats_per_posting: int
     reward: Decimal
+    screen_out_reward: Decimal | None = None
     currency: str = "USD"
     minutes_expected: int
     minutes_allowed: int
@@ -272,7 +273,7 @@ class Marketplace(Protocol):
         return
 
     def on_offer(self, remote_id: str, postings: Collection[str]) -> OnOffer:
-        """Return whether people can begin now with any of the postings."""
+        """Return True if people can begin now with any of the postings."""
 
     def work(self, remote_id: str, posting: str) -> list[Work]:
         """Return everything the platform lists of a posting, from all pages, before anything is changed."""

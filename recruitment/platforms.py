@@ -1,6 +1,7 @@
-"""Crowd platforms behind one interface: each is a folder of this room and one line of :data:`PLATFORMS`.
+"""Crowd platforms behind one interface. Each has a folder of this room and a line in :data:`PLATFORMS`.
 
-:class:`Platform` is what the site knows of a platform without asking it; its ``marketplace`` asks it.
+It also needs a value of ``PlatformIdentity.Platform``, a place in the constraint on ``Campaign.platform``,
+and its account in the settings. Only the ``marketplace`` of a :class:`Platform` sends requests.
 """
 
 from __future__ import annotations
@@ -156,7 +157,7 @@ class Platform(ABC):
         """Return the arrival in an address, and whether the platform proved it. Raise ``CannotArrive``."""
 
     def is_preview(self, query: QueryDict) -> bool:
-        """Tell whether somebody looks at the work without having accepted it."""
+        """Return True if somebody looks at the work without having accepted it."""
         return False
 
     @abstractmethod
@@ -212,7 +213,7 @@ def marketplace_of(campaign: Campaign, *, is_quick: bool = False) -> Marketplace
 
 
 def is_shown(platform: str, environment: str) -> bool:
-    """Tell whether to offer a platform: it still exists, or this site has an account there."""
+    """Return True if a platform is offered: it still exists, or this site has an account there."""
     if platform_named(platform).still_exists(environment):
         return True
     try:

@@ -15,7 +15,7 @@ from recruitment.arrivals import Arrival
 from recruitment.codes import CompletionOutcome, completion_code, find_code, outcome_of
 from recruitment.join_links import filled_in, participant_of, person_of, screen_out_address
 from recruitment.models import Campaign, JoinLink, LinkPayment, Payment, Submission, Visit
-from recruitment.visit_endings import may_go_on
+from recruitment.visit_endings import may_go_on, why_ended
 
 EMAIL = PlatformIdentity.Platform.EMAIL
 LINK = PlatformIdentity.Platform.LINK
@@ -46,6 +46,12 @@ class CheckedCode:
     outcome: CompletionOutcome
     still_true: bool
     is_theirs: bool | None
+
+    @property
+    def why_ended(self) -> str:
+        """Return why the person's work is partial, in words; empty if it is not, or not any more."""
+        is_partial = self.still_true and self.outcome == CompletionOutcome.PARTIAL
+        return str(why_ended(self.enrollment).label) if is_partial else ""
 
 
 def paid_outside(study: Study, only: Iterable[int] | None = None) -> dict[int, Decimal]:
@@ -142,19 +148,19 @@ def leave_address_by(link: JoinLink, *, participant: str | None) -> str:
 
 
 def is_past_test(state: str, gate: str) -> bool:
-    """Tell whether an enrollment in this state has been through the test of a study with this gate."""
+    """Return True if an enrollment in this state has been through the test of a study with this gate."""
     is_qualified = state == Enrollment.State.QUALIFIED and gate != Study.Gate.NOT_REQUIRED
     return is_qualified or state == Enrollment.State.FAILED
 
 
 def has_tested(enrollment: Enrollment) -> bool:
-    """Tell whether the person has done a whole test, whatever has become of them since."""
+    """Return True if the person has done a whole test, whatever has become of them since."""
     is_past = is_past_test(enrollment.state, enrollment.study.gate)
     return is_past or enrollment.events.filter(type=Event.Type.ATTEMPT_SUBMITTED).exists()
 
 
 def may_still_begin(enrollment: Enrollment) -> bool:
-    """Tell whether a person without work has a step to take, has ended it themselves, or finds a story."""
+    """Return True if a person without work has a step to take, has ended it themselves, or finds a story."""
     has_agreed = enrollment.state in (Enrollment.State.CONSENTED, Enrollment.State.QUALIFIED)
     return not has_agreed or annotation_queries.is_in_test(enrollment) or may_go_on(enrollment)
 
@@ -191,7 +197,7 @@ def _participant(enrollment: Enrollment, source: str) -> str | None:
 
 
 def is_known_visit(campaign: Campaign, arrival: Arrival) -> bool:
-    """Tell whether this id has opened this submission before."""
+    """Return True if this id has opened this submission before."""
     identities = PlatformIdentity.objects.filter(
         platform=campaign.platform, environment=campaign.environment, person=arrival.person
     )

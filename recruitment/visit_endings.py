@@ -9,9 +9,7 @@ from datetime import datetime
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
-from annotation import actions as annotation_actions
-from annotation import queries as annotation_queries
-from annotation import rules
+from annotation import actions as annotation_actions, queries as annotation_queries, rules
 from annotation.models import Enrollment, WorkSession
 from annotation.rules import STEPS
 from recruitment.arrivals import Ending, VisitOutcome, ending, visit_outcome
@@ -51,7 +49,7 @@ def lost_test(person: Enrollment, posting: Posting, *, now: datetime) -> WorkSes
 
 
 def is_handed_in_elsewhere(session: WorkSession) -> bool:
-    """Tell whether the platform has confirmed another visit with this test, or a finished one."""
+    """Return True if the platform has confirmed another visit with this test, or a finished one."""
     if session.story_limit or session.state == SessionState.CONFIRMED:
         return False
     others = _tests(session.enrollment).filter(
@@ -79,7 +77,7 @@ def unproven_visits(person: Enrollment) -> QuerySet[Visit]:
 
 
 def may_be_somebody_else(visit: Visit) -> bool:
-    """Tell whether the test that an unproven visit hands in may have been taken by another person."""
+    """Return True if the test that an unproven visit hands in may have been taken by another person."""
     carried = Visit.objects.filter(CARRIED, pk=visit.pk, session__identity_claimed=True)
     return carried.exists()
 
@@ -106,11 +104,12 @@ def ending_of(visit: Visit, *, now: datetime) -> Ending:
     session, person = visit.session, visit.enrollment
     assert session is not None
     # A test that was done in this session, or was lost in an earlier one.
-    has_test = session.story_limit == 0 and session.test_finished_at is not None
+    is_finished = session.story_limit == 0 and session.test_finished_at is not None
+    has_test = is_finished and not is_handed_in_elsewhere(session)
     return ending(
         story_limit=session.story_limit,
         stories_submitted=session.stories_submitted,
-        passed=_passed(person) if has_test and not is_handed_in_elsewhere(session) else None,
+        passed=annotation_queries.test_outcome(person) if has_test else None,
         left=person.state in (State.DECLINED, State.WITHDRAWN),
         may_go_on=may_go_on(person, session, now=now),
         handed_in=visit.handed_in_at is not None,
@@ -120,7 +119,7 @@ def ending_of(visit: Visit, *, now: datetime) -> Ending:
 
 
 def _found_nothing(person: Enrollment, session: WorkSession, *, now: datetime) -> bool:
-    """Tell whether a person who consented came in time and was never given a story or test."""
+    """Return True if a person who consented came in time and was never given a story or test."""
     is_in_time = session.state == WorkSession.State.OPEN and now < session.expires_at
     # Whoever is qualified had the test in another visit.
     agreed = person.state == State.CONSENTED or bool(session.story_limit and person.state == State.QUALIFIED)
@@ -129,16 +128,27 @@ def _found_nothing(person: Enrollment, session: WorkSession, *, now: datetime) -
 
 def end_of(visit: Visit, *, now: datetime) -> Visit.End:
     """Return why a visit ends with less work than asked for."""
-    session, person = visit.session, visit.enrollment
-    assert session is not None
+    assert visit.session is not None
+    return why_ended(visit.enrollment, visit.session, now=now)
+
+
+def why_ended(
+    person: Enrollment, session: WorkSession | None = None, *, now: datetime | None = None
+) -> Visit.End:
+    """Return why a person, in this session if any, ends or would now end with less work than asked for.
+
+    Without a session, a study that is not open says nothing about the past: whoever could go on has left.
+    """
     reason = rules.may_be_served(annotation_actions.serving_facts(person))
     if reason in (rules.Reason.WITHDRAWN, rules.Reason.DECLINED):
         return Visit.End.LEFT
     if reason == rules.Reason.CAP_REACHED:
         return Visit.End.LIMIT
+    if not session and reason in (rules.Reason.STUDY_PAUSED, rules.Reason.STUDY_CLOSED):
+        return Visit.End.STOPPED if person.state == State.SUSPENDED else Visit.End.LEFT
     if reason and reason not in STEPS:
         return Visit.End.STOPPED
-    if now >= session.expires_at:
+    if session and now and now >= session.expires_at:
         return Visit.End.TIME
     return Visit.End.LEFT if may_go_on(person, session, now=now) else Visit.End.NO_STORY
 
@@ -150,17 +160,8 @@ def outcome_of(visit: Visit) -> VisitOutcome | None:
     return visit_outcome(session=visit.session.state, status=work.status if work else None)
 
 
-def _passed(person: Enrollment) -> bool | None:
-    """Return whether the person passed the test; None while it is not over, or without one."""
-    if person.state in (State.QUALIFIED, State.FAILED):
-        return person.state == State.QUALIFIED
-    if person.state not in (State.SUSPENDED, State.WITHDRAWN):
-        return None
-    return annotation_queries.test_outcome(person)
-
-
 def may_go_on(person: Enrollment, session: WorkSession | None = None, *, now: datetime | None = None) -> bool:
-    """Tell whether the person can be given something to do now, in this session if any. Take nothing."""
+    """Return True if the person can be given something to do now, in this session if any. Take nothing."""
     if session and session.state == WorkSession.State.DOUBTED:
         return False
     reason = rules.may_be_served(annotation_actions.serving_facts(person))

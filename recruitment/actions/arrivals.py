@@ -13,7 +13,7 @@ from accounts.models import Annotator, PlatformIdentity, User
 from annotation import actions as annotation_actions
 from annotation.models import Enrollment, Event, Study, WorkSession
 from recruitment import queries
-from recruitment.arrivals import TESTED, Arrival, CannotArrive, Problem, is_retaken, may_begin
+from recruitment.arrivals import TESTED, Arrival, ArrivalProblem, CannotArrive, is_retaken, may_begin
 from recruitment.errors import CannotJoin
 from recruitment.join_links import SETTINGS, InvalidJoinLink, check_settings, own_source, person_of
 from recruitment.models import Campaign, JoinLink, Posting, Submission, Visit
@@ -62,7 +62,7 @@ def join(*, link: JoinLink, participant: str, now: datetime) -> Enrollment:
 
 
 def _is_over(link: JoinLink, *, now: datetime) -> bool:
-    """Tell whether the link lets nobody new in, with its row locked while people are counted."""
+    """Return True if the link lets nobody new in, with its row locked while people are counted."""
     if link.most_people is not None:
         link = JoinLink.objects.select_for_update(of=("self",), no_key=True).get(pk=link.pk)
     return (link.closes_at is not None and link.closes_at <= now) or (
@@ -115,7 +115,7 @@ def _in_log(value: object) -> str:
 
 @transaction.atomic
 def remove_join_link(*, study: Study, by: User | None, now: datetime) -> bool:
-    """Remove the study's join link and its codes. Return whether there was one."""
+    """Remove the study's join link and its codes. Return True if there was one."""
     removed, _rows = JoinLink.objects.filter(study=study).delete()
     if removed:
         transaction.on_commit(lambda: cache.delete(queries.LEAST_KEY % study.pk))
@@ -129,11 +129,11 @@ RETAKEN = "The same person took this piece of work anew."
 
 @transaction.atomic
 def arrive_for_campaign(*, campaign: Campaign, arrival: Arrival, is_proven: bool, now: datetime) -> Visit:
-    """Return the visit of a person for a submission, made with its work session if there is none.
+    """Return a person's visit for a submission. Make it, with its work session, if there is none.
 
-    Opening the same piece of work again, also twice at once, is the same visit; another person with the
-    same id of a piece of work has another one, and so has who gave it back and took it anew. ``is_proven``:
-    the platform itself said who it is. Raise :class:`CannotArrive`, and then nothing was changed.
+    Opening the same submission again, also twice at once, returns the same visit. Another person with the
+    same submission id gets a new one, and so does a person who returned the submission and took it again.
+    ``is_proven``: the platform confirmed who it is. Raise :class:`CannotArrive` and change nothing.
     """
     posting = _posting(campaign, arrival)
     annotator = _recognise(campaign, arrival, now=now)  # locked: two arrivals of one person take turns
@@ -158,7 +158,9 @@ def arrive_for_campaign(*, campaign: Campaign, arrival: Arrival, is_proven: bool
 
 
 @transaction.atomic
-def record_refused_visit(*, study: Study, problem: Problem, campaign_number: int, now: datetime) -> None:
+def record_refused_visit(
+    *, study: Study, problem: ArrivalProblem, campaign_number: int, now: datetime
+) -> None:
     """Log that a person was not let in, and why; never who."""
     annotation_actions.record_event(
         study=study,
@@ -180,7 +182,7 @@ def record_hand_in(*, visit: Visit, ended_by: str = "", now: datetime) -> None:
 def _posting(campaign: Campaign, arrival: Arrival) -> Posting:
     posting = campaign.postings.exclude(remote_id="").filter(remote_id=arrival.posting).first()
     if posting is None:
-        raise CannotArrive(Problem.UNKNOWN_POSTING)
+        raise CannotArrive(ArrivalProblem.UNKNOWN_POSTING)
     return posting
 
 
@@ -193,12 +195,12 @@ def _recognise(campaign: Campaign, arrival: Arrival, *, now: datetime) -> Annota
             now=now,
         )
     except AskedToBeForgotten as error:
-        raise CannotArrive(Problem.FORGOTTEN) from error
+        raise CannotArrive(ArrivalProblem.FORGOTTEN) from error
 
 
 def _open_again(visit: Visit, posting: Posting, arrival: Arrival, *, is_proven: bool) -> Visit:
     if visit.posting_id != posting.pk:
-        raise CannotArrive(Problem.OTHER_WORK)
+        raise CannotArrive(ArrivalProblem.OTHER_WORK)
     if visit.submit_to != arrival.submit_to:
         visit.submit_to = arrival.submit_to
         visit.save(update_fields=["submit_to"])
@@ -208,9 +210,9 @@ def _open_again(visit: Visit, posting: Posting, arrival: Arrival, *, is_proven: 
 
 
 def _replace_if_retaken(visit: Visit, posting: Posting, *, now: datetime) -> bool:
-    """Tell whether a person has taken again what they had given back; then end the earlier visit.
+    """End a visit that the person has returned and taken again. Return True if so.
 
-    Not where they could begin nothing: then the earlier one says why.
+    Keep it if they could begin nothing now, because its page says why.
     """
     assert visit.session is not None
     assert visit.campaign is not None

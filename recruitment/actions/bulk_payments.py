@@ -7,8 +7,7 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import QuerySet
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 
 from accounts.models import User
 from annotation import actions as annotation_actions
@@ -36,12 +35,11 @@ def record_link_payments(
     by: User,
     now: datetime,
 ) -> int:
-    """Record external payments by enrollment; return how many.
+    """Record external payments by enrollment, all or none. Return how many.
 
-    ``token`` is that of the form or file: a second press writes nothing and returns 0. ``seen``: what they
-    had been paid by then, as far as the one who pays knew. All or nothing: raises :class:`CannotPay` without
-    a word about how, for amounts that are no whole cents or leave somebody with less than nothing, and where
-    somebody has been noted as paid since ``seen``.
+    ``token`` belongs to the form or file: using it again writes nothing and returns 0. ``seen`` has what each
+    person had been paid when the amounts were read. Raise :class:`CannotPay` if there is no reason, if an
+    amount has fractions of a cent or makes a total negative, or if somebody was paid since ``seen``.
     """
     if not reason.strip():
         raise CannotPay(_("Say how people were paid. It is kept in the log."))

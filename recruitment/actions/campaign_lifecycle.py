@@ -310,7 +310,7 @@ def _find_unconfirmed_postings(
 
 
 def _record_request(posting: Posting, *, now: datetime) -> tuple[bool, datetime]:
-    """Note the request for a posting. Return whether it is the first that may matter, and when that was."""
+    """Note a request for a posting. Return True if it was the first one, and the time of the first one."""
     is_first = Posting.objects.filter(pk=posting.pk, first_asked_at=None).update(first_asked_at=now)
     posting.refresh_from_db(fields=["first_asked_at"])
     assert posting.first_asked_at is not None
@@ -353,7 +353,7 @@ def _set_state(campaign: Campaign, state: Campaign.State, *, by: User | None, no
 
 
 def _is_unchanged(campaign: Campaign) -> bool:
-    """Tell whether the campaign is still wanted in the state in which it was read."""
+    """Return True if the campaign is still wanted in the state in which it was read."""
     return Campaign.objects.filter(pk=campaign.pk, state=campaign.state).exists()
 
 

@@ -49,7 +49,7 @@ def grant(*, campaign: Campaign, annotator: Annotator, kind: Group, now: datetim
 
 @transaction.atomic
 def leave(*, wanted: Grant, now: datetime) -> bool:
-    """Have a person taken out of the group. Return whether that changed anything."""
+    """Have a person taken out of the group. Return True if that changed anything."""
     standing = Grant.objects.filter(pk=wanted.pk).exclude(state__in=OUT)
     taken = standing.update(**_reset_to(State.LEAVING, now=now))
     if taken:

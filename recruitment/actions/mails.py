@@ -30,10 +30,9 @@ def give_address(
 ) -> PlatformIdentity | None:
     """Store the person's e-mail address, and mail it a request to confirm.
 
-    A confirmed one stays until the new one is confirmed, and is told, in case it was somebody else who
-    opened the person's place. An empty address forgets it. Raise :class:`CannotMail`,
-    ``accounts.actions.Erased``, and :class:`NotQueued` when the address is stored but no mail could be
-    queued.
+    A confirmed address stays until the new one is confirmed, and gets a mail about it, in case somebody else
+    used the person's link. An empty address removes it. Raise :class:`CannotMail`,
+    ``accounts.actions.Erased``, or :class:`NotQueued` if the address is stored but no mail was queued.
     """
     if address and not settings.SENDS_MAIL:
         raise CannotMail(_("This site sends no mail."))

@@ -69,11 +69,10 @@ def settle_similar(
     by: User | None,
     now: datetime,
 ) -> int:
-    """Settle all open mismatches of a kind with one note, the oldest first; return about how many.
+    """Settle open mismatches of a kind with one note, the oldest first. Return how many.
 
-    Each as by :func:`settle_mismatch`, with its own entry in the log; at most :data:`NOTED_AT_ONCE`. None
-    that was noticed after ``newest``: whoever says this has not seen it. Raise :class:`CannotSettle` without
-    a word.
+    At most :data:`NOTED_AT_ONCE`, each as by :func:`settle_mismatch`. Those noticed after ``newest`` stay
+    open, because the researcher has not seen them. Raise :class:`CannotSettle` if the note is empty.
     """
     found = Mismatch.objects.filter(campaign__study=study, kind=kind, settled_at=None, pk__lte=newest)
     if campaign_number is not None:

@@ -78,10 +78,9 @@ class Claim:
 def send_due(*, campaign: Campaign, marketplace: Marketplace, most_seconds: float = MOST_SECONDS) -> bool:
     """Have the platform carry out every payment and grant of a campaign that is due, each once.
 
-    One worker at a time: another returns at once, and what has come to be due meanwhile is sent by the same
-    worker. What was tried least often comes first, in this run and over many: one about which the platform
-    does not answer keeps no other waiting, and is due again. Returns whether there is more to be tried at
-    once: the time was over before everything had been, and the platform answers.
+    One worker at a time: another returns at once, and the first also sends what becomes due meanwhile. What
+    was tried least often comes first, so that one without an answer delays no other. Return True if there
+    is more to try at once: the time was over before everything was tried, and the platform answers.
     """
     tried: set[Row] = set()
     end = time.monotonic() + most_seconds
@@ -140,7 +139,7 @@ def _approve_in_bulk(campaign: Campaign, marketplace: Marketplace) -> None:
 
 
 def _send(kind: type[Payment] | type[Grant], pk: int, marketplace: Marketplace) -> bool:
-    """Send one payment. Return whether the platform answered."""
+    """Send one payment. Return True if the platform answered."""
     try:
         if kind is Payment:
             send_payment(payment_id=pk, marketplace=marketplace, now=clock.now())

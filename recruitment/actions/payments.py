@@ -68,7 +68,9 @@ def record_platform_payment(*, submission: Submission, now: datetime) -> Payment
 
     Nothing is sent. Its row must be locked, and no approval may stand.
     """
-    reward = submission.campaign.reward
+    campaign = submission.campaign
+    is_screened = submission.status == Status.SCREENED_OUT
+    reward = (campaign.screen_out_reward if is_screened else None) or campaign.reward
     payment = _new(submission, Kind.APPROVAL, reward, by=None, now=now, decided_by_platform=True)
     return record_done(payment=payment, note=DECIDED_BY_PLATFORM)
 

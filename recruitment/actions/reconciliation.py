@@ -131,7 +131,7 @@ class Comparison:
             logger.log(level, "Comparing %s failed: %s", what, error, exc_info=not is_silence)
 
     def compare_each(self, postings: Iterable[Posting]) -> bool:
-        """Compare postings until the time is up. Return whether there is time left."""
+        """Compare postings until the time is up. Return True if there is time left."""
         for posting in postings:
             with self.going_on(f"posting {posting.pk}"):
                 self.compare(posting)
@@ -140,9 +140,9 @@ class Comparison:
         return True
 
     def compare(self, posting: Posting) -> None:
-        """Ask about one posting, and settle the visits in it by what is known then.
+        """Ask the platform about one posting, then settle its visits.
 
-        If something that the platform lists could not be taken in, it has not been seen who is missing there.
+        If any listed submission could not be recorded, this comparison doesn't prove that a visit is missing.
         """
         campaign, now, failed_before = self.campaign, self.now, len(self.errors)
         listed = self.marketplace.work(campaign.remote_id, posting.remote_id)
@@ -289,7 +289,7 @@ def _annotator_of(campaign: Campaign, work: Work, *, now: datetime) -> Annotator
 
 
 def _is_stale(known: Status, said: Status) -> bool:
-    """Tell whether the platform's answer is older than what it has said already."""
+    """Return True if the platform's answer is older than what it has said already."""
     if said in (Status.ACTIVE, Status.UNKNOWN):
         return known not in (Status.ACTIVE, Status.UNKNOWN)
     if said == Status.REJECTED:  # what is paid is never taken back

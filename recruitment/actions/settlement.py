@@ -51,7 +51,12 @@ def settle_without_visit(*, submission_id: int, now: datetime) -> Steps:
 def _settle(
     visit: Visit | None, submission: Submission | None, campaign: Campaign, polls: int, *, now: datetime
 ) -> Steps:
-    rules = Rules(platform_of(campaign).returns_receipt, campaign.auto_approves, polls_since_expiry=polls)
+    rules = Rules(
+        platform_of(campaign).returns_receipt,
+        campaign.auto_approves,
+        polls_since_expiry=polls,
+        screens_out=campaign.screen_out_reward is not None,
+    )
     decision = decision_of(submission) if submission else None
     there = ListedWork(Status(submission.status), submission.receipt) if submission else None
     steps = plan(queries.local_visit(visit) if visit else None, there, rules, decision=decision, now=now)
@@ -63,7 +68,7 @@ def _settle(
 
 
 def accept_visit(*, visit: Visit, submission: Submission | None, by: User | None, now: datetime) -> None:
-    """Let the votes of a locked visit count on a researcher's word, which no comparison takes back."""
+    """Count the votes of a locked visit on a researcher's decision, which no comparison reverses."""
     assert visit.campaign is not None  # only visits for campaigns are judged
     for step in accepted(queries.local_visit(visit)):
         take_step(step=step, visit=visit, submission=submission, campaign=visit.campaign, by=by, now=now)
@@ -91,7 +96,7 @@ def take_step(
     by: User | None = None,
     now: datetime,
 ) -> bool:
-    """Take one step. Return whether it changed anything."""
+    """Take one step. Return True if it changed anything."""
     if isinstance(step, MismatchKind):
         return _flag(step, visit, submission, campaign, now=now)
     if step == Step.APPROVE:
@@ -120,7 +125,8 @@ def take_step(
         return annotation_actions.doubt_session(session=session, reason=reason, by=by, now=now)
     if step == Step.NOTE_UNFINISHED:
         return _record_unfinished(visit, submission, campaign, now=now)
-    return _grant(campaign, person, Group.QUALIFIED, now=now)
+    is_qualified = person.state == Enrollment.State.QUALIFIED  # not suspended or gone since they passed
+    return is_qualified and _grant(campaign, person, Group.QUALIFIED, now=now)
 
 
 def _record_unfinished(

@@ -36,6 +36,7 @@ class Migration(migrations.Migration):
                 ('seats', models.PositiveIntegerField(help_text='How many submissions you offer in total. The suggestion covers all votes still needed, including hidden checks.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(1000000)], verbose_name='Places')),
                 ('seats_per_posting', models.PositiveSmallIntegerField(help_text='From 10 on Mechanical Turk charged another 20 %.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(1000)], verbose_name='People per HIT')),
                 ('reward', models.DecimalField(decimal_places=2, help_text='The suggestion is the expected time at the study’s hourly rate.', max_digits=8, verbose_name='Reward per submission')),
+                ('screen_out_reward', models.DecimalField(blank=True, decimal_places=2, help_text='Empty: everybody gets the reward. Otherwise less than it, and still fair for the time: the platform pays this automatically and offers the place again.', max_digits=8, null=True, verbose_name='Reward if the test is not passed')),
                 ('currency', models.CharField(default='USD', max_length=3, validators=[django.core.validators.RegexValidator('^[A-Z]{3}$', 'Three capital letters, like USD.')], verbose_name='Currency')),
                 ('minutes_expected', models.PositiveSmallIntegerField(validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(1000)], verbose_name='Expected minutes')),
                 ('minutes_allowed', models.PositiveIntegerField(help_text='After this time the platform offers the place to somebody else.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(10000)], verbose_name='Minutes allowed')),
@@ -253,6 +254,10 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='campaign',
+            constraint=models.CheckConstraint(condition=models.Q(('screen_out_reward', None), models.Q(('purpose', 'test'), ('screen_out_reward__gt', 0), ('screen_out_reward__lt', models.F('reward'))), _connector='OR'), name='campaign_screens_out_of_the_test_for_less'),
+        ),
+        migrations.AddConstraint(
+            model_name='campaign',
             constraint=models.CheckConstraint(condition=models.Q(models.Q(('platform_offer', ''), ('platform_offer_since', None)), models.Q(models.Q(('platform_offer', ''), _negated=True), ('platform_offer_since__isnull', False)), _connector='OR'), name='platform_offer_stopped_at_a_time'),
         ),
         migrations.AddConstraint(
@@ -261,7 +266,7 @@ class Migration(migrations.Migration):
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='campaign',
-            trigger=pgtrigger.compiler.Trigger(name='campaign_is_of_the_studys_environment', sql=pgtrigger.compiler.UpsertTriggerSql(func="\n    IF NOT EXISTS (SELECT FROM annotation_study s\n                   WHERE s.id = NEW.study_id AND s.environment = NEW.environment) THEN\n        RAISE EXCEPTION 'a campaign is live in a live study and a rehearsal in a rehearsal';\n    END IF;\n    RETURN NEW;\n", hash='06018b86d734f5bf487fd6f979876d518adf38b2', operation='INSERT', pgid='pgtrigger_campaign_is_of_the_studys_environment_df708', table='recruitment_campaign', when='BEFORE')),
+            trigger=pgtrigger.compiler.Trigger(name='campaign_is_of_the_studys_environment', sql=pgtrigger.compiler.UpsertTriggerSql(func="\n    IF NOT EXISTS (SELECT FROM annotation_study s\n                   WHERE s.id = NEW.study_id AND s.environment = NEW.environment) THEN\n        RAISE EXCEPTION 'a campaign is live in a live study and a rehearsal in a rehearsal';\n    END IF;\n    RETURN COALESCE(NEW, OLD);\n", hash='f77be96a55693c871349945e6c3e1e808b40fafe', operation='INSERT', pgid='pgtrigger_campaign_is_of_the_studys_environment_df708', table='recruitment_campaign', when='BEFORE')),
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='campaign',
@@ -397,7 +402,7 @@ class Migration(migrations.Migration):
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='visit',
-            trigger=pgtrigger.compiler.Trigger(name='replaced_visit_is_given_up', sql=pgtrigger.compiler.UpsertTriggerSql(func="\n    IF NEW.replaced_at IS NOT NULL AND NOT EXISTS (\n        SELECT FROM annotation_worksession w WHERE w.id = NEW.session_id AND w.state = 'doubted') THEN\n        RAISE EXCEPTION 'a visit whose votes may still count is not replaced';\n    END IF;\n    RETURN NULL;\n", hash='afffeefeb9224f1370c0a22a6bdaed9d82c35e47', operation='INSERT OR UPDATE OF "replaced_at"', pgid='pgtrigger_replaced_visit_is_given_up_c15fa', table='recruitment_visit', when='AFTER')),
+            trigger=pgtrigger.compiler.Trigger(name='replaced_visit_is_given_up', sql=pgtrigger.compiler.UpsertTriggerSql(func="\n    IF NEW.replaced_at IS NOT NULL AND NOT EXISTS (\n        SELECT FROM annotation_worksession w WHERE w.id = NEW.session_id AND w.state = 'doubted') THEN\n        RAISE EXCEPTION 'a visit whose votes may still count is not replaced';\n    END IF;\n    RETURN COALESCE(NEW, OLD);\n", hash='7237aa74821c54563a78d68267d8134601caf181', operation='INSERT OR UPDATE OF "replaced_at"', pgid='pgtrigger_replaced_visit_is_given_up_c15fa', table='recruitment_visit', when='AFTER')),
         ),
         migrations.AddIndex(
             model_name='submission',

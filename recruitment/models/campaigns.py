@@ -5,32 +5,27 @@ from datetime import datetime, timedelta
 
 import pgtrigger
 from django.contrib.postgres.fields import ArrayField
-from django.core.validators import BaseValidator, MaxValueValidator, MinValueValidator, RegexValidator
+from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from accounts.fields import researcher
+from accounts.fields import between, optional_time, researcher
 from accounts.models import Environment, PlatformIdentity
+from accounts.triggers import before, refuse_if
 from annotation.models import Study
 from recruitment.marketplace import OnOffer
 
-_SAME_ENVIRONMENT = """
-    IF NOT EXISTS (SELECT FROM annotation_study s
-                   WHERE s.id = NEW.study_id AND s.environment = NEW.environment) THEN
-        RAISE EXCEPTION 'a campaign is live in a live study and a rehearsal in a rehearsal';
-    END IF;
-    RETURN NEW;
-"""
+_SAME_ENVIRONMENT = refuse_if(
+    """NOT EXISTS (SELECT FROM annotation_study s
+                   WHERE s.id = NEW.study_id AND s.environment = NEW.environment)""",
+    "a campaign is live in a live study and a rehearsal in a rehearsal",
+)
 GRACE = timedelta(minutes=10)
 """Time after the platform's limit in which a visit still gets stories."""
 
 
 MOST_SEATS = 1_000_000
-
-
-def _between(least: int, most: int) -> list[BaseValidator]:
-    return [MinValueValidator(least), MaxValueValidator(most)]
 
 
 class Campaign(models.Model):
@@ -84,7 +79,7 @@ class Campaign(models.Model):
     )
     seats = models.PositiveIntegerField(
         _("Places"),
-        validators=_between(1, MOST_SEATS),
+        validators=between(1, MOST_SEATS),
         help_text=_(
             "How many submissions you offer in total. The suggestion covers all votes still needed, "
             "including hidden checks."
@@ -92,7 +87,7 @@ class Campaign(models.Model):
     )
     seats_per_posting = models.PositiveSmallIntegerField(
         _("People per HIT"),
-        validators=_between(1, 1000),
+        validators=between(1, 1000),
         help_text=_("From 10 on Mechanical Turk charged another 20 %."),
     )
     reward = models.DecimalField(
@@ -101,23 +96,34 @@ class Campaign(models.Model):
         decimal_places=2,
         help_text=_("The suggestion is the expected time at the study’s hourly rate."),
     )
+    screen_out_reward = models.DecimalField(
+        _("Reward if the test is not passed"),
+        max_digits=8,
+        decimal_places=2,
+        null=True,
+        blank=True,
+        help_text=_(
+            "Empty: everybody gets the reward. Otherwise less than it, and still fair for the time: the "
+            "platform pays this automatically and offers the place again."
+        ),
+    )
     currency = models.CharField(
         _("Currency"),
         max_length=3,
         default="USD",
         validators=[RegexValidator(r"^[A-Z]{3}$", _("Three capital letters, like USD."))],
     )
-    minutes_expected = models.PositiveSmallIntegerField(_("Expected minutes"), validators=_between(1, 1000))
+    minutes_expected = models.PositiveSmallIntegerField(_("Expected minutes"), validators=between(1, 1000))
     minutes_allowed = models.PositiveIntegerField(
         _("Minutes allowed"),
-        validators=_between(1, 10_000),
+        validators=between(1, 10_000),
         help_text=_("After this time the platform offers the place to somebody else."),
     )
-    days_open = models.PositiveSmallIntegerField(_("Days on offer"), default=7, validators=_between(1, 365))
+    days_open = models.PositiveSmallIntegerField(_("Days on offer"), default=7, validators=between(1, 365))
     days_to_review = models.PositiveSmallIntegerField(
         _("Days to decide about submissions"),
         default=14,
-        validators=_between(1, 30),
+        validators=between(1, 30),
         help_text=_("After this time the platform approves and pays automatically."),
     )
     counts_unconfirmed = models.BooleanField(
@@ -131,10 +137,10 @@ class Campaign(models.Model):
         help_text=_("You can still exclude poor votes from the data, but they are paid."),
     )
     approved_percent = models.PositiveSmallIntegerField(
-        _("Approval rate of earlier work, at least (%)"), null=True, blank=True, validators=_between(0, 100)
+        _("Approval rate of earlier work, at least (%)"), null=True, blank=True, validators=between(0, 100)
     )
     approved_work = models.PositiveIntegerField(
-        _("Approved earlier submissions, at least"), null=True, blank=True, validators=_between(0, 1_000_000)
+        _("Approved earlier submissions, at least"), null=True, blank=True, validators=between(0, 1_000_000)
     )
     countries = ArrayField(models.CharField(max_length=2), default=list, blank=True)
     masters_only = models.BooleanField(
@@ -163,9 +169,7 @@ class Campaign(models.Model):
         db_default="",
         help_text=_("Whether people can begin on the platform, as it said when it was last asked."),
     )
-    platform_offer_since = models.DateTimeField(
-        null=True, blank=True, help_text=_("When it was first noticed that nobody new can begin there.")
-    )
+    platform_offer_since = optional_time(_("When it was first noticed that nobody new can begin there."))
     waits_for_stories = models.BooleanField(
         default=False,
         db_default=False,
@@ -176,12 +180,10 @@ class Campaign(models.Model):
     )
     created_by = researcher()
     created_at = models.DateTimeField()
-    started_at = models.DateTimeField(null=True, blank=True)
-    ended_at = models.DateTimeField(null=True, blank=True)
-    synced_at = models.DateTimeField(null=True, blank=True, help_text=_("When the platform was last asked."))
-    offered_until = models.DateTimeField(
-        null=True, blank=True, help_text=_("When the offer ends by itself; empty where it does not.")
-    )
+    started_at = optional_time()
+    ended_at = optional_time()
+    synced_at = optional_time(_("When the platform was last asked."))
+    offered_until = optional_time(_("When the offer ends by itself; empty where it does not."))
 
     class Meta:
         ordering = ("study", "number")
@@ -200,6 +202,11 @@ class Campaign(models.Model):
                 name="campaign_asks_and_pays",
             ),
             models.CheckConstraint(
+                condition=Q(screen_out_reward=None)
+                | Q(purpose="test", screen_out_reward__gt=0, screen_out_reward__lt=models.F("reward")),
+                name="campaign_screens_out_of_the_test_for_less",
+            ),
+            models.CheckConstraint(
                 condition=Q(platform_offer="", platform_offer_since=None)
                 | ~Q(platform_offer="") & Q(platform_offer_since__isnull=False),
                 name="platform_offer_stopped_at_a_time",
@@ -210,12 +217,7 @@ class Campaign(models.Model):
             ),
         ]
         triggers = [
-            pgtrigger.Trigger(
-                name="campaign_is_of_the_studys_environment",
-                operation=pgtrigger.Insert,
-                when=pgtrigger.Before,
-                func=_SAME_ENVIRONMENT,
-            ),
+            before("campaign_is_of_the_studys_environment", pgtrigger.Insert, _SAME_ENVIRONMENT),
             pgtrigger.ReadOnly(
                 name="campaign_stays_where_it_is",
                 fields=["study", "number", "platform", "environment", "purpose"],
@@ -230,7 +232,7 @@ class Campaign(models.Model):
         return timedelta(minutes=self.minutes_allowed)
 
     def is_over(self, *, now: datetime) -> bool:
-        """Tell whether its days on offer have passed: it is live, but nobody new can begin."""
+        """Return True if its days on offer have passed: it is live, but nobody new can begin."""
         return self.offered_until is not None and self.offered_until <= now
 
 
@@ -251,17 +253,11 @@ class Posting(models.Model):
     state = models.CharField(max_length=10, choices=State, default=State.WANTED)
     seats = models.PositiveSmallIntegerField()
     request_token = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
-    first_asked_at = models.DateTimeField(
-        null=True, blank=True, help_text=_("When the platform was first asked to make it.")
-    )
+    first_asked_at = optional_time(_("When the platform was first asked to make it."))
     remote_id = models.CharField(max_length=64, blank=True, help_text=_("The HIT, or the Prolific study."))
-    made_at = models.DateTimeField(null=True, blank=True)
-    synced_at = models.DateTimeField(
-        null=True, blank=True, help_text=_("When the platform last said what was done in it.")
-    )
-    offered_until = models.DateTimeField(
-        null=True, blank=True, help_text=_("As the campaign’s, as far as the platform has been told.")
-    )
+    made_at = optional_time()
+    synced_at = optional_time(_("When the platform last said what was done in it."))
+    offered_until = optional_time(_("As the campaign’s, as far as the platform has been told."))
 
     class Meta:
         ordering = ("campaign", "number")

@@ -11,8 +11,9 @@ from django.db import models
 from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
 
-from accounts.fields import researcher
+from accounts.fields import optional, optional_time, researcher
 from accounts.models import Annotator, Environment, PlatformIdentity
+from accounts.triggers import final, stays
 from annotation.models import Study
 from recruitment import marketplace
 from recruitment.models.campaigns import Campaign, Posting
@@ -31,9 +32,7 @@ class Submission(models.Model):
     campaign = models.ForeignKey(  # work_of_campaign is its index
         Campaign, on_delete=models.PROTECT, related_name="submissions", db_index=False
     )
-    posting = models.ForeignKey(
-        Posting, on_delete=models.PROTECT, null=True, blank=True, related_name="submissions"
-    )
+    posting = optional(Posting, "submissions")
     platform = models.CharField(max_length=20, choices=PlatformIdentity.Platform)
     environment = models.CharField(max_length=20, choices=Environment)
     remote_id = models.CharField(max_length=64)
@@ -45,7 +44,7 @@ class Submission(models.Model):
     receipt = models.CharField(
         max_length=40, blank=True, help_text=_("The receipt that was handed in with it.")
     )
-    submitted_at = models.DateTimeField(null=True, blank=True)
+    submitted_at = optional_time()
 
     class Meta:
         constraints = [
@@ -71,14 +70,10 @@ class Mismatch(models.Model):
 
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="mismatches")
     kind = models.CharField(max_length=20, choices=Kind)
-    visit = models.ForeignKey(
-        Visit, on_delete=models.PROTECT, null=True, blank=True, related_name="mismatches"
-    )
-    submission = models.ForeignKey(
-        Submission, on_delete=models.PROTECT, null=True, blank=True, related_name="mismatches"
-    )
+    visit = optional(Visit, "mismatches")
+    submission = optional(Submission, "mismatches")
     noticed_at = models.DateTimeField()
-    settled_at = models.DateTimeField(null=True, blank=True)
+    settled_at = optional_time()
     settled_by = researcher()
     settled_how = models.TextField(blank=True)
 
@@ -104,7 +99,7 @@ class Mismatch(models.Model):
                 fields=["campaign", "id"], condition=Q(settled_at=None), name="open_mismatches_of_campaign"
             )
         ]
-        triggers = [pgtrigger.Protect(name="mismatch_stays", operation=pgtrigger.Delete)]
+        triggers = [stays("mismatch_stays")]
 
     def __str__(self) -> str:
         return f"{self.get_kind_display()} {self.pk}"
@@ -206,20 +201,14 @@ class Payment(models.Model):
         max_length=64, blank=True, help_text=_("The platform’s, where it gives one.")
     )
     tries = models.PositiveIntegerField(default=0)
-    sending_until = models.DateTimeField(
-        null=True, blank=True, help_text=_("Until then one worker is sending it, and no other tries.")
-    )
-    next_try_at = models.DateTimeField(
-        null=True,
-        blank=True,
-        help_text=_("Not before: it waits for credentials that are accepted, or for money."),
-    )
-    waits_since = models.DateTimeField(null=True, blank=True, help_text=_("Since when it waits for those."))
+    sending_until = optional_time(_("Until then one worker is sending it, and no other tries."))
+    next_try_at = optional_time(_("Not before: it waits for credentials that are accepted, or for money."))
+    waits_since = optional_time(_("Since when it waits for those."))
     problem = models.TextField(blank=True)
     requested_by = researcher()
     requested_at = models.DateTimeField()
-    first_sent_at = models.DateTimeField(null=True, blank=True)
-    settled_at = models.DateTimeField(null=True, blank=True)
+    first_sent_at = optional_time()
+    settled_at = optional_time()
 
     objects = PaymentQuerySet.as_manager()
 
@@ -282,7 +271,7 @@ class Payment(models.Model):
             models.Index(fields=["state", "id"], condition=~Q(state="done"), name="payments_not_done")
         ]
         triggers = [
-            pgtrigger.Protect(name="payment_stays", operation=pgtrigger.Delete),
+            stays("payment_stays"),
             pgtrigger.ReadOnly(
                 name="payment_is_final",
                 fields=[
@@ -297,9 +286,9 @@ class Payment(models.Model):
                     "request_token",
                 ],
             ),
-            pgtrigger.Protect(
-                name="settled_payment_is_final",
-                operation=pgtrigger.Update,
+            final(
+                "settled_payment_is_final",
+                pgtrigger.Update,
                 condition=pgtrigger.Q(old__state__in=["done", "failed", "withdrawn"]),
             ),
         ]
@@ -335,13 +324,11 @@ class Grant(models.Model):
         help_text=_("A researcher has put the person in or taken them out: no comparison does otherwise."),
     )
     tries = models.PositiveIntegerField(default=0)
-    next_try_at = models.DateTimeField(
-        null=True, blank=True, help_text=_("Not before: it waits for credentials that are accepted.")
-    )
-    waits_since = models.DateTimeField(null=True, blank=True, help_text=_("Since when it waits for those."))
+    next_try_at = optional_time(_("Not before: it waits for credentials that are accepted."))
+    waits_since = optional_time(_("Since when it waits for those."))
     problem = models.TextField(blank=True)
     requested_at = models.DateTimeField()
-    settled_at = models.DateTimeField(null=True, blank=True)
+    settled_at = optional_time()
 
     class Meta:
         constraints = [

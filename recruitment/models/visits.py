@@ -7,22 +7,22 @@ from urllib.parse import urlsplit
 import pgtrigger
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
+from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from accounts.fields import between, optional, optional_time
 from accounts.models import Environment, PlatformIdentity
+from accounts.triggers import after, final, refuse_if, stays
 from annotation.models import Enrollment, Study, WorkSession
 from recruitment.models.campaigns import Campaign, Posting
 
-_REPLACED_IS_DOUBTED = """
-    IF NEW.replaced_at IS NOT NULL AND NOT EXISTS (
-        SELECT FROM annotation_worksession w WHERE w.id = NEW.session_id AND w.state = 'doubted') THEN
-        RAISE EXCEPTION 'a visit whose votes may still count is not replaced';
-    END IF;
-    RETURN NULL;
-"""
+_REPLACED_IS_DOUBTED = refuse_if(
+    """NEW.replaced_at IS NOT NULL AND NOT EXISTS (
+        SELECT FROM annotation_worksession w WHERE w.id = NEW.session_id AND w.state = 'doubted')""",
+    "a visit whose votes may still count is not replaced",
+)
 
 
 _HOST = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?")
@@ -138,7 +138,7 @@ class JoinLink(models.Model):
         _("Maximum number of participants"),
         null=True,
         blank=True,
-        validators=[MinValueValidator(1), MaxValueValidator(1_000_000)],
+        validators=between(1, 1_000_000),
         help_text=_("The link closes once so many have joined. Empty: no limit."),
     )
     closes_at = models.DateTimeField(
@@ -198,12 +198,8 @@ class Visit(models.Model):
     platform = models.CharField(max_length=20, choices=PlatformIdentity.Platform)
     environment = models.CharField(max_length=20, choices=Environment)
     arrived_at = models.DateTimeField()
-    campaign = models.ForeignKey(
-        Campaign, on_delete=models.PROTECT, null=True, blank=True, related_name="visits"
-    )
-    posting = models.ForeignKey(
-        Posting, on_delete=models.PROTECT, null=True, blank=True, related_name="visits"
-    )
+    campaign = optional(Campaign, "visits")
+    posting = optional(Posting, "visits")
     remote_id = models.CharField(
         max_length=64, blank=True, help_text=_("The platform’s id of this piece of work.")
     )
@@ -216,18 +212,14 @@ class Visit(models.Model):
     receipt = models.CharField(
         max_length=40, blank=True, help_text=_("Goes to the platform with the work, and comes back from it.")
     )
-    handed_in_at = models.DateTimeField(
-        null=True, blank=True, help_text=_("When the person was first sent to hand it in.")
-    )
+    handed_in_at = optional_time(_("When the person was first sent to hand it in."))
     decided_manually = models.BooleanField(
         default=False,
         db_default=False,
         help_text=_("A researcher has said whether its votes count: no comparison says otherwise."),
     )
-    return_reported_at = models.DateTimeField(
-        null=True,
-        blank=True,
-        help_text=_("When the platform told that this person gave the work back or let it run out."),
+    return_reported_at = optional_time(
+        _("When the platform told that this person gave the work back or let it run out.")
     )
     ended_by = models.CharField(
         max_length=10,
@@ -237,9 +229,7 @@ class Visit(models.Model):
         db_default="",
         help_text=_("Why it ended with less work than asked for."),
     )
-    replaced_at = models.DateTimeField(
-        null=True, blank=True, help_text=_("When the same person took the same piece of work anew.")
-    )
+    replaced_at = optional_time(_("When the same person took the same piece of work anew."))
 
     class Meta:
         ordering = ("-pk",)
@@ -259,11 +249,10 @@ class Visit(models.Model):
             ),
         ]
         triggers = [
-            pgtrigger.Trigger(
-                name="replaced_visit_is_given_up",
-                operation=pgtrigger.Insert | pgtrigger.UpdateOf("replaced_at"),
-                when=pgtrigger.After,
-                func=_REPLACED_IS_DOUBTED,
+            after(
+                "replaced_visit_is_given_up",
+                pgtrigger.Insert | pgtrigger.UpdateOf("replaced_at"),
+                _REPLACED_IS_DOUBTED,
             )
         ]
 
@@ -301,10 +290,7 @@ class LinkPayment(models.Model):
                 condition=~Q(amount=0) & ~Q(reason=""), name="link_payment_has_an_amount_and_a_reason"
             ),
         ]
-        triggers = [
-            pgtrigger.Protect(name="link_payment_stays", operation=pgtrigger.Delete),
-            pgtrigger.Protect(name="link_payment_is_final", operation=pgtrigger.Update),
-        ]
+        triggers = [stays("link_payment_stays"), final("link_payment_is_final", pgtrigger.Update)]
 
     def __str__(self) -> str:
         return f"{self.amount} {self.currency} noted as paid ({self.pk})"

@@ -1,15 +1,14 @@
-"""What passes through a worker's browser: an ExternalQuestion's address with its parameters, the receipt.
+"""Read the address with which Mechanical Turk opens our page, and write the form that hands work in.
 
-Parameters and their shapes are those of its API reference ("ExternalQuestion", and the patterns of
-botocore's service model). None of it is signed, and ``turkSubmitTo`` is where a form with somebody's work is
-sent, so that only sites that are allowed by name are believed.
+The parameters follow its API reference ("ExternalQuestion") and botocore's service model. Nothing is signed,
+so a worker's form is sent to the address in ``turkSubmitTo`` only if the settings allow that site.
 """
 
 import re
 from collections.abc import Collection, Mapping, Sequence
 from xml.etree import ElementTree
 
-from recruitment.arrivals import Arrival, CannotArrive, Problem
+from recruitment.arrivals import Arrival, ArrivalProblem, CannotArrive
 
 NOT_ACCEPTED = "ASSIGNMENT_ID_NOT_AVAILABLE"
 """The assignment's id while somebody only looks at a HIT."""
@@ -20,7 +19,7 @@ _WORKER = re.compile(r"A[A-Z0-9]{1,63}")
 
 
 def is_preview(parameters: Mapping[str, Sequence[str]]) -> bool:
-    """Tell whether somebody looks at the HIT without having accepted it. Rely on nothing else then."""
+    """Return True if somebody looks at the HIT without having accepted it. Rely on nothing else then."""
     return list(parameters.get(ASSIGNMENT, ())) == [NOT_ACCEPTED]
 
 
@@ -30,13 +29,13 @@ def read_mturk(parameters: Mapping[str, Sequence[str]], *, submit_sites: Collect
     ``submit_sites`` are the origins (``https://www.mturk.com``) to which work may be handed in.
     """
     if not any(name in parameters for name in (ASSIGNMENT, HIT, WORKER)):
-        raise CannotArrive(Problem.NO_IDS)
+        raise CannotArrive(ArrivalProblem.NO_IDS)
     assignment, hit, worker = (_only(parameters, name) for name in (ASSIGNMENT, HIT, WORKER))
     if not (_ENTITY.fullmatch(assignment) and _ENTITY.fullmatch(hit) and _WORKER.fullmatch(worker)):
-        raise CannotArrive(Problem.WRONG_IDS)
+        raise CannotArrive(ArrivalProblem.WRONG_IDS)
     submit_to = _only(parameters, SUBMIT_TO).rstrip("/")
     if submit_to not in {site.rstrip("/") for site in submit_sites}:
-        raise CannotArrive(Problem.FOREIGN_SITE)
+        raise CannotArrive(ArrivalProblem.FOREIGN_SITE)
     return Arrival(assignment, hit, worker, submit_to)
 
 
@@ -81,7 +80,7 @@ def receipt_in(answer: str) -> str:
         return ""
     try:
         root = ElementTree.fromstring(answer)  # noqa: S314 - without a DOCTYPE there are no entities
-    except ElementTree.ParseError:
+    except (ElementTree.ParseError, ValueError):  # half a surrogate pair is the latter
         return ""
     names = {"a": ANSWERS}
     for field in root.iterfind("a:Answer", names):

@@ -114,7 +114,7 @@ class Hits:
             return {}
 
     def on_offer(self, remote_id: str, postings: Collection[str]) -> OnOffer:
-        """Return whether anybody can begin with any of them, from one list of all HITs."""
+        """Return True if anybody can begin with any of them, from one list of all HITs."""
         wanted, now = set(postings), self._now()
         rows = [row for row in self._api.everything("ListHITs", "HITs") if row["HITId"] in wanted]
         free = [row for row in rows if row["NumberOfAssignmentsAvailable"] > 0]

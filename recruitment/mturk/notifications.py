@@ -46,7 +46,7 @@ def read_hook(headers: Mapping[str, str], body: bytes, *, password: str, topic: 
 
 
 def knows_password(headers: Mapping[str, str], password: str) -> bool:
-    """Tell whether a request comes with the subscription's password."""
+    """Return True if a request comes with the subscription's password."""
     expected = "Basic " + base64.b64encode(f"{USER}:{password}".encode()).decode()
     given = headers.get("Authorization", "")
     return bool(password) and hmac.compare_digest(expected.encode(), given.encode())
@@ -58,7 +58,7 @@ def confirmation_in(body: bytes, *, topic: str) -> str:
         envelope = json.loads(body)
         url = str(envelope["SubscribeURL"])
         wanted = envelope["Type"] == "SubscriptionConfirmation" and envelope["TopicArn"] == topic
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return ""
     return url if wanted and CONFIRMATION.fullmatch(url) else ""
 
@@ -77,11 +77,12 @@ def read_notification(body: bytes, *, topic: str) -> Hint:
             for event in document["Events"]
             if event["EventType"] in LEFT and "WorkerId" in event  # for years it was not told
         }
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         logger.warning("A message was refused: it is not a notification of the configured topic.")
         raise InvalidHook(400) from error
     named = [*hits, *(one for pair in left for one in pair)]
     is_readable = all(isinstance(one, str) and ENTITY.fullmatch(one) for one in named)
-    if not is_readable or not isinstance(event_id, str) or not 0 < len(event_id) <= LONGEST_ID:
+    is_named = isinstance(event_id, str) and event_id.isprintable() and 0 < len(event_id) <= LONGEST_ID
+    if not is_readable or not is_named:
         raise InvalidHook(400)
     return Hint(event_id, tuple(sorted(hits)), tuple(sorted(left)))

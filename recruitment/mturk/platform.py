@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings as site
 from django.http import QueryDict
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy, pgettext_lazy
 
 from accounts.models import Environment
 from recruitment.arrivals import Arrival, Ending
@@ -41,6 +40,7 @@ class MechanicalTurkPlatform(Platform):
     defaults = CampaignDefaults(
         stories_per_visit=1, approved_percent=98, approved_work=10_000, countries="US"
     )
+    unused_fields = ("screen_out_reward",)
     is_framed = True
     verifies_arrivals = False
 

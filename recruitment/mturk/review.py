@@ -107,7 +107,7 @@ class Review:
                 raise Unreachable(message) from error
 
     def _is_decided(self, wanted: Status, submission: str, person: str) -> bool:
-        """Tell whether the work is decided as wanted; raise if it cannot or must not be."""
+        """Return True if the work is decided as wanted; raise if it cannot or must not be."""
         work = self._submission_of(submission, person)
         if work.status not in (wanted, Status.SUBMITTED):
             message = (

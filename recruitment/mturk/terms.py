@@ -36,12 +36,12 @@ def site_of(address: str) -> tuple[str, int]:
 
 
 def is_amazon(endpoint: str) -> bool:
-    """Tell whether an endpoint, empty for the usual one, is Amazon's and so answers no more."""
+    """Return True if an endpoint, empty for the usual one, is Amazon's and so answers no more."""
     return site_of(endpoint)[0] in ("", *(site_of(own)[0] for own in ENDPOINTS.values()))
 
 
 def is_of_the_other(endpoint: str, environment: str) -> bool:
-    """Tell whether an endpoint is Amazon's of the other environment, by its host, whatever the port."""
+    """Return True if an endpoint is Amazon's of the other environment, by its host, whatever the port."""
     others = (own for name, own in ENDPOINTS.items() if name != environment)
     return site_of(endpoint)[0] in {site_of(other)[0] for other in others}
 

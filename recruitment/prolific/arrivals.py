@@ -18,7 +18,7 @@ from urllib.parse import urlencode, urlsplit
 import jwt
 from django.utils.translation import gettext as _
 
-from recruitment.arrivals import Arrival, CannotArrive, Problem
+from recruitment.arrivals import Arrival, ArrivalProblem, CannotArrive
 from recruitment.marketplace import Unreachable
 from recruitment.prolific.client import API, ProlificClient
 
@@ -34,7 +34,7 @@ _ID = re.compile(r"[0-9a-fA-F]{24}")
 
 
 def is_id(text: str) -> bool:
-    """Tell whether the text can be an id of Prolific's: 24 hexadecimal digits."""
+    """Return True if the text can be an id of Prolific's: 24 hexadecimal digits."""
     return _ID.fullmatch(text) is not None
 
 
@@ -44,10 +44,10 @@ def read_claim(parameters: Mapping[str, str]) -> Arrival:
     Prolific's ids are in small letters; one that came in capitals is the same one, not another person's.
     """
     if not any(name in parameters for name in IDS):
-        raise CannotArrive(Problem.NO_IDS)
+        raise CannotArrive(ArrivalProblem.NO_IDS)
     found = [parameters.get(name, "").strip().lower() for name in IDS]
     if not all(map(is_id, found)):
-        raise CannotArrive(Problem.WRONG_IDS)
+        raise CannotArrive(ArrivalProblem.WRONG_IDS)
     person, study, submission = found
     return Arrival(remote_id=submission, posting=study, person=person)
 
@@ -72,7 +72,7 @@ def completion_url(code: str, *, api: str = API) -> str:
 
 
 def is_same_page(one: str, other: str) -> bool:
-    """Tell whether two addresses lead to the same page, whatever their parameters."""
+    """Return True if two addresses lead to the same page, whatever their parameters."""
     first, second = urlsplit(one), urlsplit(other)
     return (
         first.scheme == second.scheme

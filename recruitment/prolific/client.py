@@ -85,11 +85,26 @@ LONGEST_PAUSE = 8.0
 PAGE_SIZE = 100
 
 
+_KINDS: Mapping[str, Any] = {
+    **dict.fromkeys(("actions", "completion_codes", "results"), list),
+    **dict.fromkeys(("available_balance", "total_available_places", "total_cost"), int | Decimal),
+    **dict.fromkeys(("completed_at", "id", "name", "participant", "participant_id", "status"), str),
+}
+
+
+def _fits(name: str, value: Any) -> bool:
+    """Tell whether a field that is read is of its kind: lists are of objects, and numbers not absurd."""
+    if isinstance(value, list) and name in _KINDS:
+        return _KINDS[name] is list and all(isinstance(one, Told) for one in value)
+    is_sane = not isinstance(value, int | Decimal) or -(10**12) < value < 10**12
+    return is_sane and isinstance(value, _KINDS.get(name, object))
+
+
 class Told(dict[str, Any]):
-    """Fields of one thing in Prolific's answer. A missing one counts as no answer, for every reader."""
+    """Fields of one thing in Prolific's answer. One missing or of another kind counts as no answer."""
 
     def __init__(self, fields: Mapping[str, Any], *, operation: str, writes: bool) -> None:
-        super().__init__(fields)
+        super().__init__({name: value for name, value in fields.items() if _fits(name, value)})
         self._operation, self._writes = operation, writes
 
     def __missing__(self, key: str) -> Any:
@@ -210,7 +225,7 @@ class ProlificClient:
         told = partial(Told, operation=operation, writes=writes)
         try:
             answer = json.loads(reply.data, parse_float=Decimal, object_hook=told) if reply.data else told({})
-        except ValueError:
+        except (ValueError, ArithmeticError, RecursionError):
             answer = None
         is_readable = isinstance(answer, Told) or (writes and answer is not None)
         if reply.status < 400 and (reply.status >= 300 or not is_readable):
@@ -222,20 +237,17 @@ class ProlificClient:
         problem = error_of(reply.status, answer, operation, writes=writes)
         if not isinstance(problem, Unreachable):
             raise problem
-        return problem, _seconds(reply.headers.get("Retry-After"))
+        wait = reply.headers.get("Retry-After", "")
+        return problem, float(wait) if wait.isdecimal() else None
 
 
 def _is_unsent(error: HTTPError) -> bool:
-    """Tell whether the request failed before it left us.
+    """Return True if the request failed before it left us.
 
-    Of the troubles with TLS only a certificate that is not theirs is certainly one of those: the connection
-    can also break while the answer to a request comes in that was carried out.
+    Of TLS errors only a wrong certificate proves that. After the others the request may have been carried
+    out: the connection can break while its response comes in.
     """
     if isinstance(error, SSLError):
         reasons = (error.__cause__, error.__context__, *error.args)
         return any(isinstance(reason, ssl.SSLCertVerificationError) for reason in reasons)
     return isinstance(error, NewConnectionError | ConnectTimeoutError)
-
-
-def _seconds(said: str | None) -> float | None:
-    return float(said) if said and said.isdigit() else None

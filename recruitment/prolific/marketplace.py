@@ -32,6 +32,7 @@ from recruitment.prolific import review
 from recruitment.prolific.arrivals import keys_of, read_signed
 from recruitment.prolific.client import API, NotFound, ProlificClient
 from recruitment.prolific.payloads import (
+    SCREEN_OUT,
     amount_of,
     cents,
     currencies_differ,
@@ -83,11 +84,15 @@ class Prolific(Review, Marketplace):
     def estimate(self, offer: Offer) -> Estimate:
         """Return the cost as Prolific reckons it for this account, and what it would complain about."""
         balance = self.client.get(f"/workspaces/{self.workspace}/balance/")
-        asked = {"reward": cents(offer.reward), "total_available_places": offer.seats}
-        said = self.client.post("/study-cost-calculator/", asked, repeatable=True)
+        total = Decimal(0)
+        for reward in (offer.reward, offer.screen_out_reward):
+            if reward is not None:
+                asked = {"reward": cents(reward), "total_available_places": offer.seats}
+                said = self.client.post("/study-cost-calculator/", asked, repeatable=True)
+                total += amount_of(said["total_cost"])
         return estimate_of(
             offer,
-            total=amount_of(said["total_cost"]),
+            total=total,
             currency=balance["currency_code"],
             available=amount_of(balance["available_balance"]),
         )
@@ -207,10 +212,18 @@ class Prolific(Review, Marketplace):
                 raise
 
     def widen(self, remote_id: str, posting: str, *, seats: int, token: UUID) -> None:
-        """Set the number of places in all. Prolific takes only a greater one."""
-        places = {"total_available_places": seats}
-        if int(self._study(remote_id)["total_available_places"]) >= seats:
+        """Set the number of places in all, and of paid screen-outs. Prolific takes only a greater one."""
+        study = self._study(remote_id)
+        if int(study["total_available_places"]) >= seats:
             return
+        places: dict[str, Any] = {"total_available_places": seats}
+        codes = study.get("completion_codes") or []
+        screening = [
+            code["code"] for code in codes if SCREEN_OUT in (one["action"] for one in code["actions"])
+        ]
+        if screening:
+            slots = {"action": SCREEN_OUT, "slots": seats}
+            places["completion_codes"] = [{"code": screening[0], "actions": [slots]}]
         try:
             self.client.patch(f"/studies/{remote_id}/", places)
         except NotEnoughMoney:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Mapping
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -12,46 +13,11 @@ from annotation.rules import CENT
 from recruitment.marketplace import Estimate, Line, Offer, Refused, Terms
 from recruitment.prolific.arrivals import study_address
 
-COUNTRY_NAMES: Mapping[str, str] = {
-    "AT": "Austria",
-    "AU": "Australia",
-    "BE": "Belgium",
-    "CA": "Canada",
-    "CH": "Switzerland",
-    "CL": "Chile",
-    "CZ": "Czech Republic",
-    "DE": "Germany",
-    "DK": "Denmark",
-    "EE": "Estonia",
-    "ES": "Spain",
-    "FI": "Finland",
-    "FR": "France",
-    "GB": "United Kingdom",
-    "GR": "Greece",
-    "HU": "Hungary",
-    "IE": "Ireland",
-    "IL": "Israel",
-    "IS": "Iceland",
-    "IT": "Italy",
-    "JP": "Japan",
-    "KR": "Korea",
-    "LU": "Luxembourg",
-    "LV": "Latvia",
-    "MX": "Mexico",
-    "NL": "Netherlands",
-    "NO": "Norway",
-    "NZ": "New Zealand",
-    "PL": "Poland",
-    "PT": "Portugal",
-    "SE": "Sweden",
-    "SI": "Slovenia",
-    "SK": "Slovakia",
-    "TR": "Turkey",
-    "US": "United States",
-    "ZA": "South Africa",
-}
-
-
+COUNTRY_NAMES = dict(
+    line.split(" ", 1)
+    for line in Path(__file__).with_name("countries.txt").read_text(encoding="utf-8").splitlines()
+)
+"""Prolific's names of the countries that can be chosen, by code of ISO 3166."""
 LEAST_PER_HOUR: Mapping[str, Decimal] = {"GBP": Decimal(6), "USD": Decimal(8)}
 """Prolific's minimum at the median of the real times; researcher-help.prolific.com, article 4dd6a0."""
 
@@ -130,8 +96,9 @@ def study_of(
 ) -> dict[str, Any]:
     """Return the fields of a draft. Raise :class:`Refused`.
 
-    Both completion codes leave the decision to us: codes are shared, so that neither an approval nor a
-    place in a group may follow from one. A person may hand in as many visits as there are places; how much
+    Codes are shared, so that neither an approval nor a place in a group follows from one. Only where a test
+    has a reward for not passing it, Prolific pays that by its code, to as many people as there are places,
+    and offers each such place again. A person may hand in as many visits as there are places; how much
     one person does is limited here, where it is known across platforms.
     """
     problems = problems_of(offer)
@@ -145,7 +112,7 @@ def study_of(
         "prolific_id_option": "url_parameters",
         "completion_codes": [
             _code(offer.completion_code, "COMPLETED"),
-            _code(offer.screen_out_code, "SCREENED_OUT"),
+            _code(offer.screen_out_code, "SCREENED_OUT", *screen_outs(offer)),
         ],
         "total_available_places": offer.seats,
         "estimated_completion_time": offer.minutes_expected,
@@ -168,9 +135,21 @@ def submissions_config(*, is_test: bool) -> dict[str, int]:
     return {"max_submissions_per_participant": 1 if is_test else -1}
 
 
-def _code(code: str, code_type: str) -> dict[str, Any]:
-    actions = [{"action": "MANUALLY_REVIEW"}]
-    return {"code": code, "code_type": code_type, "actor": "participant", "actions": actions}
+SCREEN_OUT = "FIXED_SCREEN_OUT_PAYMENT"
+"""In-study screening; docs.prolific.com/api-reference/studies/the-study-object, ``completion_codes``."""
+
+
+def screen_outs(offer: Offer) -> list[dict[str, Any]]:
+    """Return the action that pays whoever did not pass, for a test with a reward for that; else nothing."""
+    if offer.screen_out_reward is None:
+        return []
+    reward = {"fixed_screen_out_reward": cents(offer.screen_out_reward)}
+    return [{"action": SCREEN_OUT, **reward, "slots": offer.seats}]
+
+
+def _code(code: str, code_type: str, *actions: dict[str, Any]) -> dict[str, Any]:
+    does = [*actions] or [{"action": "MANUALLY_REVIEW"}]
+    return {"code": code, "code_type": code_type, "actor": "participant", "actions": does}
 
 
 def as_html(text: str) -> str:
@@ -236,16 +215,21 @@ def estimate_of(offer: Offer, *, total: Decimal, currency: str, available: Decim
 
     ``available`` is what the workspace can spend; both it and the total are in the workspace's currency.
     """
-    rewards = offer.reward * offer.seats
-    told = {"seats": offer.seats, "reward": offer.reward}
+    kinds = (
+        (offer.reward, _("%(seats)s rewards of %(reward)s")),
+        (offer.screen_out_reward, _("Up to %(seats)s rewards of %(reward)s for tests not passed")),
+    )
+    lines = [
+        Line(label % {"seats": offer.seats, "reward": reward}, reward * offer.seats)
+        for reward, label in kinds
+        if reward is not None
+    ]
+    rewards = sum((line.amount for line in lines), Decimal(0))
     return Estimate(
         currency=currency,
         rewards=rewards,
         fees=total - rewards,
-        lines=(
-            Line(_("%(seats)s rewards of %(reward)s") % told, rewards),
-            Line(_("Prolific’s fee, with tax"), total - rewards),
-        ),
+        lines=(*lines, Line(_("Prolific’s fee, with tax"), total - rewards)),
         warnings=tuple(_warnings(offer, total, currency, available)),
     )
 
@@ -260,7 +244,7 @@ def currencies_differ(currency: str, offer: Offer) -> str:
 
 def _warnings(offer: Offer, total: Decimal, currency: str, available: Decimal) -> list[str]:
     warnings = problems_of(offer)
-    pay = pay_warning(offer.reward, offer.currency, offer.minutes_expected * 60)
+    pay = pay_warning(offer.screen_out_reward or offer.reward, offer.currency, offer.minutes_expected * 60)
     if pay:
         warnings.append(pay)
     if currency != offer.currency:

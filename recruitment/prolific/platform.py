@@ -15,12 +15,11 @@ from threading import BoundedSemaphore
 
 from django.conf import settings as site
 from django.http import QueryDict
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from accounts.models import Environment
 from accounts.rate_limits import ARRIVAL_LOOKUPS, retry_at
-from recruitment.arrivals import Arrival, CannotArrive, Ending, Problem
+from recruitment.arrivals import Arrival, ArrivalProblem, CannotArrive, Ending
 from recruitment.links import campaign_address
 from recruitment.marketplace import MarketplaceError, NotConfigured, Terms
 from recruitment.models import Campaign, Visit
@@ -69,7 +68,7 @@ def read_hook(headers: Mapping[str, str], body: bytes, *, secret: str) -> Hint:
         raise InvalidHook(403)
     try:
         resource = json.loads(body)["resource_id"]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InvalidHook(403) from error
     event_id = headers.get(EVENT_ID, "")
     if not isinstance(resource, str) or not is_id(resource) or not 0 < len(event_id) <= LONGEST_ID:
@@ -78,10 +77,10 @@ def read_hook(headers: Mapping[str, str], body: bytes, *, secret: str) -> Hint:
 
 
 def subscribe(client: ProlificClient, *, workspace: str, address: str) -> str:
-    """Have Prolific post to the address from now on; returns the secret with which it signs.
+    """Have Prolific post to the address from now on. Return the secret with which it signs.
 
-    A workspace has one secret: one that is there is kept, since others may rely on it. What is subscribed to
-    already is left alone. Raises the errors of ``recruitment.marketplace``.
+    A workspace has one secret: an existing one is kept, since others may rely on it, and so are existing
+    subscriptions. Raise the errors of ``recruitment.marketplace``.
     """
     secret = _secret(client, workspace)
     found = client.get("/hooks/subscriptions/", workspace_id=workspace, is_enabled="true")["results"]
@@ -125,7 +124,7 @@ def identify(campaign: Campaign, parameters: Mapping[str, str], *, now: datetime
     if TOKEN in parameters and platform:
         signed, is_new = _signed(platform, campaign, parameters, now=now)
     elif platform and platform.signs_addresses:
-        raise CannotArrive(Problem.NOT_PROVEN)
+        raise CannotArrive(ArrivalProblem.NOT_PROVEN)
     if signed and is_new:
         return signed, True
     arrival = signed or read_claim(parameters)
@@ -155,21 +154,21 @@ def _signed(
         claim = platform.signed_arrival(parameters[TOKEN], entry_url=campaign_address(campaign), now=now)
     except ExpiredSignature as error:  # somebody has loaded the page again
         if SESSION not in parameters:
-            raise CannotArrive(Problem.OUT_OF_DATE) from error
+            raise CannotArrive(ArrivalProblem.OUT_OF_DATE) from error
         claim, is_new = error.claim, False
     except InvalidSignature as error:
-        raise CannotArrive(Problem.NOT_PROVEN) from error
+        raise CannotArrive(ArrivalProblem.NOT_PROVEN) from error
     except MarketplaceError:
         logger.warning("Prolific's keys cannot be had, so that a signed address could not be read.")
         return None, False
     said = {name: parameters[name].strip().lower() for name in IDS if name in parameters}
     if said.items() - zip(IDS, (claim.person, claim.posting, claim.remote_id), strict=True):
-        raise CannotArrive(Problem.NOT_PROVEN)
+        raise CannotArrive(ArrivalProblem.NOT_PROVEN)
     return claim, is_new
 
 
 def _is_confirmed(platform: Prolific, campaign: Campaign, arrival: Arrival, *, now: datetime) -> bool:
-    """Return whether Prolific says that the submission is this person's; False while it does not say.
+    """Return True if Prolific says that the submission is this person's; False while it does not say.
 
     Raise ``CannotArrive`` when it says otherwise.
     """
@@ -182,7 +181,7 @@ def _is_confirmed(platform: Prolific, campaign: Campaign, arrival: Arrival, *, n
             logger.warning("Prolific could not be asked about a visit; it is let in until it can be.")
             return False
     if work is None or (work.person, work.posting) != (arrival.person, arrival.posting):
-        raise CannotArrive(Problem.NOT_PROVEN)
+        raise CannotArrive(ArrivalProblem.NOT_PROVEN)
     return True
 
 
@@ -260,7 +259,7 @@ class ProlificPlatform(Platform):
     def read_arrival(self, campaign: Campaign, query: QueryDict, *, now: datetime) -> tuple[Arrival, bool]:
         parameters = dict(query.lists())
         if any(len(values) > 1 for values in parameters.values()):
-            raise CannotArrive(Problem.WRONG_IDS)
+            raise CannotArrive(ArrivalProblem.WRONG_IDS)
         only = {name: values[0] for name, values in parameters.items() if values}
         return identify(campaign, only, now=now)
 
@@ -270,7 +269,8 @@ class ProlificPlatform(Platform):
         if not ending.is_work:
             return self.return_link(campaign)
         code = campaign.completion_code
-        if ending in (Ending.SCREENED_OUT, Ending.NO_WORK):
+        pays_at_once = campaign.screen_out_reward is not None  # and whoever found no work waits for a word
+        if ending is Ending.SCREENED_OUT or (ending is Ending.NO_WORK and not pays_at_once):
             code = campaign.screen_out_code or code
         return ReturnLink(completion_url(code, api=_api(campaign)), code=code)
 

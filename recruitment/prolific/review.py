@@ -1,13 +1,12 @@
 """Submissions on Prolific: statuses in our words, decisions about them and bonuses, each once."""
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 from django.utils.functional import Promise
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from recruitment.marketplace import BonusRequest, Refused, Status, Unreachable, Work
 from recruitment.prolific.client import ProlificClient
@@ -56,7 +55,10 @@ def work_of(row: Mapping[str, Any], *, study: str = "") -> Work:
 
 def moment_of(text: str | None) -> datetime | None:
     """Return a time as Prolific writes it, like ``2026-11-20T11:03:00.457Z``."""
-    return datetime.fromisoformat(text) if text else None
+    try:
+        return datetime.fromisoformat(text).astimezone(UTC) if text else None
+    except (ValueError, TypeError) as error:
+        raise Unreachable(_("Prolific’s answer cannot be read (%s).") % text, maybe_done=False) from error
 
 
 SHORTEST_REJECTION = 100
@@ -225,7 +227,7 @@ class Review:
         self.client.post(f"/bulk-bonus-payments/{bulk}/pay/", repeatable=False)
 
     def _shows(self, request: BonusRequest) -> bool:
-        """Tell whether one bonus more of this amount has been paid than we know of."""
+        """Return True if one bonus more of this amount has been paid than we know of."""
         paid = self._submission_of(request.submission, request.person).get("bonus_payments") or []
         same = [Decimal(said) for said in paid].count(Decimal(cents(request.amount)))
         return same > request.same_amount_paid

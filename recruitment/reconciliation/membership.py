@@ -6,7 +6,7 @@ Whoever has no more stories to come must not be shown them: nobody may be turned
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from annotation.models import Enrollment, Story, Study, WorkSession
-from recruitment.campaigns import people_with_every_story
+from recruitment.campaigns import has_story_for_newcomers, people_with_every_story, people_with_items
 from recruitment.marketplace import Group
 from recruitment.models import Campaign, Grant, Visit
 
@@ -62,12 +62,17 @@ def to_join(study: Study) -> QuerySet[Visit]:
 def done_with_stories(study: Study) -> QuerySet[Enrollment]:
     """Return people who get no more stories: suspended, gone, at their limit, or done with all free ones.
 
+    In a study with a design also people with their load, or without a free item of a stratum that they lack.
+
     While no story is free the campaign pauses, and only those leave who have had all.
     """
     stories = Story.objects.main().filter(study=study)
     free = stories.filter(has_free_slot=True)
-    had_all = people_with_every_story(free if free.exists() else stories, study=study)
     is_over = ~Q(state=Enrollment.State.QUALIFIED) | Q(stories_submitted__gte=F("study__story_cap"))
+    if study.stratum_field:
+        working = people_with_items(study, free if has_story_for_newcomers(study) else stories)
+        return Enrollment.objects.filter(is_over | ~Q(pk__in=working.values("pk")), study=study)
+    had_all = people_with_every_story(free if free.exists() else stories, study=study)
     return Enrollment.objects.filter(study=study).filter(is_over | Q(pk__in=had_all))
 
 

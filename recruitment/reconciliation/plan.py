@@ -9,7 +9,7 @@ import enum
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from recruitment.marketplace import GIVEN_UP, HANDED_IN, MismatchKind, Status
+from recruitment.marketplace import HANDED_IN, NEVER_APPROVED, PAID, MismatchKind, Status
 
 APART = timedelta(minutes=1)
 """Two looks at a list closer together than this are one: the same stale copy may have answered both."""
@@ -45,7 +45,7 @@ class Decision(enum.StrEnum):
     """The platform refused what we had decided: for a researcher to decide again, not for a sweep."""
 
 
-DECIDED_AS = {Decision.APPROVED: Status.APPROVED, Decision.REJECTED: Status.REJECTED}
+DECIDED_AS = {Decision.APPROVED: PAID, Decision.REJECTED: frozenset({Status.REJECTED})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +90,8 @@ class Rules:
     auto_approves: bool
     polls_since_expiry: int
     """Successful polls of the platform after the visit's time was over; see :func:`plan`."""
+    screens_out: bool = False
+    """The platform itself pays whoever does not pass the test, and less."""
 
 
 def plan(
@@ -104,9 +106,12 @@ def plan(
 
     Either side may be missing: nobody came here with that piece of work, or the platform does not list it.
     """
-    if there is None or there.status not in HANDED_IN | GIVEN_UP:  # or is said to be worked on, whenever
+    if (
+        there is None or there.status not in HANDED_IN | NEVER_APPROVED
+    ):  # or is said to be worked on, whenever
         return _unlisted(here, rules, now=now) if here else []
-    if there.status in GIVEN_UP:
+    is_screened = there.status == Status.SCREENED_OUT
+    if there.status in NEVER_APPROVED or (is_screened and not rules.screens_out):
         return _given_up(here, there)
     if here is not None and here.decided_manually:
         counts = here.session == "confirmed" and not here.is_partial
@@ -121,7 +126,8 @@ def plan(
         return [*_doubted(here), *_decided(there, decision)]
     was_given_up = [MismatchKind.SUBMITTED_LATE] if here.session == "doubted" else []
     paid = _paid(here, there, rules, decision)
-    decided = _decided(there, decision, counts=not here.is_partial)
+    # Whoever passed and handed in with the code of those who did not was paid too little.
+    decided = _decided(there, decision, counts=not (here.passed_test if is_screened else here.is_partial))
     return [*was_given_up, *accepted(here), *paid, *decided]
 
 
@@ -141,12 +147,18 @@ def polls_of(before: datetime | None, now: datetime) -> list[datetime]:
 
 
 def _is_proven(here: LocalVisit, there: ListedWork, rules: Rules) -> bool:
-    """Tell whether our receipt came back, or, where none does, the last page was reached."""
+    """Return True if our receipt came back or, on platforms without receipts, the last page was reached.
+
+    Work of a person who failed the test but used the completion code for passing is not proven.
+    """
+    failed = here.answers > 0 and not here.passed_test
+    if rules.screens_out and failed and there.status != Status.SCREENED_OUT:
+        return False
     return there.receipt == here.receipt if rules.returns_receipt else here.may_hand_in
 
 
 def _decided_manually(here: LocalVisit, there: ListedWork, rules: Rules, decision: Decision | None) -> Steps:
-    """Follow a researcher's word. Show them work once more that was proven after they doubted it."""
+    """Return steps after a researcher's decision. If doubted work was proven since, show it once more."""
     if here.session == "confirmed":
         return [*accepted(here), *_paid(here, there, rules, decision)]
     waits = there.status == Status.SUBMITTED and decision is None
@@ -154,7 +166,7 @@ def _decided_manually(here: LocalVisit, there: ListedWork, rules: Rules, decisio
 
 
 def _paid(here: LocalVisit, there: ListedWork, rules: Rules, decision: Decision | None) -> Steps:
-    """Return steps about payment. Less work than asked for is paid by a researcher's word alone."""
+    """Return steps about payment. Only a researcher can decide to pay partial work."""
     if there.status != Status.SUBMITTED:
         return []
     if decision is not None:
@@ -170,8 +182,8 @@ def _decided(there: ListedWork, decision: Decision | None, *, counts: bool = Fal
     ``counts``: it is whole, and its votes count. Where that was paid there, as it would have been from here,
     nobody has anything to judge.
     """
-    ours = DECIDED_AS.get(decision) if decision else None
-    if there.status not in (Status.APPROVED, Status.REJECTED) or ours == there.status:
+    ours = DECIDED_AS.get(decision, ()) if decision else ()
+    if there.status not in PAID | {Status.REJECTED} or there.status in ours:
         return []
     if there.status == Status.REJECTED:
         return [MismatchKind.DECIDED_BY_PLATFORM]

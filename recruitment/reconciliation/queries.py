@@ -20,8 +20,9 @@ from django.db.models import (
 from django.db.models.functions import Coalesce
 
 from annotation.models import Enrollment, WorkSession
+from annotation.queries import passed_in
 from recruitment.campaigns import HourlyPay, hourly_pay
-from recruitment.marketplace import GIVEN_UP, HANDED_IN, Work
+from recruitment.marketplace import HANDED_IN, NEVER_APPROVED, Work
 from recruitment.models import Campaign, Mismatch, Payment, Posting, Submission, Visit
 from recruitment.models.payments import DECIDING, ELSEWHERE
 from recruitment.reconciliation.plan import Decision, LocalVisit
@@ -151,9 +152,10 @@ def unsettled_visits(campaign: Campaign) -> QuerySet[Visit]:
     approved there is settled once that is among our payments.
     """
     work = Submission.objects.filter(visit=OuterRef("pk"))
-    undecided = work.filter(~Exists(standing_decisions(OuterRef("pk"))), status__in=HANDED_IN)
+    given_up = Q(status__in=NEVER_APPROVED) | Q(status="screened_out", campaign__screen_out_reward=None)
+    undecided = work.filter(~Exists(standing_decisions(OuterRef("pk"))), ~given_up, status__in=HANDED_IN)
     not_ours = work.filter(status=Submission.Status.REJECTED, mismatches__kind="decided_by_platform")
-    taken_back = work.filter(status__in=GIVEN_UP)
+    taken_back = work.filter(given_up)
     is_open = Q(session__state=WorkSession.State.OPEN)
     is_confirmed = Q(session__state=WorkSession.State.CONFIRMED, decided_manually=False)
     return (
@@ -252,7 +254,7 @@ def local_visit(visit: Visit) -> LocalVisit:
         may_hand_in=not is_elsewhere and (finished or was_stopped or visit.handed_in_at is not None),
         answers=int(tested) if is_test else session.stories_submitted,
         expires_at=session.expires_at,
-        passed_test=tested and person.state == Enrollment.State.QUALIFIED,
+        passed_test=tested and passed_in(session),
         was_given_work=session.test_begun if is_test else session.assignments.exists(),
         is_partial=not finished,
         is_known=not session.identity_claimed or visit.return_reported_at is not None,

@@ -56,9 +56,9 @@ class Case:
 
 
 def remedies_of(case: Case) -> list[Remedy]:
-    """Return every remedy that is open, in the order in which it is shown.
+    """Return every possible remedy, in the order in which they are shown.
 
-    Nobody can tell the platform anything about who has been forgotten: that is left to its own pages.
+    Without a person's deleted id nothing can be sent to the platform; only its own pages can decide then.
     """
     ways = [Remedy.SETTLE]
     is_rejected = case.status == Status.REJECTED or case.decision == Decision.REJECTED
@@ -129,7 +129,7 @@ def _case(
 
 
 def has_answers(visit: Visit) -> bool:
-    """Tell whether a story was answered in the visit, or its last page reached (of a test: handed in)."""
+    """Return True if a story was answered in the visit, or its last page reached (of a test: handed in)."""
     session = visit.session
     return visit.handed_in_at is not None or bool(session and session.stories_submitted)
 

@@ -68,8 +68,8 @@ def finish_early(context: Context, enrollment: Enrollment) -> dict[str, Any]:
 def own_link(context: Context, enrollment: Enrollment) -> dict[str, Any]:
     """Show the person's own link to the study, to be copied or kept.
 
-    None in a visit that a platform pays by the piece: who has only typed an id would get hold of somebody's
-    place, and work by the link would not be paid there.
+    Hide it in a platform's visit: somebody who typed another person's id would get that person's link, and
+    the platform would not pay work by it.
     """
     if work_session(context["request"]):
         return {"by_platform": True}
@@ -79,7 +79,7 @@ def own_link(context: Context, enrollment: Enrollment) -> dict[str, Any]:
 
 @register.inclusion_tag("recruitment/_unpaid.html")
 def unpaid(enrollment: Enrollment) -> dict[str, Any]:
-    """Show what a platform still owes the person, which could not be paid once they are forgotten."""
+    """Show what a platform still owes the person: it cannot be paid after their data are deleted."""
     return {"unpaid": unpaid_of(enrollment.annotator)}
 
 

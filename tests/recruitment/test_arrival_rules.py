@@ -9,9 +9,9 @@ import pytest
 from annotation.models import Enrollment, Study
 from recruitment.arrivals import (
     Arrival,
+    ArrivalProblem,
     CannotArrive,
     Ending,
-    Problem,
     VisitOutcome,
     ending,
     may_begin,
@@ -39,18 +39,18 @@ def test_the_parameters_of_an_accepted_hit_are_read() -> None:
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"hitId": ["3CD", "3CD"]}, Problem.WRONG_IDS),
-        ({"workerId": ["A" + "1" * 64]}, Problem.WRONG_IDS),
-        ({"workerId": ["A1\n"]}, Problem.WRONG_IDS),
-        ({"assignmentId": ["ASSIGNMENT_ID_NOT_AVAILABLE"]}, Problem.WRONG_IDS),
-        ({"turkSubmitTo": ["https://www.mturk.com/elsewhere"]}, Problem.FOREIGN_SITE),
-        ({"turkSubmitTo": ["https://www.mturk.com:444"]}, Problem.FOREIGN_SITE),
-        ({"turkSubmitTo": ["//www.mturk.com"]}, Problem.FOREIGN_SITE),
-        ({"turkSubmitTo": ["javascript:alert(1)//https://www.mturk.com"]}, Problem.FOREIGN_SITE),
-        ({"turkSubmitTo": ["/"]}, Problem.FOREIGN_SITE),
+        ({"hitId": ["3CD", "3CD"]}, ArrivalProblem.WRONG_IDS),
+        ({"workerId": ["A" + "1" * 64]}, ArrivalProblem.WRONG_IDS),
+        ({"workerId": ["A1\n"]}, ArrivalProblem.WRONG_IDS),
+        ({"assignmentId": ["ASSIGNMENT_ID_NOT_AVAILABLE"]}, ArrivalProblem.WRONG_IDS),
+        ({"turkSubmitTo": ["https://www.mturk.com/elsewhere"]}, ArrivalProblem.FOREIGN_SITE),
+        ({"turkSubmitTo": ["https://www.mturk.com:444"]}, ArrivalProblem.FOREIGN_SITE),
+        ({"turkSubmitTo": ["//www.mturk.com"]}, ArrivalProblem.FOREIGN_SITE),
+        ({"turkSubmitTo": ["javascript:alert(1)//https://www.mturk.com"]}, ArrivalProblem.FOREIGN_SITE),
+        ({"turkSubmitTo": ["/"]}, ArrivalProblem.FOREIGN_SITE),
     ],
 )
-def test_anything_else_is_refused(changes: dict[str, list[str]], problem: Problem) -> None:
+def test_anything_else_is_refused(changes: dict[str, list[str]], problem: ArrivalProblem) -> None:
     with pytest.raises(CannotArrive) as refused:
         read_mturk(GOOD | changes, submit_sites=SITES)
     assert refused.value.problem == problem
@@ -76,23 +76,23 @@ OPEN: dict[str, Any] = {
     ("changes", "problem"),
     [
         ({}, None),
-        ({"enrollment_state": None}, Problem.NOT_QUALIFIED),
-        ({"enrollment_state": "consented"}, Problem.NOT_QUALIFIED),
+        ({"enrollment_state": None}, ArrivalProblem.NOT_QUALIFIED),
+        ({"enrollment_state": "consented"}, ArrivalProblem.NOT_QUALIFIED),
         ({"enrollment_state": None, "needs_test": False}, None),
-        ({"enrollment_state": "suspended", "needs_test": False}, Problem.NOT_QUALIFIED),
+        ({"enrollment_state": "suspended", "needs_test": False}, ArrivalProblem.NOT_QUALIFIED),
         ({"campaign_state": "paused"}, None),
-        ({"campaign_state": "draft"}, Problem.NOT_OPEN),
+        ({"campaign_state": "draft"}, ArrivalProblem.NOT_OPEN),
         ({"is_test": True, "enrollment_state": None}, None),
         ({"is_test": True, "enrollment_state": None, "campaign_state": "creating"}, None),
-        ({"is_test": True, "enrollment_state": None, "campaign_state": "paused"}, Problem.NOT_OPEN),
-        ({"is_test": True, "enrollment_state": None, "study_state": "closed"}, Problem.NOT_OPEN),
+        ({"is_test": True, "enrollment_state": None, "campaign_state": "paused"}, ArrivalProblem.NOT_OPEN),
+        ({"is_test": True, "enrollment_state": None, "study_state": "closed"}, ArrivalProblem.NOT_OPEN),
         ({"is_test": True, "enrollment_state": "consented", "study_state": "paused"}, None),
-        ({"is_test": True}, Problem.TEST_TAKEN),
-        ({"is_test": True, "enrollment_state": "failed"}, Problem.TEST_TAKEN),
+        ({"is_test": True}, ArrivalProblem.TEST_TAKEN),
+        ({"is_test": True, "enrollment_state": "failed"}, ArrivalProblem.TEST_TAKEN),
         ({"is_test": True, "enrollment_state": "failed", "has_lost_test": True}, None),
     ],
 )
-def test_who_may_begin(changes: dict[str, Any], problem: Problem | None) -> None:
+def test_who_may_begin(changes: dict[str, Any], problem: ArrivalProblem | None) -> None:
     case = OPEN | changes
     gate = Study.Gate.READY if case["needs_test"] else Study.Gate.NOT_REQUIRED
     purpose = Campaign.Purpose.TEST if case["is_test"] else Campaign.Purpose.STORIES

@@ -5,8 +5,7 @@ from __future__ import annotations
 import string
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from recruitment.codes import ALPHABET, CompletionOutcome, completion_code, find_code, normal_form, outcome_of
 

@@ -311,13 +311,13 @@ def test_a_code_says_whose_it_is_and_whether_it_is_the_newest(
     call_command("check_code", "study", code.lower().replace("-", " "), participant=PARTICIPANT, json=True)
     assert json.loads(capsys.readouterr().out) == {
         "enrollment": person.pk, "outcome": "no work left", "still_true": True, "state": "qualified",
-        "stories_submitted": 0, "is_theirs": True,
+        "stories_submitted": 0, "is_theirs": True, "pseudonym": person.pseudonym, "why_ended": "",
     }  # fmt: skip
 
     builders.vote(person)
     call_command("check_code", "study", code)
     said = capsys.readouterr().out
-    assert f"The code of enrollment {person.pk}, for: no work left." in said
+    assert f"The code of {person.pseudonym}, for: no work left." in said
     assert "their code is another one now" in said
 
 
@@ -348,7 +348,7 @@ def test_researchers_check_a_code_on_a_page(link: JoinLink, admin_client: Client
         assert page.status_code == 200
         return " ".join(page.content.decode().split())
 
-    assert f"The code of enrollment {person.pk}: screened out." in said(code=code)
+    assert f"The code of {person.pseudonym}: screened out." in said(code=code)
     assert "It belongs to this participant." in said(code=code, participant=PARTICIPANT)
     assert "It does not belong to this participant." in said(code=code, participant="another")
     assert "This is not a completion code of this study." in said(code="AAAAA-AAAAA")
@@ -422,7 +422,9 @@ def test_studies_without_a_source_never_share_their_ids() -> None:
 def test_one_client_cannot_make_places_without_end_and_everybody_with_one_is_let_in(
     link: JoinLink, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recruitment.views.NEW_ENROLLMENTS", Limit("new-enrollments", 2, timedelta(hours=1)))
+    monkeypatch.setattr(
+        "recruitment.views.links.NEW_ENROLLMENTS", Limit("new-enrollments", 2, timedelta(hours=1))
+    )
 
     statuses = [come(f"participant{number}").page.status_code for number in (1, 2, 3, 1, 2)]
 

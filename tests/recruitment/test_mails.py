@@ -21,8 +21,7 @@ from accounts.rate_limits import ASKED_FOR_ADDRESS, retry_at
 from annotation import actions as annotation_actions
 from annotation.models import Enrollment, Event, Study
 from annotation.tokens import address_token
-from recruitment import actions, tasks
-from recruitment import mails as mail_texts
+from recruitment import actions, mails as mail_texts, tasks
 from recruitment.errors import MailFailed, MailRefused
 from recruitment.links import personal_link
 from recruitment.mails import Kind

@@ -15,7 +15,7 @@ from annotation.models import Enrollment, WorkSession
 from qualification import actions as qualification_actions
 from qualification.models import Attempt
 from recruitment import actions
-from recruitment.arrivals import Arrival, CannotArrive, Problem
+from recruitment.arrivals import Arrival, ArrivalProblem, CannotArrive
 from recruitment.links import visit_path
 from recruitment.models import Campaign, Grant, Mismatch, Payment, Posting, Submission, Visit
 from recruitment.platforms import Hint
@@ -192,7 +192,7 @@ def test_two_campaigns_for_the_test_pay_it_once(desk: Desk) -> None:
     assert_paid_once_and_in_peace(desk)
     with pytest.raises(CannotArrive) as refused:
         arrive(desk, worker, campaign=other, seat="3OTHER")
-    assert refused.value.problem == Problem.TEST_TAKEN
+    assert refused.value.problem == ArrivalProblem.TEST_TAKEN
 
 
 def test_what_is_handed_in_twice_all_the_same_is_paid_once_and_shown(desk: Desk) -> None:

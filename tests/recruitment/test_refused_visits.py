@@ -17,10 +17,11 @@ from accounts.rate_limits import CAMPAIGN_VISITS, NEW_ENROLLMENTS
 from annotation import actions as annotation_actions
 from annotation.models import Event, Study
 from annotation.tokens import VisitClaim, visit_token
-from recruitment import actions, views, visit_views
-from recruitment.arrivals import Arrival, CannotArrive, Problem
+from recruitment import actions
+from recruitment.arrivals import Arrival, ArrivalProblem, CannotArrive
 from recruitment.links import visit_path
 from recruitment.models import Campaign, Visit
+from recruitment.views import links, visits
 from tests import builders
 from tests.annotation.pages import Browser
 from tests.recruitment.platform_visits import (
@@ -56,37 +57,37 @@ def trial(study: Study) -> Campaign:
     return publish_campaign(study, purpose="test", seats_per_posting=6)
 
 
-WRONG: dict[str, tuple[dict[str, str | None], int, Problem]] = {
+WRONG: dict[str, tuple[dict[str, str | None], int, ArrivalProblem]] = {
     "no ids": (
         {"assignmentId": None, "hitId": None, "workerId": None, "turkSubmitTo": None},
         400,
-        Problem.NO_IDS,
+        ArrivalProblem.NO_IDS,
     ),
-    "no worker": ({"workerId": None}, 400, Problem.WRONG_IDS),
-    "a worker of another shape": ({"workerId": "B123"}, 400, Problem.WRONG_IDS),
-    "small letters": ({"assignmentId": "3assignment"}, 400, Problem.WRONG_IDS),
-    "too long": ({"hitId": "3" * 65}, 400, Problem.WRONG_IDS),
-    "an unfilled placeholder": ({"workerId": "${workerId}"}, 400, Problem.WRONG_IDS),
-    "a foreign site": ({"turkSubmitTo": "https://evil.example"}, 400, Problem.FOREIGN_SITE),
+    "no worker": ({"workerId": None}, 400, ArrivalProblem.WRONG_IDS),
+    "a worker of another shape": ({"workerId": "B123"}, 400, ArrivalProblem.WRONG_IDS),
+    "small letters": ({"assignmentId": "3assignment"}, 400, ArrivalProblem.WRONG_IDS),
+    "too long": ({"hitId": "3" * 65}, 400, ArrivalProblem.WRONG_IDS),
+    "an unfilled placeholder": ({"workerId": "${workerId}"}, 400, ArrivalProblem.WRONG_IDS),
+    "a foreign site": ({"turkSubmitTo": "https://evil.example"}, 400, ArrivalProblem.FOREIGN_SITE),
     "a site that begins alike": (
         {"turkSubmitTo": "https://www.mturk.com.evil.example"},
         400,
-        Problem.FOREIGN_SITE,
+        ArrivalProblem.FOREIGN_SITE,
     ),
     "a name and password": (
         {"turkSubmitTo": "https://www.mturk.com@evil.example"},
         400,
-        Problem.FOREIGN_SITE,
+        ArrivalProblem.FOREIGN_SITE,
     ),
-    "without TLS": ({"turkSubmitTo": "http://www.mturk.com"}, 400, Problem.FOREIGN_SITE),
+    "without TLS": ({"turkSubmitTo": "http://www.mturk.com"}, 400, ArrivalProblem.FOREIGN_SITE),
     "the sandbox in a live study": (
         {"turkSubmitTo": "https://workersandbox.mturk.com"},
         400,
-        Problem.FOREIGN_SITE,
+        ArrivalProblem.FOREIGN_SITE,
     ),
-    "no site": ({"turkSubmitTo": None}, 400, Problem.FOREIGN_SITE),
-    "somebody else's HIT": ({"hitId": "3NOTOURS"}, 404, Problem.UNKNOWN_POSTING),
-    "not qualified": ({"workerId": "A2"}, 403, Problem.NOT_QUALIFIED),
+    "no site": ({"turkSubmitTo": None}, 400, ArrivalProblem.FOREIGN_SITE),
+    "somebody else's HIT": ({"hitId": "3NOTOURS"}, 404, ArrivalProblem.UNKNOWN_POSTING),
+    "not qualified": ({"workerId": "A2"}, 403, ArrivalProblem.NOT_QUALIFIED),
 }
 
 
@@ -175,7 +176,7 @@ def test_a_rehearsal_and_the_live_study_share_nobody(study: Study) -> None:
     come(rehearsal, hitId=hit_of(rehearsal), turkSubmitTo="https://workersandbox.mturk.com")
     visit = newest_visit()
     assert (visit.environment, visit.enrollment.annotator_id != person.annotator_id) == ("rehearsal", True)
-    with pytest.raises(CannotArrive, match=Problem.UNKNOWN_POSTING):
+    with pytest.raises(CannotArrive, match=ArrivalProblem.UNKNOWN_POSTING):
         actions.arrive_for_campaign(
             campaign=live,
             arrival=Arrival(ASSIGNMENT, hit_of(rehearsal), WORKER, SUBMIT_TO),
@@ -184,8 +185,8 @@ def test_a_rehearsal_and_the_live_study_share_nobody(study: Study) -> None:
         )
 
 
-@pytest.mark.parametrize("problem", Problem)
-def test_every_refusal_has_a_heading_and_a_text(problem: Problem) -> None:
+@pytest.mark.parametrize("problem", ArrivalProblem)
+def test_every_refusal_has_a_heading_and_a_text(problem: ArrivalProblem) -> None:
     for template in ("recruitment/_refusal_heading.html", "recruitment/_refusal.html"):
         shown = re.sub(r"<[^>]+>", "", render_to_string(template, {"problem": problem.value}))
         assert len(shown.split()) >= 3
@@ -195,8 +196,8 @@ def test_visits_have_a_limit_of_their_own_and_known_ones_are_not_counted(
     trial: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limit = replace(CAMPAIGN_VISITS, most=2)
-    monkeypatch.setattr(visit_views, "CAMPAIGN_VISITS", limit)
-    monkeypatch.setattr(views, "NEW_ENROLLMENTS", replace(NEW_ENROLLMENTS, most=0))
+    monkeypatch.setattr(visits, "CAMPAIGN_VISITS", limit)
+    monkeypatch.setattr(links, "NEW_ENROLLMENTS", replace(NEW_ENROLLMENTS, most=0))
     first, second, third = (
         address(trial, workerId=f"A{number}WORKER", assignmentId=f"3{number}") for number in range(3)
     )

@@ -83,8 +83,8 @@ def test_a_preview_says_everything_and_keeps_nothing(campaign: Campaign) -> None
     text = said(browser)
     for expected in (
         "Read short stories",
-        "USD 0.50 for this assignment",
-        "USD 15.00",
+        "0.50 USD for this assignment",
+        "15.00 USD",
         "2 minutes",
         "20 minutes",
         "You read 2 two-sentence stories",

@@ -1,14 +1,15 @@
 import json
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from annotation.management.arguments import find_study
+from annotation.management.base import ActionCommand
 from recruitment.queries import CheckedCode, check_code
 
 
-class Command(BaseCommand):
+class Command(ActionCommand):
     help = """Say whose completion code this is, and what they have done.
 
 A code shows that somebody reached the end. People share codes, so give the participant's id from the
@@ -21,7 +22,6 @@ examples:
 exit codes: 0 a code of this study (and participant) · 1 it is not, or no such study · 2 wrong usage"""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.formatter_class = RawDescriptionHelpFormatter
         parser.add_argument("slug", metavar="SLUG", help="the study")
         parser.add_argument("code", metavar="CODE", help="the code, as it was pasted")
         parser.add_argument("--participant", default="", metavar="ID", help="who gave it: the platform's id")
@@ -41,7 +41,9 @@ def as_json(found: CheckedCode) -> dict[str, Any]:
     """Return the result for scripts."""
     return {
         "enrollment": found.enrollment.pk,
+        "pseudonym": found.enrollment.pseudonym,
         "outcome": found.outcome.value,
+        "why_ended": found.why_ended,
         "still_true": found.still_true,
         "state": found.enrollment.state,
         "stories_submitted": found.enrollment.stories_submitted,
@@ -53,9 +55,11 @@ def in_words(found: CheckedCode) -> list[str]:
     """Return the result for people, a line each."""
     enrollment = found.enrollment
     lines = [
-        f"The code of enrollment {enrollment.pk}, for: {found.outcome.value}.",
+        f"The code of {enrollment.pseudonym}, for: {found.outcome.value}.",
         f"They are {enrollment.get_state_display()}; stories finished: {enrollment.stories_submitted}.",
     ]
+    if found.why_ended:
+        lines.append(f"Why less: {found.why_ended}.")
     if not found.still_true:
         lines.append(
             "They have done more since, or the join link asks for more: their code is another one now."

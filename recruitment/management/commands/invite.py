@@ -1,16 +1,15 @@
 import json
-from argparse import ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, ArgumentTypeError
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from annotation import actions
-from annotation.errors import WrongState
 from annotation.management.arguments import find_study
+from annotation.management.base import ActionCommand
 from annotation.models import Enrollment, Study
 from recruitment.actions import invite_by_mail
-from recruitment.errors import RecruitmentError
 from recruitment.links import personal_link
 from tomannot import clock
 
@@ -24,11 +23,11 @@ def how_many(text: str) -> int:
     raise ArgumentTypeError(f"invite between 1 and {MOST:,} people at a time, not {text!r}")
 
 
-class Command(BaseCommand):
+class Command(ActionCommand):
     help = """Invite people to a study and print a personal link for each, one a line.
 
-Every link is one person's own: it opens their place in the study, works until the study ends, and
-can be sent to them again. Nobody needs a password.
+Every link is one person's own: it opens their place in the study, works until you replace it, the
+person's data is deleted, or SECRET_KEY changes, and can be sent to them again. Nobody needs a password.
 
 examples:
   manage.py invite my-study
@@ -46,7 +45,6 @@ you know whom to write to, and the one to this study.
 exit codes: 0 links printed · 1 no such study, nobody to invite, or no mail can be sent · 2 wrong usage"""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.formatter_class = RawDescriptionHelpFormatter
         parser.add_argument("slug", metavar="SLUG", help="the study")
         parser.add_argument(
             "--count", type=how_many, default=None, metavar="N", help=f"how many, 1 to {MOST} (default 1)"
@@ -88,23 +86,12 @@ exit codes: 0 links printed · 1 no such study, nobody to invite, or no mail can
             return _invite_qualified(study)
         if not options["email"]:
             return actions.invite(study=study, count=options["count"] or 1, by=None, now=clock.now())
-        try:
-            return invite_by_mail(
-                study=study,
-                addresses=options["email"],
-                language=options["language"],
-                by=None,
-                now=clock.now(),
-            )
-        except RecruitmentError as error:
-            raise CommandError(str(error)) from error
+        addresses, language = options["email"], options["language"]
+        return invite_by_mail(study=study, addresses=addresses, language=language, by=None, now=clock.now())
 
 
 def _invite_qualified(study: Study) -> list[Enrollment]:
-    try:
-        enrollments = actions.invite_qualified(study=study, by=None, now=clock.now())
-    except WrongState as error:
-        raise CommandError(str(error)) from error
+    enrollments = actions.invite_qualified(study=study, by=None, now=clock.now())
     if not enrollments:
         raise CommandError(f"Everybody who may take part in “{study.slug}” is invited already.")
     return enrollments

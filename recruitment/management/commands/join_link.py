@@ -1,12 +1,11 @@
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import ArgumentParser
 from datetime import datetime
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
-
 from annotation.management.arguments import find_study
+from annotation.management.base import ActionCommand
 from recruitment.actions import remove_join_link, set_join_link
-from recruitment.join_links import PLATFORMS, InvalidJoinLink
+from recruitment.join_links import PLATFORMS
 from recruitment.links import join_address
 from tomannot import clock
 
@@ -20,7 +19,7 @@ TEXTS = {
 }
 
 
-class Command(BaseCommand):
+class Command(ActionCommand):
     help = """Give a study one link for everybody who comes from a platform or a list, and print it.
 
 The platform puts the participant's id into the link. The same id is the same person. At the end people
@@ -40,7 +39,6 @@ examples:
 exit codes: 0 done · 1 no such study, or a setting that cannot be used · 2 wrong usage"""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.formatter_class = RawDescriptionHelpFormatter
         parser.add_argument("slug", metavar="SLUG", help="the study")
         parser.add_argument("--platform", choices=PLATFORMS, help="fill in what is known of this one")
         for name, (metavar, words) in TEXTS.items():
@@ -58,10 +56,7 @@ exit codes: 0 done · 1 no such study, or a setting that cannot be used · 2 wro
             removed = remove_join_link(study=study, by=None, now=now)
             self.stdout.write("The join link is gone." if removed else "There is no join link.")
             return
-        try:
-            link = set_join_link(study=study, by=None, now=now, **_settings(options, now=now))
-        except InvalidJoinLink as error:
-            raise CommandError(str(error)) from error
+        link = set_join_link(study=study, by=None, now=now, **_settings(options, now=now))
         self.stdout.write(join_address(link))
 
 

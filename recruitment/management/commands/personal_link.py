@@ -1,19 +1,17 @@
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
 from annotation.actions import revoke_link
-from annotation.errors import AnnotationError
 from annotation.management.arguments import enrollment_number, find_enrollment
+from annotation.management.base import ActionCommand
 from recruitment.actions import send_link
-from recruitment.errors import RecruitmentError
 from recruitment.links import personal_link
 from tomannot import clock
 
 
-class Command(BaseCommand):
+class Command(ActionCommand):
     help = """Print a person's own link again, send it to them, or replace it.
 
 --revoke ends every link and every open page of the person in this study, for instance when a link has
@@ -27,7 +25,6 @@ examples:
 exit codes: 0 done · 1 there is no such person, or no mail can be sent to them · 2 wrong usage"""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.formatter_class = RawDescriptionHelpFormatter
         parser.add_argument(
             "enrollment", type=enrollment_number, metavar="ENROLLMENT", help="the person in the study"
         )
@@ -36,12 +33,9 @@ exit codes: 0 done · 1 there is no such person, or no mail can be sent to them 
 
     def handle(self, *args: Any, **options: Any) -> None:
         enrollment = find_enrollment(options["enrollment"])
-        try:
-            with transaction.atomic():
-                if options["revoke"]:
-                    enrollment = revoke_link(enrollment=enrollment, by=None, now=clock.now())
-                if options["send"]:
-                    send_link(enrollment=enrollment, by=None)
-        except (AnnotationError, RecruitmentError) as error:
-            raise CommandError(str(error)) from error
+        with transaction.atomic():
+            if options["revoke"]:
+                enrollment = revoke_link(enrollment=enrollment, by=None, now=clock.now())
+            if options["send"]:
+                send_link(enrollment=enrollment, by=None)
         self.stdout.write(personal_link(enrollment))

@@ -1,16 +1,17 @@
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
 from django.urls import reverse
 
 from accounts.models import Environment
+from annotation.management.base import ActionCommand
 from recruitment.links import absolute
 from recruitment.marketplace import MarketplaceError
 from recruitment.platforms import PLATFORMS, platform_named
 
 
-class Command(BaseCommand):
+class Command(ActionCommand):
+    refusals = (MarketplaceError,)
     help = """Have a platform tell this site when submissions and studies change; print the secret for .env.
 
 Without it everything works too: campaigns are compared with their platform every few minutes. With it
@@ -24,7 +25,6 @@ examples:
 exit codes: 0 subscribed · 1 there is no account, or the platform refused or did not answer · 2 wrong usage"""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.formatter_class = RawDescriptionHelpFormatter
         parser.add_argument("platform", choices=PLATFORMS, metavar="PLATFORM", help=", ".join(PLATFORMS))
         parser.add_argument(
             "--rehearsal", action="store_true", help="for the account with which studies are rehearsed"
@@ -34,8 +34,4 @@ exit codes: 0 subscribed · 1 there is no account, or the platform refused or di
         environment = Environment.REHEARSAL if options["rehearsal"] else Environment.LIVE
         name = options["platform"]
         hook = reverse("link:hook", args=[name, environment.value])
-        try:
-            line = platform_named(name).subscribe(environment, address=absolute(hook))
-        except MarketplaceError as error:
-            raise CommandError(str(error)) from error
-        self.stdout.write(line)
+        self.stdout.write(platform_named(name).subscribe(environment, address=absolute(hook)))

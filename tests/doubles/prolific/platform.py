@@ -289,6 +289,15 @@ class Platform:
                 self.pay("screen-out", submission, action["fixed_screen_out_reward"])
                 status = "SCREENED OUT"
         self.move(submission, status)
+        if status == "SCREENED OUT":
+            self._count_screen_outs(self.studies[submission.study])
+
+    def _count_screen_outs(self, study: Study) -> None:
+        """Pause a study whose slots for screen-outs are used up while it has free places."""
+        slots = rules.screen_outs(study.fields)[0]["slots"]
+        used = sum(submission.status == "SCREENED OUT" for submission in study.submissions)
+        if study.status == "ACTIVE" and used >= slots and study.taken < study.places:
+            self.move_study(study, "PAUSED")
 
     def pay_bulk(self, bulk: Bulk) -> None:
         """Bonuses leave one after the other, some time after they were asked for."""

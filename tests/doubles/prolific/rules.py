@@ -132,6 +132,9 @@ def check_study(study: dict[str, Any], *, insecure: bool) -> None:
         if places != study["total_available_places"]:
             raise Refused({"access_details": ["The allocations must add to total_available_places."]})
     _check_codes(study["completion_codes"])
+    pays = [action["fixed_screen_out_reward"] for action in screen_outs(study)]
+    if len(pays) > 1 or not all(0 < reward < study["reward"] for reward in pays):
+        raise Refused({"completion_codes": ["One code can screen out, for less than the reward."]})
     for chosen in study["filters"] or []:
         _check_filter(chosen)
 
@@ -159,6 +162,27 @@ def addresses_of(study: Fields) -> list[str]:
     if study["access_details"] is None:
         return [study["external_study_url"]]
     return [detail["external_url"] for detail in study["access_details"]]
+
+
+def screen_outs(study: Fields) -> list[dict[str, Any]]:
+    """The actions that pay a fixed reward to whoever is screened out: one, at the most."""
+    actions = [action for code in study["completion_codes"] for action in code["actions"]]
+    return [action for action in actions if action["action"] == "FIXED_SCREEN_OUT_PAYMENT"]
+
+
+def with_slots(study: Fields, codes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The codes of a published study with more slots for screen-outs: all that can be changed of them."""
+    wanted = {code["code"]: code["actions"] for code in codes}
+    changed = []
+    for code in study["completion_codes"]:
+        slots = {action["action"]: action["slots"] for action in wanted.pop(code["code"], ())}
+        actions = [
+            action | {"slots": slots.get(action["action"], action.get("slots"))} for action in code["actions"]
+        ]
+        changed.append(code | {"actions": actions if slots else code["actions"]})
+    if wanted:
+        raise Refused({"completion_codes": ["Cannot be changed once published."]})
+    return changed
 
 
 def _check_codes(codes: list[dict[str, Any]]) -> None:

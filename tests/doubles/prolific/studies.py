@@ -53,12 +53,14 @@ def read_study(platform: Platform, request: Request, study_id: str) -> Answer:
 def change_study(platform: Platform, request: Request, study_id: str) -> Answer:
     study: Study = found(platform.studies, study_id)
     if study.status != "UNPUBLISHED":
-        fixed = request.body.keys() - rules.AFTER_PUBLISHING
+        fixed = request.body.keys() - rules.AFTER_PUBLISHING - {"completion_codes"}
         if fixed:
             raise Refused({name: ["Cannot be changed once published."] for name in sorted(fixed)})
         if request.body.get("total_available_places", study.places) < study.places:
             raise Refused({"total_available_places": ["Can only be increased."]})
     changed = {**study.fields, **request.body}
+    if study.status != "UNPUBLISHED" and "completion_codes" in request.body:
+        changed["completion_codes"] = rules.with_slots(study.fields, request.body["completion_codes"])
     rules.check_study(changed, insecure=platform.insecure)
     grows = changed["total_available_places"] > study.places
     study.fields = changed

@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from recruitment.marketplace import Group, NotConfigured, NotEnoughMoney, Refused, Status, Unreachable
+from recruitment.prolific import client
 from recruitment.prolific.arrivals import completion_url, read_claim
 from recruitment.prolific.marketplace import Prolific
 from recruitment.prolific.review import BONUS_WAIT, RETURN_WAIT
@@ -39,6 +40,17 @@ def test_the_cost_is_prolifics_own_reckoning_with_what_it_would_complain_about(l
     assert "pays in GBP" in told
     assert "10000.00 GBP left" in told
     assert "no Masters" in told
+
+
+@pytest.mark.parametrize("people", [3, 4], ids=["a short last page", "full pages"])
+def test_a_list_is_read_until_a_page_is_short_without_any_links(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, people: int
+) -> None:
+    monkeypatch.setattr(client, "PAGE_SIZE", 2)
+    study = lab.publish(seats=people)
+    submissions = [lab.hand_in(study, lab.double.join()) for _person in range(people)]
+    assert [work.remote_id for work in lab.prolific.work(study, study)] == submissions
+    assert lab.prolific.client.get("/submissions/", study=study).keys() == {"results"}
 
 
 def test_a_campaign_is_one_draft_however_often_it_is_asked_for(double: ProlificDouble, lab: Lab) -> None:

@@ -6,10 +6,9 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from recruitment.marketplace import GIVEN_UP, HANDED_IN, MismatchKind, Status
+from recruitment.marketplace import HANDED_IN, NEVER_APPROVED, MismatchKind, Status
 from recruitment.reconciliation.plan import (
     Decision,
     ListedWork,
@@ -122,10 +121,32 @@ def test_whoever_found_nothing_to_do_is_not_among_those_who_left_work() -> None:
     assert steps(gone, ListedWork(Status.RETURNED)) == [Step.DOUBT]
 
 
-@pytest.mark.parametrize("status", sorted(GIVEN_UP))
+@pytest.mark.parametrize("status", sorted(NEVER_APPROVED | {Status.SCREENED_OUT}))
 def test_what_the_platform_says_is_given_up_frees_the_slots_at_once(status: Status) -> None:
     begun = replace(DONE, may_hand_in=False)
     assert steps(begun, ListedWork(status)) == [Step.DOUBT, Step.NOTE_UNFINISHED]
+
+
+FAILED = replace(DONE, answers=1)
+SCREENING = replace(RULES, returns_receipt=False, screens_out=True)
+
+
+def test_whoever_did_not_pass_is_paid_by_the_platform_and_counts_as_done() -> None:
+    paid = ListedWork(Status.SCREENED_OUT)
+    assert steps(FAILED, paid, SCREENING) == [Step.CONFIRM, Step.RECORD_PLATFORM_PAYMENT]
+    recorded = steps(replace(FAILED, session="confirmed"), paid, SCREENING, Decision.APPROVED)
+    assert recorded == []
+
+
+def test_the_code_of_the_others_brings_nobody_another_reward_unseen() -> None:
+    assert steps(FAILED, ListedWork(Status.SUBMITTED), SCREENING) == [MismatchKind.WRONG_RECEIPT]
+    passed = replace(FAILED, passed_test=True)
+    assert Step.APPROVE in steps(passed, ListedWork(Status.SUBMITTED), SCREENING)
+    underpaid = steps(passed, ListedWork(Status.SCREENED_OUT), SCREENING)
+    assert MismatchKind.DECIDED_BY_PLATFORM in underpaid
+    assert Step.GRANT_QUALIFIED in underpaid
+    nothing = replace(FAILED, answers=0, may_hand_in=False)
+    assert MismatchKind.NO_DATA in steps(nothing, ListedWork(Status.SCREENED_OUT), SCREENING)
 
 
 def test_whoever_did_it_all_and_ran_out_of_time_is_shown() -> None:
@@ -225,7 +246,11 @@ theres = st.none() | st.builds(
     ListedWork, status=st.sampled_from(list(Status)), receipt=st.sampled_from(["", "R-1", "R-2"])
 )
 all_rules = st.builds(
-    Rules, returns_receipt=st.booleans(), auto_approves=st.booleans(), polls_since_expiry=st.integers(0, 3)
+    Rules,
+    returns_receipt=st.booleans(),
+    auto_approves=st.booleans(),
+    polls_since_expiry=st.integers(0, 3),
+    screens_out=st.booleans(),
 )
 decisions = st.sampled_from([None, *Decision])
 

@@ -7,8 +7,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.translation import get_language, gettext_lazy, override
-from django.utils.translation import gettext as _
+from django.utils.translation import get_language, gettext as _, gettext_lazy, override
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods
@@ -78,7 +77,8 @@ def arrive(request: HttpRequest, token: str) -> HttpResponse:
         choose_language(enrollment=enrollment, language=request.POST["language"])
         return redirect(request.path)
     if request.method == "POST":
-        return redirect(visit_path(actions.arrive_by_link(enrollment=enrollment, now=clock.now())))
+        page = "consent" if enrollment.state == Enrollment.State.DECLINED else "home"
+        return redirect(visit_path(actions.arrive_by_link(enrollment=enrollment, now=clock.now()), page=page))
     context = {
         "study": enrollment.study,
         "state": enrollment.state,

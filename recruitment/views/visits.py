@@ -1,5 +1,6 @@
 """Pages for platforms' participants: arriving at a campaign, and handing in. Platforms' notifications."""
 
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
@@ -13,26 +14,26 @@ from django.views.decorators.http import require_http_methods, require_POST
 from accounts.rate_limits import CAMPAIGN_VISITS, REFUSED_VISITS, RateLimited, client_of, count_try, used_up
 from annotation import queries as annotation_queries
 from annotation.access import annotator_page, may_be_framed, page_url, rate_limited, work_session, wrong_link
-from annotation.models import ConsentText, Enrollment
+from annotation.models import ConsentText, Enrollment, WorkSession
 from annotation.protocols.base import Protocol
 from annotation.views.common import continue_link, page
 from recruitment import actions, queries, visit_endings
-from recruitment.arrivals import CannotArrive, Ending, Problem, lets_in
+from recruitment.arrivals import ArrivalProblem, CannotArrive, Ending, lets_in
 from recruitment.campaigns import advertised_pay, has_story_for_newcomers
 from recruitment.links import visit_path
-from recruitment.models import Campaign
+from recruitment.models import Campaign, Visit
 from recruitment.platforms import PLATFORMS, InvalidHook, platform_named, platform_of
 from tomannot import clock
 
 PREFETCHED = ("prefetch", "prerender")
 STATUSES = {
-    Problem.NO_IDS: 400,
-    Problem.WRONG_IDS: 400,
-    Problem.FOREIGN_SITE: 400,
-    Problem.OUT_OF_DATE: 410,
-    Problem.UNKNOWN_POSTING: 404,
-    Problem.OTHER_WORK: 409,
-    Problem.FORGOTTEN: 410,
+    ArrivalProblem.NO_IDS: 400,
+    ArrivalProblem.WRONG_IDS: 400,
+    ArrivalProblem.FOREIGN_SITE: 400,
+    ArrivalProblem.OUT_OF_DATE: 410,
+    ArrivalProblem.UNKNOWN_POSTING: 404,
+    ArrivalProblem.OTHER_WORK: 409,
+    ArrivalProblem.FORGOTTEN: 410,
 }
 """HTTP status of the page that refuses an arrival; 403 for other reasons."""
 
@@ -53,7 +54,7 @@ def campaign(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 @rate_limited
 def _answer(request: HttpRequest, found: Campaign) -> HttpResponse:
     if found.state == Campaign.State.DRAFT:  # its texts and pay may still change
-        return _refused(request, found, Problem.NOT_OPEN)
+        return _refused(request, found, ArrivalProblem.NOT_OPEN)
     if platform_of(found).is_preview(request.GET):
         return render(request, "recruitment/preview.html", _preview(found))
     return _come_in(request, found)
@@ -65,8 +66,7 @@ def hand_in(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """Show how the work is handed in: on the platform, or by the code. Say how a settled visit ended."""
     if _is_prefetched(request):
         return HttpResponse(status=503)
-    session = work_session(request)
-    now = clock.now()
+    session, now = work_session(request), clock.now()
     visit = queries.visit_of(session) if session else None
     if visit is None:
         return _code(request, enrollment)
@@ -83,6 +83,19 @@ def hand_in(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     if ending == Ending.GO_ON and not asks_to:
         return redirect(page_url(request, "annotation:home"))
     ending = Ending.PARTIAL if ending == Ending.GO_ON else ending
+    return _way_back(request, enrollment, visit, session, ending, now=now)
+
+
+def _way_back(
+    request: HttpRequest,
+    enrollment: Enrollment,
+    visit: Visit,
+    session: WorkSession,
+    ending: Ending,
+    *,
+    now: datetime,
+) -> HttpResponse:
+    """Show the way back to the platform, and record that a visit with work was sent there."""
     assert visit.campaign is not None  # only visits for campaigns have a work session
     link = platform_of(visit.campaign).hand_in_link(visit, ending)
     if link and ending.is_work:
@@ -183,7 +196,7 @@ def _come_in(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     return redirect(visit_path(visit, is_claimed=not is_proven))
 
 
-def _refused(request: HttpRequest, campaign: Campaign, problem: Problem) -> HttpResponse:
+def _refused(request: HttpRequest, campaign: Campaign, problem: ArrivalProblem) -> HttpResponse:
     """Say why the arrival is refused and how to get back. Log it; change nothing."""
     now = clock.now()
     count_try(REFUSED_VISITS, client_of(request), now=now)
@@ -194,7 +207,7 @@ def _refused(request: HttpRequest, campaign: Campaign, problem: Problem) -> Http
         "study": campaign.study,
         "campaign": campaign,
         "problem": problem.value,
-        "may_be_somebody_else": problem == Problem.TEST_TAKEN,
+        "may_be_somebody_else": problem == ArrivalProblem.TEST_TAKEN,
         "link": platform_of(campaign).return_link(campaign),
     }
     return render(request, "recruitment/refused.html", context, status=STATUSES.get(problem, 403))

@@ -1,0 +1,1 @@
+"""The annotator's pages of links and of visits from platforms."""
