@@ -21,6 +21,7 @@ from annotation.importing.files import read_rows
 from annotation.importing.rows import SourceRow, StoryRow
 from annotation.models import Enrollment, Story, StoryImport, Study
 from annotation.protocols import multiple_choice
+from annotation.protocols.multiple_choice.quiz import QUIZ
 from annotation.rights import studies_of
 from annotation.sql import lock_person
 from dashboard.overview.checklist import check_opening
@@ -65,6 +66,8 @@ def create_study(*, slug: str, config: StudyConfiguration, by: User | None, now:
     if config.qualified_through:
         source = _source(config.qualified_through, by)
         annotation_actions.admit_through(study=study, source=source, by=by, now=now)
+    if config.design:
+        annotation_actions.set_design(study=study, by=by, now=now, **config.design)
     for path in config.stories:
         annotation_actions.import_stories(study=study, path=path, by=by, now=now)
     for round in config.rounds:
@@ -111,11 +114,11 @@ def add_round(
     Newcomers take it alone, or with ``beside`` in turn with the active rounds.
     """
     with _file_of(config.stories, f"{study.slug}-qualification.jsonl") as path:
-        annotation_actions.import_stories(
-            study=study, path=path, role=Story.Role.QUALIFICATION, by=by, now=now
-        )
+        role = Round(kind=config.kind).role
+        annotation_actions.import_stories(study=study, path=path, role=role, by=by, now=now)
         rows = (row for row in read_rows(path, name=path.name) if isinstance(row, SourceRow))
-        stories = [row for row in study.protocol.read(rows) if isinstance(row, StoryRow)]
+        protocol = QUIZ if role == Story.Role.QUIZ else study.protocol
+        stories = [row for row in protocol.read(rows) if isinstance(row, StoryRow)]
     round = qualification_actions.create_round(
         study=study,
         story_ids=list(dict.fromkeys(story.story_id for story in stories)),
@@ -304,7 +307,8 @@ def load_sample_study(*, now: datetime, name: str = DEFAULT_SAMPLE) -> Study:
     if study is None:
         study = create_study(slug=slug, config=config, by=None, now=now)
         study = annotation_actions.make_rehearsal(study=study, by=None, now=now)
-        study = annotation_actions.open_study(study=study, by=None, now=now)
+        move_study(study=study, move=OPEN, campaigns=(), by=None, now=now)
+        study.refresh_from_db()
     return study
 
 
@@ -330,7 +334,7 @@ def move_study(
     """
     along = linked_campaigns(study, move)
     gaps = check_opening(study, accepted) if move == OPEN and not annotation_actions.blockers(study) else []
-    noted = {"note": f"without {', '.join(step.code for step in gaps)}"} if gaps else {}
+    noted = {"note": f"without: {', '.join(step.code.replace('_', ' ') for step in gaps)}"} if gaps else {}
     is_first = move == OPEN and study.opened_at is None
     study = STUDY_MOVES[move](study=study, by=by, now=now, **noted)
     if is_first:

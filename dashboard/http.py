@@ -1,4 +1,4 @@
-"""What researchers' pages read from requests, and responses that they share."""
+"""Helpers that researchers' pages share: read values from requests, and make responses."""
 
 from collections.abc import Mapping
 from types import TracebackType
@@ -9,6 +9,8 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
+
+from accounts.errors import DomainError
 
 MOST_DIGITS = 18
 """Numbers with so many digits fit into PostgreSQL's bigint."""
@@ -49,20 +51,20 @@ def render_form(
 
 
 class ErrorsAsMessages:
-    """A context that shows these refusals to the researcher instead of raising them.
+    """A context that shows the refusal of an action to the researcher instead of raising it.
 
     ::
 
-        with ErrorsAsMessages(request, AnnotationError):
+        with ErrorsAsMessages(request):
             actions.suspend(...)
             messages.success(request, _("Suspended."))
 
-    ``ValueError`` among them is a form that lacks a value.
+    It does so with ``others``, too. ``ValueError`` among them is a form that lacks a value.
     """
 
-    def __init__(self, request: HttpRequest, *refusals: type[Exception]) -> None:
+    def __init__(self, request: HttpRequest, *others: type[Exception]) -> None:
         self._request = request
-        self._refusals = refusals
+        self._refusals: tuple[type[Exception], ...] = (DomainError, *others)
 
     def __enter__(self) -> None:
         pass

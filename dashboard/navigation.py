@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Study
 from annotation.rights import Right, rights_in
-from publishing.human_baseline.results import has_accuracy
+from publishing.human_baseline.study_results import has_accuracy
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def _filters(study: Study) -> bool:
 
 ENTRIES = (
     Entry(_("Overview"), (MenuPage("overview", _("Overview")),)),
-    Entry(_("Stories"), (MenuPage("stories", _("List")), MenuPage("import_stories", _("Import")))),
+    Entry(_("Stories"), (MenuPage("stories", _("Stories")), MenuPage("import_stories", _("Import")))),
     Entry(_("People"), (MenuPage("people", _("People")),)),
     Entry(
         _("Recruitment"),
@@ -93,6 +93,9 @@ ENTRIES = (
         (
             MenuPage("settings", _("Settings")),
             MenuPage("instructions", _("Instructions")),
+            MenuPage(
+                "design", _("Design"), suits=lambda study: bool(study.state == "draft" or study.stratum_field)
+            ),
             MenuPage("members", _("Members")),
             MenuPage("alerts", _("Alerts")),
             MenuPage("log", _("Log"), Right.AUDIT),
@@ -107,15 +110,18 @@ def menu(request: HttpRequest, study: Study) -> dict[str, Any]:
     """Return the menu for the reader of this page.
 
     ``entries``: a link per entry. ``here``: the link of the entry that this page belongs to. ``pages``: links
-    to the pages of that entry, if it has several. A link has ``label``, ``url`` and ``current``: ``page`` for
+    to the pages of that entry, if it has several. ``above``: the link of the page in the menu that this one
+    is below, None for a page in the menu. A link has ``label``, ``url`` and ``current``: ``page`` for
     this page itself, ``true`` for an entry or page above it, else empty.
     """
     rights = rights_in(request.user, study)
     opened = {entry.label: [page for page in entry.pages if page.right in rights] for entry in ENTRIES}
     entries = _links([(label, pages[0].url(study)) for label, pages in opened.items()], request.path)
     here = next(link for link in entries if link["current"])
-    pages = [(page.label, page.url(study)) for page in opened[here["label"]] if page.suits(study)]
-    return {"entries": entries, "here": here, "pages": _links(pages, request.path) if len(pages) > 1 else []}
+    own = [(page.label, page.url(study)) for page in opened[here["label"]] if page.suits(study)]
+    pages = _links(own, request.path)
+    above = next((link for link in pages if link["current"] == "true"), None)
+    return {"entries": entries, "here": here, "pages": pages if len(pages) > 1 else [], "above": above}
 
 
 def _links(pages: Sequence[tuple[Promise, str]], path: str) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ LONGEST_SHOWN = 100
 
 
 def is_for_researchers(request: HttpRequest) -> bool:
-    """Return whether a signed-in user asked for a page below /studies/."""
+    """Return True if a signed-in user asked for a page below /studies/."""
     user = getattr(request, "user", None)  # none yet where the address was refused before anything else
     return request.path_info.startswith(PREFIX) and user is not None and user.is_authenticated
 

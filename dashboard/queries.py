@@ -64,7 +64,7 @@ def suggested_slug(title: str) -> str:
 
 
 def stories_address(study: Study, **search: str) -> str:
-    """Return the address of the story list, searched by fields of ``dashboard.stories.pages.SearchForm``."""
+    """Return the address of the story list, searched by fields of its ``SearchForm``."""
     return f"{reverse('dashboard:stories', args=[study.slug])}?{urlencode(search)}"
 
 

@@ -5,7 +5,7 @@ from annotation.alert_kinds import AlertKind
 from annotation.models import Study
 from dashboard.alerts import delivery
 from dashboard.figures import compute, store
-from dashboard.settings import actions
+from dashboard.settings import member_invitations
 from recruitment.tasks import RETRY
 from tomannot import clock
 from tomannot.celery import app, task
@@ -23,7 +23,7 @@ def compute_figures(study_id: int) -> None:
 @task(time_limit=60, **RETRY)
 def mail_member_invitation(invitation_id: int, language: str) -> None:
     """Mail a colleague the link of their invitation."""
-    actions.mail_invitation(invitation_id=invitation_id, language=language, now=clock.now())
+    member_invitations.mail_invitation(invitation_id=invitation_id, language=language, now=clock.now())
 
 
 @task(time_limit=240)

@@ -3,14 +3,14 @@
 from django.urls import include, path
 
 from dashboard import pages
-from dashboard.overview import pages as overview
+from dashboard.overview.pages import overview
 from dashboard.people.pages import people, person
 from dashboard.qualification.pages import expert, rounds
 from dashboard.quality.pages import decisions, figures, hidden_checks, review
 from dashboard.recruitment.pages import campaigns, join_link, mismatches, payments, submissions
 from dashboard.releases.pages import comparison, human_baseline, publish, releases
-from dashboard.settings.pages import alerts, api_tokens, invitation, log, members, new_study, study
-from dashboard.stories import pages as stories
+from dashboard.settings.pages import alerts, api_tokens, design, invitation, log, members, new_study, study
+from dashboard.stories.pages import stories
 
 _overview = [
     path("", overview.overview, name="overview"),
@@ -111,6 +111,7 @@ _settings = [
     path("consent/", study.consent, name="new_consent"),
     path("instructions/", study.instructions, name="instructions"),
     path("test/", study.test, name="choose_test"),
+    path("design/", design.design, name="design"),
     path("preview/", study.preview, name="preview"),
     path("clone/", new_study.clone, name="clone"),
     path("configuration/", new_study.configuration, name="configuration"),

@@ -8,11 +8,9 @@ from typing import Any
 from django.conf import settings
 from django.core.mail import EmailMessage
 from django.db.models import Count
-from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import translation
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 
 from annotation.actions import claim_alerts, settle_alerts
 from annotation.actions.alerts import digest_window
@@ -22,7 +20,7 @@ from annotation.rights import Right, rights_in
 from dashboard.alerts.webhooks import WebhookFailed, post, signed_headers
 from recruitment.errors import MailFailed, MailRefused
 from recruitment.links import absolute
-from recruitment.mails import hand_over
+from recruitment.mails import compose, hand_over
 
 _PAGES = {
     AlertKind.KEY_READY: "qualification",
@@ -55,13 +53,7 @@ def mail(alerts: Sequence[Alert], membership: Membership) -> EmailMessage:
         more = ngettext("%(count)s alert", "%(count)s alerts", len(lines)) % {"count": len(lines)}
         subject = f"{study.title}: {lines[0]['text'] if len(lines) == 1 else more}"
         context = {"lines": lines, "study": study, "settings": _absolute("alerts", study.slug)}
-        body = render_to_string("dashboard/settings/mail_alerts.txt", context)
-    return EmailMessage(
-        subject=" ".join(subject.split()),
-        body=body.strip() + "\n",
-        to=[membership.user.email],
-        headers={"Auto-Submitted": "auto-generated"},
-    )
+        return compose(subject, "dashboard/settings/mail_alerts.txt", context, to=membership.user.email)
 
 
 def _line(alert: Alert) -> dict[str, Any]:

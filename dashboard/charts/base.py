@@ -1,12 +1,15 @@
-"""The Chart class, and parts that specifications share: shares and coefficients as dots with intervals."""
+"""The Chart class, its columns, and its drawing from a template in ``drawings/``."""
 
+import json
 import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from publishing.statistics.intervals import wilson
+from tomannot.text_templates import environment
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 WIDTH = 640
@@ -81,32 +84,6 @@ def row_height(labels: Iterable[str]) -> int:
     return max(34, lines * LINE + 10)
 
 
-def named(field: str, *, title: str | None = None, sort: Sequence[str] | None = None) -> dict[str, Any]:
-    """Return the encoding of names, one per row of the chart, in the order of the rows.
-
-    Vega puts the first line of a label beside its mark, so labels are moved up by half of their other lines.
-    """
-    up = f"{-LINE / 2:g} * (length(split(datum.label, '\\n')) - 1)"
-    axis = {
-        "labelExpr": "split(datum.label, '\\n')",
-        "labelOffset": {"condition": {"test": "true", "expr": up}, "value": 0},
-        "ticks": False,
-        "domain": False,
-        "labelPadding": 10,
-    }
-    return {"field": field, "type": "nominal", "sort": sort, "title": title, "axis": axis}
-
-
-def share_axis(title: str, *, lowest: float = 0.0) -> dict[str, Any]:
-    """Return the scale and axis of shares. They always reach 1, so neighbouring charts can be compared."""
-    return {
-        "type": "quantitative",
-        "title": title,
-        "scale": {"domain": [lowest, 1], "nice": False},
-        "axis": {"format": ".0%", "tickCount": 5, "offset": 6},
-    }
-
-
 def tooltips(columns: Sequence[Column]) -> list[dict[str, Any]]:
     """Return the tooltip of a mark: its row as in the table."""
     formats = {"share": ".1%", "number": ".3f", "count": ",d"}
@@ -121,10 +98,6 @@ def tooltips(columns: Sequence[Column]) -> list[dict[str, Any]]:
         )
         for column in columns
     ]
-
-
-INTERVAL_MARK = {"type": "rule", "strokeWidth": 2, "strokeCap": "round"}
-DOT = {"type": "point", "filled": True, "size": 80, "opacity": 1}
 
 
 def with_share(row: Row, part: int, whole: int) -> dict[str, Any]:
@@ -145,6 +118,14 @@ def without_interval(row: Row) -> dict[str, Any]:
     return {**row, "low": None, "high": None}
 
 
+def drawing(name: str, columns: Sequence[Column], **values: Any) -> dict[str, Any]:
+    """Return the Vega-Lite specification of ``drawings/name.jinja``; its tooltips show the columns."""
+    template = environment(Path(__file__).parent / "drawings").get_template(f"{name}.jinja")
+    shown = template.render(LINE=LINE, tooltips=json.dumps(tooltips(columns)), **values)
+    found: dict[str, Any] = json.loads(shown)
+    return found
+
+
 def one_each(
     axis: str, columns: Sequence[Column], *, rows: Sequence[Row], whole: float | None
 ) -> dict[str, Any]:
@@ -152,46 +133,5 @@ def one_each(
 
     ``whole`` is marked by a line through all rows.
     """
-    x = {"field": "share", **share_axis(axis)}
-    y = named("label")
-    line = {"type": "rule", "strokeDash": [4, 4], "style": "reference"}
-    reference = {"mark": line, "encoding": {"x": {**share_axis(axis), "datum": whole}}}
-    interval = {"y": y, "x": {**x, "field": "low"}, "x2": {"field": "high"}}
-    return {
-        "height": {"step": row_height(row["label"] for row in rows)},
-        "transform": [{"filter": "isValid(datum.share)"}],
-        "layer": [
-            *([reference] if whole is not None else []),
-            {"transform": [{"filter": "isValid(datum.low)"}], "mark": INTERVAL_MARK, "encoding": interval},
-            {"mark": DOT, "encoding": {"y": y, "x": x, "tooltip": tooltips(columns)}},
-        ],
-    }
-
-
-def several_each(
-    x: Mapping[str, Any], columns: Sequence[Column], *, group: str, groups: Sequence[str]
-) -> dict[str, Any]:
-    """Draw several dots per name, distinguished by shape and colour, with their intervals if any.
-
-    Rows have ``label``, the field of ``x``, ``low``, ``high`` and the field ``group``.
-    """
-    value = x["field"]
-    told = {"field": group, "type": "nominal", "sort": list(groups), "title": None}
-    shared = {
-        "y": {**named("label"), "scale": {"paddingInner": 0.3}},
-        "yOffset": {"field": group, "type": "nominal", "sort": list(groups)},
-        "color": told,
-    }
-    interval = {"x": {**x, "field": "low"}, "x2": {"field": "high"}}
-    return {
-        "height": {"step": 15},
-        "transform": [{"filter": f"isValid(datum.{value})"}],
-        "layer": [
-            {
-                "transform": [{"filter": "isValid(datum.low)"}],
-                "mark": INTERVAL_MARK,
-                "encoding": {**shared, **interval},
-            },
-            {"mark": DOT, "encoding": {**shared, "x": dict(x), "shape": told, "tooltip": tooltips(columns)}},
-        ],
-    }
+    height = row_height(row["label"] for row in rows)
+    return drawing("one_each", columns, title=axis, height=height, whole=whole)

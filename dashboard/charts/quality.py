@@ -5,10 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.template.defaultfilters import floatformat
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 
-from dashboard.charts.base import Chart, Column, in_lines, several_each, share_axis, tooltips
+from dashboard.charts.base import Chart, Column, drawing, in_lines
 
 MAIN = "gwet_ac1"
 """The coefficient that the sentence speaks of: it stays sensible where nearly all answers are one."""
@@ -44,13 +43,6 @@ def agreement(rows: Sequence[Mapping[str, Any]]) -> Chart:
         Column("high", _("to"), "number"),
     )
     known = [bound for row in found for bound in (row["value"], row["low"]) if bound is not None]
-    x = {
-        "field": "value",
-        "type": "quantitative",
-        "title": _("Agreement"),
-        "scale": {"domain": [min([0.0, *known]), 1], "nice": False},
-        "axis": {"format": ".1f", "tickCount": 6, "offset": 6},
-    }
     return Chart(
         name="agreement",
         title=_("Agreement by question"),
@@ -61,7 +53,15 @@ def agreement(rows: Sequence[Mapping[str, Any]]) -> Chart:
         ),
         columns=columns,
         rows=found,
-        drawing=several_each(x, columns, group="coefficient", groups=list(names.values())),
+        drawing=drawing(
+            "several_each",
+            columns,
+            field="value",
+            title=_("Agreement"),
+            lowest=min([0.0, *known]),
+            group="coefficient",
+            groups=list(names.values()),
+        ),
     )
 
 
@@ -109,33 +109,6 @@ def people(rows: Sequence[Mapping[str, Any]], *, median_seconds: float | None, e
         Column("agreement", _("Agrees with others"), "share"),
         Column("flags", _("Flags")),
     )
-    told = {"field": "flags", "type": "nominal", "scale": {"domain": kinds}, "title": None}
-    seconds = {
-        "field": "median_seconds",
-        "type": "quantitative",
-        "title": _("Median seconds per story"),
-        "scale": {"zero": True},
-        "axis": {"tickCount": 8},
-    }
-    dots = {
-        "mark": {"type": "point", "filled": True, "size": 90, "opacity": 0.85},
-        "encoding": {
-            "x": seconds,
-            "y": {"field": "agreement", **share_axis(_("Agrees with others"), lowest=lowest)},
-            "color": told,
-            "shape": told,
-            "tooltip": tooltips(columns),
-        },
-    }
-    # Who has a flag is drawn last, on top of the others.
-    layers = [
-        {"transform": [{"filter": f"isValid(datum.agreement) && {which}datum.flagged"}], **dots}
-        for which in ("!", "")
-    ]
-    middle = {
-        "mark": {"type": "rule", "strokeDash": [4, 4], "style": "reference"},
-        "encoding": {"x": {"datum": median_seconds, "type": "quantitative"}},
-    }
     how = _(
         "Counted votes. Agreement is the share of agreeing pairs of an answer and another participant’s "
         "answer to the same question. The dashed line is the median over all votes."
@@ -163,5 +136,13 @@ def people(rows: Sequence[Mapping[str, Any]], *, median_seconds: float | None, e
         how=how,
         columns=columns,
         rows=found,
-        drawing={"height": 300, "layer": layers if median_seconds is None else [middle, *layers]},
+        drawing=drawing(
+            "people",
+            columns,
+            median=median_seconds,
+            pace=_("Median seconds per story"),
+            agreement=_("Agrees with others"),
+            lowest=lowest,
+            kinds=kinds,
+        ),
     )

@@ -5,17 +5,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from dashboard.charts.base import (
-    Chart,
-    Column,
-    named,
-    one_each,
-    several_each,
-    share_axis,
-    tooltips,
-    with_share,
-    without_interval,
-)
+from dashboard.charts.base import Chart, Column, drawing, one_each, with_share, without_interval
 
 FEWEST = 20
 """Complete stories from which on a share is called the largest or smallest: with fewer, chance decides."""
@@ -38,8 +28,6 @@ def verdicts(counts: Mapping[str, int]) -> Chart:
         Column("stories", _("Stories"), "count"),
         Column("share", _("Share"), "share"),
     )
-    x = {"field": "stories", "type": "quantitative", "title": _("Stories"), "axis": {"tickMinStep": 1}}
-    number = {"field": "stories", "type": "quantitative", "format": ",d"}
     return Chart(
         name="verdicts",
         title=_("Stories by verdict"),
@@ -50,17 +38,7 @@ def verdicts(counts: Mapping[str, int]) -> Chart:
         how=_("Kept: the story has all its votes, and no answer counts against it."),
         columns=columns,
         rows=rows,
-        drawing={
-            "height": {"step": 34},
-            "encoding": {"y": named("label"), "x": x},
-            "layer": [
-                {"mark": {"type": "bar", "height": 18}, "encoding": {"tooltip": tooltips(columns)}},
-                {
-                    "mark": {"type": "text", "align": "left", "dx": 5, "clip": False},
-                    "encoding": {"text": number},
-                },
-            ],
-        },
+        drawing=drawing("verdicts", columns, title=_("Stories")),
     )
 
 
@@ -188,9 +166,11 @@ def dropped_by_question(filters: Sequence[Mapping[str, Any]], *, stories: int) -
         ),
         columns=columns,
         rows=rows,
-        drawing=several_each(
-            {"field": "share", **share_axis(_("Dropped"))},
+        drawing=drawing(
+            "several_each",
             columns,
+            field="share",
+            title=_("Dropped"),
             group="filter",
             groups=[row["title"] for row in filters],
         ),
@@ -219,8 +199,13 @@ def _extremes(rows: Sequence[Mapping[str, Any]], kept: int, complete: int, calle
     if len({row["share"] for row in seen}) < 2:
         return whole
     most, least = _most(seen), min(seen, key=lambda row: row["share"])
-    return _("%(whole)s Most often: %(most)s (%(high)s); least often: %(least)s (%(low)s).") % {
+    said = _(
+        "%(whole)s Among those with at least %(fewest)s complete stories, most often: %(most)s (%(high)s); "
+        "least often: %(least)s (%(low)s)."
+    )
+    return said % {
         "whole": whole,
+        "fewest": FEWEST,
         "most": called % most["name"],
         "high": percent(most["share"]),
         "least": called % least["name"],

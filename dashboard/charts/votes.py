@@ -10,7 +10,7 @@ from typing import Any
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
-from dashboard.charts.base import Chart, Column, Row, tooltips
+from dashboard.charts.base import Chart, Column, Row, drawing
 
 MOST_HOURS = 72
 """With more hours than these, votes are counted by day."""
@@ -18,11 +18,6 @@ MOST_CORNERS = 450
 """With more spans of ten minutes than these, the line of all votes has a corner for each hour or day."""
 MOST_PAUSES = 200
 """Stretches of hours without votes through which the line of all votes is drawn flat."""
-_TICK_LABEL = (
-    "utcseconds(datum.value) ? '' : "
-    "utcFormat(datum.value, utchours(datum.value) + utcminutes(datum.value) ? '%H:%M' : '%e %b')"
-)
-"""Ticks between minutes have no label, so that none repeats."""
 FARTHEST = 3
 """Times the time to the expected finish that the chart looks ahead."""
 
@@ -60,23 +55,7 @@ def votes(
         how=_("Counted votes by time, without the current %(span)s. Times are UTC.") % found,
         columns=columns,
         rows=rows,
-        drawing={
-            "height": 180,
-            "mark": {"type": "rect"},
-            "encoding": {
-                "x": _when("from"),
-                "x2": {"field": "until"},
-                "y2": {"datum": 0},
-                "y": {
-                    "field": "votes",
-                    "type": "quantitative",
-                    "title": _("Votes"),
-                    "scale": {"zero": True},
-                    "axis": {"tickMinStep": 1, "tickCount": 4},
-                },
-                "tooltip": tooltips(columns),
-            },
-        },
+        drawing=drawing("votes", columns, title=_("Votes")),
     )
 
 
@@ -104,26 +83,6 @@ def progress(
         Column("low", _("Band from"), "count"),
         Column("high", _("to"), "count"),
     )
-    line = {
-        "x": _when("at"),
-        "y": {"field": "votes", "type": "quantitative", "title": _("Votes"), "axis": {"tickCount": 5}},
-        "strokeDash": {
-            "field": "kind",
-            "type": "nominal",
-            "title": None,
-            "scale": {"domain": [_("counted"), _("forecast")], "range": [[1, 0], [5, 4]]},
-            "legend": {"symbolType": "stroke"} if ahead else None,
-        },
-    }
-    whole = {
-        "mark": {"type": "rule", "style": "reference"},
-        "encoding": {"y": {"datum": wanted, "type": "quantitative"}},
-    }
-    band = {
-        "transform": [{"filter": "isValid(datum.low)"}],
-        "mark": {"type": "area", "opacity": 0.25},
-        "encoding": {"x": _when("at"), "y": {**line["y"], "field": "low"}, "y2": {"field": "high"}},
-    }
     return Chart(
         name="progress",
         title=_("Votes so far, and the forecast"),
@@ -135,17 +94,14 @@ def progress(
         ),
         columns=columns,
         rows=[*rows, *ahead],
-        drawing={
-            "height": 220,
-            "layer": [
-                whole,
-                *([band] if ahead else []),
-                {
-                    "mark": {"type": "line", "strokeWidth": 2.5},
-                    "encoding": {**line, "tooltip": tooltips(columns)},
-                },
-            ],
-        },
+        drawing=drawing(
+            "progress",
+            columns,
+            title=_("Votes"),
+            wanted=wanted,
+            ahead=bool(ahead),
+            kinds=[_("counted"), _("forecast")],
+        ),
     )
 
 
@@ -231,16 +187,6 @@ def _promise(finish: Mapping[str, Any], counted: int, wanted: int) -> str:
     return (
         _("%(counted)s of %(wanted)s votes are there; the last one comes about %(at)s at this pace.") % found
     )
-
-
-def _when(field: str) -> dict[str, Any]:
-    return {
-        "field": field,
-        "type": "temporal",
-        "title": None,
-        "scale": {"type": "utc"},
-        "axis": {"labelOverlap": True, "tickCount": 6, "labelExpr": _TICK_LABEL},
-    }
 
 
 def _at(minute: int) -> datetime:

@@ -25,7 +25,7 @@ from publishing.filter_comparison import Comparison
 from publishing.filters import DEFAULT_FILTER, Outcome, Verdict, get_filter
 from publishing.queries import asked_questions, snapshot
 from publishing.statistics.tally import StatisticsTally
-from publishing.streaming import judged_stories
+from publishing.story_stream import judged_stories
 
 MOST_MINUTES = 3 * 24 * 60
 """Votes over a longer time are counted by the hour alone."""

@@ -20,7 +20,7 @@ FAST_SHARE = 1 / 3
 SAME_SHARE = 0.9
 """Share of a participant's votes with identical answers …"""
 SAME_MORE = 0.2
-"""… when everybody else hands that form in in a share of votes smaller by this."""
+"""… when the share of these answers among everybody else's votes is smaller by this."""
 ALONE_SHARE = 0.1
 """Share of a participant's votes in which they alone object …"""
 ALONE_TIMES = 3

@@ -10,7 +10,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtrit
+
+from publishing.statistics.intervals import quantile_of_t
 
 TAIL = 0.05
 """The chance that a range leaves out on either side."""
@@ -21,7 +22,7 @@ FEWEST_PEOPLE = 10
 """From fewer people a range of the cost would be told with more confidence than it has."""
 
 TOO_EARLY, NO_VOTES, DONE = "too_early", "no_votes", "done"
-"""Why there is no forecast: too little has been seen, nobody has voted lately, nothing is left to do."""
+"""Reasons for no forecast: too little was seen, nobody has voted lately, nothing is left to do."""
 
 
 def hour_of(moment: datetime) -> int:
@@ -87,7 +88,7 @@ def _until(remaining: int, mean: float, deviation: float, windows: int) -> tuple
     They are the two D with ``(D·mean - remaining)² = spread²·(D + D²/windows)``. The second is infinite if
     the band never reaches the remaining votes.
     """
-    spread2 = (float(stdtrit(windows - 1, 1 - TAIL)) * deviation) ** 2
+    spread2 = (quantile_of_t(windows - 1, 1 - TAIL) * deviation) ** 2
     square = mean * mean - spread2 / windows
     half = remaining * mean + spread2 / 2
     root = math.sqrt(max(half * half - square * remaining**2, 0.0))
@@ -117,5 +118,5 @@ def seconds_per_vote(paces: Sequence[tuple[int, float]]) -> dict[str, float | No
     if people < FEWEST_PEOPLE:
         return {"mean": mean, "low": None, "high": None}
     error = math.sqrt(people / (people - 1) * float(((time - mean * votes) ** 2).sum())) / float(votes.sum())
-    margin = float(stdtrit(people - 1, 1 - TAIL)) * error
+    margin = quantile_of_t(people - 1, 1 - TAIL) * error
     return {"mean": mean, "low": max(mean - margin, 0.0), "high": mean + margin}

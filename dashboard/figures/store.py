@@ -94,7 +94,7 @@ def _places(study: Study) -> dict[str, int]:
 
 
 def is_underway(study: Study) -> bool:
-    """Return whether requested figures are still being computed."""
+    """Return True if requested figures are still being computed."""
     return caches["shared"].get(_key(study, "underway")) is not None
 
 
@@ -107,13 +107,14 @@ def refreshed(study: Study, *, now: datetime) -> tuple[Figures | None, bool]:
     if found and _is_from_before_stories(found, study):
         found = None
     underway = is_underway(study)
-    if not underway and is_due(found, newest_event_at=_newest_event_at(study), now=now):
+    events = Event.objects.filter(study=study).order_by("-at").values_list("at", flat=True)
+    if not underway and is_due(found, newest_event_at=events.first(), now=now):
         underway = ask(study)
     return found, underway
 
 
 def is_due(found: Figures | None, *, newest_event_at: datetime | None, now: datetime) -> bool:
-    """Return whether to compute figures: there are none, or they are outdated and old enough."""
+    """Return True if figures are to be computed: there are none, or they are outdated and old enough."""
     if found is None:
         return True
     if newest_event_at is None or newest_event_at < found.begun_at - MARGIN:
@@ -122,7 +123,7 @@ def is_due(found: Figures | None, *, newest_event_at: datetime | None, now: date
 
 
 def ask(study: Study) -> bool:
-    """Have a worker compute the figures, unless one is at it. Return whether they are underway now.
+    """Have a worker compute the figures, unless one is at it. Return True if they are underway now.
 
     If the message broker is down, log it and return False; the next reader requests them again.
     """
@@ -147,10 +148,6 @@ def _is_from_before_stories(found: Figures, study: Study) -> bool:
     if found.document is None or found.document["verdicts"]["stories"]:
         return False
     return Story.objects.filter(study=study, role=Story.Role.MAIN)[:1].exists()
-
-
-def _newest_event_at(study: Study) -> datetime | None:
-    return Event.objects.filter(study=study).order_by("-at").values_list("at", flat=True).first()
 
 
 def _key(study: Study, what: str = "study") -> str:

@@ -11,11 +11,13 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from accounts.errors import DomainError
 from accounts.models import Environment
 from accounts.rate_limits import hops_of
 from annotation.actions.studies import lacks_checks
-from annotation.errors import AnnotationError
+from annotation.design import fills_exactly
 from annotation.models import Story, Study
+from annotation.queries import fill_of_strata
 from dashboard.quality.hidden_checks import too_few_checks
 from dashboard.releases.human_baseline import newest_consent
 from dashboard.settings.sample_study import sample_consent
@@ -44,7 +46,7 @@ class Step:
         return self.blocks and not self.done
 
 
-class GapsNotAccepted(AnnotationError):
+class GapsNotAccepted(DomainError):
     """A real study is to open with ``gaps`` that nobody has accepted."""
 
     def __init__(self, gaps: Sequence[Step]) -> None:
@@ -98,7 +100,9 @@ def _of_real_studies(study: Study) -> list[Step]:
     before, _contact, after = sample_consent().partition("{contact}")
     text, failure = newest_consent(study), mail_failure()
     is_example = text.startswith(before) and text.endswith(after)
-    mail = _("Mail that can be sent: %s") % failure if failure else _mail_in_words()
+    to_files = settings.EMAIL_BACKEND == "django.core.mail.backends.filebased.EmailBackend"
+    mail = _("Mails are written to files; none is sent") if to_files else _("This site sends mail")
+    mail = _("Mail that can be sent: %s") % failure if failure else mail
     pay = (
         _("Pay of %(rate)s %(currency)s an hour") if study.pay_rate else _("Pay: participants read “unpaid”")
     )
@@ -128,8 +132,20 @@ def _of_real_studies(study: Study) -> list[Step]:
             _("Set the pay"),
             blocks=False,
         ),
-        Step("mail", not failure, mail, "", "", blocks=False),
+        *_design(study),
+        Step("mail", not (failure or to_files), mail, "", "", blocks=False),
     ]
+
+
+def _design(study: Study) -> list[Step]:
+    """Return a step if the loads of the study's design do not come out exactly."""
+    strata = [each for each in fill_of_strata(study) if each.load]
+    if fills_exactly([each.participants for each in strata]):
+        return []
+    each = ", ".join(f"{each.name}: {each.participants.normalize():.4g}" for each in strata)
+    text = _("A design that comes out exactly. Its strata need different numbers of participants: %s") % each
+    url = reverse("dashboard:design", args=[study.slug])
+    return [Step("design", False, text, url, _("Change the design"), blocks=False)]
 
 
 def proxies_step(request: HttpRequest) -> list[Step]:
@@ -149,12 +165,6 @@ def mail_failure() -> str:
     if not settings.SENDS_MAIL:
         return _("this site is set up without mail (EMAIL_URL), so it cannot send links")
     return str(caches["shared"].get_or_set("mail-failure", _try_mail, MAIL_TRIED_EVERY.total_seconds()))
-
-
-def _mail_in_words() -> str:
-    if settings.EMAIL_BACKEND == "django.core.mail.backends.filebased.EmailBackend":
-        return _("Mails are written to files; none is sent")
-    return _("This site sends mail")
 
 
 def _try_mail() -> str:

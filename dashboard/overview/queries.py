@@ -23,7 +23,7 @@ from dashboard.recruitment.queries import open_mismatches
 from dashboard.settings.forms import SettingsForm
 from dashboard.stories.queries import ANY
 from publishing.filters import filters_for
-from qualification.models import Round, RoundStory
+from qualification.models import TESTS, Round, RoundStory
 from qualification.rates import rates_of
 
 
@@ -142,7 +142,7 @@ def opening_figures(study: Study) -> dict[str, Any]:
     """Return what a draft would open with: its numbers, and the settings that then stay fixed."""
     stories = Story.objects.filter(study=study, role=Story.Role.MAIN).count()
     rounds = RoundStory.objects.filter(round__study=study, round__state=Round.State.ACTIVE)
-    is_test = Q(round__kind=Round.Kind.TEST)
+    is_test = Q(round__kind__in=TESTS)
     fixed = fixed_settings(state=Study.State.OPEN, has_stories=bool(stories)).keys()
     follows, offered = study.protocol.follows, filters_for(study.protocol_name)
     return {

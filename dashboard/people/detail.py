@@ -73,7 +73,7 @@ class FailedCheck:
 
 
 @dataclass(frozen=True, slots=True)
-class Membership:
+class GroupMembership:
     """A participant's relation to one group; ``grant`` is None if they were never put into it."""
 
     campaign: Campaign
@@ -198,7 +198,7 @@ def suspension_of(enrollment: Enrollment) -> Event | None:
 
 
 def may_have_link(enrollment: Enrollment) -> bool:
-    """Return whether the participant may get a new personal link.
+    """Return True if the participant may get a new personal link.
 
     Participants from a platform come back through it, and a new link would end the page they have open there.
     Nobody whose personal data are deleted needs one; participants who have only left do, to delete theirs.
@@ -207,7 +207,7 @@ def may_have_link(enrollment: Enrollment) -> bool:
     return enrollment.annotator.erased_at is None and not by_platform.exists()
 
 
-def memberships_of(person: Enrollment) -> list[Membership]:
+def memberships_of(person: Enrollment) -> list[GroupMembership]:
     """Return the study's groups on the platforms that the participant came from."""
     platforms = PlatformIdentity.objects.filter(annotator=person.annotator_id, environment=person.environment)
     campaigns = Campaign.objects.filter(
@@ -217,7 +217,7 @@ def memberships_of(person: Enrollment) -> list[Membership]:
     found = Grant.objects.filter(study=person.study_id, annotator=person.annotator_id)
     grants = {(grant.platform, grant.kind): grant for grant in found}
     return [
-        Membership(campaign, kind, grants.get((campaign.platform, kind)))
+        GroupMembership(campaign, kind, grants.get((campaign.platform, kind)))
         for campaign in newest.values()
         for kind in Group
         if kind == Group.QUALIFIED or campaign.incomplete_group

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import forms
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from annotation.models import Story
 from annotation.protocols.base import FormCell
@@ -24,8 +23,8 @@ class Cell:
 
     @property
     def accepts_everything(self) -> bool:
-        """Return whether every option is ticked, so that the question tests nothing."""
-        return len(set(self.field.value() or ())) == len(self.field.field.choices)  # type: ignore[attr-defined]
+        """Return True if every option is ticked, so that the question tests nothing."""
+        return len(set(self.field.value() or ())) == len(self.asked.labels)
 
 
 class AcceptableForm(forms.Form):

@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Count, F, Q, QuerySet
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 
 from annotation.models import Enrollment, Study
 from annotation.protocols.base import field_name
+from annotation.protocols.multiple_choice.quiz import QUIZ
 from publishing.statistics.intervals import wilson
 from qualification.drift import Halves, corrected, quickens, rises
 from qualification.models import Attempt, AttemptAnswer, PracticeAnswer, Round, RoundStory
 from qualification.rates import FEWEST, HARD, QuestionRate, RoundRates, cached_figures
 
 Chosen = Mapping[tuple[int, str], Mapping[str, int]]
-"""How many people chose each option, by round story (its primary key) and form field."""
+"""Numbers of people who chose each option, by round story (its primary key) and form field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,8 @@ def attempts_of(enrollment: Enrollment, *, closed: Collection[str]) -> list[dict
     given = Attempt.objects.filter(enrollment=enrollment, state=Attempt.State.SUBMITTED)
     secret = RoundStory.objects.filter(story__text_hash__in=list(closed))
     attempts = list(given.exclude(round__in=secret.values("round")).select_related("round").order_by("pk"))
-    titles = {question.key: str(question.title) for question in enrollment.study.protocol.questions}
+    asked = (*QUIZ.questions, *enrollment.study.protocol.questions)
+    titles = {question.key: str(question.title) for question in asked}
     missed: defaultdict[int, list[tuple[int, str]]] = defaultdict(list)
     wrong = AttemptAnswer.objects.filter(attempt__in=attempts, accepted=False).select_related("round_story")
     for answer in wrong.order_by("round_story__position", "question", "row"):
@@ -145,7 +146,7 @@ class Note:
 def rows_of(study: Study, rates: RoundRates) -> list[dict[str, Any]]:
     """Return the round's questions and their figures for a table."""
     return [
-        {"rate": rate, "label": _label(study, rate), "story": _("Story %(at)s") % {"at": rate.position}}
+        {"rate": rate, "label": _label(study, rate), "story": rates.round.heading_of(rate.position)}
         for rate in rates.questions
     ]
 
@@ -160,7 +161,7 @@ def alone_of(study: Study, rates: RoundRates) -> str:
     most = max((rate.alone for rate in rates.questions), default=0)
     if not most:
         return ""
-    worst = [_named(study, rate) for rate in rates.questions if rate.alone == most]
+    worst = [_named(study, rate, rates.round) for rate in rates.questions if rate.alone == most]
     if len(worst) > 1:
         return ngettext(
             "%(questions)s: each of these answers alone failed %(n)s attempt.",
@@ -188,7 +189,7 @@ def _too_hard(study: Study, rates: RoundRates) -> Iterator[Note]:
             _("Too hard?"),
             said
             % {
-                "question": _named(study, rate),
+                "question": _named(study, rate, rates.round),
                 "accepted": rate.accepted,
                 "attempts": rate.attempts,
                 "share": 100 * rate.share,
@@ -206,7 +207,8 @@ def _known(study: Study, rates: RoundRates) -> Iterator[Note]:
     for rate in rates.questions:
         if rises(rate.halves, looked_at=looked_at):
             said = _("%(question)s, acceptable: %(numbers)s Later people may have been told the answer.")
-            numbers = {"question": _named(study, rate), "numbers": _numbers(rate.halves, looked_at)}
+            named = _named(study, rate, rates.round)
+            numbers = {"question": named, "numbers": _numbers(rate.halves, looked_at)}
             yield Note(_("Known?"), said % numbers)
     if rates.pace and quickens(rates.pace, looked_at=looked_at):
         said = _(
@@ -244,10 +246,11 @@ def _numbers(halves: Halves, looked_at: int) -> str:
     }
 
 
-def _named(study: Study, rate: QuestionRate) -> str:
-    return _("Story %(at)s, “%(question)s”") % {"at": rate.position, "question": _label(study, rate)}
+def _named(study: Study, rate: QuestionRate, round: Round) -> str:
+    return f"{round.heading_of(rate.position)}, “{_label(study, rate)}”"
 
 
 def _label(study: Study, rate: QuestionRate) -> str:
-    title = str(study.protocol.question(rate.question).title)
+    asked = {question.key: question for question in (*QUIZ.questions, *study.protocol.questions)}
+    title = str(asked[rate.question].title)
     return f"{title}: {rate.row}" if rate.row else title

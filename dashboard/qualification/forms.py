@@ -6,11 +6,12 @@ from typing import Any
 
 from django import forms
 from django.db.models import Max
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from annotation.models import Story, Study
 from annotation.protocols.base import Part
+from annotation.protocols.multiple_choice import QUESTION
+from annotation.protocols.multiple_choice.item import right_key
 from dashboard.qualification.acceptable_options import Acceptable, AcceptableForm, Cell
 from dashboard.settings.forms import StudyForm, choose
 from qualification.experts import Chosen, agreement_over, chosen_in, counts
@@ -66,7 +67,9 @@ class RoundForm(StudyForm):
 
     def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        found = Story.objects.filter(study=study, role=Story.Role.QUALIFICATION).select_related("study")
+        found = Story.objects.filter(
+            study=study, role__in=(Story.Role.QUALIFICATION, Story.Role.QUIZ)
+        ).select_related("study")
         newest = list(found.order_by("-story_import", "-source_line", "-pk")[:OFFERED])
         self.has_stories = bool(newest)
         choose(self, "stories", [(story.story_id, _summary(story)) for story in reversed(newest)])
@@ -75,7 +78,7 @@ class RoundForm(StudyForm):
 
 
 def _summary(story: Story) -> str:
-    text = " ".join(part.text for part in story.study.protocol.summary(story.item))
+    text = " ".join(part.text for part in story.protocol.summary(story.item))
     return f"{story.story_id} · {text[:SUMMARY]}{'…' if len(text) > SUMMARY else ''}"
 
 
@@ -94,7 +97,7 @@ class ComparedCell:
 
     @property
     def is_settled(self) -> bool:
-        """Return whether all experts chose alike and nothing was said or found wrong about it."""
+        """Return True if all experts chose alike and nothing was said or found wrong about it."""
         alone = not any(self.choices.values()) or self.differs
         return not (alone or self.reason.value() or self.cell.field.errors or self.reason.errors)
 
@@ -112,6 +115,8 @@ class StoryKeyForm(AcceptableForm):
     ) -> None:
         theirs = {name: names for (at, name), names in chosen.items() if at == entry.position}
         ticked: Acceptable = {name: list(options) for name, options in theirs.items()}
+        if entry.round.is_quiz and not chosen:
+            ticked = {QUESTION: [right_key(entry.story.content)]}
         reasons, must = {}, False
         if starting:
             key, at = starting
@@ -132,7 +137,7 @@ class StoryKeyForm(AcceptableForm):
             )
 
         self.fields[MUST] = forms.BooleanField(
-            label=_("No answer about this story may be wrong"), required=False, initial=must
+            label=_("To pass, every answer here must be acceptable"), required=False, initial=must
         )
 
     @property
@@ -174,10 +179,9 @@ class StoryKeyForm(AcceptableForm):
 
     def _when(self, name: str) -> str:
         chosen = self._chosen.get(name, {})
-        if self.entry.round.is_practice and len(chosen) < 2:
-            return _("Shown after participants answer.")
-        if not chosen:
-            return _("Kept with the key.")
+        if not chosen or (self.entry.round.is_practice and len(chosen) < 2):
+            is_told = self.entry.round.is_quiz or self.entry.round.is_practice
+            return _("Shown after participants answer.") if is_told else _("Kept with the key.")
         if len(chosen) > 1:
             return _("Say why: the experts differ.")
         return _("Say why, unless you accept exactly what they chose.")
@@ -228,13 +232,14 @@ class KeyForms:
         self.round, self.is_fixed = round, is_fixed
         self.chosen = chosen_in(round)
         newest = round.keys.order_by("version").last()
+        self.notes = newest.note if newest else ""
         entries = list(round.round_stories.select_related("story__study", "round").order_by("position"))
         starting = _starting_keys(round, entries, newest)
         marks = {key.enough for key, _entry in starting.values()}
         self.stories = [
             StoryKeyForm(entry, self.chosen, data, starting=starting.get(entry.story_id)) for entry in entries
         ]
-        others = Round.objects.active_in(round.study).exclude(pk=round.pk)
+        others = Round.objects.active_in(round.study).filter(kind=round.kind).exclude(pk=round.pk)
         self.note = NoteForm(
             data,
             initial={
@@ -266,7 +271,7 @@ class KeyForms:
     def problems(self) -> list[dict[str, str]]:
         """Return every problem with the id of its field."""
         places = [
-            (field, _("Story %(at)s, %(question)s") % {"at": form.entry.position, "question": title})
+            (field, f"{form.entry.heading}, {title}")
             for form in self.stories
             for compared in form.compared
             for title in [compared.cell.asked.title]

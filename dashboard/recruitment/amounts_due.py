@@ -16,8 +16,7 @@ from typing import Any
 
 from django.core.files.uploadedfile import UploadedFile
 from django.db.models import CharField, Exists, OuterRef, Q, QuerySet, Subquery, TextChoices
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from accounts.models import PlatformIdentity
 from annotation.models import Enrollment, Story, Study
@@ -25,11 +24,13 @@ from annotation.queries import paces_of
 from annotation.rules import Pace, estimated_pay
 from qualification.models import Attempt
 from qualification.pay import Earnings, TimeAtTest, times_at_tests
+from recruitment.campaigns import people_with_items
 from recruitment.codes import CompletionOutcome, completion_code, normal_form, outcome_of
 from recruitment.errors import CannotPay
 from recruitment.join_links import person_of, source_of
 from recruitment.models import JoinLink, Visit
 from recruitment.queries import is_past_test, paid_outside
+from recruitment.visit_endings import why_ended
 from tomannot import clock
 
 LARGEST_TABLE = 4 * 1024 * 1024
@@ -44,6 +45,7 @@ _WORK = (
     "came_by",
     "source",
     "outcome",
+    "why_ended",
     "test",
     "test_seconds",
     "stories",
@@ -122,6 +124,7 @@ def _row(
         "came_by": (CameBy.JOIN_LINK if person.identity else CameBy.PERSONAL_LINK).value,
         "source": source_of(person.identity or ""),
         "outcome": outcome.value,
+        "why_ended": why_ended(person).value if outcome == CompletionOutcome.PARTIAL else "",
         "test": "" if test is None else "passed" if test.passed else "failed",
         "test_seconds": "" if test is None else round(test.seconds, 1),
         "stories": person.stories_submitted,
@@ -154,6 +157,7 @@ def people_with_work(
         Enrollment.objects.filter(~Exists(by_campaign), study=study, environment=study.environment)
         .filter(Q(stories_submitted__gt=0) | Exists(tested) | _found_no_work(study))
         .annotate(identity=Subquery(identities.values("person")[:1], output_field=CharField(null=True)))
+        .select_related("study")
         .order_by("pk")
     )
     if only is not None:
@@ -162,11 +166,14 @@ def people_with_work(
 
 
 def _found_no_work(study: Study) -> Q:
-    """Select people who agreed to take part and have no work, once the study has none for anybody."""
-    is_over = study.state == Study.State.CLOSED
-    if not is_over and Story.objects.filter(study=study, has_free_slot=True).exists():
-        return Q(pk__in=[])
-    return Q(state__in=[Enrollment.State.CONSENTED, Enrollment.State.QUALIFIED], consent__isnull=False)
+    """Select people who agreed to take part and have no work, once the study has none (for them)."""
+    agreed = Q(state__in=[Enrollment.State.CONSENTED, Enrollment.State.QUALIFIED], consent__isnull=False)
+    if study.state == Study.State.CLOSED:
+        return agreed
+    free = Story.objects.filter(study=study, has_free_slot=True)
+    if study.stratum_field:
+        return agreed & ~Q(pk__in=people_with_items(study, free).values("pk"))
+    return Q(pk__in=[]) if free.exists() else agreed
 
 
 @dataclass(slots=True)
@@ -197,10 +204,13 @@ def amounts_paid_in_table(study: Study, file: UploadedFile[bytes]) -> AmountsPai
         raise CannotPay(_("This file is not UTF-8. Save the table as “CSV UTF-8”.")) from error
     separator = ";" if ";" in text.partition("\n")[0] else ","
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator)
-    columns = set(reader.fieldnames or ())
+    try:
+        rows, columns = [(reader.line_num, row) for row in reader], set(reader.fieldnames or ())
+    except csv.Error as error:
+        raise CannotPay(_("This file is too large for a table of amounts due.")) from error
     if "paid" not in columns or not columns & {"annotator", "completion_code"}:
         raise CannotPay(_("The table needs the column “paid” and “annotator” or “completion_code”."))
-    return _read(study, ((reader.line_num, row) for row in reader))
+    return _read(study, rows)
 
 
 def _read(

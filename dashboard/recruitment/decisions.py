@@ -22,7 +22,7 @@ MANY_REWARDS = 3
 
 
 def is_test(campaign: Campaign) -> bool:
-    """Return whether the campaign offers the test, not stories."""
+    """Return True if the campaign offers the test, not stories."""
     return campaign.purpose == Campaign.Purpose.TEST
 
 
@@ -39,7 +39,7 @@ def valid(form: BonusForm | RejectionForm) -> dict[str, Any]:
 
 
 def decide_about(submission: Submission, way: str, request: HttpRequest, *, by: User | None) -> None:
-    """Carry out the posted decision about a submission. Raise :class:`RecruitmentError` if it is refused."""
+    """Carry out the posted decision about a submission. Raise :class:`DomainError` if it is refused."""
     now = clock.now()
     if way == "approve":
         actions.approve(submission=submission, by=by, now=now)

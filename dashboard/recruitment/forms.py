@@ -11,10 +11,10 @@ from urllib.parse import urlencode
 from django import forms
 from django.core.validators import MaxLengthValidator, MinLengthValidator, MinValueValidator
 from django.db.models import Q
-from django.utils.translation import gettext, ngettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _, ngettext
 
 from annotation.models import Story, Study
+from annotation.queries import stories_of_design
 from dashboard.recruitment.queries import MANY, cached
 from dashboard.settings.forms import RowForm, StudyForm, choose
 from recruitment.actions import CampaignSettings
@@ -114,7 +114,14 @@ class CampaignForm(RowForm):
 
     field_order = (
         *("title", "description", "keywords", "stories_per_visit", "seats", "seats_per_posting", "reward"),
-        *("currency", "minutes_expected", "minutes_allowed", "days_open", "days_to_review"),
+        *(
+            "screen_out_reward",
+            "currency",
+            "minutes_expected",
+            "minutes_allowed",
+            "days_open",
+            "days_to_review",
+        ),
         *("approved_percent", "approved_work", "countries"),
     )
 
@@ -140,20 +147,22 @@ class CampaignForm(RowForm):
             self.fields["stories_per_visit"].validators.append(MinValueValidator(1))
             self.fields["stories_per_visit"].widget.attrs["min"] = 1
 
-    def _unused_fields(self) -> list[str]:
+    def _unused_fields(self) -> set[str]:
         """Return the fields that mean nothing to this platform, or for this purpose."""
         is_test = self.purpose == Campaign.Purpose.TEST
-        names = ["stories_per_visit", "counts_unconfirmed", "suggested_for"] if is_test else []
+        of_stories = ["stories_per_visit", "counts_unconfirmed", "suggested_for"]
+        names = of_stories if is_test else ["screen_out_reward"]
         if has_one_posting(self.platform, self.purpose):
             names.append("seats_per_posting")
-        return [*names, *platform_named(self.platform).unused_fields]
+        return {*names, *platform_named(self.platform).unused_fields}
 
     @classmethod
     def of(cls, study: Study, *, platform: str, purpose: str, data: Any = None) -> CampaignForm:
         """Return the form for a new campaign, filled with the published procedure and the study's pay."""
         is_test = purpose == Campaign.Purpose.TEST
         defaults = platform_named(platform).defaults
-        stories = 0 if is_test else min(defaults.stories_per_visit, study.story_cap)
+        usual = stories_of_design(study) or min(defaults.stories_per_visit, study.story_cap)
+        stories = 0 if is_test else usual
         initial = _suggestions(study, stories) | {
             "title": _title(study, is_test=is_test),
             "keywords": "reading, stories, judgement, short",

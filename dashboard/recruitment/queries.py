@@ -29,7 +29,7 @@ from dashboard.http import number_in
 from dashboard.queries import cached_for_a_minute
 from qualification.models import Attempt
 from recruitment.campaigns import Places, places_of
-from recruitment.marketplace import NEVER_APPROVED
+from recruitment.marketplace import NEVER_APPROVED, PAID
 from recruitment.models import Campaign, Mismatch, Payment, Submission, Visit
 
 T = TypeVar("T")
@@ -329,7 +329,7 @@ def _waiting(campaign: Campaign) -> QuerySet[Submission]:
 
 def _others(campaign: Campaign) -> QuerySet[Submission]:
     decided = Q(status=Submission.Status.SUBMITTED) & Exists(_decided())
-    over = Q(status__in=[Submission.Status.APPROVED, Submission.Status.REJECTED])
+    over = Q(status__in=[*PAID, Submission.Status.REJECTED])
     answered = Q(status__in=NEVER_APPROVED, visit__session__stories_submitted__gt=0)
     found = Submission.objects.filter(decided | over | answered, campaign=campaign)
     return found.annotate(waits=Value(False))
@@ -349,7 +349,7 @@ def _newest_below(found: QuerySet[Submission], last: int | None, size: int) -> l
 
 
 def _parsed(after: str) -> tuple[bool, int | None]:
-    """Return whether the cursor is among those that wait, and the last id shown."""
+    """Return the parts of a cursor: True if it points into waiting submissions, and the last id shown."""
     number = number_in(after[1:])
     return (True, None) if number is None or after[0] not in "wo" else (after[0] == "w", number)
 

@@ -84,7 +84,7 @@ def admission_for(release: Release, plan: BaselinePlan, story_ids: Collection[st
 
 
 def excludes_viewers(plan: BaselinePlan, *, remaining: int) -> bool:
-    """Return whether people who saw the stories are excluded, if ``remaining`` qualified people have not.
+    """Return True if people who saw the stories are excluded. ``remaining`` qualified people have not.
 
     ``Viewers.AUTO`` excludes them, unless only people of the released study may answer and too few of them
     remain to give every question its votes.

@@ -11,9 +11,9 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 
+from accounts.errors import DomainError
 from annotation.actions import StudySettings
-from annotation.hidden_checks import CheckRules
-from annotation.hidden_checks import problems as rule_problems
+from annotation.hidden_checks import CheckRules, problems as rule_problems
 from dashboard.settings import configuration_schema as schema
 from publishing.data_statement import problems as statement_problems
 from publishing.facts import Statement
@@ -21,7 +21,7 @@ from qualification.models import Round
 from recruitment.join_links import InvalidJoinLink, check_settings
 
 
-class InvalidConfiguration(Exception):
+class InvalidConfiguration(DomainError):
     """An invalid configuration; ``problems`` lists everything that is wrong with it."""
 
     def __init__(self, file: Path | str, problems: list[str]) -> None:
@@ -73,6 +73,8 @@ class StudyConfiguration:
     qualified_through: str = ""
     rehearsal: bool = False
     checks: CheckConfiguration | None = None
+    design: Mapping[str, Any] | None = None
+    """``by`` is a column of the stories, and ``load`` has the stories of each value per annotator."""
     instructions: Mapping[str, Any] | None = None
 
 
@@ -164,6 +166,7 @@ class Reader:
             "statement": self._statement(given.get("statement", {})),
             "join_link": self._join_link(given.get("join_link")),
             "checks": self._checks(given.get("checks")),
+            "design": self._design(given.get("design")),
             "instructions": self._instructions(given.get("instructions")),
         }
         if self._problems:
@@ -278,6 +281,11 @@ class Reader:
         self._problems += [f"checks.{name}: {problem}" for name, problem in rule_problems(rules).items()]
         stories = self._stories(given.get("stories"), "checks.stories")
         return CheckConfiguration(rules=rules, stories=stories or (), acceptable=given.get("key", {}))
+
+    def _design(self, data: Any) -> dict[str, Any] | None:
+        """Read the load of each stratum."""
+        given = {} if data is None else self._fields(data, schema.DESIGN, "design")
+        return {"by_column": given["by"], "load": given["load"]} if {"by", "load"} <= given.keys() else None
 
     def _instructions(self, data: Any) -> dict[str, Any] | None:
         """Read the study's own instructions and texts."""

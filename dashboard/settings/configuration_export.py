@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from accounts.models import Environment
+from annotation.actions.designs import design_of
 from annotation.actions.instructions import texts_of
 from annotation.actions.settings import settings_of
 from annotation.models import CheckKey, Story, Study
@@ -43,6 +44,7 @@ def configuration_of(study: Study, *, now: datetime) -> dict[str, Any]:
         "statement": {name: said for name, said in asdict(statement_of(study, at=now)).items() if said},
         "join_link": _join_link(study),
         "checks": _checks(study),
+        "design": design_of(study),
     }
     return document | {name: value for name, value in optional.items() if value}
 
@@ -64,10 +66,11 @@ def plan_of(study: Study, *, now: datetime) -> dict[str, Any]:
 
 
 def _without_answers(known: dict[str, Any]) -> dict[str, Any]:
-    """Return a round with the number of its stories, and of its key only the pass mark."""
+    """Return a round with numbers of stories, and of its key only the pass mark."""
     shown = known | {"stories": len(known["stories"])}
     key = shown.pop("key")
-    return shown | {"enough": key["enough"]} if "enough" in key else shown
+    mark = {"enough": key.get("enough"), "must_pass": len(key.get("must_pass", ()))}
+    return shown | {name: number for name, number in mark.items() if number}
 
 
 def test_of(study: Study) -> list[dict[str, Any]]:
@@ -80,7 +83,7 @@ def _round(round: Round) -> dict[str, Any]:
     key = round.keys.order_by("-version")[0]
     entries = round.round_stories.select_related("story__study").order_by("position")
     return {
-        **({"kind": round.kind} if round.is_practice else {}),
+        **({} if round.kind == Round.Kind.TEST else {"kind": round.kind}),
         "title": round.title,
         "attempts": round.attempts_allowed,
         "pays_on_fail": round.pays_on_fail,
@@ -103,7 +106,7 @@ def _checks(study: Study) -> dict[str, Any] | None:
 
 
 def _source_row(story: Story) -> dict[str, Any]:
-    return story.study.protocol.source_row(story.as_row())
+    return story.protocol.source_row(story.as_row())
 
 
 def _key(key: AnswerKey, entries: Iterable[RoundStory]) -> dict[str, Any]:

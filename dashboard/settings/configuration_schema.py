@@ -8,6 +8,7 @@ from typing import Any
 from jsonschema import Draft4Validator, ValidationError
 
 from annotation.actions import StudySettings
+from annotation.intake import FEWEST_IN_GROUP
 from annotation.models.studies import STORY_LANGUAGE
 from publishing.facts import Statement
 from qualification.models import Round
@@ -76,6 +77,12 @@ CHECKS = _object(
     stories=_STORIES,
     key=ACCEPTABLE,
 )
+DESIGN = _object(
+    "must be an object with by and load.",
+    ("by", "load"),
+    by=_TEXT,
+    load=_each(_whole(1), "must be an object with a number for each stratum."),
+)
 INSTRUCTIONS = _object(
     "must be an object with page, examples, before_test and thanks.",
     ("page",),
@@ -106,6 +113,8 @@ STUDY = _object(
         "currency": _TEXT | {"pattern": r"^[A-Z]{3}\Z", "says": "must be three capital letters, like USD."},
         "story_language": _TEXT
         | {"pattern": STORY_LANGUAGE, "says": "must be a language tag, like en or pt-BR."},
+        "intake_questions": _texts("questions"),
+        "intake_group": _whole(FEWEST_IN_GROUP),
         "qualification_required": _FLAG,
         "rehearsal": _FLAG,
         "stories": {
@@ -115,7 +124,7 @@ STUDY = _object(
         },
     }
     | dict.fromkeys(("consent", "qualified_through", "slug", "truth"), _TEXT)
-    | {part: {} for part in ("qualification", "checks", "instructions", "statement", "join_link")},
+    | {part: {} for part in ("qualification", "checks", "design", "instructions", "statement", "join_link")},
 )
 
 
@@ -127,7 +136,7 @@ def problems(data: Any, schema: Schema) -> Iterator[tuple[list[str | int], str]]
             known = error.schema["properties"]
             yield from (([*path, name], _unknown(name, known)) for name in sorted(set(data) - set(known)))
         elif error.validator == "required":
-            missing = [name for name in error.validator_value if name not in error.instance]
+            missing = [name for name in error.validator_value if error.message.startswith(repr(name))]
             yield from (([*path, name], "is missing.") for name in missing)
         else:
             yield path, _in_words(error)

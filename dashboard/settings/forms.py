@@ -11,11 +11,11 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 from django.core.validators import validate_slug
-from django.utils.translation import gettext, ngettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _, ngettext
 
 from accounts.models import Environment
 from annotation.actions import StudySettings
+from annotation.intake import QUESTIONS
 from annotation.models import Story, Study
 from annotation.protocols import all_protocols
 from annotation.protocols.base import Protocol
@@ -120,12 +120,20 @@ class SettingsForm(RowForm):
         help_text=_("The form that participants fill in."),
     )
 
+    intake_questions = forms.MultipleChoiceField(
+        label=_("Questions about participants"),
+        choices=[(name, asked.label) for name, asked in QUESTIONS.items()],
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_("Asked once, after the consent text; participants can leave each of them out."),
+    )
+
     class Meta:
         model = Study
         fields = (
             "title", "description", "contact", "protocol", "votes_per_story", "story_cap", "lease_minutes",
             "change_hours", "skip_allowance", "serving_order", "option_order", "incomplete_after", "pay_rate",
-            "currency", "story_language", "license",
+            "currency", "story_language", "license", "intake_questions", "intake_group",
         )  # fmt: skip
         widgets: ClassVar[Any] = {
             "description": forms.Textarea(attrs={"rows": 4}),
@@ -303,6 +311,7 @@ class UploadForm(_FileForm):
         choices=(
             (Story.Role.MAIN, _("For annotation")),
             (Story.Role.QUALIFICATION, _("For the qualification test or practice")),
+            (Story.Role.QUIZ, _("Questions of a comprehension quiz")),
             (Story.Role.CHECK, _("Hidden checks with known answers")),
         ),
         initial=Story.Role.MAIN,

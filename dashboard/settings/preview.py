@@ -20,7 +20,7 @@ def preview_of(study: Study, *, consent: str) -> dict[str, Any]:
     """
     protocol = _protocol(study)
     own = _first_story(study)
-    item = _item(protocol, own)
+    item = (protocol.parse(own.content) if own else sample_item(protocol)) if protocol else None
     mail = render_to_string("recruitment/mail_invitation.txt", {"study": study, "link": "https://…"})
     return {
         "study": study,
@@ -65,9 +65,3 @@ def _first_story(study: Study) -> Story | None:
     main = Story.objects.main().filter(study=study)
     next_one = main.filter(has_free_slot=True).order_by("order_key").first()
     return next_one or main.order_by("story_id").first()
-
-
-def _item(protocol: Protocol | None, own: Story | None) -> Any:
-    if protocol is None:
-        return None
-    return protocol.parse(own.content) if own else sample_item(protocol)

@@ -27,7 +27,7 @@ def about(study: Study, story: Story) -> dict[str, Any]:
 
     Only main stories have verdicts and votes.
     """
-    protocol = study.protocol
+    protocol = story.protocol
     given = Assignment.objects.filter(story=story, story__role=Story.Role.MAIN)
     assignments = list(given.select_related("enrollment", "skip").order_by("served_at", "pk"))
     votes = _votes(assignments, story, study)
@@ -46,7 +46,7 @@ def about(study: Study, story: Story) -> dict[str, Any]:
         person["number"] = number
     voted = [person for person in people if person["newest"]]
     return {
-        "parts": protocol.parts(protocol.parse(story.content)),
+        "parts": story.parts,
         "findings": list(story.lint_findings.all()),
         "people": people,
         "voted": voted,

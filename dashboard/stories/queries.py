@@ -129,7 +129,7 @@ class ListedStory:
         return (self.verdict.outcome, self.expert) in OVERRULED
 
     def fits(self, search: Search) -> bool:
-        """Return whether its votes match."""
+        """Return True if its votes match."""
         if search.expert == Expert.AGAINST and not self.is_overruled:
             return False
         if search.dropped_by and search.dropped_by not in dropped_by(self.verdict):
@@ -358,7 +358,7 @@ def judge(
 
 
 def is_split(votes: dict[int, list[tuple[Choice, bool]]], votes_per_story: int) -> bool:
-    """Return whether a complete story was decided by one vote on some question.
+    """Return True if a complete story was decided by one vote on some question.
 
     With three votes: two against one; with four: two against two. One vote is split over nothing.
     """

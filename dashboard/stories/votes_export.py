@@ -17,6 +17,7 @@ from django.db.models.functions import Concat
 from annotation.models import Answer, Assignment, Story, Study, SurplusReason, Vote
 from annotation.protocols.base import Question, field_name
 from publishing.files.jsonl import timestamp
+from publishing.files.rows import CONTEXT_KEYS
 
 AT_ONCE = 500
 """Stories whose votes are in memory."""
@@ -24,11 +25,8 @@ FEW = 20_000
 """Votes since a moment up to which only their stories are read; with more, all stories are walked through."""
 _PARTS = "|"
 """Between question, row and option on their way from SQL; no key has one (KEY_PATTERN)."""
-ABOUT = (
-    "submitted_at", "seconds_on_task", "position", "order_seed", "option_seed", "language",
-    "instructions", "comment", "revision", "newest", "counted", "state", "surplus",
-)  # fmt: skip
-"""Columns after the answers."""
+ABOUT = (*CONTEXT_KEYS, "revision", "newest", "counted", "state", "surplus")
+"""Columns after the answers: those of a release, and the fate of the vote."""
 
 Answers = tuple[tuple[str, str, str], ...]
 """Question, row and option of each."""
@@ -78,7 +76,10 @@ def csv_rows(
         return {key: " ".join(found[key]) for key in keys}
 
     for vote, answers in votes:
-        yield {name: _cell(value) for name, value in vote.items()} | cells(answers)
+        yield {
+            name: str(value).lower() if isinstance(value, bool) else value  # as in JSON
+            for name, value in (vote | cells(answers)).items()
+        }
 
 
 def questions_of(study: Study) -> list[str]:
@@ -95,11 +96,6 @@ def questions_of(study: Study) -> list[str]:
 def csv_columns(keys: Sequence[str]) -> list[str]:
     """Return the columns of :func:`csv_rows`."""
     return ["story_id", "annotator", *keys, *ABOUT]
-
-
-def _cell(value: Any) -> Any:
-    """Return a cell's value; booleans are written as in JSON."""
-    return str(value).lower() if isinstance(value, bool) else value
 
 
 def _batches(study: Study, since: datetime | None = None) -> Iterator[dict[int, str]]:

@@ -213,7 +213,9 @@
       const style = { hour: "2-digit", minute: "2-digit" };
       if (local !== "minutes") style.second = "2-digit";
       if (local === "day") Object.assign(style, { year: "numeric", month: "long", day: "numeric" });
-      time.textContent = new Date(time.dateTime).toLocaleString(document.documentElement.lang, style);
+      const { lang } = document.documentElement; // of it, the variety that the browser prefers
+      const variety = navigator.languages.find((one) => one.split("-")[0] === lang);
+      time.textContent = new Date(time.dateTime).toLocaleString(variety ?? lang, style);
     }
     const form = one("[data-answers]");
     if (form) begin(form);

@@ -118,7 +118,7 @@
     timer = setTimeout(again, 1000 * RETRY[Math.min(tries++, RETRY.length - 1)]);
   };
 
-  document.addEventListener("change", ({ target }) => {
+  const changed = ({ target }) => {
     const current = target.closest("[data-answers][hx-post]");
     if (!current) return;
     stopWaiting(); // what was changed is sent when the person says so
@@ -126,7 +126,8 @@
     if (!failed) return;
     keep(failed, false); // who answers after all does not skip
     tell();
-  });
+  };
+  for (const event of ["change", "input"]) document.addEventListener(event, changed); // words count as they are typed
   document.addEventListener("htmx:beforeRequest", ({ target }) => {
     if (!target.matches("[data-answers]")) return;
     failed = null;

@@ -40,15 +40,15 @@ def test_retention_is_ranked_with_intervals_and_says_the_extremes() -> None:
     assert (chart.rows[0]["low"], chart.rows[0]["high"]) == wilson(18, 20)
     assert chart.rows[2]["share"] is chart.rows[2]["low"] is None
     assert "20 of 40 complete stories are kept (50 %)" in chart.finding
-    assert "Most often: high (90 %); least often: low (10 %)" in chart.finding
+    assert "most often: high (90 %); least often: low (10 %)" in chart.finding
     lucky = stories.retention("kept", "Kept", "Scenario", [*rows, row("one", 1, 1)], ranked=True)
     assert lucky.rows[0]["name"] == "one"
-    assert "Most often: high (90 %); least often: low (10 %)" in lucky.finding, "one story is no finding"
+    assert "most often: high (90 %); least often: low (10 %)" in lucky.finding, "one story is no finding"
     few = stories.retention("kept", "Kept", "Scenario", [row("a", 0, 19), row("b", 9, 20)], ranked=True)
     assert few.finding == "9 of 39 complete stories are kept (23 %)."
     in_order = stories.retention("kept", "Kept", "Severity", rows, ranked=False)
     by_severity = stories.retention("kept", "Kept", "Severity", rows, ranked=False, called="severity %s")
-    assert "Most often: severity " in by_severity.finding
+    assert "most often: severity " in by_severity.finding
     assert "least often: severity " in by_severity.finding
     assert [found["name"] for found in in_order.rows] == ["low", "none", "high"]
     nothing = stories.retention("kept", "Kept", "Severity", [row("1", 0, 0)], ranked=False)

@@ -68,3 +68,9 @@ def test_everybody_else_and_every_other_page_is_answered_as_before(researcher: C
         response = client.get(address)
         assert response.status_code == 404
         assert FOR_ANNOTATORS in response.content.decode()
+
+
+def test_a_page_that_never_was_links_to_the_front_page(client: Client) -> None:
+    response = client.get("/nope/")
+    assert response.status_code == 404
+    assert ">Front page</a>" in response.content.decode()

@@ -46,6 +46,7 @@ PAGES: dict[str, tuple[Right | None, Right | None, tuple[str, ...]]] = {
     "overview": (Right.LOOK, None, ()),
     "settings": (Right.LOOK, Right.CHANGE, ()),
     "new_consent": (None, Right.CHANGE, ()),
+    "design": (Right.LOOK, Right.CHANGE, ()),
     "instructions": (Right.LOOK, Right.CHANGE, ()),
     "choose_test": (None, Right.CHANGE, ()),
     "preview": (Right.LOOK, None, ()),

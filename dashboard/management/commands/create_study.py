@@ -1,21 +1,20 @@
 import json
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from accounts.models import User
-from annotation.errors import AnnotationError, ImportRefused
+from annotation.management.base import ActionCommand
 from annotation.models import Story, Study
 from dashboard import actions
-from dashboard.settings.configuration import InvalidConfiguration, StudyConfiguration, read_configuration
-from qualification.errors import QualificationError
+from dashboard.settings.configuration import StudyConfiguration, read_configuration
 from tomannot import clock
 
 
-class Command(BaseCommand):
+class Command(ActionCommand):
     help = """Create a study, in state draft.
 
 Without a configuration file the study follows the published procedure: the validity protocol, three
@@ -32,7 +31,6 @@ examples:
 exit codes: 0 created · 1 refused, nothing was created · 2 wrong usage"""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.formatter_class = RawDescriptionHelpFormatter
         parser.add_argument(
             "slug", metavar="SLUG", help="short name, for addresses: letters, digits, - and _"
         )
@@ -45,17 +43,8 @@ exit codes: 0 created · 1 refused, nothing was created · 2 wrong usage"""
         parser.add_argument("--json", action="store_true", help="print the study as a JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        try:
-            study = actions.create_study(
-                slug=options["slug"],
-                config=self._configuration(options),
-                by=self._owner(options["owner"]),
-                now=clock.now(),
-            )
-        except ImportRefused as refusal:
-            raise CommandError("\n".join([*map(str, refusal.problems), str(refusal)])) from refusal
-        except (InvalidConfiguration, AnnotationError, QualificationError) as error:
-            raise CommandError(str(error)) from error
+        config, owner = self._configuration(options), self._owner(options["owner"])
+        study = actions.create_study(slug=options["slug"], config=config, by=owner, now=clock.now())
         self._say(study, as_json=options["json"])
 
     def _owner(self, name: str | None) -> User | None:

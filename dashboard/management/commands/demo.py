@@ -5,7 +5,7 @@ import signal
 import socket
 import sys
 import time
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import ArgumentParser
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,12 +18,13 @@ import urllib3
 from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import connections
 from django.urls import reverse
 
 from accounts.actions import ensure_researcher
 from annotation.actions import invite
+from annotation.management.base import ActionCommand
 from annotation.models import Study
 from dashboard.actions import load_sample_study
 from dashboard.settings.sample_study import DEFAULT_SAMPLE, SAMPLES
@@ -46,7 +47,7 @@ class Stop(Exception):
     """A request to stop the demo."""
 
 
-class Command(BaseCommand):
+class Command(ActionCommand):
     requires_migrations_checks = False
     help = """Run tomannot with a sample study: web server, Celery worker and beat, until Ctrl-C.
 
@@ -62,7 +63,6 @@ examples:
 exit codes: 0 stopped by Ctrl-C or SIGTERM · 1 could not start, or one of its processes ended"""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.formatter_class = RawDescriptionHelpFormatter
         parser.add_argument(
             "--port", type=int, help=f"the port to serve on (default: {FIRST_PORT} or the next free one)"
         )
@@ -257,7 +257,7 @@ def static_fingerprint_file() -> Path:
 
 
 def static_files_changed() -> bool:
-    """Return whether the collected files are missing or outdated."""
+    """Return True if the collected files are missing or outdated."""
     collected = static_fingerprint_file()
     return not collected.exists() or collected.read_text() != static_fingerprint()
 

@@ -1,27 +1,27 @@
 import json
 import secrets
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
-from annotation.errors import AnnotationError, ImportRefused
+from accounts.errors import DomainError
 from annotation.management.arguments import find_study
+from annotation.management.base import ActionCommand
 from annotation.models import Study
 from dashboard import actions
 from dashboard.releases.human_baseline import Admission, BaselinePlan, Viewers, Who
 from dashboard.settings.configuration import InvalidConfiguration, RoundConfiguration, read_round
-from publishing.errors import PublishingError
 from publishing.human_baseline.drawing import draw
 from publishing.models import Release
-from qualification.errors import QualificationError
 from tomannot import clock
 
 MOST_SEED = 2**62
 
 
-class Command(BaseCommand):
+class Command(ActionCommand):
+    refusals = (DomainError, OSError)
     help = """Draw questions from a release into a new study, to see how well people answer them.
 
 So many stories of each scenario are chosen by a seed, whole: with their questions from every question
@@ -41,7 +41,6 @@ examples:
 exit codes: 0 drawn · 1 refused, nothing was created · 2 wrong usage"""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.formatter_class = RawDescriptionHelpFormatter
         parser.add_argument("slug", metavar="SLUG", help="the study that was released")
         parser.add_argument("number", metavar="NUMBER", type=int, help="the number of its release")
         parser.add_argument("--study", metavar="NEW", help="the new study's slug (SLUG-NUMBER-baseline)")
@@ -76,15 +75,10 @@ exit codes: 0 drawn · 1 refused, nothing was created · 2 wrong usage"""
         if release is None:
             raise CommandError(f"“{source.slug}” has no release {options['number']}.")
         plan = _plan(source, options)
-        try:
-            if options["truth"]:
-                truth = draw(release, per_scenario=plan.per_scenario, seed=plan.seed).truth()
-                options["truth"].write_text(json.dumps(truth, indent=1) + "\n", encoding="utf-8")
-            study, admission = actions.draw_baseline(release=release, plan=plan, by=None, now=clock.now())
-        except ImportRefused as refusal:
-            raise CommandError("\n".join([*map(str, refusal.problems), str(refusal)])) from refusal
-        except (AnnotationError, PublishingError, QualificationError, OSError) as error:
-            raise CommandError(str(error)) from error
+        if options["truth"]:
+            truth = draw(release, per_scenario=plan.per_scenario, seed=plan.seed).truth()
+            options["truth"].write_text(json.dumps(truth, indent=1) + "\n", encoding="utf-8")
+        study, admission = actions.draw_baseline(release=release, plan=plan, by=None, now=clock.now())
         if options["json"]:
             self.stdout.write(json.dumps(_facts(study, admission)))
             return

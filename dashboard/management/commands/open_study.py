@@ -1,19 +1,18 @@
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
-from annotation.errors import AnnotationError
 from annotation.management.arguments import find_study
+from annotation.management.base import ActionCommand
 from dashboard.actions import move_study
 from dashboard.overview.checklist import GapsNotAccepted
 from dashboard.recruitment.study_state import OPEN
 from publishing.filters import FILTER_NAMES
-from recruitment.errors import RecruitmentError
 from tomannot import clock
 
 
-class Command(BaseCommand):
+class Command(ActionCommand):
     help = """Open a study: from now on people are let in and given stories.
 
 Says everything that still keeps it from opening, as on the study's page. A real study may open without
@@ -27,7 +26,6 @@ examples:
 exit codes: 0 the study is open · 1 it cannot open yet, or there is no such study · 2 wrong usage"""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.formatter_class = RawDescriptionHelpFormatter
         parser.add_argument("slug", metavar="SLUG", help="the study")
         gaps = ["consent_edited", "pay", "mail"]
         parser.add_argument(
@@ -54,6 +52,4 @@ exit codes: 0 the study is open · 1 it cannot open yet, or there is no such stu
             names = " ".join([*options["accept"], *(gap.code for gap in error.gaps)])
             hint = "" if any(gap.blocks for gap in error.gaps) else f" To open all the same: --accept {names}"
             raise CommandError(f"{error}{hint}") from error
-        except (AnnotationError, RecruitmentError) as error:
-            raise CommandError(str(error)) from error
         self.stdout.write(f"“{study.slug}” is open.")

@@ -12,11 +12,10 @@ from django.contrib import messages
 from django.core import signing
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
-from django.utils.translation import get_language, gettext_lazy, ngettext
-from django.utils.translation import gettext as _
+from django.utils.translation import get_language, gettext as _, gettext_lazy, ngettext
 
+from accounts.errors import DomainError
 from annotation import actions
-from annotation.errors import AnnotationError
 from annotation.models import Enrollment, Study
 from annotation.rights import Right, by_and_now, form_page, read_page, rights_in
 from dashboard.csv_files import csv_file
@@ -25,7 +24,7 @@ from dashboard.http import ErrorsAsMessages, form_token, render_form
 from dashboard.people.listing import ANY, STATES, STEPS, Search, people_page
 from dashboard.settings.forms import choose
 from recruitment.actions import invite_by_mail
-from recruitment.errors import NotQueued, RecruitmentError
+from recruitment.errors import NotQueued
 from recruitment.links import personal_link
 
 TESTS = {
@@ -173,7 +172,7 @@ def _invite(request: HttpRequest, study: Study, count: int) -> HttpResponse:
 
 
 def _invite_qualified(request: HttpRequest, study: Study) -> HttpResponse:
-    with ErrorsAsMessages(request, AnnotationError):
+    with ErrorsAsMessages(request):
         invited = actions.invite_qualified(
             study=study, most=MOST_AT_ONCE, token=form_token(request), **by_and_now(request)
         )
@@ -190,7 +189,7 @@ def _mail(request: HttpRequest, study: Study, form: MailForm) -> HttpResponse | 
     except NotQueued as error:  # the invitations stand
         messages.error(request, str(error))
         return redirect("dashboard:people", slug=study.slug)
-    except RecruitmentError as error:
+    except DomainError as error:
         form.add_error("addresses", str(error))
         return None
     sent = ngettext(
@@ -221,7 +220,7 @@ def _salt(study: Study) -> str:
 
 
 def _has_links_before(request: HttpRequest, study: Study) -> bool:
-    """Return whether the reader may see links of the source study: a link lets its holder answer there."""
+    """Return True if the reader may see links of the source study: a link lets its holder answer there."""
     source = study.qualified_through
     return source is not None and Right.CHANGE in rights_in(request.user, source)
 

@@ -7,13 +7,11 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 
 from annotation import actions, rules
 from annotation.actions.enrollments import LONGEST_REASON, check_reason
 from annotation.actions.exclusions import exclusion_in_force
-from annotation.errors import AnnotationError
 from annotation.models import Assignment, CheckResult, Enrollment, Story, Study, Vote
 from annotation.queries import recent_votes
 from annotation.rights import Right, by_and_now, form_page, read_page, rights_in, signed_in, write_page
@@ -37,7 +35,6 @@ from dashboard.queries import get_enrollment
 from dashboard.recruitment.queries import earned_by
 from qualification.experts import closed_texts
 from recruitment.actions import send_link, set_membership
-from recruitment.errors import RecruitmentError
 from recruitment.links import personal_link
 from recruitment.queries import confirmed_address_of
 from tomannot import clock
@@ -148,7 +145,7 @@ def set_standing(request: HttpRequest, study: Study, pseudonym: str) -> HttpResp
     """Suspend a participant, who then reads the text ``told``, or let them continue."""
     enrollment = get_enrollment(study, pseudonym)
     by, now, do = signed_in(request), clock.now(), request.POST.get("do", "")
-    with ErrorsAsMessages(request, AnnotationError):
+    with ErrorsAsMessages(request):
         reason = check_reason(request.POST.get("reason", ""))
         if do == "suspend":
             told = request.POST.get("told", "")
@@ -164,7 +161,7 @@ def set_standing(request: HttpRequest, study: Study, pseudonym: str) -> HttpResp
 def persons_link(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
     """Mail a participant their link, or with ``do=renew`` replace it and show the new one this once."""
     enrollment = get_enrollment(study, pseudonym)
-    with ErrorsAsMessages(request, AnnotationError, RecruitmentError):
+    with ErrorsAsMessages(request):
         if request.POST.get("do") != "renew":
             send_link(enrollment=enrollment, by=signed_in(request))
             messages.success(request, _("Their link is on its way to them."))
@@ -185,7 +182,7 @@ def set_group(request: HttpRequest, study: Study, pseudonym: str) -> HttpRespons
     enrollment = get_enrollment(study, pseudonym)
     asked = (request.POST.get("platform", ""), request.POST.get("kind", ""))
     found = next((group for group in memberships_of(enrollment) if group.key == asked), None)
-    with ErrorsAsMessages(request, RecruitmentError):
+    with ErrorsAsMessages(request):
         if found:
             set_membership(
                 campaign=found.campaign,
@@ -207,7 +204,7 @@ def exclude(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
     """Exclude all votes of a participant, or readmit them; each with a reason."""
     enrollment = get_enrollment(study, pseudonym)
     if request.method == "POST":
-        with ErrorsAsMessages(request, AnnotationError):
+        with ErrorsAsMessages(request):
             messages.success(request, _exclude_or_readmit(request, enrollment))
         return redirect("dashboard:exclude", slug=study.slug, pseudonym=pseudonym)
     votes = Assignment.objects.filter(enrollment=enrollment, story__role=Story.Role.MAIN)
@@ -260,7 +257,7 @@ def tests(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
             "longest": LONGEST_REASON,
         }
         return render(request, "dashboard/people/tests.html", context)
-    with ErrorsAsMessages(request, AnnotationError, ValueError):
+    with ErrorsAsMessages(request, ValueError):
         let_take_test_again(
             enrollment=enrollment,
             was_somebody_else="somebody_else" in request.POST,

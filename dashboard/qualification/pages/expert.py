@@ -7,13 +7,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 
+from accounts.errors import DomainError
 from annotation.forms import form_context, instructions_context
 from annotation.models import Study
 from annotation.protocols.base import IncompleteForm
 from annotation.rights import by_and_now, form_page, signed_in
 from dashboard.http import ErrorsAsMessages, render_form
 from qualification import actions
-from qualification.errors import QualificationError
 from qualification.experts import own_answers, review_of
 from qualification.models import ExpertReview, Round, RoundStory
 
@@ -25,7 +25,7 @@ def expert(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     if review is None:
         return _not_asked(request, study, number)
     if request.method == "POST":
-        with ErrorsAsMessages(request, QualificationError):
+        with ErrorsAsMessages(request):
             actions.hand_in_review(review=review, **by_and_now(request))
             messages.success(request, _("Thank you. Your answers are handed in."))
             return redirect("dashboard:round", slug=study.slug, number=number)
@@ -59,10 +59,10 @@ def expert_story(request: HttpRequest, study: Study, number: int, position: int)
             return _onward(study, number, position, len(entries))
         except IncompleteForm as incomplete:
             answered, errors = request.POST.dict(), incomplete.errors
-        except QualificationError as error:
+        except DomainError as error:
             messages.error(request, str(error))
             return redirect("dashboard:round", slug=study.slug, number=number)
-    protocol = study.protocol
+    protocol = entry.story.protocol
     context = {"round": review.round, "position": position, "total": len(entries)}
     context |= form_context(protocol, entry.story.item, answered=answered, errors=errors)
     context |= instructions_context(protocol, study.instructions)

@@ -7,9 +7,9 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 
+from accounts.errors import DomainError
 from accounts.models import User
 from annotation.models import Membership, Story, Study
 from annotation.rights import Right, by_and_now, form_page, read_page, rights_in, signed_in
@@ -26,9 +26,9 @@ from dashboard.qualification.figures import (
 )
 from dashboard.qualification.forms import OFFERED, KeyForms, RoundForm
 from qualification import actions
-from qualification.errors import InvalidKey, QualificationError
+from qualification.errors import InvalidKey
 from qualification.experts import closed_rounds, pending_reviews, people_who_know, review_of, why_undecided
-from qualification.models import AnswerKey, ExpertReview, Round, RoundStory
+from qualification.models import TESTS, AnswerKey, ExpertReview, Round, RoundStory
 from qualification.queries import why_no_test
 from qualification.rates import RoundRates, rates_of
 from tomannot import clock
@@ -42,7 +42,7 @@ def qualification(request: HttpRequest, study: Study) -> HttpResponse:
         "rounds": [_shown(study, rates, is_closed=rates.round.pk in closed) for rates in rates_of(study)],
         "practices": [
             {"round": round, "is_closed": round.pk in closed, "stories": practised_in(round)}
-            for round in study.rounds.exclude(kind=Round.Kind.TEST).order_by("-number")
+            for round in study.rounds.exclude(kind__in=TESTS).order_by("-number")
         ],
         "asked": pending_reviews(signed_in(request), study=study),
         "no_test": why_no_test(study),
@@ -67,7 +67,7 @@ def new_round(request: HttpRequest, study: Study) -> HttpResponse:
                 request, _("Round %(number)s is created. Set its key next.") % {"number": made.number}
             )
             return redirect("dashboard:round", slug=study.slug, number=made.number)
-        except QualificationError as error:
+        except DomainError as error:
             form.add_error(None, str(error))
     return render_form(request, "dashboard/qualification/new_round.html", {"form": form})
 
@@ -106,7 +106,7 @@ def round(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """Show a round. A POST asks or dismisses experts, reveals their answers, activates or retires it."""
     found = get_object_or_404(Round.objects.select_related("study"), study=study, number=number)
     if request.method == "POST":
-        with ErrorsAsMessages(request, QualificationError):
+        with ErrorsAsMessages(request):
             messages.success(request, _do(request, found))
         return redirect("dashboard:round", slug=study.slug, number=number)
     context = _context(found, signed_in(request), rights_in(request.user, study))
@@ -186,7 +186,7 @@ def _save(request: HttpRequest, round: Round, key: KeyForms) -> str | None:
         made = actions.set_answer_key(round=round, **by_and_now(request), **key.arguments())
     except InvalidKey as error:
         return " ".join(error.problems)
-    except QualificationError as error:
+    except DomainError as error:
         return str(error)
     messages.success(request, _("Version %(version)s of the key is saved.") % {"version": made.version})
     if Study.objects.get(pk=round.study_id).gate == Study.Gate.NOT_REQUIRED:
@@ -201,7 +201,7 @@ def _save(request: HttpRequest, round: Round, key: KeyForms) -> str | None:
 
 
 def _do(request: HttpRequest, round: Round) -> str:
-    """Do what the pressed button says and return a message. Raise ``QualificationError`` if it is refused."""
+    """Do what the pressed button says and return a message. Raise ``DomainError`` if it is refused."""
     by: dict[str, Any] = {"by": signed_in(request), "now": clock.now()}
     do = request.POST.get("do", "")
     if do == "ask":
@@ -221,7 +221,7 @@ def _do(request: HttpRequest, round: Round) -> str:
     if do == "retire":
         actions.retire_round(round=round, **by)
         return _("The round is retired: newcomers no longer take it.")
-    raise QualificationError(_("Nothing was done: the form was incomplete."))
+    raise DomainError(_("Nothing was done: the form was incomplete."))
 
 
 def _numbers(request: HttpRequest, name: str) -> list[int]:
@@ -229,7 +229,7 @@ def _numbers(request: HttpRequest, name: str) -> list[int]:
 
 
 def _may_compare(round: Round, own: ExpertReview | None, rights: frozenset[Right]) -> bool:
-    """Return whether the reader may compare answers: researchers and experts, once the answers are in."""
+    """Return True if the reader may compare answers: researchers and experts, once the answers are in."""
     asked = own is not None and own.dismissed_at is None
     return (Right.CHANGE in rights or asked) and not why_undecided(round)
 

@@ -12,12 +12,10 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.functional import Promise
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from annotation import actions
 from annotation.actions.reviews import LONGEST_STATEMENT
-from annotation.errors import AnnotationError
 from annotation.models import Adjudication, LintFinding, Story, Study
 from annotation.rights import Right, by_and_now, form_page, read_page
 from dashboard.csv_files import csv_file
@@ -210,7 +208,7 @@ def decide_story(request: HttpRequest, study: Study, story_id: str) -> HttpRespo
 
 def _decide(request: HttpRequest, story: Story) -> HttpResponse:
     queue, study = _queue(request), story.study
-    with ErrorsAsMessages(request, AnnotationError, ValueError):
+    with ErrorsAsMessages(request, ValueError):
         actions.adjudicate(
             story=story,
             verdict=Adjudication.Verdict(request.POST.get("decision", "")),

@@ -12,7 +12,7 @@ from annotation.rules import is_skipped_often
 from dashboard.csv_files import csv_file, csv_stream
 from dashboard.figures import store, tables
 from publishing.files.rows import SKIP_COLUMNS
-from publishing.streaming import skip_rows
+from publishing.story_stream import skip_rows
 from tomannot import clock
 
 FIGURES = ("agreement", "retention", "people")

@@ -12,13 +12,12 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.text import format_lazy
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from annotation import actions
 from annotation.actions import ProposedKey
 from annotation.actions.enrollments import LONGEST_REASON
-from annotation.errors import AnnotationError, InvalidCheckKeys, InvalidStudy
+from annotation.errors import InvalidCheckKeys, InvalidStudy
 from annotation.hidden_checks import FEWEST_BETWEEN, MOST_BETWEEN, CheckRules
 from annotation.models import CheckKey, Story, Study
 from annotation.rights import Right, by_and_now, form_page, rights_in, signed_in
@@ -42,7 +41,7 @@ MOST_COLUMNS = 5
 
 
 class CheckRulesForm(StudyForm):
-    """How often people meet a hidden check, and the failed share that has consequences."""
+    """The rate of hidden checks, and the failed share that has consequences."""
 
     every = forms.IntegerField(
         label=gettext_lazy("One check per so many stories of a participant"),
@@ -172,7 +171,7 @@ def _asked_for(data: Any) -> dict[str, Any]:
 
 
 def _can_be_set(check: ShownCheck, data: Any) -> bool:
-    """Return whether a check can be set. Posted ones always pass: the action refuses late changes aloud."""
+    """Return True if a check can be set. Posted ones always pass: the action refuses late changes."""
     if data is not None:
         return True
     return check.key is None or (check.key.state == CheckKey.State.IN_USE and not check.answered)
@@ -237,7 +236,7 @@ def _form(found: ShownCheck, data: Any) -> AcceptableForm:
 
 def _decide(request: HttpRequest, found: ShownCheck, form: AcceptableForm) -> HttpResponse:
     by, now, story = signed_in(request), clock.now(), found.story
-    with ErrorsAsMessages(request, AnnotationError):
+    with ErrorsAsMessages(request):
         if request.POST.get("do") == "leave_out":
             reason = request.POST.get("reason", "")
             actions.leave_out_check(story=story, reason=reason, by=by, now=now)

@@ -17,7 +17,6 @@ from django.utils.translation import gettext_lazy
 from annotation import actions
 from annotation.actions.enrollments import LONGEST_REASON
 from annotation.actions.reviews import MOST_PEOPLE, MOST_PER_PERSON
-from annotation.errors import AnnotationError
 from annotation.models import Enrollment, ReviewItem, ReviewSample, SpotCheck, Study, Vote
 from annotation.queries import choices_in_words
 from annotation.rights import Right, by_and_now, form_page, read_page, write_page
@@ -117,7 +116,7 @@ def review(request: HttpRequest, study: Study) -> HttpResponse:
     """List the samples and how far each is judged. A POST draws another."""
     form = SampleForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
-        with ErrorsAsMessages(request, AnnotationError):
+        with ErrorsAsMessages(request):
             flagged = form.cleaned_data["among"] == Among.FLAGGED
             sample = actions.draw_sample(
                 study=study,
@@ -145,7 +144,7 @@ def review_person(request: HttpRequest, study: Study, pseudonym: str) -> HttpRes
     ).waiting()
     if waits := begun.order_by("pk").first():
         return redirect("dashboard:review_sample", slug=study.slug, number=waits.sample_id)
-    with ErrorsAsMessages(request, AnnotationError):
+    with ErrorsAsMessages(request):
         sample = actions.draw_sample(
             study=study,
             kind=ReviewSample.Kind.RANDOM,
@@ -208,7 +207,7 @@ def item(request: HttpRequest, study: Study, number: int, position: int) -> Http
 
 
 def _judge(request: HttpRequest, study: Study, found: ReviewItem) -> HttpResponse:
-    with ErrorsAsMessages(request, AnnotationError, ValueError):
+    with ErrorsAsMessages(request, ValueError):
         actions.spot_check(
             vote=found.vote,
             item=found,

@@ -8,9 +8,9 @@ from typing import Any
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 
+from accounts.errors import DomainError
 from accounts.models import Environment, PlatformIdentity, User
 from annotation.models import Study
 from annotation.rights import Right, by_and_now, form_page, read_page, rights_in, signed_in, write_page
@@ -21,7 +21,7 @@ from dashboard.recruitment.queries import money_of
 from dashboard.recruitment.study_state import turning_away
 from recruitment import actions
 from recruitment.campaigns import free_places, offer_of
-from recruitment.errors import CannotRecruit, RecruitmentError
+from recruitment.errors import CannotRecruit
 from recruitment.links import campaign_address
 from recruitment.marketplace import Marketplace, MarketplaceError, NotConfigured, OnOffer
 from recruitment.models import Campaign, Grant, Posting, Submission
@@ -110,7 +110,7 @@ def _save_or_show(
         try:
             saved = save(settings=form.settings(), **by_and_now(request))
             return redirect("dashboard:campaign", slug=study.slug, number=saved.number)
-        except RecruitmentError as error:
+        except DomainError as error:
             for problem in str(error).splitlines():
                 form.add_error(None, problem)
     context = {
@@ -190,7 +190,7 @@ def _offered(found: Campaign) -> tuple[str, ...]:
 @write_page(Right.CHANGE)
 def discard_campaign(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """Delete a draft."""
-    with ErrorsAsMessages(request, RecruitmentError):
+    with ErrorsAsMessages(request):
         actions.discard_campaign(campaign=_campaign(study, number), **by_and_now(request))
         messages.success(request, _("The draft of campaign %(number)s is discarded.") % {"number": number})
         return redirect("dashboard:recruitment", slug=study.slug)
@@ -202,7 +202,7 @@ def move_campaign(request: HttpRequest, study: Study, number: int, move: str) ->
     """Start, pause, resume, end or widen a campaign, pay all its work, or compare with the platform now."""
     found = _campaign(study, number)
     now = clock.now()
-    with ErrorsAsMessages(request, RecruitmentError, MarketplaceError):
+    with ErrorsAsMessages(request, MarketplaceError):
         if move in MOVES:
             moved = MOVES[move](campaign=found, by=signed_in(request), now=now)
             messages.success(request, _("The campaign: %(state)s.") % {"state": moved.get_state_display()})

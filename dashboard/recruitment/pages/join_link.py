@@ -10,8 +10,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 
 from annotation.models import Study
 from annotation.rights import Right, by_and_now, form_page, signed_in, write_page
@@ -27,7 +26,7 @@ from dashboard.recruitment.amounts_due import (
 )
 from dashboard.settings.forms import RowForm
 from recruitment import actions
-from recruitment.errors import CannotPay, RecruitmentError
+from recruitment.errors import CannotPay
 from recruitment.join_links import (
     PLATFORMS,
     InvalidJoinLink,
@@ -42,7 +41,7 @@ from recruitment.queries import came_by, check_code
 from tomannot import clock
 
 WAYS = ("return_url", "screen_out_url", "leave_url")
-EXAMPLE_CODE, EXAMPLE_ID = "KXM4Q-9TQPA", "participant-1"
+EXAMPLE_CODE, EXAMPLE_CODE_FOR_LESS, EXAMPLE_ID = "KXM4Q-9TQPA", "W7RHC-3JPEM", "participant-1"
 
 
 class JoinLinkForm(RowForm):
@@ -93,7 +92,7 @@ def addresses(link: JoinLink) -> dict[str, str]:
         name: filled_in(address, code=code, participant=EXAMPLE_ID) or ""
         for name, address, code in (
             ("completed", link.return_url, EXAMPLE_CODE),
-            ("screened_out", screen_out_address(link), EXAMPLE_CODE),
+            ("screened_out", screen_out_address(link), EXAMPLE_CODE_FOR_LESS),
             ("left", link.leave_url, ""),
         )
     }
@@ -110,7 +109,7 @@ def amounts_due_file(request: HttpRequest, study: Study) -> HttpResponseBase:
     A POST names platform ids and gets their rows alone; in an address the ids would be logged.
     """
     if request.method == "POST":
-        participants = request.POST.get("participants", "").split()
+        participants = request.POST.get("participants", "").replace("\0", " ").split()
         columns = ("participant", *columns_of(study))
         return csv_stream(request, f"{study.slug}-owed", columns, amounts_due_to(study, participants))
     asked = request.GET.get("came_by", "")
@@ -123,7 +122,7 @@ def amounts_due_file(request: HttpRequest, study: Study) -> HttpResponseBase:
 def note_amounts_paid(request: HttpRequest, study: Study) -> HttpResponse:
     """Record external payments: of one participant, or of an uploaded table."""
     table = request.FILES.get("table")
-    with ErrorsAsMessages(request, RecruitmentError):
+    with ErrorsAsMessages(request):
         token = form_token(request)
         if token is None:
             raise CannotPay(_("This form is incomplete. Reload the page and try again."))

@@ -8,8 +8,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 
 from accounts.models import User
 from annotation.models import Study
@@ -21,8 +20,8 @@ from dashboard.recruitment.forms import DecisionForm, ListFilter, MismatchFilter
 from dashboard.recruitment.queries import TestResult, open_mismatches, test_results
 from recruitment import actions
 from recruitment.actions.mismatches import NOTED_AT_ONCE
-from recruitment.errors import CannotSettle, RecruitmentError
-from recruitment.marketplace import GIVEN_UP, Status
+from recruitment.errors import CannotSettle
+from recruitment.marketplace import NEVER_APPROVED, Status
 from recruitment.models import Campaign, Mismatch
 from recruitment.platforms import platform_of
 from recruitment.reconciliation.remedies import (
@@ -72,7 +71,7 @@ def _similar(selected: ListFilter, found: QuerySet[Mismatch], page: Page[Mismatc
 def settle_mismatches(request: HttpRequest, study: Study) -> HttpResponse:
     """Settle every mismatch of a filtered list with one note."""
     selected = MismatchFilter(study, request.POST)
-    with ErrorsAsMessages(request, RecruitmentError):
+    with ErrorsAsMessages(request):
         number = actions.settle_similar(
             study=study,
             kind=selected.chosen.get("kind", ""),
@@ -99,7 +98,7 @@ def settle_mismatch(request: HttpRequest, study: Study, number: int) -> HttpResp
     question = confirmation_of_large_bonus(request, mismatch.campaign) if way == Remedy.BONUS else None
     if question:
         return question
-    with ErrorsAsMessages(request, RecruitmentError):
+    with ErrorsAsMessages(request):
         _settle(mismatch, way, request, by=signed_in(request))
         messages.success(request, _("The mismatch is settled, and the log says how."))
     return redirect("dashboard:mismatches", slug=study.slug)
@@ -146,7 +145,7 @@ def _row(
         "is_test": is_test(campaign),
         "test": tests.get(person),
         "submission": mismatch.submission,
-        "is_listed": case.status in GIVEN_UP,
+        "is_listed": case.status in NEVER_APPROVED,
         "ways": remedies_of(case),
         "is_forgotten": case.is_forgotten,
         "pays_too": case.status == Status.SUBMITTED and case.decision is None and campaign.auto_approves,

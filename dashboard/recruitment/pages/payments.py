@@ -15,7 +15,6 @@ from dashboard.http import ErrorsAsMessages, number_in
 from dashboard.recruitment import queries as queries
 from dashboard.recruitment.forms import PaymentFilter
 from recruitment import actions
-from recruitment.errors import RecruitmentError
 from recruitment.models import Campaign, Payment
 from recruitment.queue import queue_or_fail
 
@@ -74,7 +73,7 @@ def payments_file(request: HttpRequest, study: Study) -> HttpResponseBase:
 def retry_payment(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """Retry a payment that the platform refused."""
     payment = _payment(study, number)
-    with ErrorsAsMessages(request, RecruitmentError):
+    with ErrorsAsMessages(request):
         actions.retry_payment(payment=payment, **by_and_now(request))
         messages.success(request, _("Recorded, and sent to the platform."))
     return redirect("dashboard:payments", slug=study.slug)
@@ -84,7 +83,7 @@ def retry_payment(request: HttpRequest, study: Study, number: int) -> HttpRespon
 def retry_payments(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """Have a worker retry every payment of a campaign that was refused or waits."""
     campaign = get_object_or_404(Campaign, study=study, number=number)
-    with ErrorsAsMessages(request, RecruitmentError):
+    with ErrorsAsMessages(request):
         queue_or_fail(RETRY_TASK, campaign.pk, signed_in(request).pk)
         messages.success(request, _("A worker sends them now. This can take a few minutes."))
     return redirect("dashboard:payments", slug=study.slug)
@@ -94,7 +93,7 @@ def retry_payments(request: HttpRequest, study: Study, number: int) -> HttpRespo
 def note_external_payment(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """Record that a payment which the platform refused was made in another way."""
     payment, reason = _payment(study, number), request.POST.get("reason", "")
-    with ErrorsAsMessages(request, RecruitmentError):
+    with ErrorsAsMessages(request):
         actions.record_external_payment(payment=payment, reason=reason, **by_and_now(request))
         messages.success(request, _("Recorded as paid."))
     return redirect("dashboard:payments", slug=study.slug)

@@ -9,8 +9,7 @@ from uuid import uuid4
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from annotation.models import Study
 from annotation.rights import Right, by_and_now, read_page, signed_in, write_page
@@ -19,8 +18,7 @@ from dashboard.http import ErrorsAsMessages, number_in
 from dashboard.recruitment.decisions import confirmation_of_large_bonus, decide_about, is_test, rejection_form
 from dashboard.recruitment.queries import TestResult, submissions_page, test_results
 from recruitment import actions
-from recruitment.errors import RecruitmentError
-from recruitment.marketplace import NEVER_APPROVED
+from recruitment.marketplace import NEVER_APPROVED, PAID
 from recruitment.models import Campaign, Mismatch, Payment, Submission, Visit
 from recruitment.platforms import platform_of
 
@@ -56,7 +54,7 @@ def decide_submission(request: HttpRequest, study: Study, number: int) -> HttpRe
     question = confirmation_of_large_bonus(request, campaign) if way == "bonus" else None
     if question:
         return question
-    with ErrorsAsMessages(request, RecruitmentError):
+    with ErrorsAsMessages(request):
         decide_about(submission, way, request, by=signed_in(request))
         messages.success(request, str(HELD) if way == "reject" else _("Recorded, and sent to the platform."))
     return redirect("dashboard:submissions", slug=study.slug, number=campaign.number)
@@ -69,7 +67,7 @@ def undo_rejection(request: HttpRequest, study: Study, number: int) -> HttpRespo
         Payment.objects.select_related("submission__campaign"), pk=number, submission__campaign__study=study
     )
     campaign = payment.submission.campaign
-    with ErrorsAsMessages(request, RecruitmentError):
+    with ErrorsAsMessages(request):
         if request.POST.get("way") == "approve":
             actions.approve_instead(payment=payment, **by_and_now(request))
             messages.success(request, _("The rejection is undone, and the submission approved."))
@@ -101,7 +99,7 @@ def _row(study: Study, submission: Submission, test: TestResult | None) -> dict[
         "minutes": minutes,
         "payments": payments,
         "waits": submission.waits,  # type: ignore[attr-defined]  # annotated by submissions_page
-        "may_have_bonus": submission.status in (Submission.Status.APPROVED, *NEVER_APPROVED)
+        "may_have_bonus": submission.status in PAID | NEVER_APPROVED
         or any(payment.state != Payment.State.FAILED for payment in decided),
         "token": uuid4(),
         "rejection": rejection_form(submission.campaign),

@@ -1,6 +1,6 @@
 """Compare two releases of a study: tables for the page, and a CSV file."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 from urllib.parse import urlencode
@@ -8,13 +8,12 @@ from urllib.parse import urlencode
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from annotation.models import Study
 from annotation.rights import read_page
 from dashboard.csv_files import csv_stream
-from dashboard.figures.tables import agreement_rows, retention_rows
+from dashboard.figures.tables import agreement_rows, rating_rows, retention_rows
 from dashboard.http import number_in, page_number
 from publishing.comparison import store
 from publishing.comparison.diff import Kind
@@ -55,7 +54,7 @@ def setting_rows(before: Release, now: Release) -> list[dict[str, Any]]:
         (_("Votes per story"), before.votes_per_story, now.votes_per_story),
         (_("State of the study"), before.get_study_state_display(), now.get_study_state_display()),
         (_("Kind"), before.get_environment_display(), now.get_environment_display()),
-        (_("License"), before.license, now.license),
+        (_("Licence"), before.license, now.license),
         (_("Title"), before.title, now.title),
         (_("Version of tomannot"), before.code_version, now.code_version),
     ]
@@ -95,16 +94,20 @@ def retention_pairs(summary: Mapping[str, Any], by: str) -> tuple[list[dict[str,
     return shown, len(names) - len(shown)
 
 
-def agreement_pairs(study: Study, summary: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return agreement by question, and last for whole votes, in both releases with intervals."""
+Rows = Callable[[Study, Mapping[str, Any]], list[dict[str, Any]]]
+
+
+def agreement_pairs(study: Study, summary: Mapping[str, Any], rows: Rows) -> list[dict[str, Any]]:
+    """Return agreement or ratings (``rows``) by question in both releases, with the change of the first."""
     found = [
-        {row["key"]: row for row in agreement_rows(study, {"statistics": summary[side]["statistics"]})}
+        {row["key"]: row for row in rows(study, {"statistics": summary[side]["statistics"]})}
         for side in _SIDES
     ]
     keys = [*found[1], *(key for key in found[0] if key not in found[1])]
     return [
         {
             "title": next(side[key]["title"] for side in found if key in side),
+            "change": _change([side[key]["cells"][0]["value"] for side in found if key in side]),
             "releases": [
                 {"number": summary[name]["release"]["number"], **side[key]}
                 for name, side in zip(_SIDES, found, strict=True)
@@ -113,6 +116,12 @@ def agreement_pairs(study: Study, summary: Mapping[str, Any]) -> list[dict[str, 
         }
         for key in keys
     ]
+
+
+def _change(values: list[float | None]) -> float | None:
+    """Return the second value minus the first; None if one of them is missing or undefined."""
+    defined = [value for value in values if value is not None]
+    return defined[1] - defined[0] if len(defined) == len(_SIDES) else None
 
 
 def story_rows(study: Study, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -140,20 +149,21 @@ def story_rows(study: Study, rows: Iterable[Mapping[str, Any]]) -> list[dict[str
     ]
 
 
-def change_told(vote: Mapping[str, Any], titles: Mapping[str, str] | None = None) -> str:
+def change_told(vote: Mapping[str, Any], titles: Mapping[str, str]) -> str:
     """Describe how a vote differs between the releases: new, gone, or the changed answers."""
     before, now = vote["before"], vote["now"]
     if before is None or now is None:
-        given = ", ".join(f"{_named(field, titles)}: {option}" for field, option in (before or now).items())
+        given = ", ".join(f"{titles.get(field, field)}: {said}" for field, said in (before or now).items())
         return (_("new (%(answers)s)") if before is None else _("gone (%(answers)s)")) % {"answers": given}
+    return _changes(before, now, titles, none="–")
+
+
+def _changes(before: Mapping[str, str], now: Mapping[str, str], titles: Mapping[str, str], none: str) -> str:
+    """Return ``title: before → now`` of each answer that differs; ``none`` stands for no answer."""
     fields = [field for field in {**before, **now} if before.get(field) != now.get(field)]
     return "; ".join(
-        f"{_named(field, titles)}: {before.get(field, '–')} → {now.get(field, '–')}" for field in fields
+        f"{titles.get(field, field)}: {before.get(field, none)} → {now.get(field, none)}" for field in fields
     )
-
-
-def _named(field: str, titles: Mapping[str, str] | None) -> str:
-    return (titles or {}).get(field, field)
 
 
 def csv_rows(kind: Kind, rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -174,9 +184,7 @@ def csv_rows(kind: Kind, rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str
 
 def _plain(vote: Mapping[str, Any]) -> str:
     """Describe a changed vote independently of language: ``q3: no → yes``, ``-`` for no answer."""
-    before, now = vote["before"] or {}, vote["now"] or {}
-    fields = [field for field in {**before, **now} if before.get(field) != now.get(field)]
-    return "; ".join(f"{field}: {before.get(field, '-')} → {now.get(field, '-')}" for field in fields)
+    return _changes(vote["before"] or {}, vote["now"] or {}, {}, none="-")
 
 
 MOST_CHOICES = 200
@@ -250,7 +258,8 @@ def _shown(
         "earlier": urlencode(asked | {"kind": kind.value, "page": number - 1}) if number > 1 else "",
         "later": urlencode(asked | {"kind": kind.value, "page": number + 1}) if number < pages else "",
         "file_query": urlencode(asked),
-        "agreement": agreement_pairs(study, summary),
+        "agreement": agreement_pairs(study, summary, agreement_rows),
+        "ratings": agreement_pairs(study, summary, rating_rows),
         "retentions": [
             ("by-scenario", scenarios, more_scenarios),
             ("by-generator", generators, more_generators),

@@ -11,10 +11,9 @@ from django.contrib import messages
 from django.core.validators import validate_slug
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
-from annotation.errors import AnnotationError
+from accounts.errors import DomainError
 from annotation.models import Study
 from annotation.rights import Right, by_and_now, form_page, read_page, study_creators_page
 from dashboard import actions
@@ -23,10 +22,9 @@ from dashboard.http import render_form
 from dashboard.releases.human_baseline import Admission, BaselinePlan, Viewers, Who, newest_consent
 from dashboard.settings.forms import StudyForm
 from publishing.access import published_release
-from publishing.errors import PublishingError
 from publishing.human_baseline.accuracy import ALL
 from publishing.human_baseline.drawing import check_not_withdrawn, check_size_for_a_page, has_questions
-from publishing.human_baseline.results import has_accuracy, results
+from publishing.human_baseline.study_results import has_accuracy, results
 from publishing.models import Release
 
 COLUMNS = (
@@ -45,7 +43,7 @@ def draw_human_baseline(request: HttpRequest, study: Study, number: int) -> Http
         raise Http404("The release has no question sets.")
     try:
         check_not_withdrawn(release)
-    except PublishingError as error:
+    except DomainError as error:
         messages.error(request, str(error))
         return redirect("dashboard:releases", slug=study.slug)
     form = BaselineForm.of(release, request.POST if request.method == "POST" else None)
@@ -53,7 +51,7 @@ def draw_human_baseline(request: HttpRequest, study: Study, number: int) -> Http
         try:
             check_size_for_a_page(release)
             made, admission = actions.draw_baseline(release=release, plan=form.plan(), **by_and_now(request))
-        except (AnnotationError, PublishingError) as error:
+        except DomainError as error:
             form.add_error(None, str(error))
         else:
             _report(request, made, admission)

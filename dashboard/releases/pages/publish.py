@@ -11,13 +11,13 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from annotation.models import Study
 from annotation.rights import Right, by_and_now, form_page, read_page, rights_in
 from dashboard.figures import store
 from dashboard.http import ErrorsAsMessages, render_form
+from dashboard.releases.recruited import recruited
 from dashboard.settings.configuration_export import test_of
 from dashboard.settings.forms import StudyForm, prose
 from publishing import previews
@@ -25,7 +25,7 @@ from publishing.actions import releases
 from publishing.actions.data_statement import describe_data
 from publishing.card.html import rendered
 from publishing.data_statement import creators_of, doi_of
-from publishing.errors import InvalidStatement, PublishingError
+from publishing.errors import InvalidStatement
 from publishing.facts import Statement
 from publishing.files.directory import content_type
 from publishing.filters import ONE_OF_EACH, filters_for, find_filter
@@ -136,12 +136,13 @@ def publish(request: HttpRequest, study: Study) -> HttpResponse:
         if "previewed" not in request.POST:  # only the preview asks
             preview = reverse("dashboard:preview_release", args=[study.slug])
             return redirect(f"{preview}?{urlencode({'filter': name})}")
-        with ErrorsAsMessages(request, PublishingError):
+        with ErrorsAsMessages(request):
             release = releases.request_release(
                 study=study,
                 **by_and_now(request),
                 filter_name=name,
                 test=test_of(study) if "publish_test" in request.POST else None,
+                recruited=recruited(study),
             )
             messages.success(request, _("Release %(number)s is being built.") % {"number": release.number})
         return redirect("dashboard:releases", slug=study.slug)

@@ -8,18 +8,16 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
+from accounts.errors import DomainError
 from annotation.models import Study
 from annotation.rights import Right, by_and_now, form_page, read_page
 from dashboard.http import number_in, render_form
 from publishing import progress
 from publishing.access import published_release
-from publishing.actions.withdrawals import LONGEST_REASON
-from publishing.actions.withdrawals import withdraw_release as record_withdrawal
+from publishing.actions.withdrawals import LONGEST_REASON, withdraw_release as record_withdrawal
 from publishing.builder import MACHINE_VALIDATION_JSON
-from publishing.errors import PublishingError
 from publishing.filters import find_filter
 from publishing.machine_validation import warnings
 from publishing.models import Deposit, Release
@@ -82,7 +80,7 @@ def withdraw_release(request: HttpRequest, study: Study, number: int) -> HttpRes
             record_withdrawal(release=release, reason=request.POST.get("reason", ""), **by_and_now(request))
             messages.success(request, _("Release %(number)s is withdrawn.") % {"number": number})
             return redirect("dashboard:releases", slug=study.slug)
-        except PublishingError as error:
+        except DomainError as error:
             failure = str(error)
     context = {
         "release": release,

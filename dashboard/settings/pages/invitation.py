@@ -7,8 +7,7 @@ from django.contrib.auth.forms import UserCreationForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
@@ -23,8 +22,8 @@ from annotation.models import Invitation, Membership
 from annotation.rights import RIGHTS, invitation_status
 from annotation.tokens import InvalidToken
 from dashboard.http import render_form
-from dashboard.settings.actions import invitation_of
 from dashboard.settings.forms import RIGHTS_IN_WORDS
+from dashboard.settings.member_invitations import invitation_of
 from tomannot import clock
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"

@@ -7,17 +7,16 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.utils.translation import get_language, gettext_lazy
-from django.utils.translation import gettext as _
+from django.utils.translation import get_language, gettext as _, gettext_lazy
 
+from accounts.errors import DomainError
 from annotation import actions
-from annotation.errors import AnnotationError
 from annotation.models import Invitation, Membership, Study
 from annotation.rights import RIGHTS, Right, by_and_now, form_page, rights_in, tokens_of, write_page
 from dashboard.actions import remove_member
 from dashboard.http import ErrorsAsMessages, render_form
-from dashboard.settings.actions import invitation_link, invite
 from dashboard.settings.forms import RIGHTS_IN_WORDS
+from dashboard.settings.member_invitations import invitation_link, invite
 from recruitment.errors import NotQueued
 from tomannot import clock
 
@@ -45,7 +44,7 @@ def members(request: HttpRequest, study: Study) -> HttpResponse:
         try:
             _invite(request, study, form.cleaned_data)
             return redirect("dashboard:members", slug=study.slug)
-        except AnnotationError as error:
+        except DomainError as error:
             form.add_error("address", str(error))
     return render_form(request, "dashboard/settings/members.html", _context(request, study, form))
 
@@ -55,7 +54,7 @@ def member(request: HttpRequest, study: Study, user_id: int) -> HttpResponse:
     """Give a member another role, or with ``remove`` take them out of the study."""
     found = Membership.objects.filter(study=study, user=user_id).select_related("user").first()
     role = request.POST.get("role", "")
-    with ErrorsAsMessages(request, AnnotationError):
+    with ErrorsAsMessages(request):
         if found is None:
             messages.info(request, _("This account is no longer a member of the study."))
         elif "remove" in request.POST:

@@ -9,8 +9,9 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
+from accounts.errors import DomainError
 from accounts.models import Environment
-from annotation.errors import AnnotationError, ImportRefused, InvalidStudy, StudyExists
+from annotation.errors import ImportRefused, InvalidStudy, StudyExists
 from annotation.models import Study
 from annotation.protocols import UnknownProtocol
 from annotation.rights import (
@@ -30,13 +31,9 @@ from dashboard.settings.configuration_export import configuration_of
 from dashboard.settings.forms import SAMPLE_TEST, CloneForm, ConfigurationForm, NewStudyForm, StudyForm
 from dashboard.settings.preview import preview_of, study_of
 from dashboard.settings.sample_study import sample_consent
-from publishing.errors import PublishingError
-from qualification.errors import InvalidKey, QualificationError
+from qualification.errors import InvalidKey
 from qualification.experts import is_closed_in
 from tomannot import clock
-
-REFUSALS = (AnnotationError, PublishingError, QualificationError)
-"""Refusals of the steps of making a study."""
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -159,7 +156,7 @@ def _make(request: HttpRequest, form: StudyForm, slug: str, config: StudyConfigu
     except InvalidKey as error:
         for text in error.problems:
             form.add_error(None, text)
-    except REFUSALS as error:
+    except DomainError as error:
         form.add_error(None, str(error))
     else:
         messages.success(request, _("“%(title)s” is created, as a draft.") % {"title": made.title})

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from annotation.actions import add_consent_text, change_study, set_instructions
 from annotation.actions.instructions import texts_of
 from annotation.actions.settings import fixed_of, settings_of
-from annotation.errors import AnnotationError, InvalidStudy
+from annotation.errors import InvalidStudy
 from annotation.forms import instructions_context
 from annotation.models import Study
 from annotation.protocols import is_installed
@@ -30,7 +30,6 @@ from dashboard.settings.forms import (
 )
 from dashboard.settings.preview import preview_of
 from dashboard.settings.sample_study import SAMPLE_PROTOCOL
-from qualification.errors import QualificationError
 from qualification.models import Round
 
 
@@ -72,7 +71,9 @@ def instructions(request: HttpRequest, study: Study) -> HttpResponse:
     if not is_installed(study.protocol_name, study.protocol_version):
         messages.info(request, _("The study’s protocol is not installed here, so its form can’t be shown."))
         return redirect("dashboard:settings", slug=study.slug)
-    form = InstructionsForm(study.protocol, request.POST or None, initial=_instructions_initial(study))
+    texts = texts_of(study)
+    texts |= {f"{EXAMPLES}{question}": text for question, text in texts.pop("examples").items()}
+    form = InstructionsForm(study.protocol, request.POST or None, initial=texts)
     if request.method == "POST" and form.is_valid():
         try:
             made = set_instructions(study=study, **by_and_now(request), **form.texts())
@@ -91,7 +92,7 @@ def instructions(request: HttpRequest, study: Study) -> HttpResponse:
 @write_page(Right.CHANGE)
 def test(request: HttpRequest, study: Study) -> HttpResponse:
     """Set the test that participants take before stories."""
-    with ErrorsAsMessages(request, AnnotationError, QualificationError):
+    with ErrorsAsMessages(request):
         actions.choose_test(study=study, test=request.POST.get("test", ""), **by_and_now(request))
         messages.success(request, _("Saved."))
     return redirect("dashboard:settings", slug=study.slug)
@@ -152,8 +153,3 @@ def _tests(study: Study) -> list[dict[str, Any]]:
     if not has_round and study.protocol_name == SAMPLE_PROTOCOL:
         choices.append({"name": SAMPLE_TEST, "label": _("Use our test of five sample stories")})
     return choices
-
-
-def _instructions_initial(study: Study) -> dict[str, Any]:
-    texts = texts_of(study)
-    return texts | {f"{EXAMPLES}{question}": text for question, text in texts.pop("examples").items()}

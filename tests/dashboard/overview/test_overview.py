@@ -74,17 +74,30 @@ def attention(page: bytes) -> list[tuple[str, str]]:
 def test_it_says_how_far_people_come_what_it_costs_and_who_holds_a_story(study: Study, boss: Client) -> None:
     compute.make(study.pk, now=timezone.now())
     shown = words(boss.get(ADDRESS).content)
-    assert (
-        "3 of 4 participants who submitted the test passed it (75 %). In the published procedure it was"
-        in shown
-    )
+    assert "3 of 4 participants who handed in the test passed it (75 %)." in shown
+    assert "In the published procedure 19 of 100 passed." in shown
     assert "Invited 5 100 %" in shown
     assert "Answered a story 2 40 %" in shown
     assert "counted votes of 9 6" in shown
-    assert "votes in the hour before 0" in shown
-    assert "The counted votes come to 0.60 USD, all of them to 0.90 USD." in shown, "20 s at 18 an hour"
-    assert "At this pace the last vote comes about" in shown
+    assert "votes in the last hour 0" in shown
+    assert "The counted votes cost 0.60 USD so far; all votes will cost about 0.90 USD." in shown, (
+        "20 s at 18 an hour"
+    )
+    assert "At this pace the last vote comes in around" in shown
     assert "story_0000" in shown.partition("Active leases")[2]
+    assert re.search(r"Started but unfinished stories: \d+\. Order: ", shown)
+    assert re.search(r"about \d+ stories are unfinished if each participant starts at a random place", shown)
+
+
+def test_the_checklist_says_that_proxies_are_counted_wrongly(boss: Client, settings: Any) -> None:
+    draft = f"/studies/{builders.make_study('draft', stories=1, opened=False).slug}/"
+    through_one = {"X-Forwarded-For": "192.0.2.1"}
+    assert "PROXIES is" not in words(boss.get(draft).content)
+    assert "PROXIES is 0, but your request came through 1" in words(
+        boss.get(draft, headers=through_one).content
+    )
+    settings.PROXIES = 1
+    assert "PROXIES is" not in words(boss.get(draft, headers=through_one).content)
 
 
 def test_its_numbers_lead_to_the_stories_they_count(boss: Client) -> None:
@@ -133,7 +146,7 @@ def test_figures_from_before_the_stories_came_are_not_shown(boss: Client) -> Non
     shown = words(boss.get("/studies/fresh/").content)
     assert "The figures are being computed" in shown
     assert "Every story has all its votes" not in shown
-    assert "Nobody is invited yet" in shown
+    assert "Nobody has been invited yet" in shown
     assert b"/studies/fresh/people/invite/" in boss.get("/studies/fresh/").content
     reviewer = Client()
     reviewer.force_login(member(empty, Membership.Role.REVIEWER))
@@ -146,11 +159,11 @@ def test_figures_of_two_moments_never_stand_side_by_side(boss: Client) -> None:
     builders.answer_everything(builders.qualified(study))
     shown = words(boss.get("/studies/pilot/").content)
     assert "counted votes of 3 0" in shown
-    assert "votes in the hour before 0" in shown, "of the same moment"
+    assert "votes in the last hour 0" in shown, "of the same moment"
     compute.make(study.pk, now=timezone.now())
     shown = words(boss.get("/studies/pilot/").content)
     assert "counted votes of 3 3" in shown
-    assert "votes in the hour before 3" in shown
+    assert "votes in the last hour 3" in shown
     assert "Share of the invited" in shown
     assert "Counted just now." in shown.partition("Active leases")[2]
 
@@ -160,7 +173,7 @@ def test_without_a_test_its_steps_are_left_out(boss: Client) -> None:
     shown = words(boss.get("/studies/untested/").content)
     assert "Answered a story" in shown
     assert "Passed the test" not in shown
-    assert "Which questions they fail" not in shown
+    assert "Failed questions" not in shown
     assert "The figures are being computed" in shown
 
 
@@ -247,7 +260,7 @@ def test_what_waits_for_somebody_is_counted_with_its_page(boss: Client) -> None:
     assert noticed == {"flagged": 0, "skipped_often": 0, "doubted_checks": 0, "test_notes": 0}
     shown = boss.get("/studies/pilot/").content
     suspended = "1 suspended participant whose votes still count"
-    assert f"Needs attention {suspended} 2 drawn answers wait for review" in words(shown)
+    assert f"Needs attention {suspended} 2 sampled answers wait for review" in words(shown)
     assert b'href="/studies/pilot/quality/review/"' in shown
 
 
@@ -282,7 +295,7 @@ def test_what_the_worker_notices_is_said_with_its_number(
     assert document["noticed"] == {"flagged": 2, "skipped_often": 0, "doubted_checks": 0, "test_notes": 4}
     assert attention(boss.get(ADDRESS).content) == [
         ("2 participants have a flag", f"{ADDRESS}people/?flag=any"),
-        ("4 signs that the test is too hard or known", f"{ADDRESS}qualification/"),
+        ("4 signs that the test is too hard, or that its answers have leaked", f"{ADDRESS}qualification/"),
     ]
 
 

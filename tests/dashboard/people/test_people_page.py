@@ -229,6 +229,9 @@ def test_new_links_are_shown_for_a_while_and_to_who_may_invite(
     actions.set_role(study=study, user=user, role=Role.REVIEWER, by=None, now=timezone.now())
     reviewer.force_login(user)
     assert reviewer.get(address).status_code == 403
+    assert INVITE in researcher.get(HERE).content.decode()
+    for page in (HERE, "/studies/main/"):
+        assert INVITE not in reviewer.get(page).content.decode(), "what may not be done is not offered"
     other = builders.make_study("other")
     actions.set_role(
         study=other, user=User.objects.get(username="rosa"), role=Role.OWNER, by=None, now=timezone.now()

@@ -305,7 +305,7 @@ def test_the_round_says_what_people_chose_to_who_may_know_its_key(study: Study, 
     )
     annotation_actions.open_study(study=study, by=None, now=timezone.now())
     study.refresh_from_db()
-    assert "People’s answers in their first" not in text(rosa, f"{HERE}1/"), "nobody has taken it"
+    assert "Participants’ answers in their first" not in text(rosa, f"{HERE}1/"), "nobody has taken it"
     for changes in ({}, {"q1": "possibly"}, {"q1": "no"}, {"q1": "no"}):
         (person,) = builders.invite(study)
         builders.take_test(builders.consent(person), builders.answers(**changes))
@@ -314,13 +314,13 @@ def test_the_round_says_what_people_chose_to_who_may_know_its_key(study: Study, 
     told = [
         " ".join(cell.text_content().split())
         for cell in page.xpath(
-            "(//table[contains(caption, 'People’s answers in their first')])[1]//tr[td][position() < 4]/*"
+            "(//table[contains(caption, 'answers in their first attempts')])[1]//tr[td][position() < 4]/*"
         )
     ]
     title = str(study.protocol.questions[0].title)
     assert told == [title, "Yes Accepted", "1", "25 %", "Possibly Accepted", "1", "25 %", "No", "2", "50 %"]
     reviewer = member(study, "rita", Membership.Role.REVIEWER)
-    assert "People’s answers in their first" not in text(reviewer, f"{HERE}1/"), (
+    assert "Participants’ answers in their first" not in text(reviewer, f"{HERE}1/"), (
         "she may be asked as an expert"
     )
     assert f'href="{HERE}1/#story-1"' in text(rosa, HERE)

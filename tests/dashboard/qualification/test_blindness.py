@@ -77,7 +77,7 @@ def test_who_answers_blind_is_told_by_no_page_file_or_clone(study: Study, first:
 
     page = text(reader, f"{HERE}1/")
     assert "reasons of version 1" not in page
-    assert "People’s answers in their first" not in page
+    assert "Participants’ answers in their first" not in page
     assert "hidden until you have handed in" in page
     assert reader.get(f"{HERE}1/key/")["Location"] == f"{HERE}1/"
     assert reader.post(f"{HERE}1/key/", key_form(after=1))["Location"] == f"{HERE}1/"
@@ -100,7 +100,7 @@ def test_who_answers_blind_is_told_by_no_page_file_or_clone(study: Study, first:
     answer(reader, 2)
 
     assert "reasons of version 1" in text(reader, f"{HERE}1/")
-    assert "People’s answers in their first" in text(reader, f"{HERE}1/")
+    assert "Participants’ answers in their first" in text(reader, f"{HERE}1/")
     assert "Every question" in text(reader, HERE)
     assert reader.get("/studies/main/settings/configuration.json").status_code == 200
     assert reader.get(f"/admin/qualification/answerkey/{key.pk}/change/").status_code == 200

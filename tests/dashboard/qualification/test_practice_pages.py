@@ -79,7 +79,7 @@ def test_it_shows_where_people_go_wrong(study: Study) -> None:
     assert [text.split("<")[0] for text in counted.split('class="number">')[3:]] == ["3", "2"]
     page = client.get(f"/studies/{study.slug}/qualification/{practice.number}/").content.decode()
     assert "3 participants have practised" in " ".join(page.split())
-    assert "People’s first answers in practice" in page
+    assert "Participants’ first answers in practice" in page
 
 
 def test_a_configuration_carries_it(study: Study) -> None:

@@ -15,8 +15,7 @@ from annotation import actions, rules
 from annotation.errors import JudgedMeanwhile
 from annotation.models import Adjudication, Enrollment, Membership, Story, Study
 from annotation.protocols.base import Choice
-from dashboard.quality.pages import decisions
-from dashboard.quality.pages import decisions as pages
+from dashboard.quality.pages import decisions, decisions as pages
 from dashboard.quality.pages.decisions import Queue, next_to_decide
 from dashboard.stories.queries import ListedStory, Search, is_split, listed, story_page
 from tests import builders

@@ -245,14 +245,19 @@ def test_the_table_tells_partial_work_and_who_found_none_apart(study: Study, bos
     for_nothing = came(study, "for-nothing")
     recruitment_actions.join(link=study.join_link, participant="never-agreed", now=timezone.now())
     url = reverse("dashboard:amounts_due_file", args=[study.slug])
-    assert [row["outcome"] for row in rows_of(boss.get(url))] == ["partial", "completed"]
+    told = [(row["outcome"], row["why_ended"]) for row in rows_of(boss.get(url))]
+    assert told == [("partial", "left"), ("completed", "")]
 
     actions.close_study(study=study, by=None, now=timezone.now())
 
     rows = rows_of(boss.get(url))
-    assert [(row["outcome"], row["stories"]) for row in rows] == [
-        ("partial", "1"), ("completed", "2"), ("no work left", "0"),
+    assert [(row["outcome"], row["why_ended"], row["stories"]) for row in rows] == [
+        ("partial", "left", "1"), ("completed", "", "2"), ("no work left", "", "0"),
     ]  # fmt: skip
+    page = boss.post("/studies/study/recruitment/join-link/", {"code": rows[0]["completion_code"]})
+    shown = " ".join(page.content.decode().split())
+    assert f"The code of {few.pseudonym}: partial" in shown
+    assert "Reason: left or returned." in shown
     code = completion_of(Enrollment.objects.get(pk=for_nothing.pk))
     assert code
     assert (rows[2]["completion_code"], rows[2]["owed"]) == (code.code, "0.00")

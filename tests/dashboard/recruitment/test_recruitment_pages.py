@@ -164,7 +164,7 @@ def test_the_form_asks_for_nothing_that_does_nothing(study: Study, boss: Client)
         {*platform_named("prolific").unused_fields},
     )
     for platform, purpose, more in (
-        ("prolific", "test", set()),
+        ("prolific", "test", {"screen_out_reward"}),
         ("prolific", "stories", of_stories),
         ("mturk", "test", of_mturk),
         ("mturk", "stories", of_stories | of_mturk | {"seats_per_posting"}),
@@ -234,3 +234,13 @@ def test_too_little_money_is_said_with_the_sums(study: Study, boss: Client, doub
     assert double.calls["GetAccountBalance"] == 1, "nobody waits for a page while it is asked again"
     assert "costs 2.70 USD, and the account holds 1.00" in said(boss, "move_campaign", 1, "start")
     assert Campaign.objects.get().state == State.DRAFT
+
+
+def test_a_second_reward_for_not_passing_is_set_shown_and_below_the_first(study: Study, boss: Client) -> None:
+    place = ("new_campaign", "prolific", "test")
+    form = filled(boss, *place)
+    refused = boss.post(address(*place), form | {"screen_out_reward": str(form["reward"])})
+    assert refused.status_code == 422
+    boss.post(address(*place), form | {"screen_out_reward": "1.50"})
+    assert Campaign.objects.get().screen_out_reward == Decimal("1.50")
+    assert "Reward if the test is not passed 1.50 USD" in words(boss, "campaign", 1)

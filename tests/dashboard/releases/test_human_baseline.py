@@ -30,7 +30,7 @@ from publishing.actions.releases import build_release, request_release
 from publishing.actions.withdrawals import withdraw_release
 from publishing.errors import NotDrawable
 from publishing.human_baseline.drawing import draw
-from publishing.human_baseline.results import results
+from publishing.human_baseline.study_results import results
 from publishing.models import BaselineSample, Release
 from publishing.verification import check_release
 from tests import builders
@@ -215,7 +215,7 @@ def test_from_the_release_to_the_accuracy_over_http(release: Release, boss: Clie
         (forward,) = browser.document.xpath("//a[normalize-space()='Continue']/@href")
         browser.open(forward)
         for number in range(1, 13):
-            assert browser.heading == f"Story {number}"
+            assert browser.heading == f"Question {number}"
             story, asked = (
                 " ".join(part.text_content().split()) for part in browser.document.xpath("//form//dd")
             )

@@ -23,6 +23,7 @@ from publishing.files import jsonl
 from publishing.models import Release, StudyPlan
 from publishing.plans import canonical, hash_of
 from publishing.verification import check_release
+from qualification.actions import set_answer_key
 from tests import builders
 from tests.dashboard.test_roles import Role, client_of, member
 from tests.publishing.support import published
@@ -74,6 +75,25 @@ def test_opening_fixes_a_plan_once_and_for_all() -> None:
     assert StudyPlan.objects.get(study=study) == plan
     with pytest.raises(DatabaseError), transaction.atomic():
         StudyPlan.objects.filter(study=study).update(sha256="0" * 64)
+
+
+def test_the_plan_has_the_pass_mark_without_saying_which_stories_must_be_right() -> None:
+    study = builders.make_study(opened=False, qualification=2, contact="team@lab.test")
+    round = study.rounds.get()
+    names = list(round.round_stories.values_list("story__story_id", flat=True))
+    set_answer_key(
+        round=round,
+        acceptable=dict.fromkeys(names, builders.ACCEPTED),
+        enough=6,
+        must_pass=names[:1],
+        by=None,
+        now=timezone.now(),
+    )
+    move_study(study=study, move="open", campaigns=None, accepted=GAPS, by=None, now=timezone.now())
+    plan = StudyPlan.objects.get(study=study).document
+    (planned,) = json.loads(plan)["qualification"]
+    assert (planned["stories"], planned["enough"], planned["must_pass"]) == (2, 6, 1)
+    assert not [name for name in names if name in plan]
 
 
 def test_a_release_as_planned_says_that_nothing_was_changed() -> None:

@@ -18,10 +18,9 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.actions import ensure_researcher
-from annotation import actions as annotation_actions
-from annotation import rules
+from annotation import actions as annotation_actions, locks, rules
 from annotation.models import Assignment, Enrollment, Event, Membership, Study
-from publishing import locks, previews, progress, tasks
+from publishing import previews, progress, tasks
 from publishing.actions import releases
 from publishing.actions.data_statement import describe_data
 from publishing.actions.withdrawals import withdraw_release
@@ -181,7 +180,7 @@ def test_a_build_moves_and_one_that_was_left_says_so(study: Study, boss: Client)
     release = releases.request_release(study=study, by=None, now=timezone.now())
     address = "/studies/pilot/releases/"
     assert "Waiting for a worker" in words(boss, address)
-    with locks.building(release.pk):
+    with locks.alone(locks.RELEASE, release.pk):
         releases._start(release.pk, now=timezone.now())
         Reporter(release)(Stage.STORIES, 3, 4)
         page = boss.get(address).content.decode()
@@ -336,6 +335,7 @@ def test_a_release_is_withdrawn_for_good_with_a_reason(study: Study, boss: Clien
     public = words(Client(), "/releases/pilot/1/")
     assert "Do not use it" in public
     assert "Use release 2 instead" not in public, "it keeps stories by another rule"
+    assert "Release 2 is newer, but not validated by all." in public
     asked = releases.request_release(study=study, by=None, now=timezone.now())
     releases.build_release(release_id=asked.pk, now=timezone.now())
     assert "Use release 3 instead" in words(Client(), "/releases/pilot/1/")

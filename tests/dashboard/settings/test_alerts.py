@@ -483,5 +483,5 @@ def test_only_who_may_change_the_study_sees_and_sets_webhooks(study: Study, rece
 
 
 def test_administrators_without_a_role_get_no_mails(admin_client: Client, study: Study) -> None:
-    assert "you are not one" in admin_client.get(address()).content.decode()
+    assert "You are not a member" in admin_client.get(address()).content.decode()
     assert admin_client.post(address(), {"kinds": []}).status_code == 404

@@ -40,6 +40,8 @@ GIVEN = {
     "currency": "EUR",
     "license": "CC0-1.0",
     "story_language": "pt-BR",
+    "intake_questions": ["age", "country"],
+    "intake_group": "7",
     "environment": "live",
     "test": "sample",
     "consent": "You may stop.\r\n\r\nWrite to {contact}.",

@@ -56,7 +56,7 @@ def test_the_checklist_leads_from_nothing_to_open(boss: Client) -> None:
     assert page.context["steps"][1].text == "A test with an answer key"
     assert page.context["steps"][2].url == "/studies/main/stories/import/"
     assert actions.blockers(Study.objects.get(pk=study.pk))
-    assert "It cannot open while something below is missing" in shown(boss.get(OPENING))
+    assert "The study cannot open while something below is missing" in shown(boss.get(OPENING))
     assert '<button class="button"' not in boss.get(OPENING).content.decode()
     builders.import_rows(study, [builders.story_row(1)])
     boss.post(ADDRESS, posted(boss, pay_rate="15"))
@@ -90,12 +90,12 @@ def test_a_real_study_opens_with_gaps_only_if_each_is_accepted(
     for code in ("made_up", "too"):
         study.stories.main().get().lint_findings.create(code=code, message="Look at this.")
     assert "stories with a lint warning 1" in shown(boss.get(OPENING))
-    assert "these settings can no longer change: Protocol" in page
-    assert "The published procedure has 3 votes" not in page
+    assert "you can no longer change these settings: Protocol" in page
+    assert "The published procedure asks for 3 votes" not in page
     Study.objects.filter(pk=study.pk).update(votes_per_story=5)
     page = shown(boss.get(OPENING))
     assert "votes in all 5" in page
-    assert "The published procedure has 3 votes" in page
+    assert "The published procedure asks for 3 votes" in page
     Study.objects.filter(pk=study.pk).update(votes_per_story=3)
     page = shown(boss.get(OPENING))
     assert "refused" in page
@@ -108,7 +108,7 @@ def test_a_real_study_opens_with_gaps_only_if_each_is_accepted(
     assert boss.get(OPENING).content.decode().count('name="accepted"') == 3
     codes({"asked": "1", "accepted": ["pay", "mail", "consent_edited"]})
     assert study.state == "open"
-    assert study.events.get(type="study_opened").note == "without consent_edited, pay, mail"
+    assert study.events.get(type="study_opened").note == "without: consent edited, pay, mail"
 
 
 def test_mails_that_go_to_files_are_not_said_to_be_sent(boss: Client, settings: Any, tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_mails_that_go_to_files_are_not_said_to_be_sent(boss: Client, settings: 
     settings.EMAIL_FILE_PATH = str(tmp_path)
     caches["shared"].delete("mail-failure")
     page = shown(boss.get(OPENING))
-    assert "Mails are written to files; none is sent" in page
+    assert "Advised: Mails are written to files; none is sent" in page
     assert "This site sends mail" not in page
 
 
@@ -153,7 +153,7 @@ def test_the_overview_of_a_draft_leads_to_where_each_thing_is_mended(boss: Clien
     assert "manage.py import_stories" not in page
 
     opened = boss.post("/studies/main/state/open/", follow=True)
-    assert "It cannot open while something below is missing" in shown(opened)
+    assert "The study cannot open while something below is missing" in shown(opened)
     asked = boss.post("/studies/main/state/open/", {"asked": "1"}, follow=True)
     assert asked.redirect_chain == [("/studies/main/state/open/", 302)]
     assert "The study cannot open yet" in shown(asked)
@@ -208,7 +208,10 @@ def test_what_is_fixed_is_shown_as_fixed_with_the_reason(boss: Client) -> None:
     page = boss.get(ADDRESS)
     form = page.context["form"]
     fixed = {name for name, field in form.fields.items() if field.disabled}
-    assert fixed == {"protocol", "votes_per_story", "option_order", "currency", "license"}
+    assert fixed == {
+        "protocol", "votes_per_story", "option_order", "currency", "license", "intake_questions",
+        "intake_group",
+    }  # fmt: skip
     assert "every story must be decided by the same number of votes" in shown(page)
     boss.post(ADDRESS, posted(boss, votes_per_story=7, lease_minutes=45))
     study = Study.objects.get(slug="main")

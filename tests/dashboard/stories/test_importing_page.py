@@ -76,6 +76,7 @@ def test_a_file_is_checked_and_then_imported(boss: Client) -> None:
     assert "1 story read so far." in shown(boss.get(report))
     work()
     assert "The stories are imported." in shown(boss.get(report))
+    assert 'class="button" href="/studies/main/stories/"' in boss.get(report).content.decode()
     assert Story.objects.filter(role="main").count() == 2
     assert "tins.jsonl" in shown(boss.get(ADDRESS))
 
@@ -86,6 +87,16 @@ def test_stories_for_the_test(boss: Client) -> None:
     boss.post(report, {"decision": "import"})
     work()
     assert Story.objects.get().role == Story.Role.QUALIFICATION
+
+
+def test_the_report_names_a_quiz(boss: Client) -> None:
+    choices = {"text": ["One.", "Two."], "label": ["A", "B"]}
+    question = {"id": "scale", "question": "Which is right?", "choices": choices, "answerKey": "B"}
+    report = upload(boss, [question], role="quiz")["Location"]
+    work()
+    page = shown(boss.get(report))
+    assert "For a quiz." in page
+    assert "The file can be imported." in page
 
 
 def test_cancelling_saves_nothing(boss: Client) -> None:

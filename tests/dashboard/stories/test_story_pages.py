@@ -172,7 +172,7 @@ def test_the_page_of_a_story_shows_everything_about_it(researcher: Client, study
         "Vote submitted",
         "Vote changed",
         "Vote reviewed",
-        "Somebody’s votes excluded",
+        "Participant’s votes excluded",
     ):
         assert said in page, said
 
@@ -298,6 +298,10 @@ def test_a_story_of_every_role_has_a_page_however_many_answered_it(
             builders.work_through(person, 5, on_checks=builders.answers(q1="no"))
     elif role == Story.Role.QUALIFICATION:
         builders.make_round(study)
+    elif role == Story.Role.QUIZ:
+        choices = {"text": ["Yes", "No"], "label": ["A", "B"]}
+        row = {"id": "quiz", "question": "Is it paid?", "choices": choices, "answerKey": "A"}
+        builders.import_rows(study, [row], role=role)
     story = Story.objects.filter(study=study, role=role).order_by("story_id")[0]
 
     response = researcher.get(f"/studies/main/stories/{story.story_id}/")

@@ -11,13 +11,11 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from annotation import actions
 from annotation.actions.import_jobs import DECIDE_WITHIN, UNFINISHED
 from annotation.actions.reviews import LONGEST_STATEMENT
-from annotation.errors import AnnotationError, WrongState
 from annotation.importing.progress import progress_of
 from annotation.models import Adjudication, Story, StoryImport, Study
 from annotation.protocols import UnknownProtocol
@@ -122,6 +120,7 @@ def stories(request: HttpRequest, study: Study) -> HttpResponse:
     document = figures.document if figures else None
     context = {
         "form": form,
+        "stories": document["verdicts"]["stories"] if document else 0,
         "page": page,
         "rows": [
             (row, OUTCOMES[row.verdict.outcome], reason_in_words(study, row.verdict)) for row in page.rows
@@ -141,7 +140,7 @@ def stories(request: HttpRequest, study: Study) -> HttpResponse:
 @write_page(Right.REVIEW)
 def decide_stories(request: HttpRequest, study: Study) -> HttpResponse:
     """Record an expert's decision about the ticked stories of the list, all or none."""
-    with ErrorsAsMessages(request, AnnotationError, ValueError):
+    with ErrorsAsMessages(request, ValueError):
         ticked = [text.partition(":") for text in request.POST.getlist("story")]
         made = actions.adjudicate_stories(
             study=study,
@@ -230,7 +229,7 @@ def import_report(request: HttpRequest, study: Study, number: int) -> HttpRespon
     job = get_object_or_404(StoryImport.objects.select_related("study"), study=study, pk=number)
     if request.method == "POST":
         decide = DECISIONS.get(request.POST.get("decision", ""))
-        with ErrorsAsMessages(request, WrongState):
+        with ErrorsAsMessages(request):
             if decide:
                 decide(story_import=job, **by_and_now(request))
             else:

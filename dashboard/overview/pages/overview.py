@@ -8,9 +8,10 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from accounts.errors import DomainError
 from accounts.models import User
 from annotation import actions
-from annotation.errors import AnnotationError, StudyNotReady
+from annotation.errors import StudyNotReady
 from annotation.models import Study
 from annotation.rights import (
     CHANGE_ALL,
@@ -33,13 +34,11 @@ from dashboard.overview.checklist import GapsNotAccepted, checklist, proxies_ste
 from dashboard.overview.queries import waiting
 from dashboard.people.detail import story_address
 from dashboard.recruitment.study_state import OPEN, STUDY_MOVES, linked_campaigns, turning_away
-from publishing.errors import UnknownFilter
 from publishing.human_baseline.drawing import has_questions
 from publishing.models import Deposit, Release
 from publishing.views import release_list
 from qualification.experts import pending_reviews
 from qualification.queries import tested
-from recruitment.errors import RecruitmentError
 from tomannot import clock
 
 ASKED = "asked"
@@ -72,7 +71,7 @@ def overview(request: HttpRequest, study: Study) -> HttpResponse:
 @write_page(Right.CHANGE)
 def release_lease(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """Give the story that somebody holds to others at once."""
-    with ErrorsAsMessages(request, AnnotationError):
+    with ErrorsAsMessages(request):
         actions.release_lease(study=study, assignment_id=number, by=signed_in(request), now=clock.now())
         messages.success(request, _("The story is released to others."))
     return redirect("dashboard:overview", slug=study.slug)
@@ -135,7 +134,7 @@ def change_state(request: HttpRequest, study: Study, move: str) -> HttpResponse:
     except (StudyNotReady, GapsNotAccepted):
         messages.error(request, _("The study cannot open yet. The checklist says what is missing."))
         return redirect("dashboard:change_state", slug=study.slug, move=OPEN)
-    except (AnnotationError, RecruitmentError, UnknownFilter) as error:
+    except DomainError as error:
         messages.error(request, str(error))
     return redirect("dashboard:overview", slug=study.slug)
 

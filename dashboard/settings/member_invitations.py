@@ -5,7 +5,6 @@ from datetime import datetime
 from django.conf import settings
 from django.core.mail import EmailMessage
 from django.db import transaction
-from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import translation
 from django.utils.crypto import constant_time_compare
@@ -17,7 +16,7 @@ from annotation.models import Invitation, Study
 from annotation.rights import invitation_status
 from annotation.tokens import InvalidToken, InvitationClaim, invitation_token, read_invitation_token
 from recruitment.links import absolute
-from recruitment.mails import hand_over
+from recruitment.mails import compose, hand_over
 from recruitment.queue import queue_mail
 
 INVITATION_TASK = "dashboard.tasks.mail_member_invitation"
@@ -53,13 +52,7 @@ def _mail(invitation: Invitation, language: str) -> EmailMessage:
     with translation.override(language or settings.LANGUAGE_CODE):
         subject = _("You are invited to work on a study: %(study)s") % {"study": invitation.study.title}
         context = {"invitation": invitation, "link": invitation_link(invitation)}
-        body = render_to_string("dashboard/settings/mail_member.txt", context)
-    return EmailMessage(
-        subject=" ".join(subject.split()),
-        body=body.strip() + "\n",
-        to=[invitation.address],
-        headers={"Auto-Submitted": "auto-generated"},
-    )
+        return compose(subject, "dashboard/settings/mail_member.txt", context, to=invitation.address)
 
 
 def invitation_link(invitation: Invitation) -> str:
