@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from django.conf import settings
+from django.core.validators import BaseValidator, MaxValueValidator, MinValueValidator
 from django.db import models
 
 if TYPE_CHECKING:
@@ -25,3 +27,13 @@ def optional(
     return models.ForeignKey(
         to, on_delete=models.PROTECT, null=True, blank=True, related_name=related_name, **options
     )
+
+
+def optional_time(help_text: Any = "") -> models.DateTimeField[datetime | None, datetime | None]:
+    """Return a field for the time of something that may not have happened."""
+    return models.DateTimeField(null=True, blank=True, help_text=help_text)
+
+
+def between(least: int, most: int) -> list[BaseValidator]:
+    """Return the validators of a number's range."""
+    return [MinValueValidator(least), MaxValueValidator(most)]

@@ -157,6 +157,7 @@ def client_of(request: HttpRequest) -> str:
         parsed = ipaddress.ip_address(address)
     except ValueError:
         return address
+    parsed = getattr(parsed, "ipv4_mapped", None) or parsed  # a server that listens on :: sees ::ffff:1.2.3.4
     if parsed.version == 4:
         return str(parsed)
     return str(ipaddress.ip_network(f"{parsed}/{IPV6_PREFIX}", strict=False))
@@ -164,7 +165,7 @@ def client_of(request: HttpRequest) -> str:
 
 def address_of_client(request: HttpRequest) -> str | None:
     """Return :func:`client_of` as a single address, as django-axes stores it; None if there is none."""
-    address = client_of(request).partition("/")[0]
+    address = client_of(request).partition("/")[0].partition("%")[0]
     try:
         return str(ipaddress.ip_address(address))
     except ValueError:

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth import views
+from django.core.validators import MaxLengthValidator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse_lazy
@@ -12,12 +13,19 @@ from django.utils.translation import gettext_lazy as _
 from accounts.rate_limits import SIGN_INS, client_of, retry_at
 from tomannot import clock
 
+LONGEST_NAME = 150  # as Django has it; django-axes stores none of more than 255 characters
+
 
 class SignIn(views.LoginView):
     """The researchers' sign-in page."""
 
     template_name = "accounts/sign_in.html"
     redirect_authenticated_user = True
+
+    def get_form(self, form_class: Any = None) -> Any:
+        form = super().get_form(form_class)  # Django says how long a name may be, and does not check it
+        form.fields["username"].validators.append(MaxLengthValidator(LONGEST_NAME))
+        return form
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Sign in; 429 beyond :data:`~accounts.rate_limits.SIGN_INS`, before a password is hashed."""

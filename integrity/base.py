@@ -25,7 +25,7 @@ class Offenders:
 
 
 Find = Callable[[int | None], Offenders]
-"""Looks for offenders in one study (by id), or in all studies for None."""
+"""A function that looks for offenders in one study (by id), or in all studies for None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckResult:
+class CheckOutcome:
     check: Check
     offenders: Offenders
 
@@ -52,11 +52,11 @@ class CheckResult:
         return self.offenders.count == 0
 
 
-def run(checks: Iterable[Check], *, study_id: int | None = None) -> Iterator[CheckResult]:
+def run(checks: Iterable[Check], *, study_id: int | None = None) -> Iterator[CheckOutcome]:
     """Run the checks one by one, each in its own transaction, without writing anything."""
     for check in checks:
         with transaction.atomic():
-            yield CheckResult(check, check.find(study_id))
+            yield CheckOutcome(check, check.find(study_id))
 
 
 class Query(NamedTuple):
@@ -72,10 +72,10 @@ _QUERY = re.compile(r"-- (\w+)(?: \((\d+)\))?\n((?:-- .+\n)+)([^-][\s\S]+);")
 
 
 def read_queries(topic: str) -> list[Query]:
-    """Read ``integrity/sql/TOPIC.sql``: a comment on the file, then queries, with empty lines between them.
+    """Read ``integrity/sql/TOPIC.sql``: a comment on the file, then queries, separated by empty lines.
 
-    The comment on a query is its name and the number of its invariant, and what the rows are that it finds.
-    Raises :class:`ValueError` for anything else.
+    The comment above a query gives its name, the number of its invariant, and a sentence about the rows it
+    finds. Raise :class:`ValueError` for anything else.
     """
     queries = []
     text = (Path(__file__).parent / "sql" / f"{topic}.sql").read_text(encoding="utf-8")

@@ -5,9 +5,9 @@ decide. ``manage.py check_integrity`` runs them all.
 """
 
 from integrity import grades, releases, votes
-from integrity.base import Check, CheckResult, Offenders, read_checks, run
+from integrity.base import Check, CheckOutcome, Offenders, read_checks, run
 
-__all__ = ["CHECKS", "Check", "CheckResult", "Offenders", "run"]
+__all__ = ["CHECKS", "Check", "CheckOutcome", "Offenders", "run"]
 
 TOPICS = (
     "slots", "votes", "reviews", "people", "recruitment",

@@ -7,12 +7,12 @@ from pathlib import Path
 from django.db.models import QuerySet
 
 from accounts.models import PlatformIdentity
+from annotation import locks
 from integrity.base import Check, by_walking
-from publishing import locks
 from publishing.errors import BrokenDirectory
 from publishing.files import directory
 from publishing.models import Release
-from publishing.store import StoreAway
+from publishing.store import StoreUnavailable
 from tomannot import clock
 
 STUCK_AFTER = timedelta(minutes=10)
@@ -30,7 +30,7 @@ def _changed_on_disk(study_id: int | None) -> Iterator[int]:
     for release in _published(study_id).prefetch_related("files"):
         try:
             files, manifest_sha256 = directory.verify(release.directory)
-        except StoreAway:
+        except StoreUnavailable:
             raise
         except (BrokenDirectory, OSError):
             yield release.pk
@@ -48,7 +48,7 @@ def _stuck(study_id: int | None) -> Iterator[int]:
         state__in=(Release.State.REQUESTED, Release.State.BUILDING),
         requested_at__lte=clock.now() - STUCK_AFTER,
     ).order_by("pk")
-    building = locks.being_built()
+    building = locks.held(locks.RELEASE)
     for release in waiting.filter(study=study_id) if study_id else waiting:
         if release.pk not in building:
             yield release.pk

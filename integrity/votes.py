@@ -111,7 +111,7 @@ UNJUDGED = "depends on the story"
 
 
 def _counts_against(protocol: Protocol, question: str, option: str) -> bool | str | None:
-    """Return whether the protocol counts an answer against the story; None for an unknown answer.
+    """Return True if the protocol counts an answer against the story; None for an unknown answer.
 
     Options that come from the story cannot be judged without it; tests cover them.
     """

@@ -1,1 +1,1 @@
-"""Commands for operators: is everything in order, back up, restore."""
+"""Commands for operators: diagnose the installation, back it up, restore it. Also its metrics."""

@@ -23,9 +23,10 @@ from django.db import connection, transaction
 from django.db.migrations.loader import MigrationLoader
 from psycopg.pq import Conninfo
 
+from accounts.errors import DomainError
 from annotation.models import StoryImport
 from publishing import store
-from publishing.errors import BrokenDirectory, PublishingError
+from publishing.errors import BrokenDirectory
 from publishing.files.directory import (
     MANIFEST,
     DirectoryWriter,
@@ -48,7 +49,7 @@ Progress = Callable[[str], None]
 DUMP, DESCRIPTION, RELEASES, MEDIA = "database.dump", "backup.json", "releases", "media"
 
 
-class BackupError(Exception):
+class BackupError(DomainError):
     """It cannot be done; the message says why and what to do, and nothing is left half done."""
 
 
@@ -67,7 +68,7 @@ class Description:
 def back_up(*, directory: Path, progress: Progress) -> list[str]:
     """Write a new backup. Return the problems of releases that are damaged on the disk and so not in it.
 
-    Raise :class:`BackupError`, ``PublishingError`` if the directory is taken, or ``OSError``.
+    Raise :class:`BackupError`, ``DomainError`` if the directory is taken, or ``OSError``.
     """
     check_free(directory)
     directory.parent.mkdir(parents=True, exist_ok=True)
@@ -99,7 +100,7 @@ def restore(*, directory: Path, progress: Progress) -> list[Path]:
     """Restore a backup into an empty database. Return the releases, copied to ``RELEASES_ROOT`` and checked.
 
     The database comes last and at once, so that a restore that was cut short can be repeated. Raise
-    :class:`BackupError`, ``PublishingError`` if a file of the backup has changed, or ``OSError``.
+    :class:`BackupError`, ``DomainError`` if a file of the backup has changed, or ``OSError``.
     """
     progress("checking the backup")
     files, _ = verify(directory)
@@ -141,9 +142,9 @@ def _copy_releases(writer: DirectoryWriter) -> list[str]:
             files, manifest_sha256 = verify(release.directory)
             if manifest_sha256 != release.manifest_sha256:
                 raise BrokenDirectory(f"{release.directory} is not the release that was published.")
-        except store.StoreAway:
+        except store.StoreUnavailable:
             raise
-        except (PublishingError, OSError) as error:
+        except (DomainError, OSError) as error:
             problems.append(str(error))
             continue
         for path in (*(file.path for file in files), MANIFEST):

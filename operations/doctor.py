@@ -186,12 +186,12 @@ def _workers() -> Iterator[Finding]:
     found = app.control.inspect(timeout=SECONDS).active_queues() or {}
     wanted = set(app.amqp.queues)
     served = {queue["name"] for queues in found.values() for queue in queues}
-    for name in sorted(wanted - served):
+    if missing := ", ".join(f"“{name}”" for name in sorted(wanted - served)):
         yield problem(
-            f"no worker takes work from the queue “{name}”",
+            f"no worker takes work from {missing}",
             "Start one: celery -A tomannot worker --loglevel INFO --concurrency 2",
         )
-    if wanted <= served:
+    else:
         yield ok(f"{', '.join(sorted(found))}: {', '.join(sorted(wanted))}")
 
 

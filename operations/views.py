@@ -22,7 +22,7 @@ from tomannot.metrics import BOUNDS, read
 @require_safe
 @never_cache
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Tell whoever has METRICS_TOKEN the sums of all processes and how much there is to do."""
+    """Render the metrics of all processes for Prometheus. The request must carry METRICS_TOKEN."""
     if not settings.METRICS_TOKEN:
         raise Http404
     given = request.headers.get("Authorization", "")

@@ -53,7 +53,7 @@ def task(*, time_limit: int, **options: Any) -> Callable[[Callable[..., Any]], A
 
 
 def send_once(task_name: str, *args: int | str, key: str, within: timedelta) -> bool:
-    """Queue a task, unless ``key`` of the shared cache says that it is underway. Return whether it is now.
+    """Queue a task, unless ``key`` of the shared cache says that it is underway. Return True if it is now.
 
     Whoever finishes the work deletes the key; after ``within`` the work is taken for lost. If the broker is
     down, log it and return False: the next reader asks again.

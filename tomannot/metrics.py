@@ -8,7 +8,7 @@ import json
 import logging
 import threading
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -30,7 +30,7 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 """Others are what strangers make up, and would be new labels for ever."""
 _Handler = Callable[[HttpRequest], HttpResponse]
 
-_sums: Counter[tuple[Any, ...]] = Counter()
+_sums: defaultdict[tuple[Any, ...], float] = defaultdict(float)
 _lock = threading.Lock()
 
 
@@ -43,7 +43,7 @@ def observe(name: str, seconds: float, **labels: str) -> None:
             timer.daemon = True
             timer.start()
         _sums[name, *sorted(labels.items()), bound] += 1
-        _sums[name, *sorted(labels.items()), "sum"] += seconds  # type: ignore[assignment]
+        _sums[name, *sorted(labels.items()), "sum"] += seconds
 
 
 @contextmanager

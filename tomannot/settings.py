@@ -72,6 +72,8 @@ SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
 # We only decide about HTTPS for this host, not for its subdomains, as W005 and W021 want.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = _https
+_prefix = "" if not _https else "__Secure-" if _public.path else "__Host-"  # browsers hold them to the rules
+SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = f"{_prefix}sessionid", f"{_prefix}csrftoken"
 SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = LANGUAGE_COOKIE_PATH = _public.path or "/"
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
@@ -215,7 +217,8 @@ DATABASES["default"].setdefault("OPTIONS", {}).update(
     pool={"min_size": 1, "max_size": 16, "timeout": 5, "reconnect_timeout": 2},
     connect_timeout=3,
     server_side_binding=True,
-    # A connection that the network dropped in silence is noticed while it is idle.
+    # A connection that the network dropped in silence is noticed, idle or waiting for what was sent.
+    tcp_user_timeout=15_000,
     keepalives_idle=30,
     keepalives_interval=10,
     keepalives_count=3,
@@ -247,6 +250,16 @@ CELERY_BROKER_URL = REDIS_URL
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 1, "socket_timeout": 2, "max_retries": 0}
 CELERY_TASK_PUBLISH_RETRY = False
+# A worker takes from all queues, or from those that -Q names: a long build then holds up nobody's mail.
+CELERY_TASK_QUEUES = {
+    name: {"exchange": name, "routing_key": name} for name in ("celery", "builds", "platforms")
+}
+CELERY_TASK_ROUTES = {
+    "annotation.tasks.run_import": {"queue": "builds"},
+    "dashboard.tasks.compute_figures": {"queue": "builds"},
+    "publishing.tasks.*": {"queue": "builds"},
+    "recruitment.tasks.*": {"queue": "platforms"},
+}
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1

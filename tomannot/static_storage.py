@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from whitenoise.storage import CompressedManifestStaticFilesStorage  # type: ignore[import-untyped]
+from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 
 class CompressedStaticFiles(CompressedManifestStaticFilesStorage):

@@ -12,7 +12,7 @@ SELECT id AS study_id, id AS row
 FROM annotation_study st
 WHERE gate = 'ready' AND NOT EXISTS (
     SELECT FROM qualification_round r
-    WHERE r.study_id = st.id AND r.state = 'active' AND r.kind = 'test');
+    WHERE r.study_id = st.id AND r.state = 'active' AND r.kind IN ('test', 'quiz'));
 
 -- nobody_answers_blind_once_answers_are_open (5)
 -- Rounds that reveal the experts' answers while an expert has still to answer.

@@ -32,13 +32,13 @@ JOIN qualification_round r ON r.id = t.round_id WHERE r.study_id <> i.study_id;
 SELECT DISTINCT r.study_id, r.id AS row FROM qualification_round r
 JOIN qualification_roundstory rs ON rs.round_id = r.id
 JOIN annotation_story s ON s.id = rs.story_id
-WHERE CASE r.kind WHEN 'test'
+WHERE CASE WHEN r.kind IN ('test', 'quiz')
     THEN EXISTS (SELECT FROM qualification_practiceanswer p WHERE p.round_story_id = rs.id)
     ELSE EXISTS (SELECT FROM qualification_attempt t WHERE t.round_id = r.id) OR EXISTS (
         SELECT FROM qualification_round test
         JOIN qualification_roundstory tested ON tested.round_id = test.id
         JOIN annotation_story o ON o.id = tested.story_id AND o.text_hash = s.text_hash
-        WHERE test.study_id = r.study_id AND test.kind = 'test') END;
+        WHERE test.study_id = r.study_id AND test.kind IN ('test', 'quiz')) END;
 
 -- standing_follows_from_the_attempt (5)
 -- Events that qualify or fail an annotator by an attempt with another result, or of somebody else.
@@ -54,7 +54,7 @@ WHERE ev.type IN ('enrollment_qualified', 'enrollment_failed')
 -- Assignments of qualification stories.
 SELECT study_id, id AS row
 FROM assignments
-WHERE role = 'qualification';
+WHERE role IN ('qualification', 'quiz');
 
 -- rounds_use_test_stories (5)
 -- Stories of a round that are not qualification stories of its study.
@@ -62,4 +62,4 @@ SELECT r.study_id, rs.id AS row
 FROM qualification_roundstory rs
 JOIN qualification_round r ON r.id = rs.round_id
 JOIN annotation_story s ON s.id = rs.story_id
-WHERE s.role <> 'qualification' OR s.study_id <> r.study_id;
+WHERE s.role <> CASE r.kind WHEN 'quiz' THEN 'quiz' ELSE 'qualification' END OR s.study_id <> r.study_id;

@@ -19,7 +19,7 @@ WHERE holders > votes_per_story;
 -- every_slot_has_one_holder (1)
 -- Stories with a slot that has two holders, or that does not exist.
 SELECT study_id, story_id AS row FROM assignments
-WHERE state IN ('leased', 'submitted', 'pending') AND slot IS NOT NULL
+WHERE state IN ('reserved', 'leased', 'submitted', 'pending') AND slot IS NOT NULL
 GROUP BY study_id, story_id
 HAVING count(*) > count(DISTINCT slot) OR min(slot) < 1 OR bool_or(slot > slots);
 
@@ -34,6 +34,22 @@ WHERE holders < votes_per_story AND NOT has_free_slot AND role = 'main';
 SELECT study_id, id AS row
 FROM held
 WHERE holders >= votes_per_story AND has_free_slot;
+
+-- nobody_has_more_than_their_load (1)
+-- Enrollments with more items of a stratum than the design gives each annotator.
+SELECT enrolled_in AS study_id, enrollment_id AS row
+FROM assignments
+WHERE state IN ('reserved', 'leased', 'submitted', 'pending') AND stratum_id IS NOT NULL
+GROUP BY enrolled_in, enrollment_id, stratum_id HAVING count(*) > min(load);
+
+-- assignment_is_in_the_stratum_of_its_item (1)
+-- Assignments in a stratum that their item does not belong to.
+SELECT a.study_id, a.id AS row
+FROM assignments a
+JOIN annotation_stratum g ON g.id = a.stratum_id
+JOIN annotation_study st ON st.id = a.study_id
+JOIN annotation_story s ON s.id = a.story_id
+WHERE g.study_id <> a.study_id OR g.name IS DISTINCT FROM to_jsonb(s) ->> st.stratum_field;
 
 -- nobody_holds_two_stories (1)
 -- Enrollments that hold more than one story at a time.

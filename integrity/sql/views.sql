@@ -41,7 +41,7 @@ WHERE role = 'main' AND state = 'submitted' AND surplus_reason = '' AND environm
 SELECT s.*, st.votes_per_story, count(a.slot) AS holders
 FROM annotation_story s
 JOIN annotation_study st ON st.id = s.study_id
-LEFT JOIN annotation_assignment a ON a.story_id = s.id AND a.state IN ('leased', 'submitted', 'pending')
+LEFT JOIN annotation_assignment a ON a.story_id = s.id AND a.state IN ('reserved', 'leased', 'submitted', 'pending')
 GROUP BY s.id, st.id;
 
 -- covered
@@ -70,8 +70,9 @@ SELECT study_id, at FROM (
 WHERE type = 'answers_frozen' AND followed_by IS DISTINCT FROM 'answers_thawed';
 
 -- payments
--- Payments with the study and the reward of their campaign.
-SELECT c.study_id, p.*, c.reward
+-- Payments with the study and the reward of their campaign: for a test not passed, its own where there is one.
+SELECT c.study_id, p.*,
+       CASE WHEN s.status = 'screened_out' THEN coalesce(c.screen_out_reward, c.reward) ELSE c.reward END AS reward
 FROM recruitment_payment p
 JOIN recruitment_submission s ON s.id = p.submission_id
 JOIN recruitment_campaign c ON c.id = s.campaign_id;

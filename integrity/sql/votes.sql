@@ -13,10 +13,10 @@ FROM assignments a LEFT JOIN newest v ON v.assignment_id = a.id
 WHERE a.state = 'surplus' AND (v.id IS NULL OR v.surplus_reason = '');
 
 -- vote_stands_on_an_answered_assignment (2)
--- Votes whose assignment is still marked as leased, expired or skipped.
+-- Votes whose assignment is still marked as reserved, leased, expired or skipped.
 SELECT study_id, id AS row
 FROM votes
-WHERE state IN ('leased', 'expired', 'skipped');
+WHERE state IN ('reserved', 'leased', 'expired', 'skipped');
 
 -- every_vote_is_credited (3)
 -- Enrollments whose number of credited stories differs from those answered, or skipped with credit.

@@ -12,7 +12,7 @@ from django.utils import timezone
 from annotation import actions
 from annotation.models import Assignment, Enrollment, Study, Vote
 from annotation.rules import Refusal
-from integrity.catalogue import CHECKS, CheckResult, run
+from integrity.catalogue import CHECKS, CheckOutcome, run
 from tests.dashboard.worlds import World, build_world
 from tests.integrity.breaks.answer_keys import KEY_BREAKS
 from tests.integrity.breaks.core import (
@@ -66,7 +66,7 @@ def world(module_transaction: None) -> World:
     return built
 
 
-def _broken(study: Study | None = None) -> dict[str, CheckResult]:
+def _broken(study: Study | None = None) -> dict[str, CheckOutcome]:
     outcomes = run(CHECKS, study_id=study.pk if study else None)
     return {outcome.check.name: outcome for outcome in outcomes if not outcome.holds}
 

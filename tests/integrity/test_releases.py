@@ -11,10 +11,10 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts.models import Annotator, Environment, PlatformIdentity
+from annotation import locks
 from annotation.models import Event, Study
 from integrity import releases
 from integrity.catalogue import CHECKS, run
-from publishing import locks
 from publishing.actions import releases as actions
 from publishing.actions.withdrawals import withdraw_release
 from publishing.models import Release
@@ -103,7 +103,7 @@ def test_a_release_that_nobody_builds_is_found(release: Release) -> None:
     )
 
     assert _broken() == {"every_release_gets_done": (str(asked.pk),)}
-    with locks.building(asked.pk):
+    with locks.alone(locks.RELEASE, asked.pk):
         assert _broken() == {}
 
 

@@ -148,7 +148,7 @@ def test_an_old_database_and_missing_migrations_are_named(monkeypatch: pytest.Mo
 
 def test_missing_workers_and_beat_are_named() -> None:
     caches["shared"].delete(beat.SIGN)
-    assert found("workers") == ["PROBLEM no worker takes work from the queue “celery”"]
+    assert found("workers") == ["PROBLEM no worker takes work from “builds”, “celery”, “platforms”"]
     assert found("beat") == ["PROBLEM has sent no work for two minutes"]
 
 

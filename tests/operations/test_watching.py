@@ -30,6 +30,7 @@ from recruitment.errors import MailFailed
 from tests import builders
 from tests.integration.servers import running
 from tomannot import metrics
+from tomannot.celery import app
 
 TOKEN = "token-of-prometheus"
 Samples = dict[tuple[str, str], float]
@@ -78,7 +79,7 @@ def test_votes_and_leases_are_of_now() -> None:
     told = samples(scrape(), "queue")
     assert told["tomannot_votes", ""] >= 1
     assert told["tomannot_leases", ""] == 1
-    assert told["tomannot_queue_length", "celery"] >= 0
+    assert all(told["tomannot_queue_length", name] >= 0 for name in ("celery", "builds", "platforms"))
     assert told["tomannot_unfinished_releases", ""] == 0
     builders.vote(people[0])
     assert samples(scrape(), "queue")["tomannot_votes", ""] == told["tomannot_votes", ""] + 1, receipt
@@ -207,7 +208,7 @@ import manage, django, os
 os.environ["DJANGO_SETTINGS_MODULE"] = "tomannot.settings"
 django.setup()
 from django.test import RequestFactory
-from recruitment import views
+from recruitment.views import links as views
 def broken(token):
     secret = "in a local variable"
     raise RuntimeError("Key (person)=(5f3a9c0de1b2) of ada@example.org at /join/" + token)
@@ -261,3 +262,26 @@ def test_what_is_off_is_not_even_loaded() -> None:
         "['sentry_sdk', 'django_guid', 'pythonjsonlogger']",
         "['django_guid.middleware.guid_middleware', 'tomannot.metrics.time_requests']",
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "queue"),
+    [
+        ("annotation.tasks.run_import", "builds"),
+        ("publishing.tasks.build_release", "builds"),
+        ("recruitment.tasks.carry_out", "platforms"),
+        ("dashboard.tasks.send_alerts", "celery"),
+    ],
+)
+def test_each_kind_of_task_waits_in_the_queue_of_its_kind_and_in_no_other(name: str, queue: str) -> None:
+    app.loader.import_default_modules()
+    assert name in app.tasks
+    with app.connection_for_write() as broker, broker.channel() as channel:
+        redis: Any = channel.client  # type: ignore[attr-defined]
+        count = {each: redis.llen(each) for each in app.amqp.queues}
+        app.send_task(name, args=[0])
+        more = {each: redis.llen(each) - count[each] for each in app.amqp.queues}
+        for each, added in more.items():
+            redis.lpop(each, added) if added else None
+
+    assert more == dict.fromkeys(app.amqp.queues, 0) | {queue: 1}

@@ -16,8 +16,7 @@ from urllib.parse import quote
 
 import psutil
 import psycopg
-from psycopg import errors as pg_errors
-from psycopg import sql
+from psycopg import errors as pg_errors, sql
 
 from tomannot.embedded import system
 from tomannot.embedded.errors import OR_GIVE_URLS, EmbeddedServerError

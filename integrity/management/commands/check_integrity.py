@@ -1,14 +1,15 @@
 import json
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from annotation.management.arguments import find_study
-from integrity.catalogue import CHECKS, CheckResult, run
+from annotation.management.base import ActionCommand
+from integrity.catalogue import CHECKS, CheckOutcome, run
 
 
-class Command(BaseCommand):
+class Command(ActionCommand):
     help = """Check every promise about the stored rows. Changes nothing.
 
 Prints one line per check: “ok” or “BROKEN”, the number of the invariant, and the check's name. A broken
@@ -22,7 +23,6 @@ examples:
 exit codes: 0 all checks passed · 1 a check failed or could not run, or no such study · 2 wrong usage"""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.formatter_class = RawDescriptionHelpFormatter
         parser.add_argument("--study", metavar="SLUG", help="check this study only")
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
@@ -44,7 +44,7 @@ exit codes: 0 all checks passed · 1 a check failed or could not run, or no such
             raise CommandError(f"{len(broken)} of {len(results)} checks failed.")
 
 
-def _line(result: CheckResult) -> str:
+def _line(result: CheckOutcome) -> str:
     check, found = result.check, result.offenders
     if result.holds:
         return f"ok      {check.invariant:>2}  {check.name}"
@@ -55,7 +55,7 @@ def _line(result: CheckResult) -> str:
     )
 
 
-def _as_json(result: CheckResult) -> dict[str, Any]:
+def _as_json(result: CheckOutcome) -> dict[str, Any]:
     return {
         "name": result.check.name,
         "invariant": result.check.invariant,

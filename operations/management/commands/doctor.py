@@ -1,14 +1,15 @@
 import json
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import ArgumentParser
 from dataclasses import asdict
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
+from annotation.management.base import ActionCommand
 from operations.doctor import Level, examine
 
 
-class Command(BaseCommand):
+class Command(ActionCommand):
     requires_system_checks = ()  # they are among what it examines
     help = """Examine this installation: servers, settings, public address, workers, storage, mail, platforms.
 
@@ -22,7 +23,6 @@ examples:
 exit codes: 0 no problem · 1 a problem · 2 wrong usage"""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.formatter_class = RawDescriptionHelpFormatter
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -403,6 +403,33 @@ def plan_altered(world: World) -> None:
     )
 
 
+def _in_a_stratum(world: World, *, column: str) -> None:
+    sql("UPDATE annotation_study SET stratum_field = %(column)s WHERE id = %(study)s",
+        column=column, study=world.study.pk)  # fmt: skip
+    sql(
+        "INSERT INTO annotation_stratum (study_id, name, load) SELECT DISTINCT study_id, scenario_name, 1 "
+        "FROM annotation_story WHERE study_id = %(study)s",
+        study=world.study.pk,
+    )
+    without("annotation_assignment", "one_living_assignment_per_place_in_a_stratum")
+    sql(
+        "UPDATE annotation_assignment a SET stratum_id = g.id, place = 1, load = 1 "
+        "FROM annotation_story s JOIN annotation_stratum g ON g.study_id = s.study_id "
+        "AND g.name = s.scenario_name WHERE s.id = a.story_id"
+    )
+
+
+def more_than_the_load(world: World) -> None:
+    _in_a_stratum(world, column="scenario_name")
+    without("annotation_assignment", "place_is_one_of_the_load")
+    sql("UPDATE annotation_assignment SET load = 0 WHERE stratum_id IS NOT NULL")
+
+
+def item_of_another_stratum(world: World) -> None:
+    _in_a_stratum(world, column="story_generator_model")
+    sql("UPDATE annotation_assignment SET load = 99 WHERE stratum_id IS NOT NULL")
+
+
 BREAKS: list[tuple[Callable[[World], None], str, set[str]]] = [
     (more_votes_than_wanted, "story_has_no_more_votes_than_wanted", {"story_has_no_more_holders_than_slots"}),
     (
@@ -419,6 +446,8 @@ BREAKS: list[tuple[Callable[[World], None], str, set[str]]] = [
     (one_slot_held_twice, "every_slot_has_one_holder", set()),
     (free_slot_hidden, "story_with_a_free_slot_is_offered", set()),
     (full_story_offered, "full_story_is_not_offered", set()),
+    (more_than_the_load, "nobody_has_more_than_their_load", set()),
+    (item_of_another_stratum, "assignment_is_in_the_stratum_of_its_item", set()),
     (two_stories_held, "nobody_holds_two_stories", set()),
     (assignment_in_another_study, "assignment_stays_in_its_study", set()),
     (answered_without_a_vote, "counted_assignment_has_its_vote", set()),
