@@ -11,7 +11,7 @@ PYTEST := $(RUN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-mturk test torture storm bench check lint types templates imports migrations fix messages schema lock clean
+.PHONY: help setup demo demo-mturk test torture storm bench check lint types templates imports migrations fix messages schema lock audit sbom clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -85,6 +85,14 @@ schema: ## regenerate docs/openapi.yaml; a test compares it with the code
 lock: ## compile requirements/*.in; ARGS=--upgrade for newer versions
 	@bash scripts/setup.sh dev
 	cd requirements && $(UV_COMPILE) $(ARGS) base.in -o base.txt && $(UV_COMPILE) $(ARGS) dev.in -o dev.txt
+
+audit: ## look for known vulnerabilities of what is pinned; needs the network (docs/security.md)
+	@bash scripts/setup.sh dev
+	$(RUN)/uv tool run --from pip-audit==2.10.1 pip-audit --require-hashes --disable-pip $(ARGS) \
+		-r requirements/base.txt -r requirements/dev.txt
+
+sbom: ## list what is installed in production in var/sbom.json (CycloneDX)
+	@mkdir -p var && bash scripts/sbom.sh >var/sbom.json
 
 clean: ## remove the environment, caches and test databases (never the demo's data in var/)
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis var/test

@@ -9,6 +9,7 @@ from accounts.models import User
 from accounts.rows import locked
 from annotation.errors import WrongState
 from annotation.models import Study
+from dashboard.releases.recruited import recruited
 from publishing.actions.releases import request_release
 from publishing.errors import NumberTaken
 from publishing.models import Release
@@ -38,7 +39,8 @@ def publish_once(
         following = failed.number if failed else last + 1
         if number != following:
             raise WrongState(f"The next release of “{study.slug}” is number {following}, not {number}.")
-    return request_release(study=study, filter_name=filter_name, by=by, now=now), True
+    known = recruited(study)
+    return request_release(study=study, filter_name=filter_name, by=by, now=now, recruited=known), True
 
 
 def _check_same(release: Release, filter_name: str) -> None:

@@ -18,25 +18,16 @@ from django.views import defaults
 from rest_framework import exceptions
 from rest_framework.response import Response
 
-from annotation.errors import AnnotationError, ImportRefused, InvalidStudy, StudyExists, StudyNotReady
+from accounts.errors import DomainError
+from annotation.errors import ImportRefused, InvalidStudy, StudyExists, StudyNotReady
 from annotation.protocols import UnknownProtocol
 from dashboard.not_found import is_for_researchers, not_found
 from dashboard.overview.checklist import GapsNotAccepted
-from publishing.errors import NothingToRelease, NumberTaken, PublishingError, ReleaseUnderway, UnknownFilter
-from publishing.store import FAILURES, DamagedArchive, StoreAway
-from qualification.errors import QualificationError
-from recruitment.errors import RecruitmentError
+from publishing.errors import NothingToRelease, NumberTaken, ReleaseUnderway, UnknownFilter
+from publishing.store import FAILURES, DamagedArchive, StoreUnavailable
 
 PREFIX = "/api/"
 CONTENT_TYPE = "application/problem+json"
-REFUSED: tuple[type[Exception], ...] = (
-    AnnotationError,
-    PublishingError,
-    QualificationError,
-    RecruitmentError,
-    UnknownProtocol,
-)
-"""Refusals by actions. :data:`_KINDS` says with which status and code they are answered."""
 
 Error = dict[str, str]
 
@@ -70,7 +61,9 @@ def document(status: int, code: str, detail: str, errors: Sequence[Error] = ()) 
         "code": code,
         "detail": detail,
     }
-    return body | ({"errors": list(errors)} if errors else {})
+    # Half a surrogate pair comes in by JSON, and could not go out.
+    shown = [{name: text.encode(errors="replace").decode() for name, text in one.items()} for one in errors]
+    return body | ({"errors": shown} if shown else {})
 
 
 def answer(error: Exception, context: Mapping[str, Any]) -> Response | None:
@@ -86,7 +79,7 @@ def answer(error: Exception, context: Mapping[str, Any]) -> Response | None:
         body = document(422, "invalid", "Some values are invalid.", list(_field_errors(error.detail, "")))
     elif isinstance(error, exceptions.APIException):
         body = document(error.status_code, str(error.get_codes()), str(error.detail))
-    elif isinstance(error, REFUSED):
+    elif isinstance(error, DomainError | UnknownProtocol):
         body = _refused(error)
     else:
         return None
@@ -94,7 +87,7 @@ def answer(error: Exception, context: Mapping[str, Any]) -> Response | None:
 
 
 Found = Callable[[Any], Iterable[tuple[str, str]]]
-"""Returns the errors of a refusal: fields, and what is wrong with them."""
+"""A function that returns the errors of a refusal: fields, and what is wrong with them."""
 _KINDS: Mapping[type[Exception], tuple[int, str, Found]] = {
     StudyExists: (409, "study_exists", lambda error: ()),
     InvalidStudy: (422, "invalid", lambda error: error.problems.items()),
@@ -106,7 +99,7 @@ _KINDS: Mapping[type[Exception], tuple[int, str, Found]] = {
     NothingToRelease: (409, "nothing_to_release", lambda error: ()),
     NumberTaken: (409, "number_taken", lambda error: ()),
     ReleaseUnderway: (409, "release_underway", lambda error: ()),
-    Exception: (409, "conflict", lambda error: ()),
+    DomainError: (409, "conflict", lambda error: ()),
 }
 """The first kind that fits decides."""
 
@@ -197,7 +190,7 @@ def _unavailable(request: HttpRequest) -> HttpResponse:
 def server_error(request: HttpRequest) -> HttpResponse:
     """Handle 500 in the same way; 503 with ``Retry-After`` while PostgreSQL or the shared store is away."""
     error = sys.exception()
-    if _is_database_away(error) or isinstance(error, (StoreAway, DamagedArchive, *FAILURES)):
+    if _is_database_away(error) or isinstance(error, (StoreUnavailable, DamagedArchive, *FAILURES)):
         return _unavailable(request)
     if _is_for_programs(request):
         return _problem(500, "fault", "An error in tomannot. The server's log has the details.")

@@ -123,7 +123,7 @@ class Upload(Input):
 
     name = serializers.CharField(max_length=200, required=False, help_text="The file's name in the report.")
     role = serializers.ChoiceField(
-        choices=[Story.Role.MAIN.value, Story.Role.QUALIFICATION.value],
+        choices=[Story.Role.MAIN.value, Story.Role.QUALIFICATION.value, Story.Role.QUIZ.value],
         default=Story.Role.MAIN.value,
         help_text="The stories' purpose: main stories, or stories for a test.",
     )

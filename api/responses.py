@@ -68,8 +68,8 @@ class StudyOut(serializers.ModelSerializer):
             "slug", "title", "description", "contact", "protocol", "protocol_version", "state",
             "environment", "votes_per_story", "story_cap", "lease_minutes", "change_hours",
             "skip_allowance", "serving_order", "option_order", "pay_rate", "currency", "license",
-            "incomplete_after", "story_language", "qualification", "consent_version", "created_at",
-            "opened_at", "closed_at",
+            "incomplete_after", "story_language", "intake_questions", "intake_group", "qualification",
+            "consent_version", "created_at", "opened_at", "closed_at",
         )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from rest_framework.exceptions import Throttled, ValidationError
 from rest_framework.parsers import BaseParser
 from rest_framework.response import Response
 
-from accounts import streaming
+from accounts import download_slots
 from annotation import actions
 from annotation.downloads import EXPORTS
 from annotation.models import ImportProblem, Story, StoryImport
@@ -196,12 +196,12 @@ class Export(StudyView):
         return response
 
     def _limited(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
-        sent = streaming.limited(pieces, EXPORTS, f"token {self.token.pk}")
+        sent = download_slots.limited(pieces, EXPORTS, f"token {self.token.pk}")
         if sent is None:
             raise Throttled(
-                streaming.TRY_AGAIN_SECONDS,
-                f"Too many exports at the same time: at most {streaming.PER_READER} per token and "
-                f"{streaming.PER_INSTALLATION} in all. Finish one before you start the next.",
+                download_slots.TRY_AGAIN_SECONDS,
+                f"Too many exports at the same time: at most {download_slots.PER_READER} per token and "
+                f"{download_slots.PER_INSTALLATION} in all. Finish one before you start the next.",
             )
         return sent
 

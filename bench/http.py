@@ -97,7 +97,7 @@ class Connection:
     def next_story(self, request: bytes) -> tuple[bytes, float]:
         """The number of the story that the answer brings, and the seconds until the answer was there.
 
-        Raises :class:`BadAnswer` when it brings none.
+        Raise :class:`BadAnswer` when it brings none.
         """
         began = time.perf_counter()
         answer = self.ask(request)

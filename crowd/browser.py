@@ -122,6 +122,11 @@ class Page:
             if "button" in _classes(link)
         ]
 
+    @property
+    def onward(self) -> list[Link]:
+        """Links to the next step."""
+        return [link for link in self.links if not link.quiet and not link.finishes]
+
     @cached_property
     def receipt(self) -> Receipt | None:
         if self._work is None:

@@ -24,7 +24,7 @@ def truth_of(study: Study, *, table: Table, valid: float, seed: int) -> Truth:
         key_of(protocol, story): {name: (option,) for name, option in table[story.story_id].items()}
         for story in Story.objects.filter(study=study, story_id__in=table).iterator()
     }
-    known |= _of_the_rounds(study, protocol, table)
+    known |= _of_the_rounds(study, table)
     checks = {key_of(protocol, check.story): check.key for check in checks_of(study) if check.key}
     accepted = accepted_by(*checks.values())
     known |= {text: accepted[key.pk] for text, key in checks.items()}
@@ -41,14 +41,14 @@ def key_of(protocol: Protocol, story: Story) -> str:
     return text_key(part.text for part in protocol.parts(protocol.parse(story.content)) if part.name in shown)
 
 
-def _of_the_rounds(study: Study, protocol: Protocol, table: Table) -> dict[str, Options]:
+def _of_the_rounds(study: Study, table: Table) -> dict[str, Options]:
     acceptable = {
         entry.story: round.keys.latest("version").accepted[entry.pk]
         for round in Round.objects.active_in(study)
-        for entry in round.round_stories.select_related("story")
+        for entry in round.round_stories.select_related("story__study")
     }
     return {
-        key_of(protocol, story): {
+        key_of(story.protocol, story): {
             name: sorted(accepted, key=lambda option: option != table.get(story.story_id, {}).get(name))
             for name, accepted in fields.items()
         }

@@ -24,7 +24,7 @@ UNPROCESSABLE = 422
 """An incomplete form, sent back to be completed."""
 
 Waits = Generator[float, None, Page | None]
-"""Yields seconds to wait before the next request; returns the page that the annotator then sees, if any."""
+"""Yield seconds to wait before the next request; return the page that the annotator then sees, if any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Annotator:
         if self._in_test:
             self._in_test = False
             self.tally.tests_handed_in += 1
-            if page.form is None and not page.links:
+            if page.form is None and not page.onward:
                 self._end(AnnotatorOutcome.NOT_QUALIFIED, page.heading)
                 return None
         return page
@@ -106,14 +106,13 @@ class Annotator:
 
     def _go_on(self, page: Page) -> Waits:
         """Follow the link to the next step. Seeing the same page again means waiting; patience is limited."""
-        onward = [link for link in page.links if not link.quiet and not link.finishes]
         self._same_page = self._same_page + 1 if page.heading == self._last_heading else 0
         self._last_heading = page.heading
-        if not onward or self._same_page > self._habits.behaviour.patience:
+        if not page.onward or self._same_page > self._habits.behaviour.patience:
             self._end(AnnotatorOutcome.FINISHED, page.heading)
             return None
         yield self._habits.behaviour.retry_seconds if self._same_page else 0.0
-        return self._browser.open(onward[0].address)
+        return self._browser.open(page.onward[0].address)
 
     def _answer_test_story(self, form: Form) -> Waits:
         decision = self._decide(form)

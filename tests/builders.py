@@ -82,9 +82,9 @@ def import_rows(
     with tempfile.TemporaryDirectory(prefix="tomannot-rows-") as directory:
         path = write_rows(Path(directory) / "stories.jsonl", rows)
         actions.import_stories(study=study, path=path, role=role, by=None, now=now or timezone.now())
-    story_ids = [row["story_id"] for row in rows]
+    story_ids = [row["story_id"] if "story_id" in row else row["id"] for row in rows]
     by_id = {story.story_id: story for story in Story.objects.filter(study=study, story_id__in=story_ids)}
-    return [by_id[row["story_id"]] for row in rows]
+    return [by_id[story_id] for story_id in story_ids]
 
 
 @built_once
@@ -239,9 +239,12 @@ def take_test(
     tests = WorkSession.objects.filter(enrollment=enrollment, story_limit=0, state="open")
     session = tests.order_by("-pk").values_list("pk", flat=True).first()
     attempt = qualification_actions.start_attempt(enrollment=enrollment, now=now, session_id=session)
-    for entry in attempt.round.round_stories.select_related("story"):
+    for entry in attempt.round.round_stories.select_related("story__study"):
+        given = submitted
+        if attempt.round.is_quiz:
+            given = {name: right[0] for name, right in attempt.key.accepted[entry.pk].items()}
         qualification_actions.save_answers(
-            attempt=attempt, round_story=entry, submitted=submitted, session_id=session
+            attempt=attempt, round_story=entry, submitted=given, session_id=session
         )
     qualification_actions.submit_attempt(attempt=attempt, now=now, session_id=session)
     return Enrollment.objects.select_related("study", "consent").get(pk=enrollment.pk)

@@ -18,7 +18,7 @@ from django.db import connection, transaction
 from django.test import TransactionTestCase
 from django.utils import timezone, translation
 from hypothesis import settings as hypothesis_settings
-from whitenoise import WhiteNoise  # type: ignore[import-untyped]
+from whitenoise import WhiteNoise
 
 from tests import kept
 from tests.plugin import state_directory

@@ -11,7 +11,7 @@ from django.core.cache import caches
 from django.test import Client
 from django.utils import timezone
 
-from accounts import rate_limits, streaming
+from accounts import download_slots, rate_limits
 from accounts.actions import ensure_researcher
 from publishing import progress
 from publishing.actions import releases as publishing
@@ -51,7 +51,7 @@ def test_no_page_fails(client: Client, caplog: pytest.LogCaptureFixture) -> None
 def test_nothing_is_limited() -> None:
     once = rate_limits.Limit("once", 1, timedelta(hours=1))
     assert [rate_limits.retry_at(once, "somebody", now=timezone.now()) for _ in range(3)] == [None] * 3
-    held = [streaming.take(streaming.slots("one", 1)) for _ in range(2)]
+    held = [download_slots.take(download_slots.slots("one", 1)) for _ in range(2)]
     assert None not in held
     for one in held:
         if one:

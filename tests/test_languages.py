@@ -42,7 +42,7 @@ NOT_WORDS = re.compile(r"\b(tomannot|UTC|SHA-256|all-agree|Croissant|CITATION\.c
 DATA = (
     "//script|//style|//pre|//code|//output|//*[contains(@class, 'hash')]|//a[contains(@href, '/files/')]"
     "|//body//*[@lang='en']"  # a card and a citation are English in every language, and the page says so
-    "|//*[@class='header__languages']"  # each language by its own name
+    "|//*[@class='header__languages']|//option[@lang]"  # each language by its own name
 )
 BRACKETED = re.compile(r"⟦[^⟦⟧]*⟧")
 TAG = re.compile(r"(</?[a-z][^<>]*>)")

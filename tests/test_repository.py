@@ -17,6 +17,7 @@ from tomannot.embedded.postgres import MAJOR_VERSION
 
 TEXT_SUFFIXES = {
     ".html",
+    ".jinja",
     ".py",
     ".css",
     ".js",

@@ -16,8 +16,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from accounts import streaming
-from accounts.streaming import slots, take
+from accounts import download_slots
+from accounts.download_slots import slots, take
 from annotation import actions, rules
 from annotation.models import Assignment, Enrollment, Study, Vote
 from dashboard.stories import votes_export
@@ -214,11 +214,11 @@ def test_a_stream_ends_when_its_time_is_over_and_frees_its_place() -> None:
     keys = slots("test", 1, "a stream")
     place = take(keys)
     assert place is not None
-    stream = streaming.Limited(iter([b"one", b"two"]), place, clock=lambda: tick)
+    stream = download_slots.Limited(iter([b"one", b"two"]), place, clock=lambda: tick)
     assert next(stream) == b"one"
     assert take(keys) is None
-    tick = streaming.LONGEST.total_seconds() + 1
-    with pytest.raises(streaming.TooSlow):
+    tick = download_slots.LONGEST.total_seconds() + 1
+    with pytest.raises(download_slots.TooSlow):
         next(stream)
     again = take(keys)
     assert again is not None
@@ -227,9 +227,9 @@ def test_a_stream_ends_when_its_time_is_over_and_frees_its_place() -> None:
 
 
 def test_a_place_is_held_while_its_holder_lives_and_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("accounts.streaming.LEASE_SECONDS", 2)
+    monkeypatch.setattr("accounts.download_slots.LEASE_SECONDS", 2)
     keys = slots("test", 1, "a holder")
-    monkeypatch.setattr("accounts.streaming.RENEWED_EVERY_SECONDS", 0.1)
+    monkeypatch.setattr("accounts.download_slots.RENEWED_EVERY_SECONDS", 0.1)
     held = take(keys)
     assert held is not None
     time.sleep(2.5)
@@ -240,9 +240,9 @@ def test_a_place_is_held_while_its_holder_lives_and_no_longer(monkeypatch: pytes
 
 def test_who_takes_nothing_more_gives_the_place_to_others_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """The sending blocks then, and nothing of ours is called that could end it."""
-    monkeypatch.setattr(streaming, "LEASE_SECONDS", 1)
-    monkeypatch.setattr(streaming, "RENEWED_EVERY_SECONDS", 0.1)
-    monkeypatch.setattr(streaming, "LONGEST", timedelta(seconds=0.5))
+    monkeypatch.setattr(download_slots, "LEASE_SECONDS", 1)
+    monkeypatch.setattr(download_slots, "RENEWED_EVERY_SECONDS", 0.1)
+    monkeypatch.setattr(download_slots, "LONGEST", timedelta(seconds=0.5))
     keys = slots("test", 1, "a stalled one")
     held = take(keys)
     assert held is not None

@@ -116,7 +116,7 @@ def not_there(study: Study) -> str:
 REFUSALS: dict[str, tuple[Callable[[Study], str], str]] = {
     "nothing free": (nothing_free, "No story is free right now"),
     "all done": (all_done, "There are no stories left for you"),
-    "cap reached": (cap_reached, "You’ve reached the limit"),
+    "cap reached": (cap_reached, "You’ve answered your share"),
     "paused": (paused, "The study is paused"),
     "closed": (closed, "The study is finished"),
     "not open": (not_open, "The study has not started yet"),
@@ -211,6 +211,11 @@ def withdrawn(study: Study) -> str:
     return stories_path(person)
 
 
+def asked_about_oneself(study: Study) -> str:
+    asking = builders.make_study("asking", intake_questions=["age", "first_language", "gender", "country"])
+    return _work(builders.consent(builders.invite(asking)[0])) + "intake/"
+
+
 OWN: dict[str, tuple[Callable[[Study], str], str]] = {
     "answers": (own_answers, "Your answers"),
     "no answers": (no_own_answers, "Your answers"),
@@ -223,6 +228,7 @@ OWN: dict[str, tuple[Callable[[Study], str], str]] = {
     "leaving": (leaving, "Leave the study?"),
     "being forgotten": (being_forgotten, "Leave and delete your personal data?"),
     "withdrawn": (withdrawn, "You have left this study"),
+    "asked": (asked_about_oneself, "A few questions about you"),
 }
 """The same for the pages about a person's own part."""
 

@@ -284,3 +284,10 @@ def test_a_test_story_survives_a_lost_network_and_a_reload(window: Window) -> No
     window.page.wait_for_load_state("networkidle")
     assert drafts(window) == 0
     assert attempt.answers.count() == 8
+
+
+def test_a_comment_that_is_being_typed_survives_a_reload(at_work: Window) -> None:
+    at_work.page.locator("details:has([name=_comment]) > summary").click()
+    at_work.page.locator("[name=_comment]").press_sequentially("The box is")
+    at_work.page.reload()
+    expect(at_work.page.locator("[name=_comment]")).to_have_value("The box is")

@@ -6,7 +6,7 @@ import re
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, ViewportSize, expect
 
 from accounts.models import User
 from annotation import actions
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.browser
 ENTRIES = ["Overview", "Stories", "People", "Recruitment", "Qualification", "Quality", "Releases", "Settings"]
 PAGES = {
     "Overview": [],
-    "Stories": ["List", "Import"],
+    "Stories": ["Stories", "Import"],
     "People": [],
     "Recruitment": ["Campaigns", "Join link", "Payments", "Mismatches"],
     "Qualification": [],
@@ -66,8 +66,9 @@ def test_a_desk_shows_the_entries_in_one_row_and_the_pages_of_one_below(
     assert rows(menu) == 1
     for entry, pages in PAGES.items():
         links.get_by_text(entry, exact=True).first.click()
-        expect(window.heading).to_have_text(entry)
-        assert window.page.title().split(" · ")[0].strip() == entry
+        title = (pages or [entry])[0]
+        expect(window.heading).to_have_text(title)
+        assert window.page.title().split(" · ")[0].strip() == title
         below = [page for page in pages if page not in WITHOUT[role]]
         assert links.all_inner_texts() == ENTRIES + below
         assert menu.locator("[aria-current=page]").all_inner_texts() == [entry, *below[:1]]
@@ -95,6 +96,29 @@ def test_a_phone_shows_the_entries_after_a_press(open_window: OpenWindow) -> Non
     menu.get_by_role("link", name="Data statement").click()
     expect(window.heading).to_have_text("Data statement")
     expect(menu.locator("summary:visible")).to_have_text(re.compile(r"Pages of this study\s+· Releases"))
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desk", "phone"])
+def test_a_page_below_one_of_the_menu_leads_back_to_it(
+    open_window: OpenWindow, viewport: ViewportSize
+) -> None:
+    window = open_window(viewport=viewport, java_script_enabled=False)
+    at(window, Membership.Role.OWNER)
+    expect(window.page.locator("[rel=up]")).to_have_count(0)
+    for path, title in (("people/invite", "People"), ("recruitment/new/prolific/test", "Campaigns")):
+        window.page.goto(f"/studies/main/{path}/")
+        expect(window.heading).not_to_have_text(title)
+        window.page.locator("[rel=up]").click()
+        expect(window.heading).to_have_text(title)
+
+
+def test_the_skip_link_goes_past_the_menu(open_window: OpenWindow) -> None:
+    window = open_window(viewport=DESKTOP)
+    at(window, Membership.Role.OWNER)
+    window.page.goto("/studies/main/people/")
+    for key in ("Tab", "Enter", "Tab"):
+        window.page.keyboard.press(key)
+    expect(window.page.locator("#main :focus")).to_have_text("Invite participants")
 
 
 def test_longer_words_fit_into_the_row_too(open_window: OpenWindow) -> None:

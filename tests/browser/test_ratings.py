@@ -48,7 +48,7 @@ def test_an_item_is_rated_by_the_digits_of_the_scale(open_window: OpenWindow, si
     if size == PHONE:  # the bar shows what was chosen
         expect(window.page.locator(".step")).to_have_text(["1 5", "2 2", "3 4"])
     window.page.keyboard.press("Enter")
-    expect(window.heading).to_have_text("Story 2")
+    expect(window.heading).to_have_text("Item 2")
     vote = Vote.objects.get(assignment__enrollment=person)
     assert {given.question: given.option for given in vote.answers.all()} == {
         "understandable": "5",

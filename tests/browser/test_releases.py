@@ -9,13 +9,15 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from publishing import locks, tasks
+from annotation import locks
+from publishing import tasks
 from publishing.actions import releases
 from publishing.models import Release
 from publishing.progress import Reporter
 from publishing.steps import Stage
 from tests.browser.checks import assert_good
 from tests.browser.conftest import OpenWindow
+from tests.browser.journeys import Digits
 from tests.browser.pages import sign_in
 from tests.builders import ALL_YES, answers
 from tests.publishing.support import judged_study, published
@@ -23,7 +25,7 @@ from tests.publishing.support import judged_study, published
 if TYPE_CHECKING:
     from playwright.sync_api import ViewportSize
 
-from tests.browser.windows import SIZES
+from tests.browser.windows import DESKTOP, SIZES
 
 pytestmark = pytest.mark.browser
 
@@ -51,7 +53,7 @@ def test_publishing_with_progress_compare_withdraw(
     expect(window.heading).to_have_text("Releases")
     expect(page.get_by_text("Waiting for a worker.")).to_be_visible()
     second = Release.objects.get(number=2)
-    with locks.building(second.pk):
+    with locks.alone(locks.RELEASE, second.pk):
         releases._start(second.pk, now=timezone.now())
         Reporter(second)(Stage.QUESTIONS, 1, 2)
         expect(page.get_by_text("Step 2 of 6: Writing the questions")).to_be_visible()
@@ -81,6 +83,33 @@ def test_publishing_with_progress_compare_withdraw(
     window.link("release 3").click()
     expect(page.get_by_role("heading", name="release 3")).to_be_visible()
     assert not window.foreign_requests()
+    assert window.complaints == []
+
+
+def test_answers_are_reviewed_and_a_release_is_published_by_keyboard_alone(
+    open_window: OpenWindow, researcher: tuple[str, str], releases_root: Path
+) -> None:
+    study = judged_study("pilot", {"one": (ALL_YES,) * 3, "two": (ALL_YES,) * 3})
+    window = open_window(viewport=DESKTOP)
+    page, press = window.page, Digits().press
+    sign_in(window, researcher)
+    page.goto("/studies/pilot/")
+    press(window, window.link("Quality"))
+    press(window, window.link("Review"))
+    press(window, window.button("Draw answers"))
+    expect(window.heading).to_have_text("Answer 1 of 6")
+    expect(page.get_by_label("Keyboard shortcuts")).to_be_visible()
+    page.keyboard.press("1")
+    expect(window.heading).to_have_text("Answer 2 of 6")
+    press(window, window.link("Releases"))
+    press(window, window.link("Publish a release"))
+    press(window, window.button("Preview the release"))
+    expect(page.get_by_text("The release is being built as it would be now.")).to_be_visible()
+    tasks.preview_release(study.pk, "all-agree")
+    expect(window.button("Publish release")).to_be_visible()
+    press(window, window.button("Publish release"))
+    expect(window.heading).to_have_text("Releases")
+    assert Release.objects.get().number == 1
     assert window.complaints == []
 
 

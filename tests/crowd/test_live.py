@@ -27,10 +27,10 @@ from annotation.rules import Reason, Refusal
 from crowd.behaviour import Behaviour, Population
 from crowd.knowledge import truth_of
 from crowd.report import Report
-from crowd.run import Limits
-from crowd.run import run as run_crowd
+from crowd.run import Limits, run as run_crowd
 from crowd.truth import Truth
 from qualification.models import Attempt, Round
+from recruitment.actions import set_join_link
 from recruitment.links import personal_link
 from tests import builders
 
@@ -136,6 +136,7 @@ def test_everybody_answers_by_the_truth_that_the_server_knows(live_server: LiveS
 
 def test_people_of_little_skill_fail_the_test_once_and_are_served_nothing(live_server: LiveServer) -> None:
     study = builders.make_study(stories=3, qualification=2)
+    set_join_link(study=study, by=None, now=timezone.now(), source="pool")  # so the result links to the end
     report = work(study, live_server, 3, population=Population(
         careful=0.0, skill_others=(0.0, 0.0), declines=0.0))  # fmt: skip
     assert report.errors == ()

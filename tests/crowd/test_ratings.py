@@ -23,6 +23,7 @@ from crowd.knowledge import truth_of
 from dashboard.actions import load_sample_study
 from dashboard.figures import compute
 from dashboard.settings.sample_study import SAMPLES
+from publishing import tasks
 from publishing.errors import UnknownFilter
 from publishing.verification import check_release
 from tests.crowd.test_live import work
@@ -41,17 +42,19 @@ def rows(place: Path, path: str) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def rated(live_server: LiveServer, tmp_path: Path, settings: Any) -> Study:
-    """The sample study of ratings with all its votes: twelve items, five people of some skill."""
+    """The sample study of ratings with all its votes: twelve items, ten of them for each of six people."""
     settings.RELEASES_ROOT = tmp_path / "releases"
     study = load_sample_study(now=timezone.now(), name="ratings")
     table = json.loads((SAMPLES["ratings"].parent / "truth.json").read_bytes())
     truth = truth_of(study, table=table, valid=1.0, seed=1)
-    work(study, live_server, 5, truth=truth, population=SOME_SKILL)
+    work(study, live_server, 14, truth=truth, population=SOME_SKILL)  # some fail the quiz
     assert Vote.objects.of_study(study).counted().count() == 60
     return study
 
 
-def test_means_and_alpha_follow_from_the_release_alone(rated: Study) -> None:
+def test_means_and_alpha_follow_from_the_release_alone_and_a_changed_rating_is_caught(rated: Study) -> None:
+    with pytest.raises(UnknownFilter, match="every-item"):
+        published(rated, filter_name="all-agree")
     release = published(rated)
     assert (release.filter_name, release.kept, release.dropped) == ("every-item", 12, 0)
     place = release.directory
@@ -85,11 +88,12 @@ def test_means_and_alpha_follow_from_the_release_alone(rated: Study) -> None:
         }
         assert means == {story_id: pytest.approx(np.mean(ratings)) for story_id, ratings in given.items()}
     card = (place / "README.md").read_text()
+    assert "5 of false belief and 5 of true belief (by `scenario_name`)" in card
     assert not MEANINGLESS.search(card), MEANINGLESS.search(card)
+    _assert_a_changed_rating_is_caught(place)
 
 
-def test_one_rating_changed_after_publication_is_caught(rated: Study) -> None:
-    place = published(rated).directory
+def _assert_a_changed_rating_is_caught(place: Path) -> None:
     votes = place / "annotations" / "votes.jsonl"
     before = votes.read_bytes()
     first = json.loads(before.splitlines()[0])["understandable"]
@@ -103,14 +107,10 @@ def test_one_rating_changed_after_publication_is_caught(rated: Study) -> None:
     assert any("statistics.json: ratings.understandable.mean" in one for one in told)
 
 
-def test_no_other_filter_makes_a_release_of_ratings(rated: Study) -> None:
-    with pytest.raises(UnknownFilter, match="every-item"):
-        published(rated, filter_name="all-agree")
-
-
 def test_pages_say_nothing_that_has_no_meaning_for_ratings(rated: Study) -> None:
     compute.make(rated.pk, now=timezone.now())
     release = published(rated)
+    tasks.compare_releases(release.pk, published(rated).pk)
     client = Client()
     client.force_login(ensure_researcher(username="owner", password="quite-long-enough-9"))
     study = f"/studies/{rated.slug}/"
@@ -123,6 +123,12 @@ def test_pages_say_nothing_that_has_no_meaning_for_ratings(rated: Study) -> None
         "story": f"{study}stories/{story}/",
         "release": f"/releases/{rated.slug}/{release.number}/",
     }
+    shown = client.get(f"{study}releases/compare/?first=1&second=2").content.decode()
+    assert shown.count("Change of the mean") == 1
+    changes = re.findall(r"<td class=\"number\">\s*(\S+)\s*</td>\s*</tr>", shown)
+    assert changes == ["0.00"] * len(QUESTIONS)
+    listed = client.get(pages["stories"]).content.decode()
+    assert "Decide about the ticked" not in listed
     meaningless = {}
     for name, address in pages.items():
         response = client.get(address)

@@ -223,17 +223,9 @@ class Topology:
             command = [*web, "--port", str(self.ports[name]), "tomannot.wsgi:application"]
             self._add(name, command, DATABASE_URL=pooled, RELEASES_ROOT=str(self.here / name / "releases"))
         celery = [sys.executable, "-m", "celery", "-A", "tomannot"]
-        for name in ("worker_1", "worker_2"):
-            command = [
-                *celery,
-                "worker",
-                "--concurrency",
-                "1",
-                "--loglevel",
-                "INFO",
-                "--hostname",
-                f"{name}@%h",
-            ]
+        for name, queues in (("worker_1", "builds"), ("worker_2", "celery,platforms")):
+            command = [*celery, "worker", "--queues", queues, "--concurrency", "1", "--loglevel", "INFO"]
+            command += ["--hostname", f"{name}@%h"]
             self._add(name, command, RELEASES_ROOT=str(self.here / name / "releases"))
         self._add("beat", [*celery, "beat", "--schedule", str(self.here / "schedule"), "--pidfile", ""])
 

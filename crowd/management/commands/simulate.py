@@ -1,26 +1,26 @@
 import dataclasses
 import json
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import urllib3
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import transaction
 
 from accounts.models import Environment
 from annotation import actions
 from annotation.errors import WrongState
 from annotation.management.arguments import find_study
+from annotation.management.base import ActionCommand
 from annotation.models import Enrollment, Study
 from crowd.behaviour import Behaviour, Population
 from crowd.browser import NotLoopback, loopback_origin
 from crowd.knowledge import truth_of
 from crowd.report import AnnotatorOutcome, Report
-from crowd.run import Limits
-from crowd.run import run as run_crowd
+from crowd.run import Limits, run as run_crowd
 from recruitment.links import personal_link
 from tomannot import clock
 
@@ -58,7 +58,7 @@ PROBABILITIES = {
 }
 
 
-class Command(BaseCommand):
+class Command(ActionCommand):
     help = """Let simulated annotators work on a study, over real HTTP, against a running server.
 
 They open personal links, consent, take the test, and judge one story after another with the forms on
@@ -78,7 +78,6 @@ exit codes: 0 all annotators did their part · 1 refused, or an error occurred (
 2 wrong usage · 130 stopped by Ctrl-C"""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.formatter_class = RawDescriptionHelpFormatter
         parser.add_argument("slug", metavar="SLUG", help="the study; becomes a test run")
         parser.add_argument(
             "--base-url", required=True, metavar="URL", help="the running server, on this machine"
