@@ -193,8 +193,9 @@ def let_go(*, held: list[Assignment]) -> None:
     """End leases and reservations, and free their slots. Callers hold the locks of both rows."""
     Assignment.objects.filter(pk__in=[one.pk for one in held]).update(state=State.EXPIRED)
     Story.objects.main().filter(pk__in={one.story_id for one in held}).update(has_free_slot=True)
-    gone = {one.enrollment_id for one in held if one.stratum_id and one.state == State.LEASED}
-    if gone:  # whoever lets an item lie has left: the sweep gives the rest of their set back
+    left = [one for one in held if one.state == State.LEASED and (one.stratum_id or not one.slot)]
+    if gone := {one.enrollment_id for one in left}:
+        # Whoever lets an item or a check lie has left: the sweep gives the rest of their set back.
         last = min(one.lease_expires_at for one in held)
         rest = Assignment.objects.filter(enrollment__in=gone, state=State.RESERVED, lease_expires_at__gt=last)
         # Nobody waits here (docs/adr/0003): who has these rows locked gives them back now, or has returned.

@@ -145,3 +145,18 @@ def test_a_page_of_a_story_answered_long_ago_does_not_free_the_story_held_now() 
     actions.give_back_story(enrollment=holder, assignment_id=old.pk)
     held.refresh_from_db()
     assert held.state == Assignment.State.LEASED
+
+
+def test_whoever_leaves_at_a_hidden_check_gives_the_rest_of_their_set_back() -> None:
+    study = builders.make_study(stories=8, opened=False)
+    actions.set_design(study=study, by_column="severity_original", load={"1": 8}, by=None, now=timezone.now())
+    builders.add_checks(study, 3)
+    actions.open_study(study=study, by=None, now=timezone.now())
+    (person,) = builders.qualified(study)
+    met = [builders.claim(person).story.role]
+    while met.count("check") < 2:  # the first may come before the set is reserved
+        builders.vote(person)
+        met.append(builders.claim(person).story.role)
+    assert person.assignments.filter(state=Assignment.State.RESERVED).exists()
+    actions.release_expired_leases(now=timezone.now() + study.lease)
+    assert not person.assignments.filter(state=Assignment.State.RESERVED).exists()
