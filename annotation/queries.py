@@ -14,7 +14,6 @@ from annotation import rules
 from annotation.models import (
     HELD,
     LIVING,
-    UNANSWERED,
     Answer,
     Assignment,
     CheckKey,
@@ -71,16 +70,16 @@ def stories_left(enrollment: Enrollment, *, at_most: int) -> int:
 def stories_and_checks_left(enrollment: Enrollment, *, at_most: int) -> int:
     """Return :func:`stories_left` with the most hidden checks that can come among all their stories.
 
-    Each answer takes one away, to a story or to a check, so the number does not reveal which is a check.
+    Each answer or skip takes one away, of a story or of a check, so the number does not reveal which is one.
     """
     study, left = enrollment.study, stories_left(enrollment, at_most=at_most)
     if not study.check_every:
         return left
     checks = enrollment.assignments.filter(story__role=Story.Role.CHECK)
-    answered = checks.exclude(state__in=UNANSWERED).count()
+    had = checks.exclude(state__in=(*HELD, Assignment.State.EXPIRED)).count()
     left -= checks.filter(state__in=HELD).count()
-    others = enrollment.stories_submitted - answered + left
-    return left + max(0, min(_blocks(study, others), usable_checks(study)) - answered)
+    others = enrollment.stories_submitted - had + left
+    return left + max(0, min(_blocks(study, others), usable_checks(study)) - had)
 
 
 def lacking_of(enrollment: Enrollment) -> dict[Stratum, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import pytest
 from django.db import ProgrammingError, transaction
@@ -304,3 +305,19 @@ def test_the_allowance_cannot_be_lost_by_a_study_that_changes_it() -> None:
     assert (first.credited, second.credited) == (True, False)
     assert Study.objects.get().skip_allowance == 0
     assert everything_holds()
+
+
+@pytest.mark.parametrize("allowance", [0, 12])
+def test_the_number_left_falls_alike_after_a_skipped_story_and_a_skipped_check(allowance: int) -> None:
+    study = builders.make_study(stories=30, skip_allowance=allowance)
+    builders.add_checks(study, 3)
+    (person,) = builders.qualified(Study.objects.get(pk=study.pk))
+    left, roles = [], []
+    for _ in range(12):
+        builders.vote(person)
+        held = builders.claim(person)
+        skip(held)
+        roles.append(held.story.role)
+        left.append(queries.stories_and_checks_left(fresh(person), at_most=99))
+    assert {"main", "check"} == set(roles)
+    assert min(before - after for before, after in pairwise(left)) == 2, "one voted on, one skipped"
