@@ -97,18 +97,19 @@ def record_about_round(
 
 
 def _check_kept_apart(study: Study, stories: Sequence[Story], kind: str) -> None:
-    """Raise :class:`InvalidRound` for stories whose texts would be practised and asked in earnest as well."""
-    used, test = RoundStory.objects.filter(round__study=study), Q(round__kind__in=TESTS)
-    is_test = kind in TESTS
-    earnest = Q(pk__in=used.filter(~test if is_test else test).values("story"))
-    earnest |= Q() if is_test else ~Q(role=Story.Role.QUALIFICATION)
+    """Raise :class:`InvalidRound` for texts whose answers one round would show and another ask in earnest."""
+    used = RoundStory.objects.filter(round__study=study)
+    others = used.exclude(round__kind=kind) if kind in TESTS else used.filter(round__kind__in=TESTS)
+    earnest = Q(pk__in=others.values("story"))
+    if kind != Round.Kind.TEST:
+        earnest |= ~Q(role__in=(Story.Role.QUALIFICATION, Story.Role.QUIZ))
     found = Story.objects.filter(earnest, study=study, text_hash__in=[story.text_hash for story in stories])
     elsewhere = set(found.values_list("text_hash", flat=True))
     if secret := [story.story_id for story in stories if story.text_hash in elsewhere]:
         raise InvalidRound(
             _(
-                "Practice shows the right answers, so its stories can’t be in the test, be voted on or be "
-                "hidden checks: %(stories)s."
+                "Practice and quizzes show the right answers, so their texts can’t be in a test, be voted on "
+                "or be hidden checks: %(stories)s."
             ),
             stories=", ".join(secret),
         )

@@ -172,6 +172,19 @@ def builders_round(study: Study, story_ids: list[str], kind: Round.Kind) -> Roun
     return actions.create_round(study=study, story_ids=story_ids, kind=kind, by=None, now=timezone.now())
 
 
+@pytest.mark.parametrize("earlier", [Story.Role.QUALIFICATION, Story.Role.MAIN], ids=["tested", "voted-on"])
+def test_no_quiz_tells_the_right_answer_to_what_is_asked_in_earnest(earlier: Story.Role) -> None:
+    study = builders.make_study(protocol="multiple-choice", stories=[], opened=False, qualification=0)
+    row = question("asked") | {"config": "behavior-qa", "scenario_name": "s", "story": "The milk is sour."}
+    builders.import_rows(study, [row], role=earlier)
+    builders.import_rows(study, [row | {"id": "told"}], role=Story.Role.QUIZ)
+    annotation_actions.set_gate(study=study, gate=Study.Gate.MISSING, by=None, now=timezone.now())
+    if earlier == Story.Role.QUALIFICATION:
+        builders_round(study, ["asked"], Round.Kind.TEST)
+    with pytest.raises(InvalidRound, match="so their texts can’t be in a test"):
+        builders_round(study, ["told"], Round.Kind.QUIZ)
+
+
 def test_a_question_with_two_equal_options_is_refused() -> None:
     wrong = question("scale", choices={"text": ["Yes", "Yes"], "label": ["A", "B"]})
     with pytest.raises(ImportRefused):

@@ -59,7 +59,7 @@ def test_stories_of_the_test_are_refused(study: Study) -> None:
         f"/studies/{study.slug}/qualification/new/",
         {"kind": "practice", "attempts_allowed": 1, "stories": [story_id]},
     )
-    assert "Practice shows the right answers" in page.content.decode()
+    assert "Practice and quizzes show the right answers" in page.content.decode()
     assert not Round.objects.exclude(kind=Round.Kind.TEST).exists()
 
 

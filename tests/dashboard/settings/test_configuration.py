@@ -264,7 +264,7 @@ def test_nothing_is_made_of_a_file_that_lets_people_practise_what_they_vote_on(t
     builders.write_rows(tmp_path / "stories.jsonl", [ROW | {"story_id": "voted_on"}])
     practice = MINIMAL | {"stories": "stories.jsonl", "qualification": [ROUND | {"kind": "practice"}]}
     path.write_text(json.dumps(practice), encoding="utf-8")
-    with pytest.raises(CommandError, match="Practice shows the right answers"):
+    with pytest.raises(CommandError, match="Practice and quizzes show the right answers"):
         call_command("create_study", "refused", config=path)
     assert not Study.objects.exists()
 
