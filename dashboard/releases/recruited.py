@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db.models import Case, Count, Sum, When
 
+from annotation.intake import FEWEST_IN_GROUP
 from annotation.models import Study
 from annotation.rules import CENT
 from publishing.facts import quartiles
@@ -76,6 +77,7 @@ def _achieved(study: Study) -> list[dict[str, Any]]:
 
 
 def _amounts(values: Iterable[Decimal]) -> dict[str, str] | None:
-    """Return the quartiles of amounts, in whole cents."""
-    found = quartiles(Counter(value.quantize(CENT) for value in values))
+    """Return the quartiles of amounts in whole cents; None for so few that they would tell what each got."""
+    counted = Counter(value.quantize(CENT) for value in values)
+    found = quartiles(counted) if counted.total() >= FEWEST_IN_GROUP else None
     return {name: str(amount) for name, amount in found.items()} if found else None
