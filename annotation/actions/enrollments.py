@@ -245,6 +245,9 @@ def reset_test(
             _("A participant who is %(state)s can’t take the test again."),
             state=enrollment.get_state_display(),
         )
+    # All before one is written: the caller may have several of their visits doubted after this.
+    living = Assignment.objects.living().filter(enrollment=enrollment)
+    lock_in_order(Story.objects.filter(pk__in=living.values("story")))
     release_held_story(enrollment=enrollment)
     # Without a test of the study's own, agreeing is what qualifies.
     has_test = enrollment.study.gate != Study.Gate.NOT_REQUIRED

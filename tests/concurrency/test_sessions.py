@@ -7,12 +7,12 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import IntegrityError
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from annotation import actions, rules
 from annotation.actions import counted_votes
-from annotation.models import Assignment, Enrollment, Vote, WorkSession
+from annotation.models import Assignment, Enrollment, Story, Vote, WorkSession
 from annotation.protocols.validity import ValidityProtocol
 from annotation.rules import Refusal
 from integrity.catalogue import CHECKS, run
@@ -23,6 +23,7 @@ from tests.concurrency.racing import (
     race,
     slowly,
     together,
+    wait_until_blocking,
     without_constraint,
     without_locks,
 )
@@ -218,3 +219,34 @@ def test_doubts_about_people_who_hold_what_the_other_answered_do_not_block_one_a
     assert not errors(outcomes)
     assert not Assignment.objects.living().exists()
     assert broken() == []
+
+
+def test_several_visits_are_given_up_without_a_later_story_locked_before_an_earlier_one() -> None:
+    """Else somebody who locks both in the order of their ids and the retake wait for each other."""
+    (person,) = builders.qualified(builders.make_study(stories=2))
+    visits = {}
+    for session in (session_of(person), session_of(person)):
+        held = claim(session)
+        sending(held, session)()
+        visits[held.story_id] = session
+    first, last = sorted(visits)
+    overtaking = Overtaking()
+
+    @transaction.atomic
+    def give_up() -> None:
+        now = timezone.now()
+        actions.reset_test(enrollment=person, asks_consent=True, by=None, now=now, reason="Somebody else.")
+        for story in (last, first):
+            actions.doubt_session(session=visits[story], reason="Somebody else.", by=None, now=now)
+
+    def hold_the_first() -> object:
+        with transaction.atomic():
+            Story.objects.select_for_update(no_key=True).get(pk=first)
+            overtaking.wait_inside(0)
+            wait_until_blocking()
+            return Story.objects.select_for_update(no_key=True, nowait=True).get(pk=last)
+
+    outcomes = race(hold_the_first, overtaking.overtake(give_up))
+
+    assert not errors(outcomes)
+    assert not Assignment.objects.living().exists()
