@@ -375,14 +375,12 @@ def _take_slot_again(assignment: Assignment) -> bool:
 
 def _settle_slot(assignment: Assignment) -> SurplusReason:
     """Let the vote keep or get a slot, in which case it counts. Return why it is surplus, if it is."""
-    if assignment.enrollment.state != Enrollment.State.QUALIFIED:
+    is_out = assignment.enrollment.state != Enrollment.State.QUALIFIED
+    is_doubted = bool(assignment.session and assignment.session.state == WorkSession.State.DOUBTED)
+    if is_out or is_doubted:  # a doubted one waits without a slot, in case the platform confirms it after all
         if assignment.state in HELD:
             Story.objects.main().filter(pk=assignment.story_id).update(has_free_slot=True)
-        return SurplusReason.NOT_QUALIFIED
-    if assignment.session and assignment.session.state == WorkSession.State.DOUBTED:
-        if assignment.state in HELD:
-            Story.objects.main().filter(pk=assignment.story_id).update(has_free_slot=True)
-        return SurplusReason.NONE  # it waits without a slot, in case the platform confirms it after all
+        return SurplusReason.NOT_QUALIFIED if is_out else SurplusReason.NONE
     needs_slot = assignment.slot is not None and assignment.state not in HELD
     if needs_slot and not _take_slot_again(assignment):
         return SurplusReason.LATE
