@@ -131,8 +131,8 @@ def concurrent_visits(campaign: Campaign) -> int:
 def has_story_for_newcomers(study: Study) -> bool:
     """Return True if somebody who can come now finds a story: a newcomer, or a qualified participant."""
     free = Story.objects.filter(study=study, has_free_slot=True)
-    is_free = free.exists()
-    if is_free and study.gate == Study.Gate.NOT_REQUIRED:
+    number = free.count()
+    if number and study.gate == Study.Gate.NOT_REQUIRED:
         return True
     people = Enrollment.objects.filter(study=study, state=Enrollment.State.QUALIFIED)
     people = people.filter(stories_submitted__lt=F("study__story_cap"))
@@ -140,7 +140,9 @@ def has_story_for_newcomers(study: Study) -> bool:
         visits = Visit.objects.filter(enrollment=OuterRef("pk"), campaign__isnull=False)
         back = Q(_HOLDS, Exists(visits), ~Exists(visits.filter(AT_WORK)))
         return people.filter(back | lacks_items(study, free)).exists()
-    return is_free and people.exclude(pk__in=people_with_every_story(free, study=study)).exists()
+    if people.filter(stories_submitted__lt=number).exists():  # they have not had all: no need to compare
+        return True
+    return bool(number) and people.exclude(pk__in=people_with_every_story(free, study=study)).exists()
 
 
 _HOLDS = Exists(Assignment.objects.filter(enrollment=OuterRef("pk"), state__in=HELD))

@@ -9,7 +9,9 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -17,7 +19,7 @@ from accounts.actions import ensure_researcher
 from annotation import actions as annotation_actions
 from annotation.models import Assignment
 from recruitment import actions
-from recruitment.campaigns import concurrent_visits, free_places, places_of
+from recruitment.campaigns import concurrent_visits, free_places, has_story_for_newcomers, places_of
 from recruitment.models import Campaign
 from recruitment.reconciliation.membership import done_with_stories
 from tests import builders
@@ -105,6 +107,17 @@ def test_only_those_who_can_come_matter() -> None:
         builders.vote(first)
         assert watch(desk).state == State.PAUSED
         assert set(done_with_stories(study)) == set()
+
+
+def test_a_preview_counts_no_assignments_while_somebody_has_answered_less_than_is_free() -> None:
+    """Anybody can open it, and a study has millions of them."""
+    study = builders.make_study(stories=3, qualification=1)
+    busy, _new = builders.qualified(study, 2)
+    for _ in range(3):
+        builders.vote(busy)
+    with CaptureQueriesContext(connection) as captured:
+        assert has_story_for_newcomers(study)
+    assert not [query for query in captured if "annotation_assignment" in query["sql"]]
 
 
 def test_votes_and_places_are_counted(desk: Desk, boss: Client) -> None:
