@@ -222,9 +222,8 @@ def _kept_file(job: StoryImport) -> Iterator[Path]:
         )
     elif not job.file.storage.exists(name := str(job.file.name)):
         if settings.STORAGE_URL:
-            job.file.storage.listdir(
-                name
-            )  # raises if the whole bucket is missing: then the file may be there
+            # Raises if the whole bucket is missing: then the file may be there.
+            job.file.storage.listdir(name)
         message, remedy = "The uploaded file is gone.", "Upload it again."
     elif settings.STORAGE_URL:
         with NamedTemporaryFile(prefix="tomannot-import-") as copy, job.file.open() as file:

@@ -113,17 +113,10 @@ class CampaignForm(RowForm):
         widgets: ClassVar = {"description": forms.Textarea(attrs={"rows": 4})}
 
     field_order = (
-        *("title", "description", "keywords", "stories_per_visit", "seats", "seats_per_posting", "reward"),
-        *(
-            "screen_out_reward",
-            "currency",
-            "minutes_expected",
-            "minutes_allowed",
-            "days_open",
-            "days_to_review",
-        ),
-        *("approved_percent", "approved_work", "countries"),
-    )
+        "title", "description", "keywords", "stories_per_visit", "seats", "seats_per_posting", "reward",
+        "screen_out_reward", "currency", "minutes_expected", "minutes_allowed", "days_open", "days_to_review",
+        "approved_percent", "approved_work", "countries",
+    )  # fmt: skip
 
     def __init__(
         self,

@@ -93,7 +93,7 @@ _KINDS: Mapping[str, Any] = {
 
 
 def _fits(name: str, value: Any) -> bool:
-    """Tell whether a field that is read is of its kind: lists are of objects, and numbers not absurd."""
+    """Return True if a field has the kind that readers expect: lists of objects, and no absurd numbers."""
     if isinstance(value, list) and name in _KINDS:
         return _KINDS[name] is list and all(isinstance(one, Told) for one in value)
     is_sane = not isinstance(value, int | Decimal) or -(10**12) < value < 10**12

@@ -106,9 +106,8 @@ def plan(
 
     Either side may be missing: nobody came here with that piece of work, or the platform does not list it.
     """
-    if (
-        there is None or there.status not in HANDED_IN | NEVER_APPROVED
-    ):  # or is said to be worked on, whenever
+    # Not listed, or somebody is said to work on it.
+    if there is None or there.status not in HANDED_IN | NEVER_APPROVED:
         return _unlisted(here, rules, now=now) if here else []
     is_screened = there.status == Status.SCREENED_OUT
     if there.status in NEVER_APPROVED or (is_screened and not rules.screens_out):
