@@ -27,7 +27,7 @@ def mail_member_invitation(invitation_id: int, language: str) -> None:
 
 
 @task(time_limit=240)
-def note_progress() -> None:
+def prepare_alerts() -> None:
     """Look for studies that are complete or stalled and for new flags; queue digests, delete old alerts."""
     now = clock.now()
     for study in Study.objects.filter(state__in=(Study.State.OPEN, Study.State.PAUSED)):

@@ -26,7 +26,7 @@ app.conf.beat_schedule = {
     "resume-imports": {"task": "annotation.tasks.resume_imports", "schedule": 60.0},
     "sweep-import-files": {"task": "annotation.tasks.sweep_import_files", "schedule": 1800.0},
     "sweep-campaigns": {"task": "recruitment.tasks.sweep_campaigns", "schedule": 300.0},
-    "note-progress": {"task": "dashboard.tasks.note_progress", "schedule": 300.0},
+    "prepare-alerts": {"task": "dashboard.tasks.prepare_alerts", "schedule": 300.0},
     "send-alerts": {"task": "dashboard.tasks.send_alerts", "schedule": 20.0},
     "release-expired-leases": {"task": "annotation.tasks.release_expired_leases", "schedule": 60.0},
 }

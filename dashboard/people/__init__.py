@@ -1,1 +1,1 @@
-"""The Participants entry of the menu: the list, one participant, and invitations."""
+"""The People entry of the menu: the list, one participant, and invitations."""

@@ -106,12 +106,12 @@ def test_a_study_that_stalls_and_then_completes_says_each_once(study: Study) -> 
     assert study.opened_at
     assert actions.note_progress(study=study, now=study.opened_at + timedelta(hours=23)) is None
     for _ in range(2):
-        tasks.note_progress()
+        tasks.prepare_alerts()
     assert kinds_of(user) == ["study_stalled"]
     [person] = builders.qualified(study)
     builders.vote(person)
     for _ in range(2):
-        tasks.note_progress()
+        tasks.prepare_alerts()
     assert kinds_of(user) == ["study_stalled", "study_complete"]
 
 
