@@ -1,3 +1,7 @@
+from allauth.account.admin import EmailAddressAdmin
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from allauth.usersessions.models import UserSession
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import Group
@@ -7,7 +11,7 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 from accounts.back_office import ReadOnlyAdmin, show
 from accounts.models import Annotator, ForgottenIdentity, PlatformIdentity, User
 
-admin.site.unregister(Group)
+admin.site.unregister([Group, EmailAddress, Authenticator, UserSession])
 
 
 @admin.register(User)
@@ -15,6 +19,20 @@ class ResearcherAdmin(UserAdmin, ModelAdmin):  # type: ignore[type-arg]  # not s
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
+
+
+@admin.register(EmailAddress)
+class AddressAdmin(EmailAddressAdmin, ModelAdmin):
+    """Addresses of researchers. An administrator can confirm one."""
+
+
+@admin.register(Authenticator)
+class SecondFactorAdmin(ReadOnlyAdmin):
+    """Second factors without their secrets. An administrator removes one that was lost."""
+
+    list_display = ("user", "type", "created_at", "last_used_at")
+    exclude = ("data",)
+    has_delete_permission = ModelAdmin.has_delete_permission
 
 
 show(Annotator, "id", "created_at", "erased_at")

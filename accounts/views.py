@@ -1,7 +1,12 @@
-"""Sign in, sign out, change the password: Django's views with our templates. django-axes stops guessing."""
+"""Sign in, sign out, change the password: Django's views with our templates.
+
+django-axes stops guessing, and django-allauth asks for a second factor before a session begins.
+"""
 
 from typing import Any
 
+from allauth.account.internal.flows.login import perform_password_login
+from allauth.account.models import Login
 from django.contrib import messages
 from django.contrib.auth import views
 from django.core.validators import MaxLengthValidator
@@ -26,6 +31,12 @@ class SignIn(views.LoginView):
         form = super().get_form(form_class)  # Django says how long a name may be, and does not check it
         form.fields["username"].validators.append(MaxLengthValidator(LONGEST_NAME))
         return form
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        """Begin the session, or ask for the second factor of an account that has one."""
+        login = Login(user=form.get_user(), redirect_url=self.get_success_url())
+        response: HttpResponse = perform_password_login(self.request, form.cleaned_data, login)
+        return response
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Sign in; 429 beyond :data:`~accounts.rate_limits.SIGN_INS`, before a password is hashed."""

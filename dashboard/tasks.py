@@ -5,11 +5,13 @@ from annotation.alert_kinds import AlertKind
 from annotation.models import Study
 from dashboard.alerts import delivery
 from dashboard.figures import compute, store
-from dashboard.settings import member_invitations
+from dashboard.settings import account_mails, member_invitations
 from recruitment.tasks import RETRY
 from tomannot import clock
 from tomannot.celery import app, task
+from tomannot.metrics import TimedTask
 
+MAIL = RETRY | {"base": TimedTask}  # no annotator is behind these mails, in whose log a failure belongs
 FIGURES_MINUTES = 25
 DELIVER_TASK = "dashboard.tasks.deliver_alerts"
 
@@ -20,10 +22,22 @@ def compute_figures(study_id: int) -> None:
     compute.make(study_id, now=clock.now())
 
 
-@task(time_limit=60, **RETRY)
+@task(time_limit=60, **MAIL)
 def mail_member_invitation(invitation_id: int, language: str) -> None:
     """Mail a colleague the link of their invitation."""
     member_invitations.mail_invitation(invitation_id=invitation_id, language=language, now=clock.now())
+
+
+@task(time_limit=60, **MAIL)
+def mail_confirmation(address_id: int, language: str) -> None:
+    """Mail a researcher the link that confirms their address."""
+    account_mails.mail_confirmation(address_id=address_id, language=language)
+
+
+@task(time_limit=60, **MAIL)
+def mail_password_link(address_id: int | None, language: str) -> None:
+    """Mail a researcher the link for a new password; nobody, if no account has the address."""
+    account_mails.mail_password_link(address_id=address_id, language=language)
 
 
 @task(time_limit=240)

@@ -4,7 +4,7 @@ import logging
 import re
 
 _MASKS = [
-    (re.compile(r"/(work|join|confirm|invited)/[^/\s\"'?]+"), r"/\1/***"),
+    (re.compile(r"/(work|join|confirm|invited|address|new-password)/[^/\s\"'?]+"), r"/\1/***"),
     (re.compile(r"(/join/\*\*\*(?:/\d+)?/?)\?[^\s\"']+"), r"\1?***"),
     (re.compile(r"tmn_[0-9A-Za-z]+"), "tmn_***"),
     (re.compile(r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)+"), "***@***"),

@@ -152,6 +152,9 @@ INSTALLED_APPS = [
     "django.contrib.postgres",
     "pgtrigger",
     "axes",
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.usersessions",
     "csp",
     "django_htmx",
     "drf_spectacular",
@@ -182,6 +185,8 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "axes.middleware.AxesMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "accounts.second_factor.RequireSecondFactor",
 ]
 
 ROOT_URLCONF = "tomannot.urls"
@@ -281,6 +286,22 @@ AXES_DISABLE_ACCESS_LOG = True  # it would keep the network address of every sig
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_CLIENT_IP_CALLABLE = "accounts.rate_limits.address_of_client"
 AXES_LOCKOUT_CALLABLE = "accounts.views.locked_out"
+# django-allauth asks for codes, confirms addresses and lists sessions; what guards it is in accounts.
+ACCOUNT_ADAPTER = "dashboard.settings.account_mails.AccountAdapter"
+ACCOUNT_CHANGE_EMAIL = True  # an account has one address; a new one replaces it once it is confirmed
+ACCOUNT_EMAIL_VERIFICATION = "none"  # nobody needs an address to sign in
+ACCOUNT_PREVENT_ENUMERATION = "strict"  # a claim that nobody confirmed keeps no owner out
+ACCOUNT_REAUTHENTICATION_REQUIRED = True
+MFA_ALLOW_UNVERIFIED_EMAIL = True
+MFA_FORMS = {
+    "authenticate": "accounts.second_factor.CodeForm",
+    "reauthenticate": "accounts.second_factor.CodeAgainForm",
+}
+MFA_RECOVERY_CODES_SHOW_ONCE = True
+MFA_TOTP_ISSUER = "tomannot"
+SECOND_FACTOR_REQUIRED: bool = env.bool("SECOND_FACTOR_REQUIRED", default=False)
+"""True if every researcher has to set up a second factor before they see a page."""
+PASSWORD_RESET_TIMEOUT = 3600  # seconds
 LOGIN_URL = reverse_lazy("accounts:sign_in")
 LOGIN_REDIRECT_URL = reverse_lazy("dashboard:studies")
 

@@ -1,6 +1,6 @@
 """Pages of personal links: arriving, joining, and getting the link by e-mail."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from django.conf import settings
@@ -129,26 +129,38 @@ def join(request: HttpRequest, slug: str) -> HttpResponse:
 @rate_limited
 def again(request: HttpRequest) -> HttpResponse:
     """Send somebody their personal links. The page is the same whether or not the address is known."""
+    return answer_request_for_mail(
+        request, "recruitment/again.html", lambda address: actions.ask_for_links(address=address)
+    )
+
+
+def answer_request_for_mail(
+    request: HttpRequest, template: str, send: Callable[[str], None]
+) -> HttpResponse:
+    """Show the form for an address, and call ``send`` with it: at most so often, and without telling.
+
+    Whoever asks gets the same answer for every address, so ``send`` must not take longer for some.
+    """
     if not settings.SENDS_MAIL:
-        return render(request, "recruitment/again.html", {"no_mail": True}, status=404)
+        return render(request, template, {"no_mail": True}, status=404)
     if request.method != "POST":
-        return render(request, "recruitment/again.html")
+        return render(request, template)
     given = request.POST.get("email", "").strip()
     try:
         address = read_address(given)
     except InvalidAddress:
         context = {"email": given, "email_error": _("This is not an e-mail address.")}
-        return render(request, "recruitment/again.html", context, status=422)
+        return render(request, template, context, status=422)
     now = clock.now()
     count_try(ASKED_BY_CLIENT, client_of(request), now=now)
     # A stranger may have used up the address's limit: say the same; its owner has the earlier mails.
     try:
         if not retry_at(ASKED_FOR_ADDRESS, address, now=now):
-            actions.ask_for_links(address=address)
+            send(address)
     except NotQueued:
         context = {"email": given, "email_error": str(NOT_QUEUED)}
-        return render(request, "recruitment/again.html", context, status=503)
-    return render(request, "recruitment/again.html", {"asked": True})
+        return render(request, template, context, status=503)
+    return render(request, template, {"asked": True})
 
 
 @csrf_exempt  # the signed token in the path is the authority; no cookie is read
