@@ -2,6 +2,8 @@
 
 from datetime import datetime
 
+from allauth.usersessions.models import UserSession
+from django.contrib.sessions.models import Session
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 
@@ -51,6 +53,13 @@ def create_member_account(*, username: str, password: str, email: str, now: date
             return User.objects.create_user(username, email, password, date_joined=now)
     except IntegrityError as error:
         raise NameTaken from error
+
+
+@transaction.atomic
+def forget_ended_sessions(*, now: datetime) -> None:
+    """Delete sessions that have expired, and the browser and network address of sessions that are over."""
+    Session.objects.filter(expire_date__lt=now).delete()
+    UserSession.objects.exclude(session_key__in=Session.objects.values("session_key")).delete()
 
 
 @transaction.atomic

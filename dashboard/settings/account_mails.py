@@ -1,8 +1,10 @@
 """Mails to researchers about their account: confirm an address, choose a new password."""
 
+from contextlib import suppress
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.account.internal.flows.manage_email import sync_user_email_address
 from allauth.account.models import EmailAddress, EmailConfirmationHMAC
 from allauth.core.exceptions import ImmediateHttpResponse
 from django.conf import settings
@@ -16,6 +18,7 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 from django.utils.translation import gettext as _
 
+from accounts.models import User
 from accounts.rate_limits import address_of_client
 from recruitment.errors import NotQueued
 from recruitment.links import absolute
@@ -42,6 +45,14 @@ class AccountAdapter(DefaultAccountAdapter):
 
     def get_client_ip(self, request: HttpRequest) -> str:
         return address_of_client(request) or "0.0.0.0"  # noqa: S104  # no network: a client without address
+
+
+def ask_to_confirm(user: User) -> None:
+    """Queue a mail that has a new account's address confirmed. Without Redis, "Your account" offers it again."""
+    address = sync_user_email_address(user) if settings.SENDS_MAIL else None
+    if address:
+        with suppress(NotQueued):
+            queue_or_fail(CONFIRM_TASK, address.pk, translation.get_language())
 
 
 def ask_for_password_link(address: str) -> None:

@@ -134,9 +134,7 @@ def again(request: HttpRequest) -> HttpResponse:
     )
 
 
-def answer_request_for_mail(
-    request: HttpRequest, template: str, send: Callable[[str], None]
-) -> HttpResponse:
+def answer_request_for_mail(request: HttpRequest, template: str, send: Callable[[str], None]) -> HttpResponse:
     """Show the form for an address, and call ``send`` with it: at most so often, and without telling.
 
     Whoever asks gets the same answer for every address, so ``send`` must not take longer for some.

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from django.contrib.auth import login
+from allauth.account.internal.flows.login import perform_login
+from allauth.account.models import Login
 from django.contrib.auth.forms import UserCreationForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -22,11 +23,11 @@ from annotation.models import Invitation, Membership
 from annotation.rights import RIGHTS, invitation_status
 from annotation.tokens import InvalidToken
 from dashboard.http import render_form
+from dashboard.settings.account_mails import ask_to_confirm
 from dashboard.settings.forms import RIGHTS_IN_WORDS
 from dashboard.settings.member_invitations import invitation_of
 from tomannot import clock
 
-BACKEND = "django.contrib.auth.backends.ModelBackend"
 Status = Invitation.Status
 
 CLOSED = {
@@ -115,8 +116,12 @@ def _newcomer(request: HttpRequest, invitation: Invitation) -> HttpResponse:
         except NameTaken:
             form.add_error("username", _("This name is taken. Choose another."))
         else:
-            login(request, membership.user, backend=BACKEND)
-            return redirect("dashboard:overview", slug=invitation.study.slug)
+            ask_to_confirm(membership.user)
+            overview = reverse("dashboard:overview", kwargs={"slug": invitation.study.slug})
+            response: HttpResponse = perform_login(
+                request, Login(user=membership.user, redirect_url=overview)
+            )
+            return response
     context = _offer(invitation) | {"form": form}
     return render_form(request, "dashboard/settings/invited.html", context)
 
