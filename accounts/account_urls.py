@@ -9,7 +9,6 @@ from accounts import views
 
 urlpatterns = [
     path("sign-in/", views.SignIn.as_view(), name="account_login"),
-    path("sign-out/", views.SignOut.as_view(), name="account_logout"),
     path("your-account/confirm/", reauthenticate, name="account_reauthenticate"),
     path("your-account/address/", reauthentication_required(email), name="account_email"),
     path("your-account/address/<str:key>/", confirm_email, name="account_confirm_email"),

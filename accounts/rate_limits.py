@@ -39,9 +39,6 @@ class Limit:
 SIGN_INS = Limit("sign-ins", 60, timedelta(minutes=10))
 """Per client: passwords tried. Each costs the server some 50 ms of hashing, which annotators wait for."""
 
-CODES = Limit("codes", 10, timedelta(minutes=10))
-"""Per account: codes of a second factor tried, right ones included."""
-
 WRONG_LINKS = Limit("wrong-links", 30, timedelta(minutes=10))
 """Per client: invalid addresses of annotators' pages. Valid ones are not counted."""
 

@@ -1,12 +1,10 @@
-"""Sign in, sign out, change the password: Django's views with our templates.
-
-django-axes stops guessing, and django-allauth asks for a second factor before a session begins.
-"""
+"""Sign in, sign out, change the password: Django's views with our templates. django-axes stops guessing."""
 
 from typing import Any
 
 from allauth.account.internal.flows.login import perform_password_login
 from allauth.account.models import Login
+from allauth.usersessions.models import UserSession
 from django.contrib import messages
 from django.contrib.auth import views
 from django.core.validators import MaxLengthValidator
@@ -62,7 +60,9 @@ class ChangePassword(views.PasswordChangeView):
 
     def form_valid(self, form: Any) -> HttpResponse:
         messages.success(self.request, _("Your password is changed."))
-        return super().form_valid(form)
+        response = super().form_valid(form)
+        UserSession.objects.create_from_request(self.request)  # the session has a new key
+        return response
 
 
 def locked_out(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:

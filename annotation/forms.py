@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from string import digits
 from typing import Any
 
-from django.core.cache import cache
 from django.template.loader import render_to_string
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString
@@ -16,6 +15,7 @@ from django.utils.translation import get_language
 from annotation.models import InstructionText
 from annotation.ordering import ordered
 from annotation.protocols.base import Instructions, Option, Protocol, Question, Row, field_name
+from tomannot.cache import local as cache
 
 RENDERED_SECONDS = 3600
 """The lifetime of the rendered questions in the process's cache."""

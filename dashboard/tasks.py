@@ -1,5 +1,6 @@
 """Background work of the dashboard."""
 
+from accounts.actions import forget_ended_sessions
 from annotation import actions as annotation_actions
 from annotation.alert_kinds import AlertKind
 from annotation.models import Study
@@ -29,20 +30,14 @@ def mail_member_invitation(invitation_id: int, language: str) -> None:
 
 
 @task(time_limit=60, **MAIL)
-def mail_confirmation(address_id: int, language: str) -> None:
-    """Mail a researcher the link that confirms their address."""
-    account_mails.mail_confirmation(address_id=address_id, language=language)
-
-
-@task(time_limit=60, **MAIL)
-def mail_password_link(address_id: int | None, language: str) -> None:
-    """Mail a researcher the link for a new password; nobody, if no account has the address."""
-    account_mails.mail_password_link(address_id=address_id, language=language)
+def mail_account_link(address_id: int | None, language: str) -> None:
+    """Mail a researcher the link that confirms their address, or lets them choose a new password."""
+    account_mails.mail_link(address_id=address_id, language=language)
 
 
 @task(time_limit=240)
 def prepare_alerts() -> None:
-    """Look for studies that are complete or stalled and for new flags; queue digests, delete old alerts."""
+    """Look for studies that are complete or stalled and for new flags; queue digests, delete what is old."""
     now = clock.now()
     for study in Study.objects.filter(state__in=(Study.State.OPEN, Study.State.PAUSED)):
         annotation_actions.note_progress(study=study, now=now)
@@ -50,6 +45,7 @@ def prepare_alerts() -> None:
             store.refreshed(study, now=now)
     annotation_actions.queue_digests(now=now)
     annotation_actions.forget_old_alerts(now=now)
+    forget_ended_sessions(now=now)
 
 
 @task(time_limit=50)

@@ -9,17 +9,8 @@ from dashboard.qualification.pages import expert, rounds
 from dashboard.quality.pages import decisions, figures, hidden_checks, review
 from dashboard.recruitment.pages import campaigns, join_link, mismatches, payments, submissions
 from dashboard.releases.pages import comparison, human_baseline, publish, releases
-from dashboard.settings.pages import (
-    alerts,
-    api_tokens,
-    design,
-    forgotten_password,
-    invitation,
-    log,
-    members,
-    new_study,
-    study,
-)
+from dashboard.settings.pages import alerts, api_tokens, design, invitation, log, members, new_study, study
+from dashboard.settings.pages.forgotten_password import NewPassword, forgotten_password
 from dashboard.stories.pages import stories
 
 _overview = [
@@ -143,12 +134,8 @@ app_name = "dashboard"
 urlpatterns = [
     path("", pages.home, name="home"),
     path("invited/<str:token>/", invitation.invited, name="invited"),
-    path("forgotten-password/", forgotten_password.forgotten_password, name="forgotten_password"),
-    path(
-        "new-password/<str:uidb64>:<str:token>/",
-        forgotten_password.NewPassword.as_view(),
-        name="new_password",
-    ),
+    path("forgotten-password/", forgotten_password, name="forgotten_password"),
+    path("new-password/<str:uidb64>:<str:token>/", NewPassword.as_view(), name="new_password"),
     path("api-tokens/", api_tokens.api_tokens, name="api_tokens"),
     path("api-tokens/revoke-all/", api_tokens.revoke_all_api_tokens, name="revoke_all_api_tokens"),
     path("api-tokens/<int:number>/revoke/", api_tokens.revoke_api_token, name="revoke_api_token"),

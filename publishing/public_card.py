@@ -5,11 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from django.core.cache import cache
-
 from publishing.card.citation import CITATION_PATH, Citation, marked, read_citation
 from publishing.card.html import RenderedCard, rendered
 from publishing.models import Release
+from tomannot.cache import local as cache
 
 CARD_PATH = "README.md"
 T = TypeVar("T")

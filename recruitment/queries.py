@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 
-from django.core.cache import cache
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
@@ -16,6 +15,7 @@ from recruitment.codes import CompletionOutcome, completion_code, find_code, out
 from recruitment.join_links import filled_in, participant_of, person_of, screen_out_address
 from recruitment.models import Campaign, JoinLink, LinkPayment, Payment, Submission, Visit
 from recruitment.visit_endings import may_go_on, why_ended
+from tomannot.cache import local as cache
 
 EMAIL = PlatformIdentity.Platform.EMAIL
 LINK = PlatformIdentity.Platform.LINK

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.loaders import create_loader
 from django.conf import settings
+from django.core.cache import caches
 from django.db import connection, transaction
 from django.test import TransactionTestCase
 from django.utils import timezone, translation
@@ -173,7 +174,9 @@ def cheap_passwords() -> None:
 @pytest.fixture(autouse=True)
 def own_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """What one test tries too often is not held against the next one."""
-    monkeypatch.setattr("accounts.rate_limits.NAMESPACE", f"test-{uuid.uuid4().hex}")
+    namespace = f"test-{uuid.uuid4().hex}"
+    monkeypatch.setattr("accounts.rate_limits.NAMESPACE", namespace)
+    monkeypatch.setattr(caches["default"], "key_prefix", namespace)  # where libraries count
 
 
 @pytest.fixture(autouse=True)

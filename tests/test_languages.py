@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 from django.conf import settings
-from django.core.cache import cache
 from django.http import HttpResponse
 from django.template.loader import render_to_string
 from django.test import Client
@@ -34,6 +33,7 @@ from tests.annotation.pages import Browser
 from tests.browser.pages import OWN, REFUSALS
 from tests.publishing.support import judged_study, published
 from tests.test_translations import CATALOGUES, entries
+from tomannot.cache import local as cache
 
 STATES = REFUSALS | OWN
 SPOKEN = ("aria-label", "alt", "title", "placeholder")

@@ -4,10 +4,14 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+from django.core.cache import caches
 from django.core.cache.backends.redis import RedisCache
+from django.utils.connection import ConnectionProxy
 from redis.exceptions import RedisError
 
 logger = logging.getLogger(__name__)
+local = ConnectionProxy(caches, "local")
+"""The cache of this process."""
 
 
 class ForgivingRedisCache(RedisCache):

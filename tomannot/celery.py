@@ -24,7 +24,6 @@ app.conf.beat_scheduler = "tomannot.beat:Scheduler"
 app.conf.beat_schedule = {
     "resume-releases": {"task": "publishing.tasks.resume_releases", "schedule": 30.0},
     "resume-imports": {"task": "annotation.tasks.resume_imports", "schedule": 60.0},
-    "sweep-sessions": {"task": "accounts.tasks.sweep_sessions", "schedule": 3600.0},
     "sweep-import-files": {"task": "annotation.tasks.sweep_import_files", "schedule": 1800.0},
     "sweep-campaigns": {"task": "recruitment.tasks.sweep_campaigns", "schedule": 300.0},
     "prepare-alerts": {"task": "dashboard.tasks.prepare_alerts", "schedule": 300.0},

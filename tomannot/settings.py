@@ -236,9 +236,9 @@ PROXIES: int = env.int("PROXIES", default=0)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = _required_url("REDIS_URL")
-CACHES = {
+CACHES: dict[str, dict[str, Any]] = {
     # One per process: figures that may be slightly out of date.
-    "default": {
+    "local": {
         "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
         "OPTIONS": {"MAX_ENTRIES": 10_000},  # a few entries per annotator at work
     },
@@ -250,6 +250,7 @@ CACHES = {
         "OPTIONS": {"socket_connect_timeout": 1, "socket_timeout": 5},
     },
 }
+CACHES["default"] = CACHES["shared"]  # libraries count guesses there, which all processes have to see
 CELERY_BROKER_URL = REDIS_URL
 # Nothing reads results. Redis away costs whoever sends a task two seconds, not the 20 of Celery's defaults.
 CELERY_TASK_IGNORE_RESULT = True
@@ -291,12 +292,9 @@ ACCOUNT_ADAPTER = "dashboard.settings.account_mails.AccountAdapter"
 ACCOUNT_CHANGE_EMAIL = True  # an account has one address; a new one replaces it once it is confirmed
 ACCOUNT_EMAIL_VERIFICATION = "none"  # nobody needs an address to sign in
 ACCOUNT_PREVENT_ENUMERATION = "strict"  # a claim that nobody confirmed keeps no owner out
+ACCOUNT_RATE_LIMITS = {"login_failed": "10/10m/key"}  # per account: wrong codes, and passwords to confirm
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
 MFA_ALLOW_UNVERIFIED_EMAIL = True
-MFA_FORMS = {
-    "authenticate": "accounts.second_factor.CodeForm",
-    "reauthenticate": "accounts.second_factor.CodeAgainForm",
-}
 MFA_RECOVERY_CODES_SHOW_ONCE = True
 MFA_TOTP_ISSUER = "tomannot"
 SECOND_FACTOR_REQUIRED: bool = env.bool("SECOND_FACTOR_REQUIRED", default=False)

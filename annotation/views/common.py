@@ -3,7 +3,6 @@
 from datetime import datetime
 from typing import Any
 
-from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -14,6 +13,7 @@ from annotation import queries, rules
 from annotation.access import is_claimed, page_url
 from annotation.models import Assignment, Enrollment, SurplusReason, Vote, WorkSession
 from annotation.requests import extended
+from tomannot.cache import local as cache
 
 COMMENT = "_comment"
 """The field of a comment in a vote's form. No question has this key (``KEY_PATTERN``)."""

@@ -25,7 +25,7 @@ from recruitment.links import absolute
 from recruitment.mails import compose, hand_over
 from recruitment.queue import queue_or_fail
 
-CONFIRM_TASK, RESET_TASK = "dashboard.tasks.mail_confirmation", "dashboard.tasks.mail_password_link"
+TASK = "dashboard.tasks.mail_account_link"
 
 
 class AccountAdapter(DefaultAccountAdapter):
@@ -33,51 +33,51 @@ class AccountAdapter(DefaultAccountAdapter):
 
     def send_confirmation_mail(self, request: HttpRequest, emailconfirmation: Any, signup: bool) -> None:
         """Queue the mail. If that fails, lead back to the page, which says so."""
-        problem = _("This site sends no mail.")
         try:
-            if settings.SENDS_MAIL:
-                number = emailconfirmation.email_address.pk
-                return queue_or_fail(CONFIRM_TASK, number, translation.get_language())
-        except NotQueued:
-            problem = _("We couldn’t send the mail. Please try again in a while.")
-        messages.error(request, problem)
+            return ask_for_link(emailconfirmation.email_address)
+        except NotQueued as error:
+            messages.error(request, str(error))
         raise ImmediateHttpResponse(redirect("account_email"))
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        return address_of_client(request) or "0.0.0.0"  # noqa: S104  # no network: a client without address
+        return address_of_client(request) or "0.0.0.0"  # noqa: S104  # stored, not listened on
 
 
-def ask_to_confirm(user: User) -> None:
-    """Queue a mail that has a new account's address confirmed. Without Redis, "Your account" offers it again."""
-    address = sync_user_email_address(user) if settings.SENDS_MAIL else None
-    if address:
-        with suppress(NotQueued):
-            queue_or_fail(CONFIRM_TASK, address.pk, translation.get_language())
+def ask_for_link(address: EmailAddress | None) -> None:
+    """Queue the mail for an address. Take as long if there is none. Raise ``NotQueued``."""
+    if not settings.SENDS_MAIL:
+        raise NotQueued(_("This site sends no mail."))
+    problem = _("We couldn’t send the mail. Please try again in a while.")
+    queue_or_fail(TASK, address and address.pk, translation.get_language(), problem=problem)
 
 
 def ask_for_password_link(address: str) -> None:
-    """Queue a mail to the account that confirmed this address. Take as long if there is none."""
-    found = EmailAddress.objects.filter(email=address, verified=True).values_list("pk", flat=True).first()
-    queue_or_fail(RESET_TASK, found, translation.get_language())
+    """Queue a mail to the account that confirmed this address. Raise ``NotQueued``."""
+    ask_for_link(EmailAddress.objects.filter(email=address, verified=True).first())
 
 
-def mail_confirmation(*, address_id: int, language: str) -> None:
-    """Send the link that confirms an address. Raise ``recruitment.errors.MailFailed`` and ``MailRefused``."""
-    for address in EmailAddress.objects.filter(pk=address_id, verified=False).select_related("user"):
-        with translation.override(language):
-            path = reverse("account_confirm_email", kwargs={"key": EmailConfirmationHMAC(address).key})
-            _send(_("Confirm your e-mail address"), "confirmation", path, address)
+def ask_to_confirm(user: User) -> None:
+    """Queue a mail to a new account's address. If that fails, "Your account" offers it again."""
+    if address := sync_user_email_address(user):
+        with suppress(NotQueued):
+            ask_for_link(address)
 
 
-def mail_password_link(*, address_id: int | None, language: str) -> None:
-    """Send the link for a new password. Raise ``recruitment.errors.MailFailed`` and ``MailRefused``."""
-    known = EmailAddress.objects.filter(pk=address_id, verified=True, user__is_active=True)
-    for address in known.select_related("user"):
-        with translation.override(language):
-            uid = urlsafe_base64_encode(force_bytes(address.user_id))
-            token = default_token_generator.make_token(address.user)
+def mail_link(*, address_id: int | None, language: str) -> None:
+    """Send a confirmed address the link for a new password, another one the link that confirms it.
+
+    Raise ``recruitment.errors.MailFailed`` and ``MailRefused``.
+    """
+    known = EmailAddress.objects.filter(pk=address_id, user__is_active=True).select_related("user").first()
+    with translation.override(language):
+        if known and known.verified:
+            uid = urlsafe_base64_encode(force_bytes(known.user_id))
+            token = default_token_generator.make_token(known.user)
             path = reverse("dashboard:new_password", kwargs={"uidb64": uid, "token": token})
-            _send(_("Choose a new password"), "password_link", path, address)
+            _send(_("Choose a new password"), "password_link", path, known)
+        elif known:
+            path = reverse("account_confirm_email", kwargs={"key": EmailConfirmationHMAC(known).key})
+            _send(_("Confirm your e-mail address"), "confirmation", path, known)
 
 
 def _send(subject: str, name: str, path: str, address: EmailAddress) -> None:

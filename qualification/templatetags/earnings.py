@@ -1,11 +1,11 @@
 """Show earnings from this room in templates of lower rooms, which cannot import it."""
 
 from django import template
-from django.core.cache import cache
 
 from annotation.models import Enrollment
 from annotation.queries import WorkSoFar, work_so_far
 from qualification.pay import Earnings, time_at_test
+from tomannot.cache import local as cache
 
 register = template.Library()
 

@@ -4,7 +4,6 @@ import secrets
 from datetime import datetime
 from typing import Any
 
-from django.core.cache import cache
 from django.db import transaction
 from django.utils.translation import gettext as _
 
@@ -20,6 +19,7 @@ from recruitment.models import Campaign, JoinLink, Posting, Submission, Visit
 from recruitment.models.campaigns import GRACE
 from recruitment.platforms import platform_of
 from recruitment.visit_endings import lost_test
+from tomannot.cache import local as cache
 
 
 @transaction.atomic

@@ -67,7 +67,7 @@ def test_a_comment_goes_with_the_vote_survives_a_gap_and_can_be_changed() -> Non
     browser = arrive(person)
     browser.press("Save", q1="yes", _comment="Odd ending")
     assert browser.document.xpath("//textarea[@name='_comment']")[0].text_content() == "Odd ending"
-    kept = caches["default"]._cache.values()  # type: ignore[attr-defined]  # Django's cache of one process
+    kept = caches["local"]._cache.values()  # type: ignore[attr-defined]  # Django's cache of one process
     assert kept, "what is the same for everybody"
     assert not [part for part in kept if b"Odd ending" in part]
     assert not Vote.objects.exists()

@@ -45,7 +45,21 @@ PUBLIC: dict[str, tuple[Any, ...]] = {
 OF_PLATFORMS = {"link:hook"}
 """Where platforms post what has changed."""
 OF_ACCOUNTS = {"accounts:sign_in", "accounts:sign_out", "accounts:password"}
-VALUES = {"token": "1-1.not-ours", "position": 1, "assignment_id": 1}
+OF_ONE_ACCOUNT = {
+    "account_reauthenticate",
+    "account_email",
+    "usersessions_list",
+    "mfa_index",
+    "mfa_reauthenticate",
+    "mfa_activate_totp",
+    "mfa_deactivate_totp",
+    "mfa_view_recovery_codes",
+    "mfa_generate_recovery_codes",
+    "mfa_download_recovery_codes",
+}
+"""Pages of whoever is signed in, walked in accounts.test_second_factor and dashboard.settings.test_own_account."""
+AT_THE_DOOR = {"account_login", "mfa_authenticate", "account_confirm_email"}
+VALUES = {"token": "1-1.not-ours", "position": 1, "assignment_id": 1, "uidb64": "MQ"}
 """What stands in an address that opens by a token; nobody made this one."""
 
 
@@ -82,7 +96,17 @@ def everybody() -> dict[str, Client]:
 
 
 def test_every_address_is_walked_somewhere() -> None:
-    assert set(ADDRESSES) - set(BY_TOKEN) == set(PUBLIC) | OF_ACCOUNTS | OF_PLATFORMS
+    assert (
+        set(ADDRESSES) - set(BY_TOKEN)
+        == set(PUBLIC) | OF_ACCOUNTS | OF_ONE_ACCOUNT | AT_THE_DOOR | OF_PLATFORMS
+    )
+
+
+def test_the_pages_of_an_account_are_for_who_is_signed_in() -> None:
+    for name in OF_ONE_ACCOUNT:
+        for response in (Client().get(reverse(name)), Client().post(reverse(name))):
+            assert response.status_code == 302, name
+            assert response["Location"].startswith("/sign-in/"), name
 
 
 def test_a_token_that_nobody_made_opens_nothing_whoever_brings_it(everybody: dict[str, Client]) -> None:

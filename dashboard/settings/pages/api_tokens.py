@@ -3,9 +3,9 @@
 from datetime import timedelta
 from typing import Any
 
+from allauth.account.decorators import reauthentication_required
 from django import forms
 from django.contrib import messages
-from django.contrib.auth import authenticate
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.text import format_lazy
@@ -62,41 +62,23 @@ class TokenForm(forms.Form):
         widget=forms.Select(attrs={"class": "text"}),
     )
 
-    password = forms.CharField(
-        label=gettext_lazy("Your password"),
-        help_text=gettext_lazy("Needed because a token keeps working after you sign out."),
-        strip=False,
-        widget=forms.PasswordInput(attrs={"class": "text", "autocomplete": "current-password"}),
-    )
-
-    def __init__(self, request: HttpRequest, data: Any = None) -> None:
+    def __init__(self, user: User, data: Any = None) -> None:
         super().__init__(data)
-        self.request, self.user = request, signed_in(request)
         study = self.fields["study"]
         assert isinstance(study, forms.ModelChoiceField)
-        study.queryset = studies_of(self.user).order_by("slug")
-
-    def clean(self) -> dict[str, Any]:
-        """Check the password last, so that a form with another mistake costs no attempt.
-
-        Wrong ones count with those of the sign-in page: after too many, django-axes locks the account.
-        """
-        said: dict[str, Any] = super().clean() or self.cleaned_data
-        given = {"username": self.user.get_username(), "password": said.get("password")}
-        if not self.errors and authenticate(self.request, **given) != self.user:
-            self.add_error("password", _("This is not your password."))
-        return said
+        study.queryset = studies_of(user).order_by("slug")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @researchers_page
+@reauthentication_required(allow_get=True)  # a token keeps working after its owner signs out
 def api_tokens(request: HttpRequest) -> HttpResponse:
-    """List the reader's tokens. A POST with their password creates one, and its response shows the secret."""
+    """List the reader's tokens. A POST, once confirmed, creates one, and its response shows the secret."""
     user, secret = signed_in(request), ""
-    form = TokenForm(request, request.POST if request.method == "POST" else None)
+    form = TokenForm(user, request.POST if request.method == "POST" else None)
     if form.is_valid():
         secret = _make(user, form.cleaned_data)
-        form = TokenForm(request)
+        form = TokenForm(user)
     status = 201 if secret else 422 if form.errors else 200
     tokens = _tokens(user)
     has_valid = any(row["status"] is ApiToken.Status.VALID for row in tokens)

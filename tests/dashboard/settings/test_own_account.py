@@ -10,15 +10,14 @@ import pytest
 from allauth.account.models import EmailAddress
 from allauth.usersessions.models import UserSession
 from django.core import mail
-from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from accounts.models import User
-from accounts.tasks import sweep_sessions
 from dashboard.settings import account_mails
+from dashboard.tasks import prepare_alerts
 from tomannot import clock
 from tomannot.celery import app
 
@@ -40,7 +39,6 @@ def workers(monkeypatch: pytest.MonkeyPatch, settings: Any) -> list[tuple[Any, .
         app.tasks[name](*args)
 
     monkeypatch.setattr(app, "send_task", work)
-    cache.clear()  # of this process: django-allauth counts there
     return queued
 
 
@@ -229,9 +227,9 @@ def test_sessions_are_listed_and_the_others_are_ended(ada: User) -> None:
 def test_nothing_is_kept_of_sessions_that_are_over(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     laptop, phone = signed_in(), signed_in()
     laptop.post("/sign-out/")
-    sweep_sessions()
+    prepare_alerts()
     assert [one.session_key for one in UserSession.objects.all()] == [phone.session.session_key]
     monkeypatch.setattr(clock, "now", lambda: timezone.now() + timedelta(days=15))
-    sweep_sessions()
+    prepare_alerts()
     assert not UserSession.objects.exists()
     assert phone.get("/studies/").status_code == 302
