@@ -1,17 +1,47 @@
 """Pages of django-allauth under its own names: of an account, and those it leads to."""
 
+from collections.abc import Callable
+
 from allauth.account.decorators import reauthentication_required
-from allauth.account.views import confirm_email, email, reauthenticate
-from allauth.usersessions.views import list_usersessions
-from django.urls import include, path
+from django.http import HttpRequest, HttpResponse
+from django.urls import path
+from django.utils.module_loading import import_string
 
 from accounts import views
 
+
+def later(view: str) -> Callable[..., HttpResponse]:
+    """Return a view that is imported when it is asked for: for half a second, which few processes need."""
+
+    def call(request: HttpRequest, **named: str) -> HttpResponse:
+        response: HttpResponse = import_string(f"allauth.{view}")(request, **named)
+        return response
+
+    return call
+
+
+SECOND_FACTOR = "your-account/second-factor"
 urlpatterns = [
     path("sign-in/", views.SignIn.as_view(), name="account_login"),
-    path("your-account/confirm/", reauthenticate, name="account_reauthenticate"),
-    path("your-account/address/", reauthentication_required(email), name="account_email"),
-    path("your-account/address/<str:key>/", confirm_email, name="account_confirm_email"),
-    path("your-account/sessions/", list_usersessions, name="usersessions_list"),
-    path("your-account/second-factor/", include("allauth.mfa.urls")),
+    path("sign-in/provider/<str:step>/", views.openid, name="openid"),
+    path("your-account/confirm/", later("account.views.reauthenticate"), name="account_reauthenticate"),
+    path(
+        "your-account/address/", reauthentication_required(later("account.views.email")), name="account_email"
+    ),
+    path(
+        "your-account/address/<str:key>/", later("account.views.confirm_email"), name="account_confirm_email"
+    ),
+    path("your-account/sessions/", later("usersessions.views.list_usersessions"), name="usersessions_list"),
+]
+urlpatterns += [
+    path(f"{SECOND_FACTOR}/{page}", later(f"mfa.{view}"), name=f"mfa_{view.rpartition('.')[2]}")
+    for page, view in (
+        ("", "base.views.index"),
+        ("authenticate/", "base.views.authenticate"),
+        ("reauthenticate/", "base.views.reauthenticate"),
+        ("totp/activate/", "totp.views.activate_totp"),
+        ("totp/deactivate/", "totp.views.deactivate_totp"),
+        ("recovery-codes/", "recovery_codes.views.view_recovery_codes"),
+        ("recovery-codes/generate/", "recovery_codes.views.generate_recovery_codes"),
+    )
 ]

@@ -1,4 +1,7 @@
+from importlib import import_module
+
 from django.apps import AppConfig
+from django.conf import settings
 from django.contrib.admin import apps as admin_apps
 
 from tomannot.migrating import render_less
@@ -11,6 +14,8 @@ class AccountsConfig(AppConfig):
     def ready(self) -> None:
         """Make migrations fast."""
         render_less()
+        if settings.OPENID_ISSUER:
+            import_module("accounts.openid")  # registers the provider
 
 
 class BackOfficeConfig(admin_apps.AdminConfig):

@@ -1,14 +1,17 @@
 """Sign in, sign out, change the password: Django's views with our templates. django-axes stops guessing."""
 
+from datetime import datetime
+from importlib import import_module
 from typing import Any
 
 from allauth.account.internal.flows.login import perform_password_login
 from allauth.account.models import Login
 from allauth.usersessions.models import UserSession
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import views
 from django.core.validators import MaxLengthValidator
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse_lazy
 from django.utils.translation import gettext_lazy as _
@@ -30,6 +33,10 @@ class SignIn(views.LoginView):
         form.fields["username"].validators.append(MaxLengthValidator(LONGEST_NAME))
         return form
 
+    def get_context_data(self, **named: Any) -> dict[str, Any]:
+        provider = settings.SOCIALACCOUNT_PROVIDERS["openid_connect"]["APPS"][0]["name"]
+        return super().get_context_data(provider=provider, **named)
+
     def form_valid(self, form: Any) -> HttpResponse:
         """Begin the session, or ask for the second factor of an account that has one."""
         login = Login(user=form.get_user(), redirect_url=self.get_success_url())
@@ -39,11 +46,22 @@ class SignIn(views.LoginView):
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Sign in; 429 beyond :data:`~accounts.rate_limits.SIGN_INS`, before a password is hashed."""
         until = retry_at(SIGN_INS, client_of(request), now=clock.now())
-        if until is None:
-            return super().post(request, *args, **kwargs)
-        response = render(request, "accounts/too_many_sign_ins.html", status=429)
-        response["Retry-After"] = str(int((until - clock.now()).total_seconds()) + 1)
-        return response
+        return too_many(request, until) if until else super().post(request, *args, **kwargs)
+
+
+def openid(request: HttpRequest, step: str) -> HttpResponse:
+    """Sign in with the OpenID Connect provider; 404 without one."""
+    if not settings.OPENID_ISSUER or step not in ("go", "back"):
+        raise Http404
+    until = retry_at(SIGN_INS, client_of(request), now=clock.now())
+    return too_many(request, until) if until else import_module("accounts.openid").answer(request, step)
+
+
+def too_many(request: HttpRequest, until: datetime) -> HttpResponse:
+    """Answer with 429 and when to try again."""
+    response = render(request, "accounts/too_many_sign_ins.html", status=429)
+    response["Retry-After"] = str(int((until - clock.now()).total_seconds()) + 1)
+    return response
 
 
 class SignOut(views.LogoutView):

@@ -5,6 +5,7 @@ The operator gives DATABASE_URL and REDIS_URL; otherwise ``manage.py`` takes the
 follow from it.
 """
 
+import hashlib
 import os
 import secrets
 from pathlib import Path
@@ -154,6 +155,7 @@ INSTALLED_APPS = [
     "axes",
     "allauth.account",
     "allauth.mfa",
+    "allauth.socialaccount",
     "allauth.usersessions",
     "csp",
     "django_htmx",
@@ -300,6 +302,26 @@ MFA_TOTP_ISSUER = "tomannot"
 SECOND_FACTOR_REQUIRED: bool = env.bool("SECOND_FACTOR_REQUIRED", default=False)
 """True if every researcher has to set up a second factor before they see a page."""
 PASSWORD_RESET_TIMEOUT = 3600  # seconds
+OPENID_ISSUER: str = env.str("OPENID_ISSUER", default="")
+"""The OpenID Connect provider that researchers may sign in with. Empty: none, and nothing of it is loaded."""
+SOCIALACCOUNT_ADAPTER = "accounts.openid.ClosedDoor"
+SOCIALACCOUNT_EMAIL_AUTHENTICATION_AUTO_CONNECT = True
+SOCIALACCOUNT_LOGIN_ON_GET = True  # a form would have to be allowed to lead to the provider's site (CSP)
+SOCIALACCOUNT_PROVIDERS: dict[str, Any] = {
+    "openid_connect": {
+        "OAUTH_PKCE_ENABLED": True,
+        "APPS": [
+            {
+                # Its accounts are known by this and their "sub", so another issuer means other people.
+                "provider_id": hashlib.sha256(OPENID_ISSUER.encode()).hexdigest()[:16],
+                "name": env.str("OPENID_NAME", default=urlsplit(OPENID_ISSUER).hostname or ""),
+                "client_id": env.str("OPENID_CLIENT_ID", default=""),
+                "secret": env.str("OPENID_CLIENT_SECRET", default=""),
+                "settings": {"server_url": OPENID_ISSUER.rstrip("/")},
+            }
+        ],
+    }
+}
 LOGIN_URL = reverse_lazy("accounts:sign_in")
 LOGIN_REDIRECT_URL = reverse_lazy("dashboard:studies")
 

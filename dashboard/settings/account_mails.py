@@ -10,7 +10,7 @@ from allauth.core.exceptions import ImmediateHttpResponse
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.tokens import default_token_generator
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import translation
@@ -38,6 +38,9 @@ class AccountAdapter(DefaultAccountAdapter):
         except NotQueued as error:
             messages.error(request, str(error))
         raise ImmediateHttpResponse(redirect("account_email"))
+
+    def respond_user_inactive(self, request: HttpRequest, user: Any) -> HttpResponse:
+        return redirect("account_login")
 
     def get_client_ip(self, request: HttpRequest) -> str:
         return address_of_client(request) or "0.0.0.0"  # noqa: S104  # stored, not listened on

@@ -48,7 +48,7 @@ def set_up(client: Client) -> tuple[str, list[str]]:
     assert client.get(SET_UP_PAGE)["Location"].startswith(reverse("account_reauthenticate"))
     confirm(client)
     page = client.get(SET_UP_PAGE).content.decode()
-    found = re.search(r'<code class="key">(\w+)</code>', page)
+    found = re.search(r'<code class="secret">(\w+)</code>', page)
     assert found
     assert 'src="data:image/svg+xml;base64,' in page
     assert client.post(SET_UP_PAGE, {"code": "000000"}).status_code == 200

@@ -55,10 +55,9 @@ OF_ONE_ACCOUNT = {
     "mfa_deactivate_totp",
     "mfa_view_recovery_codes",
     "mfa_generate_recovery_codes",
-    "mfa_download_recovery_codes",
 }
-"""Pages of whoever is signed in, walked in accounts.test_second_factor and dashboard.settings.test_own_account."""
-AT_THE_DOOR = {"account_login", "mfa_authenticate", "account_confirm_email"}
+"""Pages of whoever is signed in; test_second_factor and test_own_account use them."""
+AT_THE_DOOR = {"account_login", "openid", "mfa_authenticate", "account_confirm_email"}
 VALUES = {"token": "1-1.not-ours", "position": 1, "assignment_id": 1, "uidb64": "MQ"}
 """What stands in an address that opens by a token; nobody made this one."""
 
