@@ -1,6 +1,7 @@
 from allauth.account.admin import EmailAddressAdmin
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
 from allauth.usersessions.models import UserSession
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
@@ -11,7 +12,9 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 from accounts.back_office import ReadOnlyAdmin, show
 from accounts.models import Annotator, ForgottenIdentity, PlatformIdentity, User
 
-admin.site.unregister([Group, EmailAddress, Authenticator, UserSession])
+admin.site.unregister(
+    [Group, EmailAddress, Authenticator, UserSession, SocialAccount, SocialApp, SocialToken]
+)
 
 
 @admin.register(User)
@@ -26,15 +29,14 @@ class AddressAdmin(EmailAddressAdmin, ModelAdmin):
     """Addresses of researchers. An administrator can confirm one."""
 
 
-@admin.register(Authenticator)
-class SecondFactorAdmin(ReadOnlyAdmin):
-    """Second factors without their secrets. An administrator removes one that was lost."""
+class RemovableAdmin(ReadOnlyAdmin):
+    """What an administrator takes from an account: a lost second factor, a connection to a provider."""
 
-    list_display = ("user", "type", "created_at", "last_used_at")
-    exclude = ("data",)
     has_delete_permission = ModelAdmin.has_delete_permission
 
 
+show(Authenticator, "user", "type", "created_at", "last_used_at", hidden=("data",), base=RemovableAdmin)
+show(SocialAccount, "user", "uid", "date_joined", hidden=("extra_data",), base=RemovableAdmin)
 show(Annotator, "id", "created_at", "erased_at")
 show(
     PlatformIdentity,

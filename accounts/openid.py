@@ -5,6 +5,7 @@ signature, and sends no nonce. Here nobody is signed up, and every token is chec
 """
 
 import hashlib
+import logging
 from typing import Any
 
 import jwt
@@ -22,7 +23,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from requests import RequestException
 
+logger = logging.getLogger(__name__)
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 SECONDS = 5
 
@@ -79,7 +82,7 @@ class CheckedTokens(OpenIDConnectOAuth2Adapter):
             )
         except jwt.PyJWTError as error:
             raise OAuth2Error from error
-        if claims["nonce"] != self.nonce:
+        if claims["nonce"] != self.nonce or self.openid_config.get("issuer") != settings.OPENID_ISSUER:
             raise OAuth2Error
         return self.get_provider().sociallogin_from_response(request, {"id_token": claims})
 
@@ -114,5 +117,9 @@ VIEWS = {"go": OAuth2LoginView, "back": OAuth2CallbackView}
 def answer(request: HttpRequest, step: str) -> HttpResponse:
     """Go to the provider, or receive those who come back."""
     provider = settings.SOCIALACCOUNT_PROVIDERS["openid_connect"]["APPS"][0]["provider_id"]
-    response: HttpResponse = VIEWS[step].adapter_view(CheckedTokens(request, provider))(request)
+    try:
+        response: HttpResponse = VIEWS[step].adapter_view(CheckedTokens(request, provider))(request)
+    except (RequestException, KeyError):
+        logger.exception("The OpenID Connect provider does not answer as one: manage.py doctor says more.")
+        return refused(request, _("The provider does not answer. Try again in a while."), status=503)
     return response

@@ -31,6 +31,7 @@ from kombu.exceptions import OperationalError as BrokerError
 from redis.exceptions import RedisError
 
 from accounts.models import ForgottenIdentity
+from recruitment.links import absolute
 from recruitment.marketplace import MarketplaceError
 from recruitment.models import Campaign
 from recruitment.platforms import platform_named
@@ -280,6 +281,34 @@ def _mail() -> Iterator[Finding]:
         yield problem(f"{type(error).__name__}: {error}", "Check EMAIL_URL, the network and the password.")
 
 
+def _openid() -> Iterator[Finding]:
+    """Read what the OpenID Connect provider says about itself, as signing in does."""
+    app = settings.SOCIALACCOUNT_PROVIDERS["openid_connect"]["APPS"][0]
+    url = f"{app['settings']['server_url']}/.well-known/openid-configuration"
+    if not settings.OPENID_ISSUER:
+        yield ok("researchers sign in with passwords: there is no OPENID_ISSUER")
+        return
+    if not app["client_id"] or not app["secret"]:
+        yield problem(
+            "OPENID_CLIENT_ID or OPENID_CLIENT_SECRET is missing", "Set what the provider gave you."
+        )
+    try:
+        said = dict(urllib3.request("GET", url, timeout=SECONDS, retries=False).json())
+    except (urllib3.exceptions.HTTPError, ValueError, TypeError) as error:
+        text = f"{url} does not answer as a provider does ({type(error).__name__})"
+        yield problem(text, "Check OPENID_ISSUER, the network and the provider's certificate.")
+        return
+    wanted = ("authorization_endpoint", "token_endpoint", "jwks_uri")
+    if said.get("issuer") != settings.OPENID_ISSUER:
+        yield problem(f"the provider names itself {said.get('issuer')!r}", "Set OPENID_ISSUER to just that.")
+    elif missing := [name for name in wanted if name not in said]:
+        yield problem(f"the provider does not name its {', '.join(missing)}", "Check OPENID_ISSUER.")
+    else:
+        yield ok(
+            f"{settings.OPENID_ISSUER} answers; it leads back to {absolute(reverse('openid', args=['back']))}"
+        )
+
+
 def _platforms() -> Iterator[Finding]:
     is_busy = Q(pk__in=campaigns_to_ask(now=clock.now()).values("pk")) | Q(state__in=Campaign.UNDERWAY)
     accounts = sorted(set(Campaign.objects.filter(is_busy).values_list("platform", "environment")))
@@ -305,5 +334,6 @@ CHECKS: dict[str, Callable[[], Iterator[Finding]]] = {
     "disk": _disk,
     "permissions": _permissions,
     "mail": _mail,
+    "openid": _openid,
     "platforms": _platforms,
 }

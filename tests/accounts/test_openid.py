@@ -13,8 +13,10 @@ from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from allauth.socialaccount.models import SocialAccount
 from django.test import Client
+from django.urls import reverse
 
 from accounts import openid, views
+from accounts.actions import ensure_researcher
 from accounts.models import User
 from accounts.rate_limits import Limit
 from tests.accounts.test_second_factor import CODE_PAGE, code_of
@@ -117,6 +119,18 @@ def test_nobody_else_is_let_in_or_gets_an_account(
     assert not SocialAccount.objects.exists()
 
 
+def test_an_administrator_disconnects_an_account(ada: User, provider: OpenIdProvider) -> None:
+    try_it(provider)
+    EmailAddress.objects.all().delete()
+    office = Client()
+    office.force_login(ensure_researcher(username="root", password="seven wet otters"))
+    number = SocialAccount.objects.get().pk
+    assert office.get(reverse("admin:socialaccount_socialaccount_changelist")).status_code == 200
+    assert office.get(reverse("admin:account_emailaddress_changelist")).status_code == 200
+    office.post(reverse("admin:socialaccount_socialaccount_delete", args=[number]), {"post": "yes"})
+    assert try_it(provider).status_code == 403
+
+
 def test_a_deactivated_account_stays_out(ada: User, provider: OpenIdProvider) -> None:
     try_it(provider)
     User.objects.update(is_active=False)
@@ -129,6 +143,7 @@ def test_a_deactivated_account_stays_out(ada: User, provider: OpenIdProvider) ->
     "lies",
     [
         {"iss": "https://elsewhere.example"},
+        {"issuer": "https://elsewhere.example"},
         {"aud": "another-client"},
         {"nonce": "of-another-sign-in"},
         {"nonce": None},
@@ -195,6 +210,19 @@ def test_the_second_factor_is_asked_for_here_too(ada: User, provider: OpenIdProv
     assert not is_in(client)
     assert client.post(CODE_PAGE, {"code": code_of(secret)}).status_code == 302
     assert is_in(client)
+
+
+def test_a_provider_that_is_away_costs_nobody_the_password(
+    ada: User, provider: OpenIdProvider, settings: Any
+) -> None:
+    client = Client()
+    back = provider.visit(client.get(GO)["Location"])
+    app = settings.SOCIALACCOUNT_PROVIDERS["openid_connect"]["APPS"][0]
+    for address in ("http://127.0.0.1:1", f"{provider.issuer}/nowhere"):
+        app["settings"]["server_url"] = address
+        assert Client().get(GO).status_code == 503
+        assert client.get(back).status_code in (401, 503)
+    assert Client().get("/sign-in/").status_code == 200
 
 
 @pytest.mark.usefixtures("one_moment")

@@ -25,6 +25,7 @@ from django.core.management.base import CommandError
 from operations import doctor
 from operations.apps import check_postgresql
 from tests import builders
+from tests.doubles import openid
 from tests.doubles.mturk.client import marketplace_for
 from tests.doubles.mturk.server import KEY_ID, SECRET, MTurkDouble
 from tests.integration.servers import running
@@ -216,6 +217,28 @@ def test_credentials_are_tried_only_where_a_campaign_needs_them(settings: Any) -
         assert found("platforms")[0].startswith(
             f"PROBLEM mturk, {campaign.environment}: Mechanical Turk needs an AWS access key"
         )
+
+
+def test_the_provider_of_sign_ins_is_read_as_it_describes_itself(settings: Any) -> None:
+    assert found("openid") == ["ok researchers sign in with passwords: there is no OPENID_ISSUER"]
+    app = settings.SOCIALACCOUNT_PROVIDERS["openid_connect"]["APPS"][0]
+    with openid.running() as provider:
+        settings.SOCIALACCOUNT_PROVIDERS = {
+            "openid_connect": {"APPS": [app | {"client_id": "a", "secret": "b"}]}
+        }
+        app = settings.SOCIALACCOUNT_PROVIDERS["openid_connect"]["APPS"][0]
+        app["settings"] = {"server_url": provider.issuer}
+        settings.OPENID_ISSUER = provider.issuer
+        (fine,) = found("openid")
+        assert fine.startswith(f"ok {provider.issuer} answers")
+        assert fine.endswith("/sign-in/provider/back/")
+        provider.lies = {"issuer": "https://elsewhere.example"}
+        assert found("openid") == ["PROBLEM the provider names itself 'https://elsewhere.example'"]
+        app |= {"secret": "", "settings": {"server_url": f"{provider.issuer}/nowhere"}}
+        without_secret, unnamed = found("openid")
+        assert without_secret == "PROBLEM OPENID_CLIENT_ID or OPENID_CLIENT_SECRET is missing"
+        assert unnamed == "PROBLEM the provider names itself None"
+    assert "does not answer as a provider does" in found("openid")[1]
 
 
 def test_the_command_prints_remedies_and_fails(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
