@@ -6,6 +6,7 @@ import copy
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -229,8 +230,7 @@ def test_a_provider_that_is_away_costs_nobody_the_password(
 def test_nobody_makes_us_ask_the_provider_without_end(
     provider: OpenIdProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    limit = Limit("few", 2, views.SIGN_INS.window)
-    monkeypatch.setattr(views, "SIGN_INS", limit)
+    monkeypatch.setattr(views, "SIGN_INS", Limit("few", 2, timedelta(minutes=10)))
     assert [Client().get(GO).status_code for _ in range(3)] == [302, 302, 429]
 
 

@@ -22,7 +22,7 @@ from tests.recruitment.campaigns import stranger_on_a_platform
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
 
 Role = Membership.Role
-PUBLIC = {"home", "invited"}
+PUBLIC = {"home", "invited", "forgotten_password", "new_password"}
 OF_ALL_STUDIES = {"studies"}
 OF_ONESELF = {"api_tokens", "revoke_api_token", "revoke_all_api_tokens"}
 """Whoever has an account opens them and sees their own, see api.test_tokens."""

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from allauth.account.models import EmailAddress
 from allauth.usersessions.models import UserSession
+from django.contrib.auth.tokens import default_token_generator
 from django.core import mail
 from django.test import Client
 from django.urls import reverse
@@ -16,7 +17,6 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from accounts.models import User
-from dashboard.settings import account_mails
 from dashboard.tasks import prepare_alerts
 from tomannot import clock
 from tomannot.celery import app
@@ -178,7 +178,7 @@ def test_a_new_password_by_mail_works_once_and_ends_every_session(confirmed: Use
 
 def test_a_link_is_too_old_after_an_hour(confirmed: User, monkeypatch: pytest.MonkeyPatch) -> None:
     ask()
-    generator = account_mails.default_token_generator
+    generator = default_token_generator
     now = generator._now()
     monkeypatch.setattr(generator, "_now", lambda: now + timedelta(minutes=59))
     assert Client().get(link_in_mail()).status_code == 302
