@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from allauth.account.decorators import reauthentication_required
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.urls import path
 from django.utils.module_loading import import_string
 
@@ -12,29 +12,21 @@ from accounts import views
 
 def later(view: str) -> Callable[..., HttpResponse]:
     """Return a view that is imported when it is asked for: for half a second, which few processes need."""
-
-    def call(request: HttpRequest, **named: str) -> HttpResponse:
-        response: HttpResponse = import_string(f"allauth.{view}")(request, **named)
-        return response
-
-    return call
+    return lambda request, **named: import_string(f"allauth.{view}")(request, **named)
 
 
-SECOND_FACTOR = "your-account/second-factor"
+YOURS, FACTOR = "your-account", "your-account/second-factor"
+address = reauthentication_required(later("account.views.email"))
 urlpatterns = [
     path("sign-in/", views.SignIn.as_view(), name="account_login"),
     path("sign-in/provider/<str:step>/", views.openid, name="openid"),
-    path("your-account/confirm/", later("account.views.reauthenticate"), name="account_reauthenticate"),
-    path(
-        "your-account/address/", reauthentication_required(later("account.views.email")), name="account_email"
-    ),
-    path(
-        "your-account/address/<str:key>/", later("account.views.confirm_email"), name="account_confirm_email"
-    ),
-    path("your-account/sessions/", later("usersessions.views.list_usersessions"), name="usersessions_list"),
+    path(f"{YOURS}/confirm/", later("account.views.reauthenticate"), name="account_reauthenticate"),
+    path(f"{YOURS}/address/", address, name="account_email"),
+    path(f"{YOURS}/address/<str:key>/", later("account.views.confirm_email"), name="account_confirm_email"),
+    path(f"{YOURS}/sessions/", later("usersessions.views.list_usersessions"), name="usersessions_list"),
 ]
 urlpatterns += [
-    path(f"{SECOND_FACTOR}/{page}", later(f"mfa.{view}"), name=f"mfa_{view.rpartition('.')[2]}")
+    path(f"{FACTOR}/{page}", later(f"mfa.{view}"), name=f"mfa_{view.rpartition('.')[2]}")
     for page, view in (
         ("", "base.views.index"),
         ("authenticate/", "base.views.authenticate"),

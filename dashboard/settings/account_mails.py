@@ -77,12 +77,12 @@ def mail_link(*, address_id: int | None, language: str) -> None:
             uid = urlsafe_base64_encode(force_bytes(known.user_id))
             token = default_token_generator.make_token(known.user)
             path = reverse("dashboard:new_password", kwargs={"uidb64": uid, "token": token})
-            _send(_("Choose a new password"), "password_link", path, known)
+            _send(_("Choose a new password"), "accounts/mail_password_link.txt", path, known)
         elif known:
             path = reverse("account_confirm_email", kwargs={"key": EmailConfirmationHMAC(known).key})
-            _send(_("Confirm your e-mail address"), "confirmation", path, known)
+            _send(_("Confirm your e-mail address"), "accounts/mail_confirmation.txt", path, known)
 
 
-def _send(subject: str, name: str, path: str, address: EmailAddress) -> None:
+def _send(subject: str, template: str, path: str, address: EmailAddress) -> None:
     context = {"user": address.user, "link": absolute(path)}
-    hand_over(compose(subject, f"accounts/mail_{name}.txt", context, to=address.email))
+    hand_over(compose(subject, template, context, to=address.email))
