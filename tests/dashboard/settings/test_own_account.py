@@ -187,7 +187,8 @@ def test_a_link_is_too_old_after_an_hour(confirmed: User, monkeypatch: pytest.Mo
 
 
 def test_nobody_learns_whether_an_address_is_known(confirmed: User, workers: list[tuple[Any, ...]]) -> None:
-    User.objects.create_user("bob", "claimed@example.org", PASSWORD)
+    claiming = User.objects.create_user("bob", "claimed@example.org", PASSWORD)
+    EmailAddress.objects.create(user=claiming, email="claimed@example.org")
     inactive = User.objects.create_user("eve", "eve@example.org", PASSWORD, is_active=False)
     EmailAddress.objects.create(user=inactive, email="eve@example.org", verified=True, primary=True)
     answers = {ask(one) for one in (ADDRESS, "nobody@example.org", "claimed@example.org", "eve@example.org")}
