@@ -89,13 +89,6 @@ def came_by(link: JoinLink, participant: str = "") -> QuerySet[Enrollment]:
     )
 
 
-def owners_of(address: str) -> QuerySet[PlatformIdentity]:
-    """Return the identities (one live, one in rehearsals) for which this address was confirmed."""
-    return PlatformIdentity.objects.filter(
-        platform=EMAIL, person=address.strip().lower(), confirmed_at__isnull=False
-    ).order_by("pk")
-
-
 def living_enrollments(identity: PlatformIdentity) -> list[Enrollment]:
     """Return the person's parts in studies that have not ended for them."""
     return list(
@@ -113,8 +106,10 @@ def completion_of(enrollment: Enrollment) -> Completion | None:
     if link is None:
         return None
     outcome = _outcome_of(enrollment, link)
-    if outcome is CompletionOutcome.NO_WORK and may_still_begin(enrollment):
-        return None
+    if outcome is CompletionOutcome.NO_WORK:  # and no step to take, and they have not ended it themselves
+        has_agreed = enrollment.state in (Enrollment.State.CONSENTED, Enrollment.State.QUALIFIED)
+        if not has_agreed or annotation_queries.is_in_test(enrollment) or may_go_on(enrollment):
+            return None
     code = completion_code(enrollment.study.pseudonym_key, enrollment.pk, outcome)
     address = link.return_url if outcome is CompletionOutcome.COMPLETED else screen_out_address(link)
     back = filled_in(address, code=code, participant=_participant(enrollment, link.source))
@@ -157,12 +152,6 @@ def has_tested(enrollment: Enrollment) -> bool:
     """Return True if the person has done a whole test, whatever has become of them since."""
     is_past = is_past_test(enrollment.state, enrollment.study.gate)
     return is_past or enrollment.events.filter(type=Event.Type.ATTEMPT_SUBMITTED).exists()
-
-
-def may_still_begin(enrollment: Enrollment) -> bool:
-    """Return True if a person without work has a step to take, has ended it themselves, or finds a story."""
-    has_agreed = enrollment.state in (Enrollment.State.CONSENTED, Enrollment.State.QUALIFIED)
-    return not has_agreed or annotation_queries.is_in_test(enrollment) or may_go_on(enrollment)
 
 
 def check_code(study: Study, text: str, *, participant: str = "") -> CheckedCode | None:
@@ -218,43 +207,26 @@ def visit_of(session: WorkSession) -> Visit | None:
 def unpaid_of(annotator: Annotator) -> list[tuple[Campaign, int, Decimal]]:
     """Return what a person is still owed: each campaign with the number and sum of its payments.
 
-    That is undecided work, and payments on their way.
+    That is payments on their way, undecided work, and work that people were sent to hand in and that the
+    platform has not mentioned yet.
     """
-    found: dict[Campaign, list[Decimal]] = {}
-    for campaign, amount in [*_on_their_way(annotator), *_undecided(annotator), *_unconfirmed(annotator)]:
-        found.setdefault(campaign, []).append(amount)
-    return [(campaign, len(amounts), sum(amounts, Decimal(0))) for campaign, amounts in found.items()]
-
-
-Due = Iterable[tuple[Campaign, Decimal]]
-
-
-def _on_their_way(annotator: Annotator) -> Due:
-    payments = Payment.objects.filter(submission__annotator=annotator, state__in=Payment.UNSETTLED).exclude(
-        kind=Payment.Kind.REJECTION
+    payments = Payment.objects.filter(submission__annotator=annotator, state__in=Payment.UNSETTLED)
+    payments = payments.exclude(kind=Payment.Kind.REJECTION)
+    decisions = Payment.objects.deciding(OuterRef("pk")).exclude(state=Payment.State.FAILED)
+    undecided = Submission.objects.filter(
+        ~Exists(decisions), annotator=annotator, status=Submission.Status.SUBMITTED
     )
-    for payment in payments.select_related("submission__campaign__study"):
-        yield payment.submission.campaign, payment.amount
-
-
-def _undecided(annotator: Annotator) -> Due:
-    waiting = Submission.objects.filter(annotator=annotator, status=Submission.Status.SUBMITTED)
-    waiting = waiting.filter(
-        ~Exists(Payment.objects.deciding(OuterRef("pk")).exclude(state=Payment.State.FAILED))
-    )
-    for submission in waiting.select_related("campaign__study"):
-        yield submission.campaign, submission.campaign.reward
-
-
-def _unconfirmed(annotator: Annotator) -> Due:
-    """Yield work that people were sent to hand in and that the platform has not mentioned yet."""
-    not_listed = Q(submission=None) | Q(submission__status=Submission.Status.ACTIVE)
-    visits = Visit.objects.filter(
-        not_listed,
+    unlisted = Visit.objects.filter(
+        Q(submission=None) | Q(submission__status=Submission.Status.ACTIVE),
         enrollment__annotator=annotator,
         handed_in_at__isnull=False,
         session__state=WorkSession.State.OPEN,
     )
-    for visit in visits.select_related("campaign__study"):
-        assert visit.campaign is not None  # only such visits have a session
-        yield visit.campaign, visit.campaign.reward
+    found: dict[Campaign, list[Decimal]] = {}
+    for payment in payments.select_related("submission__campaign__study"):
+        found.setdefault(payment.submission.campaign, []).append(payment.amount)
+    owed: list[Submission | Visit] = [*undecided.select_related("campaign__study")]
+    for work in [*owed, *unlisted.select_related("campaign__study")]:
+        assert work.campaign is not None  # only visits for one have a session
+        found.setdefault(work.campaign, []).append(work.campaign.reward)
+    return [(campaign, len(amounts), sum(amounts, Decimal(0))) for campaign, amounts in found.items()]

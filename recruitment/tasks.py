@@ -15,7 +15,7 @@ from recruitment.marketplace import NotConfigured, Unreachable
 from recruitment.models import Campaign
 from recruitment.platforms import marketplace_of
 from recruitment.queue import CARRY_OUT_TASK, RECONCILE, RECONCILE_TASK, SEND_TASK, queue_once
-from recruitment.reconciliation.queries import campaigns_to_ask, campaigns_to_carry_out
+from recruitment.reconciliation.queries import campaigns_to_ask
 from tomannot import clock
 from tomannot.celery import app, task
 from tomannot.metrics import TimedTask
@@ -66,8 +66,8 @@ def sweep_campaigns() -> None:
     actions.pause_without_stories(now=now)
     for campaign in campaigns_to_ask(now=now):
         app.send_task(RECONCILE_TASK, args=[campaign.pk])
-    for campaign_id in campaigns_to_carry_out():
-        app.send_task(CARRY_OUT_TASK, args=[campaign_id])
+    for campaign in Campaign.objects.filter(state__in=Campaign.UNDERWAY):
+        app.send_task(CARRY_OUT_TASK, args=[campaign.pk])
     actions.update_groups(now=now)
     for campaign_id in actions.campaigns_with_due():
         app.send_task(SEND_TASK, args=[campaign_id])

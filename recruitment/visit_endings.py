@@ -126,12 +126,6 @@ def _found_nothing(person: Enrollment, session: WorkSession, *, now: datetime) -
     return agreed and is_in_time and not session.assignments.exists()
 
 
-def end_of(visit: Visit, *, now: datetime) -> Visit.End:
-    """Return why a visit ends with less work than asked for."""
-    assert visit.session is not None
-    return why_ended(visit.enrollment, visit.session, now=now)
-
-
 def why_ended(
     person: Enrollment, session: WorkSession | None = None, *, now: datetime | None = None
 ) -> Visit.End:

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from accounts.actions import AskedToBeForgotten, recognise
 from accounts.models import Annotator, PlatformIdentity, User
+from accounts.rows import locked
 from annotation import actions as annotation_actions
 from annotation.models import Enrollment, Event, Study, WorkSession
 from recruitment import queries
@@ -56,18 +57,12 @@ def join(*, link: JoinLink, participant: str, now: datetime) -> Enrollment:
         return known
     if link.study.state != Study.State.OPEN:
         raise CannotJoin(_("The study is not open."))
-    if _is_over(link, now=now):
+    if link.most_people is not None:  # people are counted with the link's row locked
+        link = locked(link, "study")
+    is_full = link.most_people is not None and queries.came_by(link).count() >= link.most_people
+    if is_full or (link.closes_at and link.closes_at <= now):
         raise CannotJoin(_("The link lets nobody new in."))
     return annotation_actions.enroll(study=link.study, annotator=annotator, now=now)
-
-
-def _is_over(link: JoinLink, *, now: datetime) -> bool:
-    """Return True if the link lets nobody new in, with its row locked while people are counted."""
-    if link.most_people is not None:
-        link = JoinLink.objects.select_for_update(of=("self",), no_key=True).get(pk=link.pk)
-    return (link.closes_at is not None and link.closes_at <= now) or (
-        link.most_people is not None and queries.came_by(link).count() >= link.most_people
-    )
 
 
 @transaction.atomic
@@ -93,24 +88,15 @@ def set_join_link(*, study: Study, by: User | None, now: datetime, **changes: An
         )
     link, _made = JoinLink.objects.update_or_create(study=study, defaults=settings | {"set_at": now})
     transaction.on_commit(lambda: cache.delete(queries.LEAST_KEY % study.pk))
-    _record(link, by=by, now=now)
-    return link
-
-
-def _record(link: JoinLink, *, by: User | None, now: datetime) -> None:
-    said = [(name, getattr(link, name)) for name in SETTINGS]
+    said = {name: value for name in SETTINGS if (value := getattr(link, name))}
+    if link.closes_at:
+        said["closes_at"] = f"{link.closes_at:%Y-%m-%d %H:%M} UTC"
+    note = ", ".join(f"{name} {value}" for name, value in said.items())
+    subject = f"join link {link.pk}"
     annotation_actions.record_event(
-        study=link.study,
-        type=Event.Type.JOIN_LINK_SET,
-        by=by,
-        now=now,
-        subject=f"join link {link.pk}",
-        note=", ".join(f"{name} {_in_log(value)}" for name, value in said if value),
+        study=study, type=Event.Type.JOIN_LINK_SET, by=by, now=now, subject=subject, note=note
     )
-
-
-def _in_log(value: object) -> str:
-    return f"{value:%Y-%m-%d %H:%M} UTC" if isinstance(value, datetime) else str(value)
+    return link
 
 
 @transaction.atomic
@@ -135,7 +121,9 @@ def arrive_for_campaign(*, campaign: Campaign, arrival: Arrival, is_proven: bool
     same submission id gets a new one, and so does a person who returned the submission and took it again.
     ``is_proven``: the platform confirmed who it is. Raise :class:`CannotArrive` and change nothing.
     """
-    posting = _posting(campaign, arrival)
+    posting = campaign.postings.exclude(remote_id="").filter(remote_id=arrival.posting).first()
+    if posting is None:
+        raise CannotArrive(ArrivalProblem.UNKNOWN_POSTING)
     annotator = _recognise(campaign, arrival, now=now)  # locked: two arrivals of one person take turns
     known = (
         Visit.objects.select_related("enrollment__study", "enrollment__annotator", "session", "campaign")
@@ -177,13 +165,6 @@ def record_hand_in(*, visit: Visit, ended_by: str = "", now: datetime) -> None:
     found = Visit.objects.filter(pk=visit.pk)
     found.filter(handed_in_at=None).update(handed_in_at=now)
     found.exclude(ended_by=ended_by).update(ended_by=ended_by)
-
-
-def _posting(campaign: Campaign, arrival: Arrival) -> Posting:
-    posting = campaign.postings.exclude(remote_id="").filter(remote_id=arrival.posting).first()
-    if posting is None:
-        raise CannotArrive(ArrivalProblem.UNKNOWN_POSTING)
-    return posting
 
 
 def _recognise(campaign: Campaign, arrival: Arrival, *, now: datetime) -> Annotator:
@@ -273,12 +254,8 @@ def _begin(
         submit_to=arrival.submit_to,
         receipt=secrets.token_hex(RECEIPT_BYTES),
     )
-    annotation_actions.record_event(
-        study=campaign.study,
-        type=Event.Type.VISIT_ARRIVED,
-        enrollment=enrollment,
-        now=now,
-        subject=f"visit {visit.pk}",
-        note=f"campaign {campaign.number}",
+    subject, note = f"visit {visit.pk}", f"campaign {campaign.number}"
+    annotation_actions.record_about(
+        person=enrollment, type=Event.Type.VISIT_ARRIVED, now=now, subject=subject, note=note
     )
     return visit

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -103,8 +104,8 @@ def approve_all(*, campaign: Campaign, by: User | None, now: datetime) -> int:
 
     Raise :class:`CannotPay` when nothing waits.
     """
-    kind, waiting = Payment.Kind.APPROVAL, to_approve(campaign)
-    number = _pay_all(campaign, kind, waiting, campaign.reward, "", by=by, now=now)
+    approval = Payment(kind=Payment.Kind.APPROVAL, amount=campaign.reward, requested_by=by, requested_at=now)
+    number = _pay_all(campaign, to_approve(campaign), approval)
     if not number:
         raise CannotPay(_("No confirmed work waits for a decision."))
     return number
@@ -125,7 +126,9 @@ def top_up_all(*, campaign: Campaign, by: User | None, now: datetime) -> int:
         "currency": campaign.currency,
     }
     waiting = to_top_up(campaign) if found.top_up else Submission.objects.none()
-    number = _pay_all(campaign, Payment.Kind.TOP_UP, waiting, found.top_up, reason, by=by, now=now)
+    top_up = Payment(kind=Payment.Kind.TOP_UP, amount=found.top_up, reason=reason)
+    top_up.requested_by, top_up.requested_at = by, now
+    number = _pay_all(campaign, waiting, top_up)
     if not number:
         raise CannotPay(_("Nothing is missing: the work paid at least the study’s hourly rate."))
     return number
@@ -156,50 +159,25 @@ def retry_campaign(*, campaign: Campaign, by: User | None, now: datetime) -> int
     return number
 
 
-def _pay_all(
-    campaign: Campaign,
-    kind: Payment.Kind,
-    waiting: QuerySet[Submission],
-    amount: Decimal,
-    reason: str,
-    *,
-    by: User | None,
-    now: datetime,
-) -> int:
-    """Record a payment for each submission that waits, and queue them. Return how many."""
+def _pay_all(campaign: Campaign, waiting: QuerySet[Submission], like: Payment) -> int:
+    """Record a payment ``like`` this for each submission that waits, and queue them. Return how many."""
     found = list(waiting.values_list("pk", flat=True))
     batches = [found[start : start + BATCH] for start in range(0, len(found), BATCH)]
-    return sum(_pay(campaign, kind, waiting, batch, amount, reason, by=by, now=now) for batch in batches)
+    return sum(_pay(campaign, waiting, batch, like) for batch in batches)
 
 
 @transaction.atomic
-def _pay(
-    campaign: Campaign,
-    kind: Payment.Kind,
-    waiting: QuerySet[Submission],
-    batch: list[int],
-    amount: Decimal,
-    reason: str,
-    *,
-    by: User | None,
-    now: datetime,
-) -> int:
+def _pay(campaign: Campaign, waiting: QuerySet[Submission], batch: list[int], like: Payment) -> int:
+    same = ("kind", "amount", "reason", "requested_by", "requested_at")
+    values = {"currency": campaign.currency} | {name: getattr(like, name) for name in same}
     payments = Payment.objects.bulk_create(
-        Payment(
-            submission=work,
-            kind=kind,
-            amount=amount,
-            currency=campaign.currency,
-            reason=reason,
-            requested_by=by,
-            requested_at=now,
-        )
-        for work in _lock(waiting, batch)
+        Payment(submission=work, **values) for work in _lock(waiting, batch)
     )
     if payments:
-        record_payments(payments=payments, type=Event.Type.PAYMENT_REQUESTED, by=by, now=now, note=reason)
-        note = f"{kind.value} of {amount} {campaign.currency} for each of {len(payments)} submissions"
-        record_change(campaign=campaign, type=Event.Type.CAMPAIGN_CHANGED, by=by, now=now, note=note)
+        said: dict[str, Any] = {"by": like.requested_by, "now": like.requested_at}
+        record_payments(payments=payments, type=Event.Type.PAYMENT_REQUESTED, note=like.reason, **said)
+        note = f"{like.kind} of {like.amount} {campaign.currency} for each of {len(payments)} submissions"
+        record_change(campaign=campaign, type=Event.Type.CAMPAIGN_CHANGED, note=note, **said)
         queue_soon(SEND_TASK, campaign.pk)
     return len(payments)
 

@@ -164,16 +164,14 @@ def record_problem(*, campaign: Campaign, problem: str) -> None:
 
 
 def _take_step(campaign: Campaign, marketplace: Marketplace, *, now: datetime) -> None:
-    steps: dict[str, Callable[..., None]] = {
-        State.CREATING: _publish,
-        State.PAUSING: _pause_postings,
-        State.ENDING: _end_postings,
-    }
-    step = steps.get(campaign.state)
-    if step is None:
-        return
     try:
-        step(campaign, marketplace, now=now)
+        if campaign.state == State.CREATING:
+            _publish(campaign, marketplace, now=now)
+        elif campaign.state == State.PAUSING:
+            _stop_each(campaign, [Posting.State.MADE], marketplace.pause, Posting.State.PAUSED)
+            _mark_done(campaign, State.PAUSED, now=now)
+        elif campaign.state == State.ENDING:
+            _end_postings(campaign, marketplace, now=now)
     except MarketplaceError as error:
         if _is_unchanged(campaign):
             record_problem(campaign=campaign, problem=str(error))
@@ -215,12 +213,13 @@ def limit_concurrency(*, campaign: Campaign, marketplace: Marketplace) -> None:
 
 def _ensure_groups(campaign: Campaign, marketplace: Marketplace) -> None:
     """Create the study's groups on the platform: people who passed the test, people who left work."""
-    if not campaign.qualified_group and campaign.study.gate != Study.Gate.NOT_REQUIRED:
-        group = marketplace.ensure_group(Group.QUALIFIED, reference=campaign.study.slug)
-        _store_remote_id(campaign, "qualified_group", group)
-    if not campaign.incomplete_group and platform_of(campaign).excludes_unfinished:
-        group = marketplace.ensure_group(Group.INCOMPLETE, reference=campaign.study.slug)
-        _store_remote_id(campaign, "incomplete_group", group)
+    for group, name, is_needed in (
+        (Group.QUALIFIED, "qualified_group", campaign.study.gate != Study.Gate.NOT_REQUIRED),
+        (Group.INCOMPLETE, "incomplete_group", platform_of(campaign).excludes_unfinished),
+    ):
+        if is_needed and not getattr(campaign, name):
+            made = marketplace.ensure_group(group, reference=campaign.study.slug)
+            _store_remote_id(campaign, name, made)
 
 
 def _create_posting(campaign: Campaign, posting: Posting, marketplace: Marketplace, *, now: datetime) -> None:
@@ -247,11 +246,6 @@ def _update_posting(campaign: Campaign, posting: Posting, marketplace: Marketpla
         end = until or now + timedelta(days=campaign.days_open)
         marketplace.resume(campaign.remote_id, posting.remote_id, until=end)
         Posting.objects.filter(pk=posting.pk).update(state=Posting.State.MADE, offered_until=until)
-
-
-def _pause_postings(campaign: Campaign, marketplace: Marketplace, *, now: datetime) -> None:
-    _stop_each(campaign, [Posting.State.MADE], marketplace.pause, Posting.State.PAUSED)
-    _mark_done(campaign, State.PAUSED, now=now)
 
 
 def _end_postings(campaign: Campaign, marketplace: Marketplace, *, now: datetime) -> None:

@@ -10,6 +10,7 @@ from django.db.models import Max, ProtectedError
 from django.utils.translation import gettext as _
 
 from accounts.models import User
+from accounts.rows import locked
 from annotation.models import Event, Study
 from recruitment.actions.campaign_lifecycle import check_state, extend_offer, lock_campaign, record_change
 from recruitment.campaigns import (
@@ -34,7 +35,7 @@ State = Campaign.State
 @transaction.atomic
 def create_campaign(*, study: Study, settings: CampaignSettings, by: User | None, now: datetime) -> Campaign:
     """Draft a campaign; nothing is on the platform yet. Raise :class:`CannotRecruit` with every problem."""
-    study = Study.objects.select_for_update(of=("self",), no_key=True).get(pk=study.pk)
+    study = locked(study)
     found = problems_of(settings, study)
     if found:
         raise CannotRecruit("\n".join(found))
@@ -129,10 +130,7 @@ def _plan_postings(
     _check_unchanged(campaign, offer)
     if campaign.study.state != Study.State.OPEN:
         raise CannotRecruit(_("Open the study first: people who come are turned away until then."))
-    Posting.objects.bulk_create(
-        Posting(campaign=campaign, number=number, seats=seats)
-        for number, seats in enumerate(offer.postings, start=1)
-    )
+    _want_postings(campaign, offer, after=0)
     campaign.state, campaign.started_at, campaign.offered_until = State.CREATING, now, until
     campaign.save(update_fields=["state", "started_at", "offered_until"])
     note = f"{campaign.seats} seats, up to {cost} {campaign.currency} with fees"
@@ -185,16 +183,17 @@ def _plan_seats(
         campaign.postings.update(seats=wanted.seats)
         campaign.seats_per_posting = wanted.seats_per_posting
     else:
-        last = campaign.postings.aggregate(last=Max("number"))["last"]
-        Posting.objects.bulk_create(
-            Posting(campaign=campaign, number=number, seats=seats)
-            for number, seats in enumerate(wanted.postings, start=last + 1)
-        )
+        _want_postings(campaign, wanted, after=campaign.postings.aggregate(last=Max("number"))["last"])
     campaign.seats += more
     campaign.save(update_fields=["seats", "seats_per_posting"])
     note = f"{more} seats more, up to {cost} {campaign.currency} with fees"
     record_change(campaign=campaign, type=Event.Type.CAMPAIGN_CHANGED, by=by, now=now, note=note)
     return extend_offer(campaign=campaign, only_from=[State.LIVE], by=by, now=now)
+
+
+def _want_postings(campaign: Campaign, offer: Offer, *, after: int) -> None:
+    numbered = enumerate(offer.postings, start=after + 1)
+    Posting.objects.bulk_create(Posting(campaign=campaign, number=at, seats=seats) for at, seats in numbered)
 
 
 def _check_balance(marketplace: Marketplace, cost: Decimal, currency: str) -> None:

@@ -14,13 +14,7 @@ from recruitment.errors import CannotRecruit
 from recruitment.marketplace import ACCOUNT_PROBLEMS, Group, Marketplace, MarketplaceError, Unreachable
 from recruitment.models import Campaign, Grant, Submission, Visit
 from recruitment.queue import SEND_TASK, next_try, queue_soon
-from recruitment.reconciliation.membership import (
-    done_with_stories,
-    studies_with_groups,
-    to_come_back,
-    to_join,
-    to_leave,
-)
+from recruitment.reconciliation.queries import done_with_stories, to_come_back, to_join, to_leave
 from recruitment.visit_endings import unproven_visits
 
 State = Grant.State
@@ -141,7 +135,10 @@ def update_groups(*, now: datetime) -> int:
     People who passed a test that had been settled before join it, too. Return how many requests are to be
     sent.
     """
-    return sum(_update_group(study, now=now) for study in studies_with_groups())
+    grouped = Campaign.objects.exclude(qualified_group="").values("study")
+    on_offer = Campaign.objects.exclude(state__in=[Campaign.State.DRAFT, Campaign.State.ENDED])
+    studies = Study.objects.filter(pk__in=grouped).filter(pk__in=on_offer.values("study")).order_by("pk")
+    return sum(_update_group(study, now=now) for study in studies)
 
 
 @transaction.atomic

@@ -150,7 +150,10 @@ def pay_for_mismatch(
     if remedy == Remedy.OUTSIDE:
         payment = record_outside(work, amount, reason, by=by, now=now)
     else:
-        carrier, instead = _carrier(work, mismatch)
+        # Work that the platform does not list is paid with other work of the person.
+        is_listed = work.status in NEVER_APPROVED
+        carrier, instead = (work, None) if is_listed else (other_approved_work(mismatch), work)
+        assert carrier is not None  # or the way would not be open
         payment = give_bonus(
             submission=carrier, amount=amount, reason=reason, pays_for=instead, by=by, now=now
         )
@@ -208,15 +211,6 @@ def _lock(mismatch: Mismatch) -> Locked:
         work = lock_submission(work)
     rows = Mismatch.objects.select_for_update(of=("self",)).select_related("campaign__study")
     return rows.get(pk=mismatch.pk), visit, work
-
-
-def _carrier(work: Submission, mismatch: Mismatch) -> tuple[Submission, Submission | None]:
-    """Return the submission that a bonus is sent with, and the work that it pays if that is another one."""
-    if work.status in NEVER_APPROVED:
-        return work, None
-    other = other_approved_work(mismatch)
-    assert other is not None  # or the way would not be open
-    return other, work
 
 
 def _not_listed(visit: Visit, *, now: datetime) -> Submission:

@@ -337,15 +337,9 @@ def _settle(claim: Claim, state: Payment.State, *, problem: str, now: datetime) 
             decided.update(status=DECIDED[Payment.Kind(payment.kind)])
         type = Event.Type.PAYMENT_SENT if state == State.DONE else Event.Type.PAYMENT_FAILED
         record_payment(payment=payment, type=type, by=None, now=now, note=problem)
-        if votes_count:
-            _count_votes(payment, now)
+        for rejection in payment.submission.payments.filter(kind=Kind.REJECTION) if votes_count else ():
+            rejoin_group(submission=payment.submission, since=rejection.requested_at, now=now)
+        if visit:
+            visit, work = lock_visit(visit.pk)
+            accept_visit(visit=visit, submission=work, by=payment.requested_by, now=now)
     return payment
-
-
-def _count_votes(payment: Payment, now: datetime) -> None:
-    for rejection in payment.submission.payments.filter(kind=Payment.Kind.REJECTION):
-        rejoin_group(submission=payment.submission, since=rejection.requested_at, now=now)
-    known = Visit.objects.filter(submission=payment.submission_id).first()
-    if known:
-        visit, work = lock_visit(known.pk)
-        accept_visit(visit=visit, submission=work, by=payment.requested_by, now=now)

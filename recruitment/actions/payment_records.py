@@ -7,6 +7,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from accounts.models import User
+from accounts.rows import locked
 from annotation import actions as annotation_actions
 from annotation.models import Enrollment, Event
 from annotation.sql import lock_person
@@ -17,11 +18,7 @@ from recruitment.queue import SEND_TASK, queue_soon
 
 def lock_submission(submission: Submission) -> Submission:
     """Lock and return a submission, so that decisions and payments for it take turns."""
-    return (
-        Submission.objects.select_for_update(of=("self",), no_key=True)
-        .select_related("campaign__study")
-        .get(pk=submission.pk)
-    )
+    return locked(submission, "campaign__study")
 
 
 def lock_with_person(submission: Submission) -> Submission:

@@ -84,10 +84,15 @@ def reconcile(
     waiting, and is raised at the end: ``Unreachable``, or else the first error.
     """
     comparison = Comparison(campaign, marketplace, now, end=time.monotonic() + most_seconds)
-    with _recording_problem(campaign):
+    try:
         comparison.run()
         for error in sorted(comparison.errors, key=lambda error: isinstance(error, Unreachable)):
             raise error  # something else than silence first
+    except Exception as error:
+        problem = str(error) if isinstance(error, MarketplaceError) else OUR_ERROR
+        record_sync_problem(campaign=campaign, problem=problem)
+        raise
+    record_sync_problem(campaign=campaign, problem="")
     return comparison.taken
 
 
@@ -105,8 +110,12 @@ class Comparison:
     def run(self) -> None:
         """Compare all postings while there is time, then settle what has no visit here."""
         campaign, now = self.campaign, self.now
-        with self.going_on(f"offer of campaign {campaign.pk}"):
-            _ask_whether_open(campaign, self.marketplace, now=now)
+        made = list(campaign.postings.filter(state=Posting.State.MADE).values_list("remote_id", flat=True))
+        if campaign.state == Campaign.State.LIVE and made:
+            with self.going_on(f"offer of campaign {campaign.pk}"):
+                found = self.marketplace.on_offer(campaign.remote_id, made)
+                record_availability(campaign=campaign, found=found, now=now)
+                limit_concurrency(campaign=campaign, marketplace=self.marketplace)
         if self.compare_each(queries.postings_to_ask(campaign, now=now)):
             self.compare_others()
         for submission_id in list(queries.submissions_without_visit(campaign).values_list("pk", flat=True)):
@@ -168,14 +177,6 @@ class Comparison:
         self.compare_each(posting for remote_id, posting in others.items() if remote_id in worth)
 
 
-def _ask_whether_open(campaign: Campaign, marketplace: Marketplace, *, now: datetime) -> None:
-    """Ask whether people can begin there, where that is wanted."""
-    made = list(campaign.postings.filter(state=Posting.State.MADE).values_list("remote_id", flat=True))
-    if campaign.state == Campaign.State.LIVE and made:
-        record_availability(campaign=campaign, found=marketplace.on_offer(campaign.remote_id, made), now=now)
-        limit_concurrency(campaign=campaign, marketplace=marketplace)
-
-
 @transaction.atomic
 def record_availability(*, campaign: Campaign, found: OnOffer, now: datetime) -> None:
     """Record on a live campaign whether people can begin on the platform, and since when they cannot."""
@@ -184,19 +185,6 @@ def record_availability(*, campaign: Campaign, found: OnOffer, now: datetime) ->
     if changed.update(platform_offer=found, platform_offer_since=since):
         note = f"on the platform: {found.value or 'open'}"
         record_change(campaign=campaign, type=Event.Type.CAMPAIGN_CHANGED, by=None, now=now, note=note)
-
-
-@contextmanager
-def _recording_problem(campaign: Campaign) -> Iterator[None]:
-    try:
-        yield
-    except MarketplaceError as error:
-        record_sync_problem(campaign=campaign, problem=str(error))
-        raise
-    except Exception:
-        record_sync_problem(campaign=campaign, problem=OUR_ERROR)
-        raise
-    record_sync_problem(campaign=campaign, problem="")
 
 
 @transaction.atomic

@@ -11,6 +11,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from accounts.models import User
+from accounts.rows import locked
 from annotation import actions as annotation_actions
 from annotation.models import Enrollment, Event
 from annotation.sql import lock_person
@@ -77,12 +78,9 @@ def accept_visit(*, visit: Visit, submission: Submission | None, by: User | None
 
 def lock_visit(visit_id: int) -> tuple[Visit, Submission | None]:
     """Lock the person, the visit and its submission, in this order; return the latter two."""
-    lock_person(Visit.objects.values_list("enrollment", flat=True).get(pk=visit_id))
-    visit = (
-        Visit.objects.select_for_update(of=("self",), no_key=True)
-        .select_related("session__enrollment__study", "campaign__study", "enrollment")
-        .get(pk=visit_id)
-    )
+    found = Visit.objects.get(pk=visit_id)
+    lock_person(found.enrollment_id)
+    visit = locked(found, "session__enrollment__study", "campaign__study", "enrollment")
     work = Submission.objects.filter(visit=visit).first()
     return visit, lock_submission(work) if work else None
 
@@ -167,6 +165,6 @@ def _flag(
             study=campaign.study, type=Event.Type.MISMATCH_NOTICED, now=now, subject=f"{kind} {noticed.pk}"
         )
         return True
-    if known.submission_id is None and submission:
-        Mismatch.objects.filter(pk=known.pk).update(submission=submission)
+    if submission:
+        Mismatch.objects.filter(pk=known.pk, submission=None).update(submission=submission)
     return False

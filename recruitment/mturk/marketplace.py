@@ -234,7 +234,8 @@ class MechanicalTurk(Hits, Review, Groups, Marketplace):
     """A requester's account, by its AWS access key. Raise ``NotConfigured`` without one.
 
     ``endpoint``: where the API is, if not at Amazon's for the environment (a rehearsal's is the sandbox).
-    ``topic``: ARN of the SNS topic to notify. ``is_quick``: somebody waits for a page, so ask once.
+    ``topic``: ARN of the SNS topic to notify. ``is_quick``: somebody waits for a page, so ask once. ``key``:
+    ``key_id`` and ``secret``.
     """
 
     platform: str = PlatformIdentity.Platform.MTURK
@@ -243,26 +244,19 @@ class MechanicalTurk(Hits, Review, Groups, Marketplace):
         self,
         *,
         environment: str,
-        key_id: str,
-        secret: str,
         endpoint: str = "",
         topic: str = "",
         retries: Mapping[str, Any] = ADAPTIVE,
         is_quick: bool = False,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        **key: Any,
     ) -> None:
         super().__init__()
         self.environment = environment
-        self._topic, self._is_amazons = topic, is_amazon(endpoint)
-        self._api = Api(
-            environment=environment,
-            key_id=key_id,
-            secret=secret,
-            endpoint=endpoint,
-            retries=ONCE if is_quick else retries,
-            seconds=QUICK_SECONDS if is_quick else SECONDS,
-        )
-        self._now = now
+        self._topic, self._is_amazons, self._now = topic, is_amazon(endpoint), now
+        patience: dict[str, Any] = {"retries": ONCE if is_quick else retries}
+        patience["seconds"] = QUICK_SECONDS if is_quick else SECONDS
+        self._api = Api(environment=environment, endpoint=endpoint, **key, **patience)
 
     def estimate(self, offer: Offer) -> Estimate:
         self._check(offer)

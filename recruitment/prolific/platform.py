@@ -82,28 +82,17 @@ def subscribe(client: ProlificClient, *, workspace: str, address: str) -> str:
     A workspace has one secret: an existing one is kept, since others may rely on it, and so are existing
     subscriptions. Raise the errors of ``recruitment.marketplace``.
     """
-    secret = _secret(client, workspace)
+    secrets = client.get("/hooks/secrets/", workspace_id=workspace)["results"] or [
+        client.post("/hooks/secrets/", {"workspace_id": workspace}, repeatable=False)
+    ]
     found = client.get("/hooks/subscriptions/", workspace_id=workspace, is_enabled="true")["results"]
     there = {row["event_type"] for row in found if row["target_url"] == address}
-    for event_type in EVENT_TYPES:
-        if event_type not in there:
-            _subscribe(client, workspace, event_type, address)
-    return secret
-
-
-def _secret(client: ProlificClient, workspace: str) -> str:
-    found = client.get("/hooks/secrets/", workspace_id=workspace)["results"]
-    if not found:
-        found = [client.post("/hooks/secrets/", {"workspace_id": workspace}, repeatable=False)]
-    return str(found[0]["value"])
-
-
-def _subscribe(client: ProlificClient, workspace: str, event_type: str, address: str) -> None:
-    """Ask, and confirm with the secret that only the answer's header has."""
-    wanted = {"workspace_id": workspace, "event_type": event_type, "target_url": address}
-    made = client.reply("POST", "/api/v1/hooks/subscriptions/", body=wanted, repeatable=False)
-    confirmation = {"secret": made.headers[HOOK_SECRET]}
-    client.post(f"/hooks/subscriptions/{made.body['id']}/", confirmation, repeatable=True)
+    for event_type in (one for one in EVENT_TYPES if one not in there):
+        wanted = {"workspace_id": workspace, "event_type": event_type, "target_url": address}
+        made = client.reply("POST", "/api/v1/hooks/subscriptions/", body=wanted, repeatable=False)
+        confirmation = {"secret": made.headers[HOOK_SECRET]}  # which only the answer's header has
+        client.post(f"/hooks/subscriptions/{made.body['id']}/", confirmation, repeatable=True)
+    return str(secrets[0]["value"])
 
 
 logger = logging.getLogger(__name__)

@@ -19,11 +19,17 @@ from django.db.models import (
 )
 from django.db.models.functions import Coalesce
 
-from annotation.models import Enrollment, WorkSession
+from annotation.models import Enrollment, Story, Study, WorkSession
 from annotation.queries import passed_in
-from recruitment.campaigns import HourlyPay, hourly_pay
-from recruitment.marketplace import HANDED_IN, NEVER_APPROVED, Work
-from recruitment.models import Campaign, Mismatch, Payment, Posting, Submission, Visit
+from recruitment.campaigns import (
+    HourlyPay,
+    has_story_for_newcomers,
+    hourly_pay,
+    people_with_every_story,
+    people_with_items,
+)
+from recruitment.marketplace import HANDED_IN, NEVER_APPROVED, Group, Work
+from recruitment.models import Campaign, Grant, Mismatch, Payment, Posting, Submission, Visit
 from recruitment.models.payments import DECIDING, ELSEWHERE
 from recruitment.reconciliation.plan import Decision, LocalVisit
 from recruitment.visit_endings import handed_in_elsewhere, is_handed_in_elsewhere
@@ -290,11 +296,6 @@ def campaigns_to_ask(*, now: datetime) -> QuerySet[Campaign]:
     )
 
 
-def campaigns_to_carry_out() -> list[int]:
-    """Return the ids of campaigns whose wanted state is not reached on the platform yet."""
-    return list(Campaign.objects.filter(state__in=Campaign.UNDERWAY).values_list("pk", flat=True))
-
-
 class Median(Aggregate):
     """The middle of some values, halfway between the two where their number is even."""
 
@@ -329,3 +330,69 @@ def to_approve(campaign: Campaign) -> QuerySet[Submission]:
     # A test that was begun and not finished is no fewer stories than were asked for.
     unfinished = Mismatch.objects.filter(visit=OuterRef("visit"), kind=Mismatch.Kind.PARTIAL)
     return work.filter(~Exists(Payment.objects.deciding(OuterRef("pk"))), ~Exists(unfinished)).order_by("pk")
+
+
+# -- membership in the group of people who passed, which is shown the stories: whoever has no more stories
+#    to come must not be shown them, since nobody may be turned away on Prolific
+
+
+def to_leave(study: Study) -> QuerySet[Grant]:
+    """Return memberships of people who are given no more stories."""
+    return _by_rule(study).filter(
+        state__in=[Grant.State.REQUESTED, Grant.State.DONE],
+        annotator__in=done_with_stories(study).values("annotator"),
+    )
+
+
+def to_come_back(study: Study) -> QuerySet[Grant]:
+    """Return ended memberships of people who can be given stories again."""
+    away = _by_rule(study).filter(state__in=[Grant.State.LEAVING, Grant.State.LEFT])
+    return away.exclude(annotator__in=done_with_stories(study).values("annotator"))
+
+
+def to_join(study: Study) -> QuerySet[Visit]:
+    """Return tests that were settled before their people passed in a retake in the same visit.
+
+    Only a person's newest: if they came once more, the visit in which they passed is settled as every other.
+    """
+    theirs = Grant.objects.filter(
+        study=study,
+        kind=Group.QUALIFIED,
+        platform=OuterRef("platform"),
+        environment=OuterRef("environment"),
+        annotator=OuterRef("enrollment__annotator"),
+    )
+    is_test = Q(campaign__purpose=Campaign.Purpose.TEST)
+    later = Visit.objects.filter(is_test, enrollment=OuterRef("enrollment"), pk__gt=OuterRef("pk"))
+    confirmed = Visit.objects.filter(
+        is_test, enrollment__study=study, session__state=WorkSession.State.CONFIRMED
+    )
+    found = confirmed.exclude(campaign__qualified_group="").exclude(enrollment__in=done_with_stories(study))
+    return (
+        found.filter(~Exists(theirs), ~Exists(later))
+        .select_related("campaign__study", "enrollment__annotator")
+        .order_by("pk")
+    )
+
+
+def done_with_stories(study: Study) -> QuerySet[Enrollment]:
+    """Return people who get no more stories: suspended, gone, at their limit, or done with all free ones.
+
+    In a study with a design also people with their load, or without a free item of a stratum that they lack.
+
+    While no story is free the campaign pauses, and only those leave who have had all.
+    """
+    stories = Story.objects.main().filter(study=study)
+    free = stories.filter(has_free_slot=True)
+    is_over = ~Q(state=Enrollment.State.QUALIFIED) | Q(stories_submitted__gte=F("study__story_cap"))
+    if study.stratum_field:
+        working = people_with_items(study, free if has_story_for_newcomers(study) else stories)
+        return Enrollment.objects.filter(is_over | ~Q(pk__in=working.values("pk")), study=study)
+    had_all = people_with_every_story(free if free.exists() else stories, study=study)
+    return Enrollment.objects.filter(study=study).filter(is_over | Q(pk__in=had_all))
+
+
+def _by_rule(study: Study) -> QuerySet[Grant]:
+    """Return the memberships that no researcher decided."""
+    grants = Grant.objects.filter(study=study, kind=Group.QUALIFIED, set_manually=False)
+    return grants.select_related("campaign", "annotator").order_by("pk")

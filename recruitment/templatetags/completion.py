@@ -8,8 +8,8 @@ from django.template import Context
 from annotation.access import page_url, work_session
 from annotation.models import Enrollment
 from recruitment.links import personal_link
-from recruitment.models import JoinLink
-from recruitment.platforms import platform_of
+from recruitment.models import Campaign, JoinLink
+from recruitment.platforms import Words, platform_of
 from recruitment.queries import (
     completion_of,
     has_tested,
@@ -81,6 +81,11 @@ def own_link(context: Context, enrollment: Enrollment) -> dict[str, Any]:
 def unpaid(enrollment: Enrollment) -> dict[str, Any]:
     """Show what a platform still owes the person: it cannot be paid after their data are deleted."""
     return {"unpaid": unpaid_of(enrollment.annotator)}
+
+
+@register.filter
+def platform_words(campaign: Campaign) -> Words:
+    return platform_of(campaign).words
 
 
 def _offer(context: Context) -> dict[str, Any] | None:

@@ -1,7 +1,6 @@
 """Pages of personal links: arriving, joining, and getting the link by e-mail."""
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -209,8 +208,9 @@ def address(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     except InvalidAddress:
         return _address(request, enrollment, given, _("This is not an e-mail address."))
     now = clock.now()
-    if cleaned:
-        _count_mail_requests(request, enrollment, cleaned, now=now)
+    counted = ((ASKED_BY_ENROLLMENT, str(enrollment.pk)), (ASKED_BY_CLIENT, client_of(request)))
+    for limit, whom in (*counted, (ASKED_FOR_ADDRESS, cleaned)) if cleaned else ():
+        count_try(limit, whom, now=now, what=_("Too many mails were requested."))
     try:
         actions.give_address(enrollment=enrollment, address=cleaned, language=get_language() or "", now=now)
     except Erased:
@@ -218,18 +218,6 @@ def address(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     except NotQueued:
         return _address(request, enrollment, given, str(NOT_QUEUED), status=503)
     return redirect(page_url(request, "link:address"))
-
-
-def _count_mail_requests(
-    request: HttpRequest, enrollment: Enrollment, address: str, *, now: datetime
-) -> None:
-    counted = [
-        (ASKED_BY_ENROLLMENT, str(enrollment.pk)),
-        (ASKED_BY_CLIENT, client_of(request)),
-        (ASKED_FOR_ADDRESS, address),
-    ]
-    for limit, whom in counted:
-        count_try(limit, whom, now=now, what=_("Too many mails were requested."))
 
 
 def _address(

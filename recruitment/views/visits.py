@@ -70,8 +70,15 @@ def hand_in(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     visit = queries.visit_of(session) if session else None
     if visit is None:
         return _code(request, enrollment)
-    if visit.replaced_at:
-        return _superseded(request, enrollment)
+    if visit.replaced_at:  # the participant took the same assignment again
+        said = {
+            "heading": _("This page is out of date"),
+            "text": _(
+                "You returned this assignment or its time ran out, and then you took it again. To "
+                "continue, open it again on the site that sent you."
+            ),
+        }
+        return page(request, enrollment, "pages/message.html", said, status=409)
     outcome = visit_endings.outcome_of(visit)
     if outcome:
         over = {"visit": visit, "session": session, "outcome": outcome.value}
@@ -99,7 +106,8 @@ def _way_back(
     assert visit.campaign is not None  # only visits for campaigns have a work session
     link = platform_of(visit.campaign).hand_in_link(visit, ending)
     if link and ending.is_work:
-        ended_by = visit_endings.end_of(visit, now=now) if ending == Ending.PARTIAL else ""
+        is_partial = ending == Ending.PARTIAL
+        ended_by = visit_endings.why_ended(enrollment, session, now=now) if is_partial else ""
         actions.record_hand_in(visit=visit, ended_by=ended_by, now=now)
     context: dict[str, Any] = {
         "visit": visit,
@@ -146,18 +154,6 @@ def _code(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
         "actions": [continue_link(request, _("Answer more stories"))],
     }
     return page(request, enrollment, "recruitment/finish.html", context)
-
-
-def _superseded(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
-    """Refuse a page of an earlier visit, after the participant took the same assignment again."""
-    said = {
-        "heading": _("This page is out of date"),
-        "text": _(
-            "You returned this assignment or its time ran out, and then you took it again. To "
-            "continue, open it again on the site that sent you."
-        ),
-    }
-    return page(request, enrollment, "pages/message.html", said, status=409)
 
 
 def _preview(campaign: Campaign) -> dict[str, Any]:

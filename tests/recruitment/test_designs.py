@@ -16,8 +16,8 @@ from recruitment import actions
 from recruitment.campaigns import concurrent_visits, has_story_for_newcomers, places_of
 from recruitment.errors import CannotRecruit
 from recruitment.models import Campaign, Visit
-from recruitment.reconciliation.membership import done_with_stories
-from recruitment.visit_endings import end_of, may_go_on
+from recruitment.reconciliation.queries import done_with_stories
+from recruitment.visit_endings import may_go_on, why_ended
 from tests import builders
 from tests.annotation.serving import ask
 from tests.annotation.test_design import OPEN, SEALED, complete, designed
@@ -94,7 +94,7 @@ def test_a_visit_ends_because_no_item_is_left() -> None:
         desk.answer(visit)
         visit = Visit.objects.select_related("session", "enrollment__study", "enrollment__consent").get()
         assert not may_go_on(visit.enrollment, visit.session, now=timezone.now())
-        assert end_of(visit, now=timezone.now()) == Visit.End.NO_STORY
+        assert why_ended(visit.enrollment, visit.session, now=timezone.now()) == Visit.End.NO_STORY
 
 
 @pytest.mark.parametrize(("stories", "fits"), [(1, True), (2, False), (3, True), (4, False)])

@@ -183,5 +183,5 @@ def test_work_that_was_paid_otherwise_and_is_handed_in_then_waits_for_a_decision
 ) -> None:
     payment = pay(never_handed_in(desk), Remedy.OUTSIDE, boss)
     Submission.objects.filter(pk=payment.submission_id).update(status=Status.SUBMITTED)
-    page = submissions_page(desk.campaign, size=5)
-    assert [(row.pk, row.waits) for row in page.rows] == [(payment.submission_id, True)]  # type: ignore[attr-defined]
+    rows, _following = submissions_page(desk.campaign, size=5)
+    assert [(row.pk, row.waits) for row in rows] == [(payment.submission_id, True)]  # type: ignore[attr-defined]

@@ -21,7 +21,7 @@ from annotation.models import Assignment
 from recruitment import actions
 from recruitment.campaigns import concurrent_visits, free_places, has_story_for_newcomers, places_of
 from recruitment.models import Campaign
-from recruitment.reconciliation.membership import done_with_stories
+from recruitment.reconciliation.queries import done_with_stories
 from tests import builders
 from tests.doubles.mturk.server import MTurkDouble
 from tests.doubles.prolific import ProlificDouble

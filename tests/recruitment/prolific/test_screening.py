@@ -72,7 +72,7 @@ def test_whoever_fails_is_paid_the_smaller_reward_and_their_place_is_free_again(
     assert set(WorkSession.objects.values_list("state", flat=True)) == {WorkSession.State.CONFIRMED}
     assert Enrollment.objects.get(visits__remote_id=bad).state == Enrollment.State.FAILED
     assert not Mismatch.objects.exists()
-    assert {row.remote_id for row in submissions_page(reload(tests), size=9).rows} == {good, bad}
+    assert {row.remote_id for row in submissions_page(reload(tests), size=9)[0]} == {good, bad}
     assert free_places(reload(tests)) == 1
     assert campaigns.double.sees(next_one) == [tests.remote_id]
     assert_books_agree(sum((Decimal(entry.cents) for entry in campaigns.platform.ledger), Decimal(0)) / 100)
