@@ -1,6 +1,7 @@
 """Helpers that researchers' pages share: read values from requests, and make responses."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from types import TracebackType
 from typing import Any
 from uuid import UUID
@@ -50,7 +51,7 @@ def render_form(
     return render(request, template, dict(context), status=422 if found else 200)
 
 
-class ErrorsAsMessages:
+class ErrorsAsMessages(suppress):
     """A context that shows the refusal of an action to the researcher instead of raising it.
 
     ::
@@ -63,17 +64,12 @@ class ErrorsAsMessages:
     """
 
     def __init__(self, request: HttpRequest, *others: type[Exception]) -> None:
+        super().__init__(DomainError, *others)
         self._request = request
-        self._refusals: tuple[type[Exception], ...] = (DomainError, *others)
 
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> bool:
-        if not isinstance(error, self._refusals):
-            return False
-        said = _("Nothing was saved: the form was incomplete. Fill it in again.")
-        messages.error(self._request, said if isinstance(error, ValueError) else str(error))
-        return True
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: TracebackType | None) -> bool:
+        is_refusal = super().__exit__(kind, error, traceback)
+        if is_refusal:
+            said = _("Nothing was saved: the form was incomplete. Fill it in again.")
+            messages.error(self._request, said if isinstance(error, ValueError) else str(error))
+        return is_refusal

@@ -59,21 +59,17 @@ def mail(alerts: Sequence[Alert], membership: Membership) -> EmailMessage:
 def _line(alert: Alert) -> dict[str, Any]:
     event = alert.event
     if event is None:
-        return {"text": _("Daily digest"), "url": _url(alert), "details": _happened(alert)}
+        assert alert.day is not None  # only digests have no event
+        since, until = digest_window(alert.day)
+        happened = Event.objects.filter(study=alert.study, at__gte=since, at__lt=until).order_by()
+        counts = dict(happened.values_list("type").annotate(Count("pk")))
+        details = [f"{kind.label}: {counts[kind]}" for kind in Event.Type if kind in counts]
+        return {"text": _("Daily digest"), "url": _url(alert), "details": details}
     if alert.kind == AlertKind.TEST:
         return {"text": _("This is a test: alerts reach you by e-mail"), "url": _url(alert), "details": []}
     name = event.enrollment.pseudonym if event.enrollment else ""
     about = " · ".join(filter(None, (event.get_type_display(), name, event.subject)))
     return {"text": about, "url": _url(alert), "details": [], "at": event.at}
-
-
-def _happened(alert: Alert) -> list[str]:
-    """Count the events of the digest's 24 hours by type."""
-    assert alert.day is not None  # only digests come here
-    since, until = digest_window(alert.day)
-    found = Event.objects.filter(study=alert.study, at__gte=since, at__lt=until).order_by()
-    counts = dict(found.values_list("type").annotate(Count("pk")))
-    return [f"{kind.label}: {counts[kind]}" for kind in Event.Type if kind in counts]
 
 
 def _url(alert: Alert) -> str:

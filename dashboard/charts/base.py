@@ -3,7 +3,7 @@
 import json
 import re
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -78,12 +78,6 @@ def in_lines(name: str) -> str:
     return "\n".join([*(line.removesuffix(" ") for line in lines[:-1]), lines[-1]])
 
 
-def row_height(labels: Iterable[str]) -> int:
-    """Return the height in pixels of a row that fits the longest of the labels (of :func:`in_lines`)."""
-    lines = max((label.count("\n") + 1 for label in labels), default=1)
-    return max(34, lines * LINE + 10)
-
-
 def tooltips(columns: Sequence[Column]) -> list[dict[str, Any]]:
     """Return the tooltip of a mark: its row as in the table."""
     formats = {"share": ".1%", "number": ".3f", "count": ",d"}
@@ -133,5 +127,5 @@ def one_each(
 
     ``whole`` is marked by a line through all rows.
     """
-    height = row_height(row["label"] for row in rows)
-    return drawing("one_each", columns, title=axis, height=height, whole=whole)
+    lines = max((row["label"].count("\n") + 1 for row in rows), default=1)  # of the longest label
+    return drawing("one_each", columns, title=axis, height=max(34, lines * LINE + 10), whole=whole)

@@ -49,7 +49,9 @@ def make(study_id: int, *, now: datetime) -> Figures:
             document["lint"] = _lint(study)
             document["votes"] |= _not_counted(study)
             document["last_hour"] = votes_in_the_last_hour(study, now=now)
-            document["checks"] = {"answered": _answered_checks(study), "usable": usable_checks(study)}
+            given = Vote.objects.filter(assignment__story__study=study, assignment__story__role="check")
+            answered = given.filter(revision=1).count()  # a changed answer counts once
+            document["checks"] = {"answered": answered, "usable": usable_checks(study)}
     except TooManyVotes as error:
         failure = str(error)
     if document is not None:
@@ -208,31 +210,13 @@ def _add_pay(study: Study, people: list[dict[str, Any]]) -> dict[str, int]:
     return {"people": len(paid), "below": sum(rate < (study.pay_rate or 0) for rate in paid)}
 
 
-def _answered_checks(study: Study) -> int:
-    """Count the answers to hidden checks; a changed answer counts once."""
-    given = Vote.objects.filter(assignment__story__study=study, assignment__story__role=Story.Role.CHECK)
-    return given.filter(revision=1).count()
-
-
 def _add_checks(study: Study, people: list[dict[str, Any]]) -> None:
     """Add ``checks`` to the figures of each participant, and the flag with its evidence if it is raised.
 
     ``checks`` has ``answered``, ``failed`` and ``share`` (of failed ones, None without any), over the newest
     answers to checks that are in use.
     """
-    found = _by_pseudonym(study)
-    for person in people:
-        answered, failed, stories = found.get(person["pseudonym"], (0, 0, []))
-        share = failed / answered if answered else None
-        person["checks"] = {"answered": answered, "failed": failed, "share": share}
-        if flags.fails_checks(person):
-            person["flags"].append(flags.FAILS_CHECKS)
-            person["evidence"][flags.FAILS_CHECKS] = stories[:SHOWN]
-
-
-def _by_pseudonym(study: Study) -> dict[str, tuple[int, int, list[str]]]:
-    """Return, by pseudonym, the number of answered and failed checks, and the ids of the failed ones."""
-    failed = Q(passed=False)
+    failed, story_id = Q(passed=False), "key__story__story_id"
     rows = (
         CheckResult.objects.current()
         .filter(key__story__study=study)
@@ -240,9 +224,14 @@ def _by_pseudonym(study: Study) -> dict[str, tuple[int, int, list[str]]]:
         .annotate(
             answered=Count("pk"),
             failed=Count("pk", filter=failed),
-            stories=ArrayAgg(
-                "key__story__story_id", filter=failed, order_by="key__story__story_id", default=[]
-            ),
+            stories=ArrayAgg(story_id, filter=failed, order_by=story_id, default=[]),
         )
     )
-    return {row["pseudonym"]: (row["answered"], row["failed"], row["stories"]) for row in rows}
+    found = {row["pseudonym"]: (row["answered"], row["failed"], row["stories"]) for row in rows}
+    for person in people:
+        answered, failures, stories = found.get(person["pseudonym"], (0, 0, []))
+        share = failures / answered if answered else None
+        person["checks"] = {"answered": answered, "failed": failures, "share": share}
+        if flags.fails_checks(person):
+            person["flags"].append(flags.FAILS_CHECKS)
+            person["evidence"][flags.FAILS_CHECKS] = stories[:SHOWN]

@@ -104,8 +104,9 @@ def refreshed(study: Study, *, now: datetime) -> tuple[Figures | None, bool]:
     Figures from before the first import are ignored: they would say that nothing is left to do.
     """
     found = latest(study)
-    if found and _is_from_before_stories(found, study):
-        found = None
+    if found and found.document and not found.document["verdicts"]["stories"]:
+        has_stories = Story.objects.filter(study=study, role=Story.Role.MAIN)[:1].exists()
+        found = None if has_stories else found
     underway = is_underway(study)
     events = Event.objects.filter(study=study).order_by("-at").values_list("at", flat=True)
     if not underway and is_due(found, newest_event_at=events.first(), now=now):
@@ -142,12 +143,6 @@ def keep(study: Study, made: Figures, people: list[dict[str, Any]]) -> None:
     values |= {_key(study, "people"): places, _key(study): made}
     caches["shared"].set_many(values, KEPT_FOR.total_seconds())
     caches["shared"].delete(_key(study, "underway"))
-
-
-def _is_from_before_stories(found: Figures, study: Study) -> bool:
-    if found.document is None or found.document["verdicts"]["stories"]:
-        return False
-    return Story.objects.filter(study=study, role=Story.Role.MAIN)[:1].exists()
 
 
 def _key(study: Study, what: str = "study") -> str:

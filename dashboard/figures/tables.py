@@ -98,7 +98,7 @@ def person_row(
                 "title": str(question.title),
                 "options": [
                     {
-                        "label": option_label(question, option),
+                        "label": labels.get(option, option),
                         "share": share,
                         "everybody": of_all.get(question.key, {}).get(option, 0.0),
                     }
@@ -106,6 +106,7 @@ def person_row(
                 ],
             }
             for question in study.protocol.questions
+            for labels in [{known.key: str(known.label) for known in question.options}]
         ],
         "pay": hourly_pay(study.pay_rate, median_seconds, person["median_seconds"]),
         "flagged": [
@@ -124,7 +125,7 @@ def compared_rows(study: Study, document: Mapping[str, Any]) -> list[dict[str, A
     """Return the page's comparison of filters: a row per filter, the model last."""
     rows = []
     for row in document["filters"]:
-        rule = FILTERS.get(row["name"])
+        rule, is_default = FILTERS.get(row["name"]), row["name"] == DEFAULT_FILTER
         title, sentence = (
             rule.localized(study.votes_per_story) if rule else (_("Dawid and Skene’s model"), "")
         )
@@ -133,27 +134,19 @@ def compared_rows(study: Study, document: Mapping[str, Any]) -> list[dict[str, A
                 **row,
                 "title": title,
                 "rule": sentence,
-                "is_default": row["name"] == DEFAULT_FILTER,
+                "is_default": is_default,
                 "is_model": row["name"] == MODEL,
                 "share": row["kept"] / document["stories"] if document["stories"] else 0.0,
-                "questions": _by_question(
-                    study,
-                    row.get("dropped_by_question", {}),
-                    document["stories"],
-                    listed=row["name"] == DEFAULT_FILTER,
-                ),
+                "questions": [
+                    Share.of(str(question.title), dropped.get(question.key, 0), document["stories"], url)
+                    for dropped in [row.get("dropped_by_question", {})]
+                    for question in study.protocol.questions
+                    # The story list searches by the default filter alone.
+                    for url in [stories_address(study, dropped_by=question.key) if is_default else ""]
+                ],
             }
         )
     return rows
-
-
-def _by_question(study: Study, dropped: Mapping[str, int], stories: int, *, listed: bool) -> list[Share]:
-    """Return a filter's drops by question. ``listed``: whether the story list can search for them."""
-    return [
-        Share.of(str(question.title), dropped.get(question.key, 0), stories, url)
-        for question in study.protocol.questions
-        for url in [stories_address(study, dropped_by=question.key) if listed else ""]
-    ]
 
 
 def hourly_pay(target: Decimal | None, median_seconds: float | None, own_seconds: float) -> Decimal | None:
@@ -166,11 +159,6 @@ def hourly_pay(target: Decimal | None, median_seconds: float | None, own_seconds
         return None
     everybodys, own = (Decimal(str(paid_seconds(one))) for one in (median_seconds, own_seconds))
     return (target * everybodys / own).quantize(Decimal("0.01"))
-
-
-def option_label(question: Any, option: str) -> str:
-    """Return the option's label in the form, or its key if the item has its own options."""
-    return next((str(known.label) for known in question.options if known.key == option), option)
 
 
 def _in_order(question: Any, shares: Mapping[str, float]) -> list[tuple[str, float]]:

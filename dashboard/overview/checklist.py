@@ -73,15 +73,13 @@ def checklist(study: Study) -> list[Step]:
     """Return the steps that a study needs, and those that a real one should have; constant in its size."""
     own = reverse("dashboard:settings", args=[study.slug])
     has_stories = Story.objects.filter(study=study, role=Story.Role.MAIN)[:1].exists()
+    test = {
+        Study.Gate.NOT_REQUIRED: _("No test is required"),
+        Study.Gate.MISSING: _("A test with an answer key, or the decision to have no test"),
+    }.get(Study.Gate(study.gate), _("A test with an answer key"))
     return [
         Step("consent", study.consent_version > 0, _("A consent text"), f"{own}#consent", _("Write it")),
-        Step(
-            "test",
-            study.gate != Study.Gate.MISSING,
-            _test_in_words(study),
-            f"{own}#test",
-            _("Choose or add the test"),
-        ),
+        Step("test", study.gate != Study.Gate.MISSING, test, f"{own}#test", _("Choose or add the test")),
         Step(
             "stories",
             has_stories,
@@ -103,14 +101,18 @@ def _of_real_studies(study: Study) -> list[Step]:
     to_files = settings.EMAIL_BACKEND == "django.core.mail.backends.filebased.EmailBackend"
     mail = _("Mails are written to files; none is sent") if to_files else _("This site sends mail")
     mail = _("Mail that can be sent: %s") % failure if failure else mail
+    is_read = not study.contact.endswith(UNREAD)
+    contact = _("Participants can write to %(contact)s")
+    if not is_read:
+        contact = _("A contact address that somebody reads: nobody reads %(contact)s")
     pay = (
         _("Pay of %(rate)s %(currency)s an hour") if study.pay_rate else _("Pay: participants read “unpaid”")
     )
     return [
         Step(
             "contact",
-            not study.contact.endswith(UNREAD),
-            _contact_in_words(study),
+            is_read,
+            contact % {"contact": study.contact},
             f"{own}#id_contact",
             _("Change the contact"),
         ),
@@ -175,14 +177,6 @@ def _try_mail() -> str:
         return str(error) or type(error).__name__
 
 
-def _test_in_words(study: Study) -> str:
-    if study.gate == Study.Gate.NOT_REQUIRED:
-        return _("No test is required")
-    if study.gate == Study.Gate.MISSING:
-        return _("A test with an answer key, or the decision to have no test")
-    return _("A test with an answer key")
-
-
 def _checks(study: Study) -> list[Step]:
     """Return the step about hidden checks, if the study uses them."""
     if not study.check_every:
@@ -192,11 +186,3 @@ def _checks(study: Study) -> list[Step]:
     text += f". {few}" if few else ""
     own = reverse("dashboard:hidden_checks", args=[study.slug])
     return [Step("checks", not lacks_checks(study), text, own, _("Set the known answers"))]
-
-
-def _contact_in_words(study: Study) -> str:
-    if study.contact.endswith(UNREAD):
-        return _("A contact address that somebody reads: nobody reads %(contact)s") % {
-            "contact": study.contact
-        }
-    return _("Participants can write to %(contact)s") % {"contact": study.contact}

@@ -72,14 +72,12 @@ class RoundForm(StudyForm):
         ).select_related("study")
         newest = list(found.order_by("-story_import", "-source_line", "-pk")[:OFFERED])
         self.has_stories = bool(newest)
-        choose(self, "stories", [(story.story_id, _summary(story)) for story in reversed(newest)])
-        self.fields["stories"].widget.attrs.pop("class", None)
-        self.fields["pays_on_fail"].widget.attrs.pop("class", None)
-
-
-def _summary(story: Story) -> str:
-    text = " ".join(part.text for part in story.protocol.summary(story.item))
-    return f"{story.story_id} · {text[:SUMMARY]}{'…' if len(text) > SUMMARY else ''}"
+        choices = []
+        for story in reversed(newest):
+            text = " ".join(part.text for part in story.protocol.summary(story.item))
+            shown = f"{story.story_id} · {text[:SUMMARY]}{'…' if len(text) > SUMMARY else ''}"
+            choices.append((story.story_id, shown))
+        choose(self, "stories", choices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,21 +185,20 @@ class StoryKeyForm(AcceptableForm):
         return _("Say why, unless you accept exactly what they chose.")
 
 
-class NoteForm(forms.Form):
+class NoteForm(StudyForm):
     """The note on a version of the key, the version it replaces, and who takes the round."""
 
     note = forms.CharField(
         label=gettext_lazy("Note about this version"),
         required=False,
         max_length=2000,
-        widget=forms.Textarea(attrs={"class": "text", "rows": 3}),
+        widget=forms.Textarea(attrs={"rows": 3}),
         help_text=gettext_lazy("Who decided, what changes, and why. Kept with the key."),
     )
     enough = forms.IntegerField(
         label=gettext_lazy("Acceptable answers needed to pass"),
         required=False,
         min_value=1,
-        widget=forms.NumberInput(attrs={"class": "text"}),
         help_text=gettext_lazy(
             "Shown to participants before the test. Empty: all answers, as in the published procedure."
         ),

@@ -292,18 +292,12 @@ def _settled() -> QuerySet[Visit]:
     return visits.filter(Exists(done))
 
 
-@dataclass(frozen=True, slots=True)
-class SubmissionsPage:
-    """A page of a campaign's submissions; ``next`` is the cursor of the following page, if there is one."""
-
-    rows: list[Submission]
-    next: str
-
-
 def submissions_page(
     campaign: Campaign, *, after: str = "", only: int | None = None, size: int
-) -> SubmissionsPage:
-    """Return the submissions that were handed in, or answered here and then returned or timed out.
+) -> tuple[list[Submission], str]:
+    """Return a page of the submissions that were handed in, or answered here and then returned or timed out.
+
+    With it comes the cursor of the following page, empty if there is none.
 
     Those that wait for a decision (``waits``) come first, then the rest, each the newest first; with visits
     and payments. ``after`` is the cursor of the page before; anything else starts at the beginning.
@@ -319,7 +313,7 @@ def submissions_page(
         row.campaign = campaign
     prefetch_related_objects(rows, "payments")
     shown = rows[:size]
-    return SubmissionsPage(shown, _cursor(shown[-1]) if len(rows) > size else "")
+    return shown, _cursor(shown[-1]) if len(rows) > size else ""
 
 
 def _waiting(campaign: Campaign) -> QuerySet[Submission]:

@@ -79,19 +79,11 @@ def admission_for(release: Release, plan: BaselinePlan, story_ids: Collection[st
             study=source, state=Enrollment.State.QUALIFIED, environment=release.environment
         ).values_list("annotator", flat=True)
     )
-    excludes = excludes_viewers(plan, remaining=len(qualified - viewers))
+    excludes = plan.viewers is Viewers.EXCLUDE
+    if plan.viewers is Viewers.AUTO:  # unless too few of the only people who may answer would remain
+        remaining = len(qualified - viewers)
+        excludes = plan.who is not Who.QUALIFIED or remaining >= plan.votes_per_question
     return Admission(viewers, qualified, viewers if excludes else frozenset())
-
-
-def excludes_viewers(plan: BaselinePlan, *, remaining: int) -> bool:
-    """Return True if people who saw the stories are excluded. ``remaining`` qualified people have not.
-
-    ``Viewers.AUTO`` excludes them, unless only people of the released study may answer and too few of them
-    remain to give every question its votes.
-    """
-    if plan.viewers is Viewers.AUTO:
-        return plan.who is not Who.QUALIFIED or remaining >= plan.votes_per_question
-    return plan.viewers is Viewers.EXCLUDE
 
 
 def newest_consent(study: Study) -> str:

@@ -197,10 +197,6 @@ class NewStudyForm(SettingsForm):
             qualification_required=self.cleaned_data["test"] != NO_TEST,
         )
 
-    def consent_text(self) -> str:
-        """Return the consent text of a valid form, with the contact filled in."""
-        return filled_in(self.cleaned_data["consent"], self.cleaned_data["contact"])
-
 
 def filled_in(consent: str, contact: str) -> str:
     """Fill the contact into a consent text."""

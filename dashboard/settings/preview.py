@@ -7,8 +7,7 @@ from django.template.loader import render_to_string
 
 from annotation.forms import question_fields
 from annotation.models import Story, Study
-from annotation.protocols import UnknownProtocol, get_protocol
-from annotation.protocols.base import Protocol
+from annotation.protocols import UnknownProtocol, get_protocol, is_installed
 from dashboard.settings.forms import NO_TEST, USUAL, NewStudyForm, filled_in
 from dashboard.settings.sample_study import sample_item
 
@@ -18,8 +17,10 @@ def preview_of(study: Study, *, consent: str) -> dict[str, Any]:
 
     The story is the study's first one, or else a sample; ``study`` need not be saved.
     """
-    protocol = _protocol(study)
-    own = _first_story(study)
+    installed = is_installed(study.protocol_name, study.protocol_version)
+    protocol = get_protocol(study.protocol_name, study.protocol_version) if installed else None
+    main = Story.objects.main().filter(study=study.pk)
+    own = main.filter(has_free_slot=True).order_by("order_key").first() or main.order_by("story_id").first()
     item = (protocol.parse(own.content) if own else sample_item(protocol)) if protocol else None
     mail = render_to_string("recruitment/mail_invitation.txt", {"study": study, "link": "https://…"})
     return {
@@ -50,18 +51,3 @@ def study_of(form: NewStudyForm) -> tuple[Study, str]:
         **valid | typed,
     )
     return study, filled_in(given["consent"], study.contact)
-
-
-def _protocol(study: Study) -> Protocol | None:
-    try:
-        return get_protocol(study.protocol_name, study.protocol_version)
-    except UnknownProtocol:
-        return None
-
-
-def _first_story(study: Study) -> Story | None:
-    if study._state.adding:
-        return None
-    main = Story.objects.main().filter(study=study)
-    next_one = main.filter(has_free_slot=True).order_by("order_key").first()
-    return next_one or main.order_by("story_id").first()

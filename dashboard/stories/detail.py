@@ -45,6 +45,10 @@ def about(study: Study, story: Story) -> dict[str, Any]:
     for number, person in enumerate(people, 1):
         person["number"] = number
     voted = [person for person in people if person["newest"]]
+    named: dict[str, list[Any]] = {"vote": votes, "exclusion": exclusions, "spot check": checks}
+    subjects = [f"{kind} {row.pk}" for kind, rows in named.items() for row in rows]
+    enrollments = [assignment.enrollment_id for assignment in assignments]  # the log is found by people
+    events = Event.objects.filter(study=study, enrollment__in=enrollments, subject__in=subjects)
     return {
         "parts": story.parts,
         "findings": list(story.lint_findings.all()),
@@ -59,7 +63,7 @@ def about(study: Study, story: Story) -> dict[str, Any]:
         "reasons": _reasons(study, cast),
         "living": sum(assignment.state in LIVING for assignment in assignments),
         "adjudications": adjudications,
-        "history": _history(study, assignments, votes, exclusions, checks),
+        "history": list(events.select_related("actor").order_by("-pk")),
     }  # fmt: skip
 
 
@@ -138,19 +142,3 @@ def _reasons(study: Study, cast: dict[int, list[tuple[Choice, bool]]]) -> list[d
         for question in study.protocol.questions
         if against[question.key]
     ]
-
-
-def _history(
-    study: Study,
-    assignments: list[Assignment],
-    votes: list[Vote],
-    exclusions: list[VoteExclusion],
-    checks: list[SpotCheck],
-) -> list[Event]:
-    """Return log events about the votes on a story, newest first; found by its participants."""
-    subjects = [f"vote {vote.pk}" for vote in votes]
-    subjects += [f"exclusion {exclusion.pk}" for exclusion in exclusions]
-    subjects += [f"spot check {check.pk}" for check in checks]
-    people = [assignment.enrollment_id for assignment in assignments]
-    events = Event.objects.filter(study=study, enrollment__in=people, subject__in=subjects)
-    return list(events.select_related("actor").order_by("-pk"))

@@ -207,7 +207,8 @@ def _found(study: Study, search: Search, size: int, backwards: bool) -> tuple[li
     stories = stories.filter(story_id__gte=search.start) if search.start else stories
     stories = stories.defer("harmfulness_predicted", "unethicality_predicted")
     stories = _decided(study, stories, search.expert)
-    looked = _window(search)
+    looked = LOOKED_AT if search.filters else 0
+    looked = COUNTED if search.verdict == Outcome.INCOMPLETE else looked
     end = _end_of(stories, looked) if looked else ""
     fitting = _fitting(study, stories.filter(**{until: end}) if end else stories, search)
     found = list(fitting[: (JUDGED if search.is_judged else size) + 1])
@@ -226,13 +227,6 @@ def every_story(study: Study, search: Search) -> Iterator[ListedStory]:
         if not page.next:
             return
         search = replace(search, after=page.next)
-
-
-def _window(search: Search) -> int:
-    """Return how many stories a page may look through; 0 if it skips none."""
-    if search.verdict == Outcome.INCOMPLETE:
-        return COUNTED
-    return LOOKED_AT if search.filters else 0
 
 
 def _decided(study: Study, stories: QuerySet[Story], expert: str) -> QuerySet[Story]:

@@ -104,20 +104,14 @@ def _batches(study: Study, since: datetime | None = None) -> Iterator[dict[int, 
     With ``since``, if few votes are that new, only the stories of these.
     """
     stories = Story.objects.filter(study=study).main().order_by("story_id").values_list("story_id", "pk")
-    newer = _stories_since(study, since) if since else None
-    if newer is not None:
-        stories = stories.filter(pk__in=newer)
+    if since:
+        votes = Vote.objects.of_study(study).filter(submitted_at__gte=since)
+        newer = list(votes.values_list("assignment__story_id", flat=True)[: FEW + 1])
+        stories = stories.filter(pk__in=set(newer)) if len(newer) <= FEW else stories
     last = ""
     while batch := list(stories.filter(story_id__gt=last)[:AT_ONCE]):
         yield {number: story_id for story_id, number in batch}
         last = batch[-1][0]
-
-
-def _stories_since(study: Study, since: datetime) -> set[int] | None:
-    """Return the stories voted on since then; None when there are too many such votes to find them so."""
-    votes = Vote.objects.of_study(study).filter(submitted_at__gte=since)
-    found = list(votes.values_list("assignment__story_id", flat=True)[: FEW + 1])
-    return None if len(found) > FEW else set(found)
 
 
 def _votes(stories: Iterable[int], since: datetime | None) -> QuerySet[Any, Any]:

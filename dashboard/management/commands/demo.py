@@ -126,10 +126,11 @@ exit codes: 0 stopped by Ctrl-C or SIGTERM · 1 could not start, or one of its p
     def _prepare_site(self) -> None:
         self._say("preparing the database")
         call_command("migrate", verbosity=0)
-        if static_files_changed():
+        collected, fingerprint = Path(settings.STATIC_ROOT) / ".fingerprint", static_fingerprint()
+        if not collected.exists() or collected.read_text() != fingerprint:
             self._say("collecting static files (some seconds, once)")
             call_command("collectstatic", interactive=False, verbosity=0)
-            static_fingerprint_file().write_text(static_fingerprint())
+            collected.write_text(fingerprint)
 
     def _prepare_study(self, address: str, name: str) -> str:
         """Load the sample study with accounts and links. Return the text that describes them."""
@@ -250,16 +251,6 @@ def static_fingerprint() -> str:
             status = os.stat(storage.path(path))
             digest.update(f"{storage.path(path)} {status.st_size} {status.st_mtime_ns}\n".encode())
     return digest.hexdigest()
-
-
-def static_fingerprint_file() -> Path:
-    return Path(settings.STATIC_ROOT) / ".fingerprint"
-
-
-def static_files_changed() -> bool:
-    """Return True if the collected files are missing or outdated."""
-    collected = static_fingerprint_file()
-    return not collected.exists() or collected.read_text() != static_fingerprint()
 
 
 def tail(log: Path) -> str:

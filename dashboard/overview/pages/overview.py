@@ -144,10 +144,17 @@ def _actions(
 ) -> dict[str, list[dict[str, Any]]]:
     """Return the reader's actions: the suggested ``next_step``, at most one, and ``further`` ones."""
     buttons: dict[str, dict[str, Any]] = {}
+    opening, closing = ("open", _("Open again")), ("close", _("Close the study"))
+    moves = {
+        Study.State.DRAFT: [("open", _("Open the study"))],
+        Study.State.OPEN: [("pause", _("Pause")), closing],
+        Study.State.PAUSED: [opening, closing],
+        Study.State.CLOSED: [opening],
+    }[Study.State(study.state)]
     if Right.CHANGE in rights:
         if study.state != Study.State.CLOSED:
             buttons["invite"] = _link(study, "invite", _("Invite participants"))
-        for move, label in _moves(study):
+        for move, label in moves:
             address = reverse("dashboard:change_state", args=[study.slug, move])
             asks = "get" if study.state == Study.State.DRAFT else "post"
             buttons[move] = {"label": label, "url": address, "method": asks}
@@ -169,16 +176,6 @@ def _next_step(study: Study, document: dict[str, Any] | None) -> str:
     if study.state == Study.State.CLOSED or (verdicts.get("stories") and not verdicts["incomplete"]):
         return "publish"
     return "invite" if study.state == Study.State.OPEN else "open"
-
-
-def _moves(study: Study) -> list[tuple[str, str]]:
-    """Return the states that the study can move to."""
-    return {
-        Study.State.DRAFT: [("open", _("Open the study"))],
-        Study.State.OPEN: [("pause", _("Pause")), ("close", _("Close the study"))],
-        Study.State.PAUSED: [("open", _("Open again")), ("close", _("Close the study"))],
-        Study.State.CLOSED: [("open", _("Open again"))],
-    }[Study.State(study.state)]
 
 
 def _link(study: Study, page: str, label: str) -> dict[str, Any]:

@@ -56,7 +56,10 @@ def expert_story(request: HttpRequest, study: Study, number: int, position: int)
     if request.method == "POST":
         try:
             actions.save_expert_answers(review=review, round_story=entry, submitted=request.POST.dict())
-            return _onward(study, number, position, len(entries))
+            if position < len(entries):
+                onward = position + 1
+                return redirect("dashboard:expert_story", slug=study.slug, number=number, position=onward)
+            return redirect("dashboard:expert", slug=study.slug, number=number)
         except IncompleteForm as incomplete:
             answered, errors = request.POST.dict(), incomplete.errors
         except DomainError as error:
@@ -79,13 +82,6 @@ def _own(request: HttpRequest, study: Study, number: int) -> ExpertReview | None
 def _not_asked(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     messages.info(request, _("There is nothing for you to answer here."))
     return redirect("dashboard:round", slug=study.slug, number=number)
-
-
-def _onward(study: Study, number: int, position: int, total: int) -> HttpResponse:
-    """Redirect to the next story, or to the summary after the last."""
-    if position < total:
-        return redirect("dashboard:expert_story", slug=study.slug, number=number, position=position + 1)
-    return redirect("dashboard:expert", slug=study.slug, number=number)
 
 
 def _entries(review: ExpertReview) -> list[RoundStory]:

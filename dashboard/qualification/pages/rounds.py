@@ -120,7 +120,8 @@ def answer_key(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     own, rights = review_of(found, signed_in(request)), rights_in(request.user, study)
     if Right.CHANGE not in rights and (own is None or own.dismissed_at):
         raise PermissionDenied
-    if why_not := _why_no_key(found, signed_in(request)):
+    told = closed_notice() if found.pk in closed_rounds(signed_in(request)) else ""
+    if why_not := why_no_test(study) or why_undecided(found) or told:
         messages.info(request, why_not)
         return redirect("dashboard:round", slug=study.slug, number=number)
     frozen = found.attempts.exists()
@@ -145,6 +146,7 @@ def answer_key(request: HttpRequest, study: Study, number: int) -> HttpResponse:
 def _context(round: Round, reader: User, rights: frozenset[Right]) -> dict[str, Any]:
     """Return what the round's page shows to this reader."""
     own = review_of(round, reader)
+    is_asked = own is not None and own.dismissed_at is None
     is_closed = round.pk in closed_rounds(reader)
     asked = list(round.reviews.select_related("expert"))
     attempts = round.attempts.count()
@@ -168,14 +170,8 @@ def _context(round: Round, reader: User, rights: frozenset[Right]) -> dict[str, 
         "keys": _keys(round, with_answers=may_change and not is_closed),
         "attempts": attempts,
         "may_change": may_change,
-        "may_compare": not is_closed and _may_compare(round, own, rights),
+        "may_compare": not is_closed and (may_change or is_asked) and not why_undecided(round),
     }
-
-
-def _why_no_key(round: Round, reader: User) -> str:
-    """Return why the key cannot be set now; empty if it can. Shown before anything is typed."""
-    told = closed_notice() if round.pk in closed_rounds(reader) else ""
-    return why_no_test(round.study) or why_undecided(round) or told
 
 
 def _save(request: HttpRequest, round: Round, key: KeyForms) -> str | None:
@@ -226,12 +222,6 @@ def _do(request: HttpRequest, round: Round) -> str:
 
 def _numbers(request: HttpRequest, name: str) -> list[int]:
     return [number for value in request.POST.getlist(name) if (number := number_in(value))]
-
-
-def _may_compare(round: Round, own: ExpertReview | None, rights: frozenset[Right]) -> bool:
-    """Return True if the reader may compare answers: researchers and experts, once the answers are in."""
-    asked = own is not None and own.dismissed_at is None
-    return (Right.CHANGE in rights or asked) and not why_undecided(round)
 
 
 def _askable(round: Round, asked: list[ExpertReview]) -> tuple[list[User], list[User]]:

@@ -45,7 +45,9 @@ def mismatches(request: HttpRequest, study: Study) -> HttpResponse:
     found = open_mismatches(study).filter(selected.rows())
     page = Paginator(found, ON_A_PAGE).get_page(request.GET.get("page"))
     cases = cases_of(list(page))
-    enrolled = _enrolled(study, list(page))
+    people = [person_of_mismatch(mismatch).pk for mismatch in page]
+    # The others only have a submission on the platform.
+    enrolled = set(study.enrollments.filter(annotator__in=people).values_list("annotator", flat=True))
     tests = test_results(study, enrolled)
     comparisons = list(study.campaigns.exclude(state=Campaign.State.DRAFT).order_by("-number"))
     context = {
@@ -121,13 +123,6 @@ def _settle(mismatch: Mismatch, way: str, request: HttpRequest, *, by: User) -> 
     else:
         rejection = valid(rejection_form(mismatch.campaign, request.POST)) if way == Remedy.REJECT else {}
         actions.decide_mismatch(mismatch=mismatch, remedy=Remedy(way), how=how, by=by, now=now, **rejection)
-
-
-def _enrolled(study: Study, mismatches: list[Mismatch]) -> set[int]:
-    """Return the annotators who are enrolled; the others only have a submission on the platform."""
-    people = [person_of_mismatch(mismatch).pk for mismatch in mismatches]
-    known = study.enrollments.filter(annotator__in=people)
-    return set(known.values_list("annotator", flat=True))
 
 
 def _row(

@@ -32,13 +32,13 @@ def submissions(request: HttpRequest, study: Study, number: int) -> HttpResponse
     campaign = get_object_or_404(Campaign.objects.select_related("study"), study=study, number=number)
     after = request.GET.get("after", "")
     only = number_in(request.GET.get("only"))
-    page = submissions_page(campaign, after=after, only=only, size=ON_A_PAGE)
-    tests = test_results(study, [found.annotator_id for found in page.rows]) if is_test(campaign) else {}
+    rows, following = submissions_page(campaign, after=after, only=only, size=ON_A_PAGE)
+    tests = test_results(study, [found.annotator_id for found in rows]) if is_test(campaign) else {}
     context = {
         "campaign": campaign,
-        "next": f"after={page.next}" if page.next else "",
+        "next": f"after={following}" if following else "",
         "is_first": not (after or only),
-        "rows": [_row(study, submission, tests.get(submission.annotator_id)) for submission in page.rows],
+        "rows": [_row(study, submission, tests.get(submission.annotator_id)) for submission in rows],
         "platform": platform_of(campaign),
     }
     return render(request, "dashboard/recruitment/submissions.html", context)

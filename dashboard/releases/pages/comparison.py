@@ -41,12 +41,6 @@ MOST_ROWS = 100
 _SIDES = ("before", "now")
 
 
-def kinds(before: Release, now: Release) -> dict[Kind, str]:
-    """Return labels for the ways in which stories differ between the two releases."""
-    numbers = {"before": before.number, "now": now.number}
-    return {kind: str(said) % numbers for kind, said in KINDS.items()}
-
-
 def setting_rows(before: Release, now: Release) -> list[dict[str, Any]]:
     """Return rows that compare the releases' settings."""
     rows: list[tuple[str, Any, Any]] = [
@@ -230,7 +224,8 @@ def _shown(
     request: HttpRequest, study: Study, before: Release, now: Release, found: Comparison
 ) -> dict[str, Any]:
     summary = found.summary
-    differing, titles = summary["differing"], kinds(before, now)
+    differing, numbers = summary["differing"], {"before": before.number, "now": now.number}
+    titles = {kind: str(said) % numbers for kind, said in KINDS.items()}
     kind = _kind(request.GET.get("kind"), differing)
     number = page_number(request)
     asked = {"first": before.number, "second": now.number}

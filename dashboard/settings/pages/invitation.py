@@ -83,7 +83,11 @@ def invited(request: HttpRequest, token: str) -> HttpResponse:
     except InvalidToken:
         return _wrong(request)
     except InvitationClosed as closed:
-        return _closed(request, closed.status)
+        heading, text = CLOSED[closed.status]
+        onward = [{"label": _("Your studies"), "url": reverse("dashboard:studies")}]
+        said: dict[str, Any] = {"heading": heading, "text": text}
+        said |= {"actions": onward} if closed.status is Status.ACCEPTED else {}
+        return render(request, "pages/message.html", said, status=410)
 
 
 def _known(request: HttpRequest, invitation: Invitation, user: User) -> HttpResponse:
@@ -147,11 +151,3 @@ def _wrong(request: HttpRequest) -> HttpResponse:
         ),
     }
     return render(request, "pages/message.html", said, status=404)
-
-
-def _closed(request: HttpRequest, status: Invitation.Status) -> HttpResponse:
-    heading, text = CLOSED[status]
-    said: dict[str, Any] = {"heading": heading, "text": text}
-    if status is Status.ACCEPTED:
-        said["actions"] = [{"label": _("Your studies"), "url": reverse("dashboard:studies")}]
-    return render(request, "pages/message.html", said, status=410)

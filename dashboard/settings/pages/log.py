@@ -135,12 +135,6 @@ def row_of(study: Study, event: Event) -> dict[str, Any]:
     }
 
 
-def researchers_in(study: Study) -> QuerySet[User]:
-    """Return every researcher who did something in the study, current member or not."""
-    did = Event.objects.filter(study=study, actor=OuterRef("pk"))
-    return User.objects.filter(Exists(did)).order_by("username")
-
-
 PAGE = 50
 ALL = "all"
 DECIDED = "decided"
@@ -180,7 +174,8 @@ class LogForm(forms.Form):
             (_("Participants’ actions"), [(one.value, one.label) for one in EVERYDAY]),
         ]
         choose(self, "kind", kinds)
-        who.queryset, who.empty_label = researchers_in(study), _("anybody")
+        did = Event.objects.filter(study=study, actor=OuterRef("pk"))  # current member or not
+        who.queryset, who.empty_label = User.objects.filter(Exists(did)).order_by("username"), _("anybody")
         for name, field in self.fields.items():
             field.widget.attrs |= {"class": "text", "autocomplete": "off"}
             if name in ("since", "until"):

@@ -28,7 +28,14 @@ from dashboard.http import render_form
 from dashboard.queries import suggested_slug
 from dashboard.settings.configuration import InvalidConfiguration, StudyConfiguration, parse_configuration
 from dashboard.settings.configuration_export import configuration_of
-from dashboard.settings.forms import SAMPLE_TEST, CloneForm, ConfigurationForm, NewStudyForm, StudyForm
+from dashboard.settings.forms import (
+    SAMPLE_TEST,
+    CloneForm,
+    ConfigurationForm,
+    NewStudyForm,
+    StudyForm,
+    filled_in,
+)
 from dashboard.settings.preview import preview_of, study_of
 from dashboard.settings.sample_study import sample_consent
 from qualification.errors import InvalidKey
@@ -150,12 +157,9 @@ def _make(request: HttpRequest, form: StudyForm, slug: str, config: StudyConfigu
         form.add_error("slug", str(error))
     except InvalidStudy as error:
         form.refuse(error.problems or {"": str(error)})
-    except ImportRefused as error:
+    except (ImportRefused, InvalidKey) as error:
         for problem in error.problems:
             form.add_error(None, str(problem))
-    except InvalidKey as error:
-        for text in error.problems:
-            form.add_error(None, text)
     except DomainError as error:
         form.add_error(None, str(error))
     else:
@@ -168,7 +172,7 @@ def _configuration(form: NewStudyForm) -> StudyConfiguration:
     sample = (actions.sample_round(),) if form.cleaned_data["test"] == SAMPLE_TEST else ()
     return StudyConfiguration(
         settings=form.settings(),
-        consent=form.consent_text(),
+        consent=filled_in(form.cleaned_data["consent"], form.cleaned_data["contact"]),
         rounds=sample,
         rehearsal=form.cleaned_data["environment"] == Environment.REHEARSAL,
     )
