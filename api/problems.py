@@ -80,7 +80,9 @@ def answer(error: Exception, context: Mapping[str, Any]) -> Response | None:
     elif isinstance(error, exceptions.APIException):
         body = document(error.status_code, str(error.get_codes()), str(error.detail))
     elif isinstance(error, DomainError | UnknownProtocol):
-        body = _refused(error)
+        status, code, found = next(kind for type, kind in _KINDS.items() if isinstance(error, type))
+        errors = [{"field": name, "detail": told} for name, told in found(error)]
+        body = document(status, code, str(error), errors)
     else:
         return None
     return Response(body, status=body["status"], headers=_headers(error), content_type=CONTENT_TYPE)
@@ -102,13 +104,6 @@ _KINDS: Mapping[type[Exception], tuple[int, str, Found]] = {
     DomainError: (409, "conflict", lambda error: ()),
 }
 """The first kind that fits decides."""
-
-
-def _refused(error: Exception) -> dict[str, Any]:
-    status, code, found = next(kind for type, kind in _KINDS.items() if isinstance(error, type))
-    return document(
-        status, code, str(error), [{"field": name, "detail": told} for name, told in found(error)]
-    )
 
 
 def _headers(error: Exception) -> dict[str, str]:
@@ -168,13 +163,6 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponseBa
     return defaults.page_not_found(request, exception)
 
 
-def _is_database_away(error: BaseException | None) -> bool:
-    """Return True if there is no connection (no SQLSTATE, class 08), none left (53), or a shutdown (57)."""
-    if not isinstance(error, OperationalError | InterfaceError):
-        return False
-    return (getattr(error.__cause__, "sqlstate", None) or "08")[:2] in ("08", "53", "57")
-
-
 def _unavailable(request: HttpRequest) -> HttpResponse:
     if _is_for_programs(request):
         detail = (
@@ -190,7 +178,11 @@ def _unavailable(request: HttpRequest) -> HttpResponse:
 def server_error(request: HttpRequest) -> HttpResponse:
     """Handle 500 in the same way; 503 with ``Retry-After`` while PostgreSQL or the shared store is away."""
     error = sys.exception()
-    if _is_database_away(error) or isinstance(error, (StoreUnavailable, DamagedArchive, *FAILURES)):
+    is_away = isinstance(error, (StoreUnavailable, DamagedArchive, *FAILURES))
+    if isinstance(error, OperationalError | InterfaceError):
+        # No connection (no SQLSTATE, class 08), none left (53), or a shutdown (57).
+        is_away = (getattr(error.__cause__, "sqlstate", None) or "08")[:2] in ("08", "53", "57")
+    if is_away:
         return _unavailable(request)
     if _is_for_programs(request):
         return _problem(500, "fault", "An error in tomannot. The server's log has the details.")

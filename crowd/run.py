@@ -137,7 +137,9 @@ class Annotator:
             self.tally.late += 1
         yield decision.think_seconds * self._habits.pace
         if decision.forget:
-            page = self._forget(form, decision)
+            given = {name: option for name, option in decision.answers.items() if name != decision.forget}
+            self.tally.incomplete += 1
+            page, _ = self._browser.submit(form, given)
             if page.status != UNPROCESSABLE or not page.complains or page.form is None:
                 self._fail(f"An incomplete form was not sent back but answered with “{page.heading}”.")
                 return None
@@ -152,12 +154,6 @@ class Annotator:
         yield decision.think_seconds * self._habits.pace
         self.tally.came_back += 1
         return self._browser.open(self._link)
-
-    def _forget(self, form: Form, decision: Decision) -> Page:
-        given = {name: option for name, option in decision.answers.items() if name != decision.forget}
-        self.tally.incomplete += 1
-        page, _ = self._browser.submit(form, given)
-        return page
 
     def _submit(self, form: Form, decision: Decision) -> Page:
         if decision.double is DoubleSubmit.NO:

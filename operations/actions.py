@@ -108,8 +108,10 @@ def restore(*, directory: Path, progress: Progress) -> list[Path]:
     progress("copying releases and uploads")
     releases = [_restore_release(found.parent, directory) for found in _releases_in(directory)]
     for file in files:
-        if file.path.startswith(f"{MEDIA}/"):
-            _restore_upload(directory, file.path)
+        name = file.path.removeprefix(f"{MEDIA}/")
+        if name != file.path and not default_storage.exists(name):
+            with (directory / file.path).open("rb") as upload:
+                default_storage.save(name, upload)
     progress("restoring the database")
     options = ["--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges"]
     command = [_program("pg_restore"), *options, f"--dbname={connection.settings_dict['NAME']}"]
@@ -224,13 +226,6 @@ def _restore_release(release: Path, directory: Path) -> Path:
     if not report.is_sound:
         raise BackupError(f"{target} is not sound: {report.shown[0]}. Look at manage.py verify_release.")
     return target
-
-
-def _restore_upload(directory: Path, path: str) -> None:
-    name = path.removeprefix(f"{MEDIA}/")
-    if not default_storage.exists(name):
-        with (directory / path).open("rb") as file:
-            default_storage.save(name, file)
 
 
 # -- PostgreSQL's programs

@@ -7,7 +7,6 @@ annotators do not change over time for another reason. Pure functions.
 """
 
 from dataclasses import dataclass
-from math import exp, lgamma
 
 FEWEST_IN_A_HALF = 10
 """Attempts needed in each half."""
@@ -41,9 +40,10 @@ class Halves:
     @property
     def p(self) -> float:
         """The probability that chance alone gives the later half as many hits (Fisher, one-sided)."""
-        return fisher_greater(
-            self.late_hits, self.late, self.early_hits + self.late_hits, self.early + self.late
-        )
+        from scipy.stats import hypergeom  # loaded here: it takes a second, and few processes need it
+
+        attempts, hits = self.early + self.late, self.early_hits + self.late_hits
+        return float(hypergeom.sf(self.late_hits - 1, attempts, hits, self.late))
 
     @property
     def are_enough(self) -> bool:
@@ -96,23 +96,3 @@ def corrected(halves: Halves, looked_at: int) -> float:
     """
     look = ((halves.early + halves.late) // (2 * FEWEST_IN_A_HALF)).bit_length()
     return min(1.0, halves.p * looked_at * (1 << look))
-
-
-def fisher_greater(hits: int, drawn: int, marked: int, total: int) -> float:
-    """Return the probability of ``hits`` or more marked items among ``drawn``; ``marked`` of ``total`` are.
-
-    The upper tail of the hypergeometric distribution: Fisher's exact test, one-sided (Fisher 1934).
-    """
-    most = min(drawn, marked)
-    return min(1.0, sum(_probability(at, drawn, marked, total) for at in range(hits, most + 1)))
-
-
-def _probability(hits: int, drawn: int, marked: int, total: int) -> float:
-    if hits < 0 or drawn - hits > total - marked:
-        return 0.0
-    chosen = _log_choose(marked, hits) + _log_choose(total - marked, drawn - hits)
-    return exp(chosen - _log_choose(total, drawn))
-
-
-def _log_choose(n: int, k: int) -> float:
-    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)

@@ -80,8 +80,11 @@ def next_attempt(enrollment: Enrollment, active: Sequence[Round]) -> NextAttempt
         return None
     taken = Attempt.objects.standing().filter(enrollment=enrollment)
     last = taken.order_by("number").last()
-    theirs = [one for one in active if last and one.pk == last.round_id]
-    round = theirs[0] if theirs else _next_round(enrollment, active)
+    round = next((one for one in active if last and one.pk == last.round_id), None)
+    if round is None:
+        place = Enrollment.objects.filter(study=enrollment.study_id, pk__lt=enrollment.pk).count()
+        number = round_for(place, [one.number for one in active])
+        round = next(one for one in active if one.number == number)
     if last is None:
         return NextAttempt(round, used=0, allowed=round.attempts_allowed)
     return NextAttempt(round, used=taken.count(), allowed=last.attempts_allowed)
@@ -121,12 +124,6 @@ def last_practised(enrollment: Enrollment, entry: RoundStory) -> list[PracticeAn
     given = PracticeAnswer.objects.filter(enrollment=enrollment, round_story=entry)
     newest = given.aggregate(turn=Max("turn"))["turn"]
     return list(given.filter(turn=newest).select_related("key"))
-
-
-def _next_round(enrollment: Enrollment, active: Sequence[Round]) -> Round:
-    place = Enrollment.objects.filter(study=enrollment.study_id, pk__lt=enrollment.pk).count()
-    number = round_for(place, [one.number for one in active])
-    return next(one for one in active if one.number == number)
 
 
 def pass_mark(round: Round) -> dict[str, int]:

@@ -47,7 +47,7 @@ def digest_of(files: Iterable[tuple[str, Path]]) -> str:
 @contextmanager
 def one_at_a_time(lock_file: Path) -> Iterator[None]:
     lock = FileLock(lock_file)
-    lock.exclusive(seconds=MAKING_SECONDS, waiting=lambda: None)
+    lock.wait(seconds=MAKING_SECONDS, waiting=lambda: None)
     try:
         yield
     finally:

@@ -79,7 +79,11 @@ class HuggingFaceDataset(Destination):
                 log(f"Creating the {'public' if self.public else 'private'} repository {self.place}.")
                 self._api.create_repo(self.place, repo_type=_DATASET, private=not self.public)
             commit = self._tagged(package) or self._committed(package, log)
-            self._check_tree(package, commit)
+            if wrong := self._differing(package, self._tree(commit)):
+                raise Damaged(
+                    f"{self.place}: {wrong[0]} is not in commit {commit[:12]} as MANIFEST says. Run this "
+                    "again; if this does not help, name a new repository."
+                )
             if self._tagged(package) is None:
                 self._api.create_tag(self.place, tag=_tag(package), revision=commit, repo_type=_DATASET)
             self._repository()  # check the visibility again
@@ -166,14 +170,6 @@ class HuggingFaceDataset(Destination):
         ]
         return wrong + sorted(tree.keys() - {_OF_THE_HUB} - {file.path for file in package.files})
 
-    def _check_tree(self, package: Package, commit: str) -> None:
-        wrong = self._differing(package, self._tree(commit))
-        if wrong:
-            raise Damaged(
-                f"{self.place}: {wrong[0]} is not in commit {commit[:12]} as MANIFEST says. Run this again; "
-                "if this does not help, name a new repository."
-            )
-
 
 def _tag(package: Package) -> str:
     return f"v{package.number}"
@@ -191,7 +187,9 @@ def _replaceable(package: Package, tree: Tree) -> set[str]:
 def _is_content(entry: RepoFile, content: bytes) -> bool:
     if entry.lfs is not None:
         return bool(entry.lfs.sha256 == hashlib.sha256(content).hexdigest())
-    return bool(entry.blob_id == git_object_id(content))
+    # Git's object id: a SHA-1 over a header and the bytes.
+    found = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False)
+    return bool(entry.blob_id == found.hexdigest())
 
 
 def _same(directory: Path, file: FileFacts, entry: RepoFile | None) -> bool:
@@ -201,11 +199,6 @@ def _same(directory: Path, file: FileFacts, entry: RepoFile | None) -> bool:
     if entry.lfs is not None:
         return bool(entry.lfs.sha256 == file.sha256)
     return _is_content(entry, (directory / file.path).read_bytes())
-
-
-def git_object_id(content: bytes) -> str:
-    """Return git's object id of this content (a SHA-1 over a header and the bytes)."""
-    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
 @contextmanager

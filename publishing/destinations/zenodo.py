@@ -103,7 +103,11 @@ def metadata(package: Package, *, page: str) -> bytes:
         "keywords": [*KEYWORDS],
         "related_identifiers": [
             {"identifier": identifier, "relation": relation, "resource_type": kind}
-            for identifier, relation, kind in _related(cited, page)
+            for identifier, relation, kind in (
+                (page, "isIdenticalTo", "dataset"),
+                (cited.get("url"), "isDocumentedBy", "other"),
+            )
+            if identifier and (identifier, relation) != (page, "isDocumentedBy")
         ],
     }
     if "doi" in cited:
@@ -132,14 +136,6 @@ def _description(cited: dict[str, Any], described: dict[str, Any], package: Pack
     if package.rehearsal:
         paragraphs.insert(0, "This is a test run. It contains no human judgements. Do not use or cite it.")
     return "".join(f"<p>{html.escape(paragraph)}</p>" for paragraph in paragraphs if paragraph)
-
-
-def _related(cited: dict[str, Any], page: str) -> Iterable[tuple[str, str, str]]:
-    """Yield addresses, their relation to the deposit, and resource type; not the deposit's own DOI."""
-    if page:
-        yield page, "isIdenticalTo", "dataset"
-    if "url" in cited and cited["url"] != page:
-        yield cited["url"], "isDocumentedBy", "other"
 
 
 def _facts_in(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> tuple[int, str]:

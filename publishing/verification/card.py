@@ -26,6 +26,10 @@ from publishing.verification.statistics import MACHINE_JSON, differences
 CARD, CROISSANT, CITATION, FIGURES = "card", "croissant", "citation", "figures"
 CARD_PATH = "README.md"
 _UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, IndexError)
+_AS_STATED = (
+    "title", "description", "environment", "license", "url", "story_language", "number", "code_version",
+    "study_state", "sources", "plan",
+)  # fmt: skip
 _HOW = "## How the stories were judged"
 
 
@@ -56,32 +60,22 @@ def known_facts(description: Description) -> ReleaseFacts:
     """Return the facts that the files provide; all others are empty."""
     document = description.document
     return ReleaseFacts(
+        **{name: document[name] for name in _AS_STATED},
         slug=document["study"],
-        title=document["title"],
-        description=document["description"],
-        environment=document["environment"],
-        license=document["license"],
-        url=document["url"],
-        story_language=document["story_language"],
         protocol_name=document["protocol"]["name"],
         protocol_version=document["protocol"]["version"],
         protocol_title="",
         asked=description.asked,
-        number=document["number"],
         filter_name=description.rule.name,
         votes_per_story=description.votes_per_story,
         salt=description.salt,
         medians=description.medians,
-        code_version=document["code_version"],
         created=datetime.fromisoformat(document["created"]),
-        study_state=document["study_state"],
         story_cap=0,
         pay_rate=None,
         currency="",
         people=People(consented=0, attempted=None, passed=None),
         statement=description.statement,
-        sources=document["sources"],
-        plan=document["plan"],
     )
 
 
@@ -108,8 +102,10 @@ def check_card(directory: Path, inputs: CardInputs, findings: Findings) -> None:
             odd = next((one for one in part.split("\n\n") if one not in card[place:]), part)
             findings.add(CARD, CARD_PATH, f"It does not say what follows from the other files: “{odd[:60]}…”")
             return
-        for problem in _wrong_between(card[place:found], heading):
-            findings.add(CARD, CARD_PATH, problem)
+        for line in card[place:found].splitlines():
+            if line.startswith("|") or (line.startswith("#") and line != heading):
+                problem = f"There is a heading or a table that does not belong there: “{line[:60]}”."
+                findings.add(CARD, CARD_PATH, problem)
         place = found + len(part)
     if card[place:] != "\n":
         findings.add(CARD, CARD_PATH, "There is text after its last section.")
@@ -121,13 +117,6 @@ def _parts(inputs: CardInputs, example: Row) -> Iterator[tuple[str, str]]:
     head = front_matter.front_matter(facts, tally, layout, inputs.columns)
     yield "", f"{head}\n\n{sections.opening(facts, tally)}"
     yield _HOW, sections.closing(facts, tally, inputs.documents(example))
-
-
-def _wrong_between(stated: str, heading: str) -> Iterator[str]:
-    """Yield problems of the text between two known parts: it has one heading at most and no table."""
-    for line in stated.splitlines():
-        if line.startswith("|") or (line.startswith("#") and line != heading):
-            yield f"There is a heading or a table that does not belong there: “{line[:60]}”."
 
 
 def check_croissant(

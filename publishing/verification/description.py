@@ -116,7 +116,8 @@ def read(directory: Path, findings: Findings) -> Description | None:
     problem = misfit({**document, "questions": full if asked else document["questions"]}, _DOCUMENT)
     if not problem and not document["questions"]:
         problem = "questions is empty."
-    if not problem and any(one["scale"] and not _are_numbers(one["options"]) for one in full):
+    scales = [one["options"] for one in full if not problem and one["scale"]]
+    if any(len(options) < 2 or not all(map(str.isdecimal, options)) for options in scales):
         problem = "The options of a scale in questions are not its numbers."
     if not problem and any(not set(one["against"]) <= set(one["options"]) for one in document["questions"]):
         problem = "One of questions counts an option against a story that it does not have."
@@ -206,10 +207,6 @@ def check_questions(description: Description, findings: Findings) -> None:
                 f"The question {found.key} has {_options(found)}; in {which}, it has {_options(wanted)}."
             )
             findings.add("decisions", RELEASE_JSON, problem)
-
-
-def _are_numbers(options: list[str]) -> bool:
-    return all(option.isdecimal() for option in options) and len(options) > 1
 
 
 def _options(asked: AskedQuestion) -> str:

@@ -82,14 +82,6 @@ def check_files(listed: dict[str, str], described: Description, findings: Findin
             findings.add(CHECK, path, "No release has such a file.")
 
 
-def _pass_over(folders: list[str], names: list[str], findings: Findings) -> None:
-    """Take out what a hub's client adds beside a copy of a release, and say so."""
-    for found, added in ((folders, HUB_FOLDER), (names, HUB_FILE)):
-        if added in found:
-            found.remove(added)
-            findings.skip(f"{added} was not checked: it comes from a hub and is not part of the release.")
-
-
 def _present(directory: Path, findings: Findings) -> Iterator[str]:
     """Yield the plain files. Links and other entries become findings and are not followed."""
     for folder, folders, names in os.walk(directory):
@@ -97,7 +89,11 @@ def _present(directory: Path, findings: Findings) -> Iterator[str]:
             problem = "This directory is empty. A release contains only files."
             findings.add(CHECK, Path(folder).relative_to(directory).as_posix(), problem)
         if Path(folder) == directory:
-            _pass_over(folders, names, findings)
+            for found, added in ((folders, HUB_FOLDER), (names, HUB_FILE)):
+                if added in found:  # by a hub's client, beside a copy of a release
+                    found.remove(added)
+                    said = f"{added} was not checked: it comes from a hub and is not part of the release."
+                    findings.skip(said)
         for name in sorted((*folders, *names)):
             place = Path(folder) / name
             path = place.relative_to(directory).as_posix()

@@ -37,8 +37,9 @@ def check(directory: Path, findings: Findings) -> None:
     for rows in directory.glob("*/test.jsonl"):  # the card shows one of their first rows
         with open(rows, encoding="utf-8", errors="replace") as file:
             names |= _ids(file.readline())
-    prose = _prose(read_document(directory, CROISSANT_PATH, Findings()) or {})
-    stated = {id_ for id_ in _ids(prose) if b"@" in id_}
+    croissant = read_document(directory, CROISSANT_PATH, Findings()) or {}
+    prose = {name: said for name, said in croissant.items() if name not in ("distribution", "recordSet")}
+    stated = {id_ for id_ in _ids(json.dumps(prose)) if b"@" in id_}
     charts = sorted(f"figures/{chart.name}" for chart in (directory / "figures").glob("*.svg"))
     shown = sorted(f"instrument/{page.name}" for page in (directory / "instrument").glob("*.*"))
     for page in filter(Path.is_file, (directory / path for path in shown)):
@@ -84,10 +85,3 @@ def _names(statistics: dict[str, Any]) -> Iterator[str]:
     for key in ("by_scenario", "by_generator_model"):
         groups = statistics.get(key)
         yield from groups if isinstance(groups, dict) else ()
-
-
-def _prose(croissant: dict[str, Any]) -> str:
-    """Return the prose of ``croissant.json``: all but files and columns."""
-    return json.dumps(
-        {key: value for key, value in croissant.items() if key not in ("distribution", "recordSet")}
-    )

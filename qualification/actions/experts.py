@@ -9,13 +9,7 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from accounts.rows import locked
 from annotation.models import Event, Membership, Study
-from qualification.actions.rounds import (
-    check_has_test,
-    lock_rounds,
-    lock_rounds_of,
-    record_about_round,
-    remember_readers,
-)
+from qualification.actions.rounds import check_has_test, lock_rounds_of, record_about_round, remember_readers
 from qualification.errors import (
     AlreadyHandedIn,
     GatheringOver,
@@ -163,7 +157,7 @@ def close_gathering(*, round: Round, by: User | None, now: datetime) -> Round:
 
     Raise :class:`NothingHandedIn`. A round whose answers are revealed already is returned unchanged.
     """
-    round = lock_rounds(round)[round.pk]
+    round = lock_rounds_of(round.study)[round.pk]
     if round.revealed_at:
         return round
     if not round.reviews.filter(handed_in_at__isnull=False).exists():
@@ -206,7 +200,7 @@ def _incomplete(review: ExpertReview) -> list[int]:
 
 def _lock(round: Round) -> Round:
     """Lock the study's rounds and return this one. Raise :class:`GatheringOver` if it is revealed."""
-    round = lock_rounds(round)[round.pk]
+    round = lock_rounds_of(round.study)[round.pk]
     if round.revealed_at:
         raise GatheringOver(_("The experts’ answers are revealed, so nobody can answer blind any more."))
     return round

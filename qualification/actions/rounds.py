@@ -1,6 +1,5 @@
 """Rounds of stories, and their answer keys: create, set a key with reasons, activate, retire."""
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
@@ -123,7 +122,7 @@ def activate_round(*, round: Round, by: User | None, now: datetime) -> Round:
     :class:`ExpertsAtWork` while experts are answering: the first attempt would freeze the key. An active
     round is returned unchanged.
     """
-    rounds = lock_rounds(round)
+    rounds = lock_rounds_of(round.study)
     round = rounds[round.pk]
     if round.state == Round.State.PREPARING:
         raise InvalidRound(_("The round has no answer key yet, so nobody can take it."))
@@ -140,7 +139,7 @@ def retire_round(*, round: Round, by: User | None, now: datetime) -> Round:
     Raise :class:`LastActiveRound` for the only active round of the test, and :class:`InvalidRound` for one
     without a key.
     """
-    round = lock_rounds(round)[round.pk]
+    round = lock_rounds_of(round.study)[round.pk]
     if round.state == Round.State.PREPARING:
         raise InvalidRound(_("The round has no answer key yet, so it is not active."))
     others = Round.objects.active_in(round.study).exclude(pk=round.pk)
@@ -184,11 +183,6 @@ def remember_readers(*, round: Round) -> None:
     KeyReader.objects.bulk_create(
         (KeyReader(round=round, reader=reader) for reader in readers), ignore_conflicts=True
     )
-
-
-def lock_rounds(round: Round) -> dict[int, Round]:
-    """Lock all rounds of this round's study, as :func:`lock_rounds_of` does."""
-    return lock_rounds_of(round.study)
 
 
 def lock_rounds_of(study: Study) -> dict[int, Round]:
@@ -252,7 +246,7 @@ def set_answer_key(
     """
     study = locked(round.study)
     check_has_test(study)
-    rounds = lock_rounds(round)
+    rounds = lock_rounds_of(round.study)
     round = rounds[round.pk]
     reasons = reasons or {}
     if round.attempts.exists():
@@ -333,7 +327,9 @@ def _mark_problems(
 def _reason_problems(
     round: Round, round_stories: list[RoundStory], acceptable: AcceptableAnswers, reasons: Reasons
 ) -> Iterator[str]:
-    chosen = _chosen(round)
+    # The number of experts per option, by story and form field, as far as revealed.
+    ids = dict(round.round_stories.values_list("position", "story__story_id"))
+    chosen = {(ids[at], name): counts(cell) for (at, name), cell in chosen_in(round).items()}
     named = {(entry.story.story_id, cell.field) for entry in round_stories for cell in entry.story.cells}
     for story_id, said in reasons.items():
         for name, reason in said.items():
@@ -349,9 +345,3 @@ def _reason_problems(
             yield _(
                 "%(story)s, %(field)s: give a reason, because the key differs from what all experts chose."
             ) % {"story": story_id, "field": name}
-
-
-def _chosen(round: Round) -> dict[tuple[str, str], Counter[str]]:
-    """Return, per story and form field, the number of experts per option, as far as revealed."""
-    story_ids = dict(round.round_stories.values_list("position", "story__story_id"))
-    return {(story_ids[at], name): counts(cell) for (at, name), cell in chosen_in(round).items()}

@@ -1,9 +1,10 @@
-"""Show earnings from this room in templates of lower rooms, which cannot import it."""
+"""Show earnings and practice from this room in templates of lower rooms, which cannot import it."""
 
 from django import template
 
-from annotation.models import Enrollment
+from annotation.models import Enrollment, Study
 from annotation.queries import WorkSoFar, work_so_far
+from qualification.models import Round
 from qualification.pay import Earnings, time_at_test
 from tomannot.cache import local as cache
 
@@ -28,3 +29,9 @@ def earnings(enrollment: Enrollment, work: WorkSoFar | None) -> Earnings | None:
         return None
     test = time_at_test(enrollment) if enrollment.study.pay_rate is not None else None
     return Earnings(work.pay, test.pay if test else None)
+
+
+@register.simple_tag
+def offers_practice(study: Study) -> Round | None:
+    """Return the study's open practice round, or None."""
+    return Round.objects.practice_in(study)

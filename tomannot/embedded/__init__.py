@@ -113,7 +113,7 @@ def release(var: Path | None = None, *, seconds: float = 30.0) -> bool:
     _leave(var)
     keeper = FileLock(var / "keeper.lock")
     try:
-        keeper.exclusive(seconds=seconds, waiting=lambda: None)
+        keeper.wait(seconds=seconds, waiting=lambda: None)
     except TimeoutError:
         return False
     finally:
@@ -135,7 +135,7 @@ def _make(var: Path) -> None:
 def _start_lock(var: Path, progress: Callable[[str], None]) -> Iterator[None]:
     lock = FileLock(var / "start.lock")
     try:
-        lock.exclusive(
+        lock.wait(
             seconds=START_LOCK_SECONDS,
             waiting=lambda: progress("waiting for another process to start the servers"),
         )
@@ -152,8 +152,10 @@ def _start_lock(var: Path, progress: Callable[[str], None]) -> Iterator[None]:
 def _enter(var: Path, linger: float, progress: Callable[[str], None]) -> _Use:
     users = FileLock(var / "users.lock")
     try:
-        users.shared(
-            seconds=KEEPER_STOPS_SECONDS, waiting=lambda: progress("waiting until the servers have stopped")
+        users.wait(
+            shared=True,
+            seconds=KEEPER_STOPS_SECONDS,
+            waiting=lambda: progress("waiting until the servers have stopped"),
         )
     except TimeoutError as error:
         users.close()

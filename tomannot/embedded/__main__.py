@@ -24,7 +24,12 @@ def keep(var: Path, *, keeper_lock: int, linger: float) -> None:
     ``keeper_lock`` is the open, locked keeper.lock.
     """
     users = FileLock(var / "users.lock")
-    wait_until_unused(users, linger)
+    is_unused = False
+    while not is_unused:
+        users.exclusive_whenever()
+        users.unlock()
+        time.sleep(linger)
+        is_unused = users.try_exclusive()
     account = server_account()
     for server in (
         Redis(var, account=account, progress=logger.info),
@@ -36,16 +41,6 @@ def keep(var: Path, *, keeper_lock: int, linger: float) -> None:
             logger.exception("%s could not be stopped", server.data)
     os.close(keeper_lock)  # before users.lock: its next holder must see that there is no keeper
     users.close()
-
-
-def wait_until_unused(users: FileLock, linger: float) -> None:
-    """Return holding ``users`` exclusively, after nobody has held it for ``linger`` seconds."""
-    while True:
-        users.exclusive_whenever()
-        users.unlock()
-        time.sleep(linger)
-        if users.try_exclusive():
-            return
 
 
 def main() -> None:

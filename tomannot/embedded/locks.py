@@ -42,16 +42,20 @@ class FileLock:
     def try_exclusive(self) -> bool:
         return self._try(fcntl.LOCK_EX)
 
-    def exclusive(self, *, seconds: float, waiting: Callable[[], None]) -> None:
-        """Wait for the lock as its only holder. Call ``waiting`` once if it is not free at once.
+    def wait(self, *, shared: bool = False, seconds: float, waiting: Callable[[], None]) -> None:
+        """Wait for the lock, alone or ``shared``. Call ``waiting`` once if it is not free at once.
 
         Raise TimeoutError after ``seconds``.
         """
-        self._within(fcntl.LOCK_EX, seconds, waiting)
-
-    def shared(self, *, seconds: float, waiting: Callable[[], None]) -> None:
-        """Wait for the lock, shared with other holders. Raise TimeoutError after ``seconds``."""
-        self._within(fcntl.LOCK_SH, seconds, waiting)
+        deadline = time.monotonic() + seconds
+        told = False
+        while not self._try(fcntl.LOCK_SH if shared else fcntl.LOCK_EX):
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{self.path} was not free within {seconds:.0f} seconds")
+            if not told:
+                waiting()
+                told = True
+            time.sleep(POLL_SECONDS)
 
     def exclusive_whenever(self) -> None:
         """Wait without limit until no other process holds the lock."""
@@ -77,14 +81,3 @@ class FileLock:
                 f"Name a directory on a local disk with TOMANNOT_VAR. {OR_GIVE_URLS}",
             ) from error
         return True
-
-    def _within(self, kind: int, seconds: float, waiting: Callable[[], None]) -> None:
-        deadline = time.monotonic() + seconds
-        told = False
-        while not self._try(kind):
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"{self.path} was not free within {seconds:.0f} seconds")
-            if not told:
-                waiting()
-                told = True
-            time.sleep(POLL_SECONDS)

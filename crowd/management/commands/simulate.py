@@ -99,7 +99,13 @@ exit codes: 0 all annotators did their part · 1 refused, or an error occurred (
     def handle(self, *args: Any, **options: Any) -> None:
         _check(options)
         study = find_study(options["slug"])
-        self._check_server(options["base_url"])
+        try:  # before anything is changed for good
+            urllib3.request("GET", options["base_url"], timeout=10, retries=False, redirect=False)
+        except urllib3.exceptions.HTTPError as error:
+            raise CommandError(
+                f"No server answers at {options['base_url']}, so nothing was changed. Is it running, and on "
+                "that port?"
+            ) from error
         study = self._rehearsal(study)
         if study.state != Study.State.OPEN:
             raise CommandError(
@@ -126,18 +132,10 @@ exit codes: 0 all annotators did their part · 1 refused, or an error occurred (
             )
         except KeyboardInterrupt as error:
             raise CommandError("Stopped. All answers so far are stored.", returncode=130) from error
-        self._say(report, as_json=options["json"])
+        as_json = json.dumps(report.as_json(), ensure_ascii=False, indent=2)
+        self.stdout.write(as_json if options["json"] else "\n".join(_lines(report)))
         if report.errors_total:
             raise CommandError(f"{report.errors_total} errors; see above.")
-
-    def _check_server(self, base_url: str) -> None:
-        """Raise ``CommandError`` if no server answers, before anything is changed for good."""
-        try:
-            urllib3.request("GET", base_url, timeout=10, retries=False, redirect=False)
-        except urllib3.exceptions.HTTPError as error:
-            raise CommandError(
-                f"No server answers at {base_url}, so nothing was changed. Is it running, and on that port?"
-            ) from error
 
     def _rehearsal(self, study: Study) -> Study:
         """Mark the study as a test run, and print a notice: this cannot be undone."""
@@ -157,13 +155,6 @@ exit codes: 0 all annotators did their part · 1 refused, or an error occurred (
             f"{so_far.seconds:5.0f} s: {done} of {people} people done, "
             f"{so_far.votes:,} votes, {so_far.errors_total} errors"
         )
-
-    def _say(self, report: Report, *, as_json: bool) -> None:
-        if as_json:
-            self.stdout.write(json.dumps(report.as_json(), ensure_ascii=False, indent=2))
-            return
-        for line in _lines(report):
-            self.stdout.write(line)
 
 
 def _people(study: Study, count: int) -> list[Enrollment]:
@@ -209,15 +200,14 @@ def _read_truth(path: Path) -> dict[str, dict[str, str]]:
         raise CommandError(f"--truth: {path} cannot be read: {error.strerror}.", returncode=2) from error
     except ValueError as error:
         raise CommandError(f"--truth: {path} is not JSON in UTF-8: {error}.", returncode=2) from error
-    if not isinstance(table, dict) or not all(_is_row(row) for row in table.values()):
+    if not isinstance(table, dict) or not all(
+        isinstance(row, dict) and all(isinstance(option, str) for option in row.values())
+        for row in table.values()
+    ):
         raise CommandError(
             f"--truth: {path} must look like {{story id: {{question: option}}}}.", returncode=2
         )
     return table
-
-
-def _is_row(row: Any) -> bool:
-    return isinstance(row, dict) and all(isinstance(option, str) for option in row.values())
 
 
 def _at(base_url: str, link: str) -> str:
