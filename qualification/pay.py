@@ -4,6 +4,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
+from typing import Any
 
 from django.db.models import Count, QuerySet
 
@@ -38,20 +39,12 @@ class Earnings:
 
 def time_at_test(enrollment: Enrollment) -> TimeAtTest | None:
     """Return the annotator's time at the test; None before they have handed it in."""
-    study = enrollment.study
-    return _summed(_handed_in(study).filter(enrollment=enrollment), study).get(enrollment.pk)
+    return times_at_tests(enrollment.study, enrollment=enrollment).get(enrollment.pk)
 
 
-def times_at_tests(study: Study) -> dict[int, TimeAtTest]:
-    """Return the time at the test of everybody who handed it in, by enrollment. One query."""
-    return _summed(_handed_in(study), study)
-
-
-def _handed_in(study: Study) -> QuerySet[Attempt]:
-    return Attempt.objects.to_be_paid().filter(enrollment__study=study)
-
-
-def _summed(attempts: QuerySet[Attempt], study: Study) -> dict[int, TimeAtTest]:
+def times_at_tests(study: Study, **only: Any) -> dict[int, TimeAtTest]:
+    """Return the time at the test of everybody (or ``only`` some) who handed it in, by enrollment."""
+    attempts: QuerySet[Any] = Attempt.objects.to_be_paid().filter(enrollment__study=study, **only)
     passed: defaultdict[int, bool] = defaultdict(bool)
     paid: defaultdict[int, timedelta] = defaultdict(timedelta)
     for attempt in attempts.annotate(stories=Count("round__round_stories")).select_related("round"):

@@ -89,17 +89,6 @@ def came_by(link: JoinLink, participant: str = "") -> QuerySet[Enrollment]:
     )
 
 
-def living_enrollments(identity: PlatformIdentity) -> list[Enrollment]:
-    """Return the person's parts in studies that have not ended for them."""
-    return list(
-        Enrollment.objects.filter(annotator=identity.annotator_id, environment=identity.environment)
-        .exclude(state=Enrollment.State.WITHDRAWN)
-        .exclude(study__state=Study.State.CLOSED)
-        .select_related("study")
-        .order_by("pk")
-    )
-
-
 def completion_of(enrollment: Enrollment) -> Completion | None:
     """Return the person's code and way back; None without a join link, or while nothing is due to them."""
     link = JoinLink.objects.filter(study=enrollment.study_id).first()

@@ -40,7 +40,7 @@ def lost_test(person: Enrollment, posting: Posting, *, now: datetime) -> WorkSes
         .filter(over | Q(posting=posting), decided_manually=False)
         .exclude(session__state=SessionState.CONFIRMED)
         .exclude(submission__status__in=HANDED_IN)
-        .exclude(Exists(_confirmed_with("session", "enrollment")))
+        .exclude(Exists(confirmed_with("session", "enrollment")))
         .select_related("session")
         .order_by(F("session__test_finished_at").desc(nulls_last=True), "-pk")
         .first()
@@ -58,11 +58,6 @@ def is_handed_in_elsewhere(session: WorkSession) -> bool:
     if session.test_finished_at:
         others = others.filter(session__test_finished_at=session.test_finished_at)
     return others.exists()
-
-
-def handed_in_elsewhere() -> QuerySet[Visit]:
-    """Return confirmed visits with the test of the visit of an outer mismatch."""
-    return _confirmed_with("visit__session", "visit__enrollment")
 
 
 def unproven_visits(person: Enrollment) -> QuerySet[Visit]:
@@ -86,7 +81,8 @@ def _tests(person: Enrollment) -> QuerySet[Visit]:
     return Visit.objects.filter(enrollment=person, campaign__purpose=Campaign.Purpose.TEST)
 
 
-def _confirmed_with(session: str, enrollment: str) -> QuerySet[Visit]:
+def confirmed_with(session: str, enrollment: str) -> QuerySet[Visit]:
+    """Return confirmed visits with the test of an outer session, at these lookup paths."""
     return Visit.objects.filter(
         enrollment=OuterRef(enrollment),
         session__state=SessionState.CONFIRMED,
@@ -106,6 +102,9 @@ def ending_of(visit: Visit, *, now: datetime) -> Ending:
     # A test that was done in this session, or was lost in an earlier one.
     is_finished = session.story_limit == 0 and session.test_finished_at is not None
     has_test = is_finished and not is_handed_in_elsewhere(session)
+    # They consented (whoever is qualified had the test in another visit) and came in time.
+    agreed = person.state == State.CONSENTED or bool(session.story_limit and person.state == State.QUALIFIED)
+    is_in_time = session.state == WorkSession.State.OPEN and now < session.expires_at
     return ending(
         story_limit=session.story_limit,
         stories_submitted=session.stories_submitted,
@@ -114,16 +113,8 @@ def ending_of(visit: Visit, *, now: datetime) -> Ending:
         may_go_on=may_go_on(person, session, now=now),
         handed_in=visit.handed_in_at is not None,
         began_test=session.test_begun and not visit.decided_manually and not is_handed_in_elsewhere(session),
-        found_nothing=_found_nothing(person, session, now=now),
+        found_nothing=agreed and is_in_time and not session.assignments.exists(),
     )
-
-
-def _found_nothing(person: Enrollment, session: WorkSession, *, now: datetime) -> bool:
-    """Return True if a person who consented came in time and was never given a story or test."""
-    is_in_time = session.state == WorkSession.State.OPEN and now < session.expires_at
-    # Whoever is qualified had the test in another visit.
-    agreed = person.state == State.CONSENTED or bool(session.story_limit and person.state == State.QUALIFIED)
-    return agreed and is_in_time and not session.assignments.exists()
 
 
 def why_ended(

@@ -10,7 +10,6 @@ import csv
 import io
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
@@ -176,12 +175,8 @@ def _found_no_work(study: Study) -> Q:
     return Q(pk__in=[]) if free.exists() else agreed
 
 
-@dataclass(slots=True)
-class AmountsPaid:
-    """Amounts paid now, and the table's earlier payments where it states them, by enrollment."""
-
-    amounts: dict[int, Decimal] = field(default_factory=dict)
-    seen: dict[int, Decimal] = field(default_factory=dict)
+AmountsPaid = tuple[dict[int, Decimal], dict[int, Decimal]]
+"""Amounts paid now, and the table's earlier payments where it states them, by enrollment."""
 
 
 def amount_paid_in_form(study: Study, who: str, amount: str) -> AmountsPaid:
@@ -216,7 +211,15 @@ def amounts_paid_in_table(study: Study, file: UploadedFile[bytes]) -> AmountsPai
 def _read(
     study: Study, rows: Iterable[tuple[int, Mapping[str, str | None]]], *, lines: bool = True
 ) -> AmountsPaid:
-    people, found = _by_name(study), AmountsPaid()
+    # The table's people by pseudonym and by every code that they may have been shown.
+    listed = list(people_with_work(study).values_list("pk", "pseudonym"))
+    people = {pseudonym: pk for pk, pseudonym in listed} | {
+        completion_code(study.pseudonym_key, pk, outcome): pk
+        for pk, _pseudonym in listed
+        for outcome in CompletionOutcome
+    }
+    amounts: dict[int, Decimal] = {}
+    seen: dict[int, Decimal] = {}
     problems: list[str] = []
     for line, row in rows:
         said = (row.get("paid") or "").strip()
@@ -226,24 +229,24 @@ def _read(
         by_pseudonym = people.get((row.get("annotator") or "").strip())
         by_code = people.get(normal_form(row.get("completion_code") or ""))
         named = {person for person in (by_pseudonym, by_code) if person is not None}
-        problem = _problem(named, said, before, found)
+        problem = _problem(named, said, before, amounts)
         if problem:
             problems.append(
                 _("Line %(line)s: %(problem)s.") % {"line": line, "problem": problem} if lines else problem
             )
             continue
         (person,) = named
-        found.amounts[person] = _amount(said)
+        amounts[person] = _amount(said)
         if before:
-            found.seen[person] = _amount(before)
+            seen[person] = _amount(before)
     if problems:
         raise CannotPay(" ".join([*problems[:MOST_PROBLEMS], _("Nothing was recorded.")]))
-    if not found.amounts:
+    if not amounts:
         raise CannotPay(_("The column “paid” is empty. Nothing was recorded."))
-    return found
+    return amounts, seen
 
 
-def _problem(named: set[int], said: str, before: str, found: AmountsPaid) -> str:
+def _problem(named: set[int], said: str, before: str, amounts: Collection[int]) -> str:
     """Return what is wrong with a row that names these people; empty if nothing is."""
     if not named:
         return _("no participant has this code or pseudonym")
@@ -253,18 +256,8 @@ def _problem(named: set[int], said: str, before: str, found: AmountsPaid) -> str
         return _("“%(said)s” is not an amount") % {"said": said[:20]}
     if before and not _AMOUNT.fullmatch(before):
         return _("“%(said)s” under “paid_so_far” is not an amount") % {"said": before[:20]}
-    return _("this participant appears twice") if named & found.amounts.keys() else ""
+    return _("this participant appears twice") if named & set(amounts) else ""
 
 
 def _amount(said: str) -> Decimal:
     return Decimal(said.replace(",", "."))
-
-
-def _by_name(study: Study) -> dict[str, int]:
-    """Return the table's enrollments by pseudonym and by every code that they may have been shown."""
-    found = {}
-    for pk, pseudonym in people_with_work(study).values_list("pk", "pseudonym"):
-        found[pseudonym] = pk
-        for outcome in CompletionOutcome:
-            found[completion_code(study.pseudonym_key, pk, outcome)] = pk
-    return found

@@ -14,7 +14,7 @@ from recruitment.errors import CannotRecruit
 from recruitment.marketplace import ACCOUNT_PROBLEMS, Group, Marketplace, MarketplaceError, Unreachable
 from recruitment.models import Campaign, Grant, Submission, Visit
 from recruitment.queue import SEND_TASK, next_try, queue_soon
-from recruitment.reconciliation.queries import done_with_stories, to_come_back, to_join, to_leave
+from recruitment.reconciliation.queries import done_with_stories, to_join
 from recruitment.visit_endings import unproven_visits
 
 State = Grant.State
@@ -30,7 +30,8 @@ def grant(*, campaign: Campaign, annotator: Annotator, kind: Group, now: datetim
     """
     if not _group(campaign, kind):
         return None
-    known, made = _get_or_create(campaign, annotator, kind, now=now)
+    new = {"campaign": campaign, "requested_at": now}
+    known, made = Grant.objects.get_or_create(**_key(campaign, annotator.pk, kind), defaults=new)
     back = Grant.objects.filter(pk=known.pk, state__in=OUT, set_manually=False)
     if kind == Group.QUALIFIED and known.state in OUT:
         back = back.exclude(annotator__in=done_with_stories(campaign.study).values("annotator"))
@@ -61,7 +62,8 @@ def set_membership(
     """
     if not _group(campaign, kind):
         raise CannotRecruit(_("This campaign has no such group on its platform."))
-    wanted, _made = _get_or_create(campaign, annotator, kind, now=now)
+    new = {"campaign": campaign, "requested_at": now}
+    wanted, _made = Grant.objects.get_or_create(**_key(campaign, annotator.pk, kind), defaults=new)
     state = State.REQUESTED if is_member else State.LEAVING
     Grant.objects.filter(pk=wanted.pk).update(set_manually=True, **_reset_to(state, now=now))
     annotation_actions.record_event(
@@ -143,7 +145,11 @@ def update_groups(*, now: datetime) -> int:
 
 @transaction.atomic
 def _update_group(study: Study, *, now: datetime) -> int:
-    leaving, coming, joining = list(to_leave(study)), list(to_come_back(study)), list(to_join(study))
+    by_rule = Grant.objects.filter(study=study, kind=Group.QUALIFIED, set_manually=False).order_by("pk")
+    by_rule = by_rule.select_related("campaign", "annotator")
+    done = done_with_stories(study).values("annotator")
+    leaving = list(by_rule.filter(state__in=[State.REQUESTED, State.DONE], annotator__in=done))
+    coming, joining = list(by_rule.filter(state__in=OUT).exclude(annotator__in=done)), list(to_join(study))
     for wanted in leaving:
         leave(wanted=wanted, now=now)
     for wanted in coming:
@@ -218,14 +224,6 @@ def _key(campaign: Campaign, annotator_id: int, kind: Group) -> dict[str, Any]:
         "annotator_id": annotator_id,
         "kind": kind,
     }
-
-
-def _get_or_create(
-    campaign: Campaign, annotator: Annotator, kind: Group, *, now: datetime
-) -> tuple[Grant, bool]:
-    """Return the grant, and whether it has just been made."""
-    new = {"campaign": campaign, "requested_at": now}
-    return Grant.objects.get_or_create(**_key(campaign, annotator.pk, kind), defaults=new)
 
 
 def _reset_to(state: Grant.State, *, now: datetime) -> dict[str, Any]:

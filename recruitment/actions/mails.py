@@ -181,7 +181,11 @@ def _enrollments(identity: PlatformIdentity | None, enrollment_id: int | None) -
     """Return the one enrollment that a mail is about, or all that go on for the person."""
     if enrollment_id is not None:
         return [Enrollment.objects.select_related("study").get(pk=enrollment_id)]
-    return queries.living_enrollments(identity) if identity else []
+    if identity is None:
+        return []
+    theirs = Enrollment.objects.filter(annotator=identity.annotator_id, environment=identity.environment)
+    going_on = theirs.exclude(state=Enrollment.State.WITHDRAWN).exclude(study__state=Study.State.CLOSED)
+    return list(going_on.select_related("study").order_by("pk"))
 
 
 @transaction.atomic

@@ -25,9 +25,9 @@ from recruitment.reconciliation.plan import Decision
 from recruitment.reconciliation.queries import decision_of
 from recruitment.reconciliation.remedies import (
     Remedy,
+    approved_beside,
     cases_of,
     has_answers,
-    other_approved_work,
     remedies_of,
     visit_of_mismatch,
 )
@@ -152,7 +152,9 @@ def pay_for_mismatch(
     else:
         # Work that the platform does not list is paid with other work of the person.
         is_listed = work.status in NEVER_APPROVED
-        carrier, instead = (work, None) if is_listed else (other_approved_work(mismatch), work)
+        carrier, instead = (
+            (work, None) if is_listed else (approved_beside([mismatch]).order_by("pk").last(), work)
+        )
         assert carrier is not None  # or the way would not be open
         payment = give_bonus(
             submission=carrier, amount=amount, reason=reason, pays_for=instead, by=by, now=now

@@ -82,8 +82,18 @@ class MechanicalTurkPlatform(Platform):
         from recruitment.mturk.marketplace import MechanicalTurk
 
         account = site.MTURK[environment]
-        if environment == Environment.REHEARSAL:
-            _refuse_live_endpoint(account)
+        live = site.MTURK[Environment.LIVE]
+        # An endpoint of one's own has no sandbox: a rehearsal there with the live key pays real people.
+        is_live_place = site_of(account["endpoint"]) == site_of(live["endpoint"])
+        is_paid = is_live_place and not is_amazon(live["endpoint"]) and account["key_id"] == live["key_id"]
+        if environment == Environment.REHEARSAL and is_paid:
+            raise NotConfigured(
+                _(
+                    "%s is the live one: a rehearsal would spend its money. Use a key or an endpoint of its "
+                    "own."
+                )
+                % "MTURK_REHEARSAL_ACCESS_KEY_ID"
+            )
         return MechanicalTurk(
             environment=environment,
             key_id=account["key_id"],
@@ -133,20 +143,6 @@ class MechanicalTurkPlatform(Platform):
             )
             % {"many": MANY_SEATS, "most": MANY_SEATS - 1 - before}
         ]
-
-
-def _refuse_live_endpoint(rehearsal: dict[str, str]) -> None:
-    """Raise ``NotConfigured`` if a rehearsal would spend live money.
-
-    An endpoint of one's own has no sandbox, so that a rehearsal there with the live key pays real people.
-    """
-    live = site.MTURK[Environment.LIVE]
-    is_one_place = site_of(rehearsal["endpoint"]) == site_of(live["endpoint"])
-    if is_one_place and not is_amazon(live["endpoint"]) and rehearsal["key_id"] == live["key_id"]:
-        raise NotConfigured(
-            _("%s is the live one: a rehearsal would spend its money. Use a key or an endpoint of its own.")
-            % "MTURK_REHEARSAL_ACCESS_KEY_ID"
-        )
 
 
 PLATFORM = MechanicalTurkPlatform()

@@ -233,8 +233,14 @@ class ProlificPlatform(Platform):
 
     def marketplace(self, environment: str, *, is_quick: bool = False) -> Prolific:
         account = site.PROLIFIC[environment]
-        if environment == Environment.REHEARSAL:
-            _refuse_live_account(account)
+        live = site.PROLIFIC[Environment.LIVE]
+        is_same_site = account["api"].rstrip("/") == live["api"].rstrip("/")  # there is no sandbox
+        for key in ("workspace", "token") if environment == Environment.REHEARSAL and is_same_site else ():
+            if account[key] and account[key] == live[key]:
+                raise NotConfigured(
+                    _("%s is the live one: a rehearsal would spend its money. Use a workspace of its own.")
+                    % f"PROLIFIC_REHEARSAL_{key.upper()}"
+                )
         return Prolific(
             environment=environment,
             token=account["token"],
@@ -287,22 +293,6 @@ class ProlificPlatform(Platform):
 
 def _api(campaign: Campaign) -> str:
     return site.PROLIFIC[campaign.environment]["api"] or API
-
-
-def _refuse_live_account(rehearsal: dict[str, str]) -> None:
-    """Raise ``NotConfigured`` if a rehearsal would spend live money: Prolific has no sandbox."""
-    live = site.PROLIFIC[Environment.LIVE]
-    if rehearsal["api"].rstrip("/") != live["api"].rstrip("/"):
-        return
-    for key, variable in (
-        ("workspace", "PROLIFIC_REHEARSAL_WORKSPACE"),
-        ("token", "PROLIFIC_REHEARSAL_TOKEN"),
-    ):
-        if rehearsal[key] and rehearsal[key] == live[key]:
-            raise NotConfigured(
-                _("%s is the live one: a rehearsal would spend its money. Use a workspace of its own.")
-                % variable
-            )
 
 
 PLATFORM = ProlificPlatform()

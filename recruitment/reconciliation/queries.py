@@ -32,7 +32,7 @@ from recruitment.marketplace import HANDED_IN, NEVER_APPROVED, Group, Work
 from recruitment.models import Campaign, Grant, Mismatch, Payment, Posting, Submission, Visit
 from recruitment.models.payments import DECIDING, ELSEWHERE
 from recruitment.reconciliation.plan import Decision, LocalVisit
-from recruitment.visit_endings import handed_in_elsewhere, is_handed_in_elsewhere
+from recruitment.visit_endings import confirmed_with, is_handed_in_elsewhere
 
 Kind, State = Payment.Kind, Payment.State
 DECISIONS = (Kind.APPROVAL, Kind.REJECTION)
@@ -223,10 +223,11 @@ def resolved_mismatches(campaign: Campaign) -> QuerySet[Mismatch]:
     decided = Payment.objects.filter(theirs, STANDING)
     still_open = WorkSession.State.OPEN
     is_decided = Q(Exists(decided)) & ~Q(kind=Mismatch.Kind.DECIDED_BY_PLATFORM)
+    elsewhere = Exists(confirmed_with("visit__session", "visit__enrollment"))
     return (
         Mismatch.objects.filter(campaign=campaign, settled_at=None)
         .exclude(Q(visit__session__state=still_open) | Q(submission__visit__session__state=still_open))
-        .filter(is_decided | Q(Exists(handed_in_elsewhere()), kind=Mismatch.Kind.NOT_HANDED_IN))
+        .filter(is_decided | Q(elsewhere, kind=Mismatch.Kind.NOT_HANDED_IN))
         .order_by("pk")
     )
 
@@ -336,20 +337,6 @@ def to_approve(campaign: Campaign) -> QuerySet[Submission]:
 #    to come must not be shown them, since nobody may be turned away on Prolific
 
 
-def to_leave(study: Study) -> QuerySet[Grant]:
-    """Return memberships of people who are given no more stories."""
-    return _by_rule(study).filter(
-        state__in=[Grant.State.REQUESTED, Grant.State.DONE],
-        annotator__in=done_with_stories(study).values("annotator"),
-    )
-
-
-def to_come_back(study: Study) -> QuerySet[Grant]:
-    """Return ended memberships of people who can be given stories again."""
-    away = _by_rule(study).filter(state__in=[Grant.State.LEAVING, Grant.State.LEFT])
-    return away.exclude(annotator__in=done_with_stories(study).values("annotator"))
-
-
 def to_join(study: Study) -> QuerySet[Visit]:
     """Return tests that were settled before their people passed in a retake in the same visit.
 
@@ -390,9 +377,3 @@ def done_with_stories(study: Study) -> QuerySet[Enrollment]:
         return Enrollment.objects.filter(is_over | ~Q(pk__in=working.values("pk")), study=study)
     had_all = people_with_every_story(free if free.exists() else stories, study=study)
     return Enrollment.objects.filter(study=study).filter(is_over | Q(pk__in=had_all))
-
-
-def _by_rule(study: Study) -> QuerySet[Grant]:
-    """Return the memberships that no researcher decided."""
-    grants = Grant.objects.filter(study=study, kind=Group.QUALIFIED, set_manually=False)
-    return grants.select_related("campaign", "annotator").order_by("pk")

@@ -91,11 +91,6 @@ def visit_of_mismatch(mismatch: Mismatch) -> Visit | None:
     return mismatch.visit or (mismatch.submission.visit if mismatch.submission else None)
 
 
-def other_approved_work(mismatch: Mismatch) -> Submission | None:
-    """Return the same person's newest submission in the study that the platform approved."""
-    return _approved_beside([mismatch]).order_by("-pk").first()
-
-
 def cases_of(mismatches: Sequence[Mismatch]) -> dict[int, Case]:
     """Return the cases of mismatches, by their ids.
 
@@ -104,28 +99,22 @@ def cases_of(mismatches: Sequence[Mismatch]) -> dict[int, Case]:
     works = [found.submission_id for found in mismatches if found.submission_id]
     decisions, overturned = decisions_of(works), overturned_outside(works)
     otherwise = set(overturned.values_list("submission_id", flat=True)) if works else set()
-    others = set(_approved_beside(mismatches).values_list("campaign__study", "annotator"))
-    return {found.pk: _case(found, decisions, others, otherwise) for found in mismatches}
-
-
-def _case(
-    mismatch: Mismatch,
-    decisions: dict[int, Decision | None],
-    others: set[tuple[int, int]],
-    otherwise: set[int],
-) -> Case:
-    submission, visit = mismatch.submission, visit_of_mismatch(mismatch)
-    person = person_of_mismatch(mismatch)
-    return Case(
-        kind=mismatch.kind,
-        status=Status(submission.status) if submission else None,
-        session=visit.session.state if visit and visit.session else "",
-        decision=decisions[submission.pk] if submission else None,
-        has_answers=bool(visit and has_answers(visit)),
-        is_forgotten=person.erased_at is not None,
-        is_overturned_outside=mismatch.submission_id in otherwise,
-        has_other_approved_work=(mismatch.campaign.study_id, person.pk) in others,
-    )
+    others = set(approved_beside(mismatches).values_list("campaign__study", "annotator"))
+    cases = {}
+    for mismatch in mismatches:
+        submission, visit = mismatch.submission, visit_of_mismatch(mismatch)
+        person = person_of_mismatch(mismatch)
+        cases[mismatch.pk] = Case(
+            kind=mismatch.kind,
+            status=Status(submission.status) if submission else None,
+            session=visit.session.state if visit and visit.session else "",
+            decision=decisions[submission.pk] if submission else None,
+            has_answers=bool(visit and has_answers(visit)),
+            is_forgotten=person.erased_at is not None,
+            is_overturned_outside=mismatch.submission_id in otherwise,
+            has_other_approved_work=(mismatch.campaign.study_id, person.pk) in others,
+        )
+    return cases
 
 
 def has_answers(visit: Visit) -> bool:
@@ -142,8 +131,8 @@ def person_of_mismatch(mismatch: Mismatch) -> Annotator:
     return mismatch.visit.enrollment.annotator
 
 
-def _approved_beside(mismatches: Sequence[Mismatch]) -> QuerySet[Submission]:
-    """Approved work of the people and in the studies that mismatches are about."""
+def approved_beside(mismatches: Sequence[Mismatch]) -> QuerySet[Submission]:
+    """Return the approved submissions of the people, and in the studies, that mismatches are about."""
     return Submission.objects.filter(
         campaign__study__in={found.campaign.study_id for found in mismatches},
         platform__in={found.campaign.platform for found in mismatches},

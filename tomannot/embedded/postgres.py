@@ -29,6 +29,8 @@ PORT = 5432  # only the name of the socket file: nothing listens on a network
 LONGEST_SOCKET_PATH = 100  # the kernel's limit is 104 bytes on macOS, 108 on Linux
 START_SECONDS = 60.0
 STOP_SECONDS = 30.0
+NEEDED_BYTES = 300_000_000
+"""Free space required for a new database cluster (a fresh one takes about 70 MB with its log)."""
 PROGRAMS = frozenset({"postgres", "initdb", "pg_ctl"})
 """Names of our processes in the data directory."""
 
@@ -94,7 +96,13 @@ class Postgres:
 
     def _make_cluster(self, *, fsync: bool) -> None:
         self.progress("creating a new PostgreSQL cluster")
-        system.free_space(self.data.parent)
+        free = shutil.disk_usage(self.data.parent).free
+        if free < NEEDED_BYTES:
+            raise EmbeddedServerError(
+                f"The disk of {self.data.parent} has {free // 1_000_000} MB left, not "
+                f"{NEEDED_BYTES // 1_000_000}.",
+                "Free some space, or name a directory on another disk with TOMANNOT_VAR.",
+            )
         shutil.rmtree(self.unfinished, ignore_errors=True)
         system.private_directory(self.unfinished, self.account)
         options = ["-D", str(self.unfinished), "-U", ROLE, "--auth=trust", "--encoding=UTF8"]

@@ -65,7 +65,9 @@ class Redis:
 
     def _start(self, *, fsync: bool) -> None:
         program = self._program()
-        port, password = _free_port(), secrets.token_urlsafe(32)
+        with socket.socket() as probe:
+            probe.bind((HOST, 0))
+            port, password = probe.getsockname()[1], secrets.token_urlsafe(32)
         self._write(self._address_file, json.dumps({"port": port, "password": password}))
         durability = ["appendonly yes", "appendfsync everysec"] if fsync else ["appendonly no", 'save ""']
         lines = [
@@ -146,10 +148,3 @@ class Redis:
 def _quoted(path: Path) -> str:
     """Quote a path for redis.conf."""
     return '"' + str(path).replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        port: int = probe.getsockname()[1]
-        return port

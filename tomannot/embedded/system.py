@@ -7,7 +7,6 @@ account ``pgserver`` instead, which owns their data and can pass through the dir
 import errno
 import os
 import pwd
-import shutil
 import signal
 import stat
 import subprocess
@@ -26,8 +25,6 @@ from tomannot.embedded.errors import OR_GIVE_URLS, EmbeddedServerError
 Progress = Callable[[str], None]
 
 ACCOUNT = "pgserver"
-NEEDED_BYTES = 300_000_000
-"""Free space required for a new database cluster (a fresh one takes about 70 MB with its log)."""
 
 
 @dataclass(frozen=True)
@@ -113,16 +110,6 @@ def let_read(tree: Path, account: Account) -> None:
         wanted = mode | stat.S_IROTH | (stat.S_IXOTH if mode & stat.S_IXUSR else 0)
         if wanted != mode:
             path.chmod(wanted)
-
-
-def free_space(path: Path) -> None:
-    """Raise EmbeddedServerError if the disk of ``path`` has no room for a database cluster."""
-    free = shutil.disk_usage(path).free
-    if free < NEEDED_BYTES:
-        raise EmbeddedServerError(
-            f"The disk of {path} has {free // 1_000_000} MB left, not {NEEDED_BYTES // 1_000_000}.",
-            "Free some space, or name a directory on another disk with TOMANNOT_VAR.",
-        )
 
 
 def run(command: Sequence[str | Path], *, account: Account, cwd: Path, seconds: float) -> str:

@@ -31,6 +31,7 @@ from dashboard.settings.sample_study import DEFAULT_SAMPLE, SAMPLES
 from recruitment.links import personal_link
 from tomannot import clock, embedded, web_server
 from tomannot.embedded.locks import FileLock
+from tomannot.embedded.system import last_lines
 from tomannot.supervisor import Program, ProgramEnded, Supervisor
 
 HOST = "127.0.0.1"
@@ -40,7 +41,6 @@ RESEARCHER = "researcher"
 LINKS = 3
 FIRST_ROUND = 1
 ANSWER_SECONDS = 60.0
-LAST_LINES = 15
 
 
 class Stop(Exception):
@@ -117,7 +117,7 @@ exit codes: 0 stopped by Ctrl-C or SIGTERM · 1 could not start, or one of its p
             self._say(f"{stop}, everything was stopped")
         except ProgramEnded as error:
             raise CommandError(
-                f"{error} Everything was stopped. The end of {error.log}:\n{tail(error.log)}"
+                f"{error} Everything was stopped. The end of {error.log}:\n{last_lines(error.log)}"
             ) from error
         finally:
             address_file().unlink(missing_ok=True)
@@ -251,9 +251,3 @@ def static_fingerprint() -> str:
             status = os.stat(storage.path(path))
             digest.update(f"{storage.path(path)} {status.st_size} {status.st_mtime_ns}\n".encode())
     return digest.hexdigest()
-
-
-def tail(log: Path) -> str:
-    """Return the last lines of a log file."""
-    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-    return "\n".join(lines[-LAST_LINES:])

@@ -1,6 +1,5 @@
 """The qualification rounds with their figures, creating one, its experts, and its key with all versions."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
@@ -15,15 +14,7 @@ from annotation.models import Membership, Story, Study
 from annotation.rights import Right, by_and_now, form_page, read_page, rights_in, signed_in
 from dashboard.http import ErrorsAsMessages, number_in, render_form
 from dashboard.qualification.acceptable_options import closed_notice
-from dashboard.qualification.figures import (
-    Asked,
-    alone_of,
-    chosen_in,
-    first_turns,
-    notes_of,
-    practised_in,
-    rows_of,
-)
+from dashboard.qualification.figures import alone_of, chosen_in, first_turns, notes_of, practised_in, rows_of
 from dashboard.qualification.forms import OFFERED, KeyForms, RoundForm
 from qualification import actions
 from qualification.errors import InvalidKey
@@ -154,6 +145,8 @@ def _context(round: Round, reader: User, rights: frozenset[Right]) -> dict[str, 
     may_change, no_test = Right.CHANGE in rights, why_no_test(round.study)
     may_ask = may_change and not (no_test or round.revealed_at or attempts or round.is_practice)
     askable, knowing = _askable(round, asked) if may_ask else ([], [])
+    # The answers that people chose, where the reader may know them.
+    chosen = chosen_in(round) if answered and may_change and not is_closed else {}
     return {
         "round": round,
         "no_test": no_test,
@@ -164,7 +157,10 @@ def _context(round: Round, reader: User, rights: frozenset[Right]) -> dict[str, 
         "may_ask": may_ask,
         "askable": askable,
         "knowing": knowing,
-        "entries": _stories(round, chosen_in(round) if answered and may_change and not is_closed else {}),
+        "entries": [
+            {"entry": entry, "parts": entry.story.parts, "asked": chosen.get(entry.position, [])}
+            for entry in round.round_stories.select_related("story__study").order_by("position")
+        ],
         "practised": answered,
         "is_closed": is_closed,
         "keys": _keys(round, with_answers=may_change and not is_closed),
@@ -231,14 +227,6 @@ def _askable(round: Round, asked: list[ExpertReview]) -> tuple[list[User], list[
     people = [member.user for member in members.order_by("user__username")]
     knowing = people_who_know(round, people)
     return [person for person in people if person not in knowing], knowing
-
-
-def _stories(round: Round, chosen: Mapping[int, list[Asked]]) -> list[dict[str, Any]]:
-    """Return the round's stories, with the answers that people chose where the reader may know them."""
-    return [
-        {"entry": entry, "parts": entry.story.parts, "asked": chosen.get(entry.position, [])}
-        for entry in round.round_stories.select_related("story__study").order_by("position")
-    ]
 
 
 def _keys(round: Round, *, with_answers: bool) -> list[dict[str, Any]]:

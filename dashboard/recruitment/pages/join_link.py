@@ -126,15 +126,15 @@ def note_amounts_paid(request: HttpRequest, study: Study) -> HttpResponse:
         token = form_token(request)
         if token is None:
             raise CannotPay(_("This form is incomplete. Reload the page and try again."))
-        paid = (
+        amounts, seen = (
             amounts_paid_in_table(study, table)
             if table
             else amount_paid_in_form(study, request.POST.get("who", ""), request.POST.get("paid", ""))
         )
         number = actions.record_link_payments(
             study=study,
-            amounts=paid.amounts,
-            seen=paid.seen,
+            amounts=amounts,
+            seen=seen,
             reason=request.POST.get("reason", "").replace("\0", ""),
             token=token,
             **by_and_now(request),

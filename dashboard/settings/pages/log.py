@@ -222,7 +222,9 @@ def log(request: HttpRequest, study: Study) -> HttpResponse:
         return render(request, "dashboard/settings/log.html", {"form": form}, status=400)
     closed = closed_texts(signed_in(request))
     chosen = form.chosen(show=DECIDED, closed=closed)
-    found = newest(study, chosen, PAGE + 1, before=_before(request, study))
+    last = request.GET.get("before")  # the last event of the page before
+    before = get_object_or_404(Event, study=study, pk=number_in(last)) if last else None
+    found = newest(study, chosen, PAGE + 1, before=before)
     stories = stories_of(study, found[:PAGE])
     asked = request.GET.copy()
     asked.pop("before", None)
@@ -263,14 +265,6 @@ def log_file(request: HttpRequest, study: Study, kind: str) -> HttpResponseBase:
 def _row(study: Study, event: Event, story_id: str) -> dict[str, Any]:
     address = story_address(study, story_id) if story_id else ""
     return {"event": event, "story_id": story_id, "address": address, **row_of(study, event)}
-
-
-def _before(request: HttpRequest, study: Study) -> Event | None:
-    """Return the last event of the page before. Raise 404 unless it is an event of this study."""
-    asked = request.GET.get("before")
-    if not asked:
-        return None
-    return get_object_or_404(Event, study=study, pk=number_in(asked))
 
 
 def _begin(day: date) -> datetime:
