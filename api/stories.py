@@ -1,7 +1,6 @@
 """Stories: list them, import a file, follow the import; and all votes of a study as a streamed file."""
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from typing import Any, ClassVar
 
 from django.conf import settings
@@ -237,8 +236,6 @@ class CsvView(Export):
         """A stream, like the export as JSON lines."""
         since = self.read(requests.VotesSince, query=True).get("since")
         # The questions are read before the first byte, so that a missing protocol is a refusal, not a cut.
-        return self.answer(self._pieces(questions_of(self.study), since), "csv", "text/csv")
-
-    def _pieces(self, keys: list[str], since: datetime | None) -> Iterator[bytes]:
-        rows = csv_rows(votes_of(self.study, since=since), keys)
-        yield from (piece.encode() for piece in csv_pieces(csv_columns(keys), rows))
+        keys = questions_of(self.study)
+        pieces = csv_pieces(csv_columns(keys), csv_rows(votes_of(self.study, since=since), keys))
+        return self.answer((piece.encode() for piece in pieces), "csv", "text/csv")

@@ -9,7 +9,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import cast
 from urllib.parse import urlencode, urljoin, urlsplit
 
 import urllib3
@@ -82,8 +81,10 @@ class Page:
         """The part of the page that changes; None if the page is not ours (an error, no HTML)."""
         if not self.body.strip():
             return None
-        root = html.document_fromstring(self.body, parser=html.HTMLParser(encoding="utf-8"))
-        return next(iter(_found(root, "//*[@id='work']")), None)
+        parser = html.HTMLParser(encoding="utf-8")
+        root: html.HtmlElement = html.document_fromstring(self.body, parser=parser)
+        root.make_links_absolute(self.address)
+        return root.get_element_by_id("work", None)
 
     @property
     def is_ours(self) -> bool:
@@ -92,9 +93,7 @@ class Page:
 
     @cached_property
     def heading(self) -> str:
-        if self._work is None:
-            return ""
-        return _text(next(iter(_found(self._work, ".//h1")), None))
+        return "" if self._work is None else _text(self._work.find(".//h1"))
 
     @cached_property
     def text(self) -> str:
@@ -106,9 +105,7 @@ class Page:
     @cached_property
     def form(self) -> Form | None:
         """The form to fill in; None if there is none."""
-        if self._work is None:
-            return None
-        found = next(iter(_found(self._work, ".//form")), None)
+        found = None if self._work is None else self._work.find(".//form")
         return None if found is None else self._read(found)
 
     @cached_property
@@ -117,9 +114,9 @@ class Page:
         if self._work is None:
             return []
         return [
-            Link(urljoin(self.address, link.get("href")), "button--quiet" in _classes(link))
-            for link in _found(self._work, ".//a[@href]")
-            if "button" in _classes(link)
+            Link(link.get("href"), "button--quiet" in link.classes)
+            for link in self._work.iterfind(".//a[@href]")
+            if "button" in link.classes
         ]
 
     @property
@@ -131,44 +128,35 @@ class Page:
     def receipt(self) -> Receipt | None:
         if self._work is None:
             return None
-        for element in _found(self._work, ".//*[@class]"):
-            if "receipt" in _classes(element):
-                time = next(iter(_found(element, ".//time[@datetime]")), None)
-                if time is not None:
-                    return Receipt(time.get("datetime"), " ".join((time.tail or "").split()).lstrip(". "))
+        for element in self._work.find_class("receipt"):
+            time = element.find(".//time[@datetime]")
+            if time is not None:
+                return Receipt(time.get("datetime"), " ".join((time.tail or "").split()).lstrip(". "))
         return None
 
     @property
     def complains(self) -> bool:
         """Return True if the page reports an error in what was submitted."""
-        return self._work is not None and bool(_found(self._work, ".//*[@role='alert' and not(@hidden)]"))
+        return self._work is not None and bool(self._work.xpath(".//*[@role='alert' and not(@hidden)]"))
 
     def _read(self, form: html.HtmlElement) -> Form:
         choices: dict[str, list[str]] = {}
-        for radio in _found(form, ".//input[@type='radio']"):
+        for radio in form.iterfind(".//input[@type='radio']"):
             choices.setdefault(radio.get("name"), []).append(radio.get("value"))
         return Form(
-            action=urljoin(self.address, form.get("action") or ""),
+            action=form.get("action") or self.address,
             sent_by_script=form.get("hx-post") is not None,
             hidden={
                 field.get("name"): field.get("value") or ""
-                for field in _found(form, ".//input[@type='hidden']")
+                for field in form.iterfind(".//input[@type='hidden']")
             },
             choices={name: tuple(values) for name, values in choices.items()},
             buttons=tuple(
                 (button.get("name") or "", button.get("value") or "")
-                for button in _found(form, ".//button[@type='submit']")
+                for button in form.iterfind(".//button[@type='submit']")
             ),
-            story=text_key(_text(part) for part in _found(form, _PARTS)),
+            story=text_key(_text(part) for part in form.xpath(_PARTS)),
         )
-
-
-def _classes(element: html.HtmlElement) -> list[str]:
-    return (element.get("class") or "").split()
-
-
-def _found(element: html.HtmlElement, path: str) -> list[html.HtmlElement]:
-    return cast("list[html.HtmlElement]", element.xpath(path))
 
 
 def _text(element: html.HtmlElement | None) -> str:

@@ -1,7 +1,6 @@
 """Charts of votes over time, and of the forecast."""
 
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate, chain, pairwise
@@ -33,7 +32,7 @@ def votes(
     counts, size = _fine(minutes or {}, MOST_HOURS) or (hourly, 60)
     step = _step(counts) if size == 60 else 1
     running = int(now.timestamp() // 60) // (size * step)
-    counts = {span: count for span, count in counts.items() if span // step < running}
+    counts = {span: count for span, count in counts.items() if count and span // step < running}
     if not counts:
         return None
     rows: list[dict[str, Any]] = [
@@ -109,12 +108,11 @@ def _step(hourly: Mapping[int, int]) -> int:
     return 1 if not hourly or max(hourly) - min(hourly) < MOST_HOURS else 24
 
 
-def _counts(hourly: Mapping[int, int], hours: int) -> dict[int, int]:
-    """Count votes per span of so many hours, from the first to the last with votes, empty ones included."""
-    spans = range(min(hourly) // hours, max(hourly) // hours + 1)
-    counts = dict.fromkeys(spans, 0)
-    for hour, count in hourly.items():
-        counts[hour // hours] += count
+def _counts(votes: Mapping[int, int], size: int) -> dict[int, int]:
+    """Count votes per ``size`` hours or minutes, from the first to the last with votes, with empty ones."""
+    counts = dict.fromkeys(range(min(votes) // size, max(votes) // size + 1), 0)
+    for moment, count in votes.items():
+        counts[moment // size] += count
     return counts
 
 
@@ -122,10 +120,7 @@ def _fine(minutes: Mapping[int, int], most: int) -> tuple[Mapping[int, int], int
     """Return votes by span and the span's minutes, if at most so many spans of minutes are enough."""
     for size in (1, 10):
         if minutes and max(minutes) // size - min(minutes) // size < most:
-            counts: Counter[int] = Counter()
-            for minute, count in minutes.items():
-                counts[minute // size] += count
-            return counts, size
+            return _counts(minutes, size), size
     return None
 
 

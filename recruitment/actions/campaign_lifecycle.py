@@ -15,6 +15,7 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from accounts.models import User
+from accounts.rows import locked
 from annotation import actions as annotation_actions
 from annotation.locks import alone
 from annotation.models import Event, Study
@@ -369,15 +370,10 @@ def lock_campaign(campaign: Campaign) -> Campaign:
 
     Raise :class:`CannotRecruit` for a draft that somebody has discarded meanwhile.
     """
-    found = (
-        Campaign.objects.select_for_update(of=("self",), no_key=True)
-        .select_related("study")
-        .filter(pk=campaign.pk)
-        .first()
-    )
-    if found is None:
-        raise CannotRecruit(_("Somebody has just discarded this draft. Nothing was changed."))
-    return found
+    try:
+        return locked(campaign, "study")
+    except Campaign.DoesNotExist:
+        raise CannotRecruit(_("Somebody has just discarded this draft. Nothing was changed.")) from None
 
 
 def record_change(

@@ -218,24 +218,15 @@ def record_submission(*, campaign: Campaign, work: Work, now: datetime) -> Submi
         replaced_at=None, campaign=campaign, remote_id=work.remote_id, enrollment__annotator=annotator
     ).first()
     posting = Posting.objects.filter(campaign=campaign, remote_id=work.posting).first()
-    known = Submission.objects.select_for_update(of=("self",), no_key=True).filter(**key).first()
-    if known is None:
-        return Submission.objects.create(
-            **key,
-            campaign=campaign,
-            posting=posting,
-            visit=visit,
-            status=work.status,
-            receipt=work.receipt,
-            submitted_at=work.submitted_at,
-        )
+    stored = Submission.objects.select_for_update(of=("self",), no_key=True).filter(**key).first()
+    known = stored or Submission(**key, campaign=campaign, status=Status.UNKNOWN)
     if not _is_stale(Status(known.status), work.status):
         known.status = work.status
     known.receipt = work.receipt or known.receipt
     known.submitted_at = work.submitted_at or known.submitted_at
     known.visit = known.visit or visit
     known.posting = known.posting or posting
-    known.save(update_fields=["status", "receipt", "submitted_at", "visit", "posting"])
+    known.save()
     return known
 
 

@@ -226,21 +226,13 @@ def log(request: HttpRequest, study: Study) -> HttpResponse:
     before = get_object_or_404(Event, study=study, pk=number_in(last)) if last else None
     found = newest(study, chosen, PAGE + 1, before=before)
     stories = stories_of(study, found[:PAGE])
-    asked = request.GET.copy()
-    asked.pop("before", None)
-    other, same = asked.copy(), asked.copy()
-    other["show"] = ALL if chosen.decisions else DECIDED
-    same["show"] = DECIDED if chosen.decisions else ALL
     context = {
         "form": form,
         "rows": [_row(study, event, stories.get(event.pk, "")) for event in found[:PAGE]],
         "can_switch": not (chosen.kind or chosen.who or chosen.person),
         "decisions": chosen.decisions,
-        "other": other.urlencode(),
-        "same": same.urlencode(),
         "leaves_out": bool(closed),
         "is_newest": "before" not in request.GET,
-        "asked": asked.urlencode(),
         "older": found[PAGE - 1].pk if len(found) > PAGE else None,
     }
     return render(request, "dashboard/settings/log.html", context)
