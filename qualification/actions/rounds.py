@@ -260,9 +260,8 @@ def set_answer_key(
         raise KeyChanged(told, version=last)
     round_stories = list(round.round_stories.select_related("story__study").order_by("position"))
     problems = [
-        *_key_problems(round_stories, acceptable),
+        *_key_problems(round_stories, acceptable, enough, must_pass),
         *_reason_problems(round, round_stories, acceptable, reasons),
-        *_mark_problems(round_stories, enough, must_pass),
     ]
     if problems:
         raise InvalidKey(problems)
@@ -305,22 +304,22 @@ def _store(
     KeyReason.objects.bulk_create(why)
 
 
-def _key_problems(round_stories: list[RoundStory], acceptable: AcceptableAnswers) -> Iterator[str]:
+def _key_problems(
+    round_stories: list[RoundStory],
+    acceptable: AcceptableAnswers,
+    enough: int | None,
+    must_pass: Collection[str],
+) -> Iterator[str]:
     known = {entry.story.story_id for entry in round_stories}
     for story_id in sorted(acceptable.keys() - known):
         yield _("The key mentions “%(story)s”, which is not a story of the round.") % {"story": story_id}
     for entry in round_stories:
         story = entry.story
         yield from key_problems(story.story_id, story.cells, acceptable.get(story.story_id, {}))
-
-
-def _mark_problems(
-    round_stories: list[RoundStory], enough: int | None, must_pass: Collection[str]
-) -> Iterator[str]:
     answers = sum(len(entry.story.cells) for entry in round_stories)
     if enough is not None and not 1 <= enough <= answers:
         yield _("The pass mark must be from 1 to %(n)s, the number of answers.") % {"n": answers}
-    for story_id in sorted(set(must_pass) - {entry.story.story_id for entry in round_stories}):
+    for story_id in sorted(set(must_pass) - known):
         yield _("“%(story)s” must be passed, but is not a story of the round.") % {"story": story_id}
 
 

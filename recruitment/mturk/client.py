@@ -7,7 +7,7 @@ taken out, since messages are stored, shown and exported.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import timedelta
 from typing import Any, Final
 
@@ -157,10 +157,15 @@ class Api:
             "mturk", region_name=REGION, endpoint_url=endpoint or own, config=config
         )
 
-    def call(self, operation: str, **params: Any) -> dict[str, Any]:
-        """Carry out one operation and return its answer."""
+    def call(self, operation: str, *, unless: Collection[str] = (), **params: Any) -> dict[str, Any]:
+        """Carry out one operation and return its answer, empty if refused for a reason in ``unless``."""
         method = getattr(self._client, xform_name(operation))
-        return dict(self._asked(operation, method, params))
+        try:
+            return dict(self._asked(operation, method, params))
+        except Refused as error:
+            if error.code not in unless:
+                raise
+            return {}
 
     def everything(self, operation: str, part: str, **params: Any) -> list[dict[str, Any]]:
         """Return all rows of a list, from all pages. Change nothing before it has been read to its end."""

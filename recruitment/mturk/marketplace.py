@@ -106,12 +106,7 @@ class Hits:
 
     def _hit(self, hit: str) -> dict[str, Any]:
         """Return a HIT as it is shown now; empty while it is not shown."""
-        try:
-            return dict(self._api.call("GetHIT", HITId=hit)["HIT"])
-        except Refused as error:
-            if error.code != client.NO_HIT:
-                raise
-            return {}
+        return dict(self._api.call("GetHIT", unless=[client.NO_HIT], HITId=hit).get("HIT", {}))
 
     def on_offer(self, remote_id: str, postings: Collection[str]) -> OnOffer:
         """Return True if anybody can begin with any of them, from one list of all HITs."""
@@ -124,11 +119,8 @@ class Hits:
 
     def pause(self, remote_id: str, posting: str) -> None:
         """Let nobody new begin; people at work may hand in until their time is over."""
-        try:
-            self._api.call("UpdateExpirationForHIT", HITId=posting, ExpireAt=LONG_AGO)
-        except Refused as error:
-            if error.code != client.NO_HIT:  # nobody can begin what is no longer there
-                raise
+        gone = [client.NO_HIT]  # nobody can begin what is no longer there
+        self._api.call("UpdateExpirationForHIT", unless=gone, HITId=posting, ExpireAt=LONG_AGO)
 
     def end(self, remote_id: str, posting: str) -> None:
         self.pause(remote_id, posting)
@@ -154,16 +146,13 @@ class Hits:
         more = seats - row["MaxAssignments"]
         if more <= 0:
             return
-        try:
-            self._api.call(
-                "CreateAdditionalAssignmentsForHIT",
-                HITId=posting,
-                NumberOfAdditionalAssignments=more,
-                UniqueRequestToken=str(token),
-            )
-        except Refused as error:
-            if error.code != client.ALREADY_PROCESSED:
-                raise
+        self._api.call(
+            "CreateAdditionalAssignmentsForHIT",
+            unless=[client.ALREADY_PROCESSED],
+            HITId=posting,
+            NumberOfAdditionalAssignments=more,
+            UniqueRequestToken=str(token),
+        )
 
 
 DESCRIPTIONS = {
@@ -186,18 +175,14 @@ class Groups:
     def ensure_group(self, group: Group, *, reference: str) -> str:
         """Return the id of a group's qualification type; make it if there is none."""
         name = name_of(group, reference)
-        try:
-            made = self._api.call(
-                "CreateQualificationType",
-                Name=name,
-                Description=DESCRIPTIONS[group].format(reference=reference),
-                QualificationTypeStatus="Active",
-            )
-        except Refused as error:
-            if error.code != client.NAME_TAKEN:
-                raise
-            return self._named(name)
-        return str(made["QualificationType"]["QualificationTypeId"])
+        made = self._api.call(
+            "CreateQualificationType",
+            unless=[client.NAME_TAKEN],
+            Name=name,
+            Description=DESCRIPTIONS[group].format(reference=reference),
+            QualificationTypeStatus="Active",
+        )
+        return str(made["QualificationType"]["QualificationTypeId"]) if made else self._named(name)
 
     def _named(self, name: str) -> str:
         rows = self._api.everything(
@@ -220,11 +205,12 @@ class Groups:
 
     def remove_from_group(self, group: str, person: str) -> None:
         """Take the qualification back, if they have it. No reason is given: it would be mailed to them."""
-        try:
-            self._api.call("DisassociateQualificationFromWorker", QualificationTypeId=group, WorkerId=person)
-        except Refused as error:
-            if error.code not in (client.NO_QUALIFICATION, client.WRONG_QUALIFICATION_STATE):
-                raise
+        self._api.call(
+            "DisassociateQualificationFromWorker",
+            unless=[client.NO_QUALIFICATION, client.WRONG_QUALIFICATION_STATE],
+            QualificationTypeId=group,
+            WorkerId=person,
+        )
 
 
 MOST_DAYS_TO_REVIEW, MOST_DAYS_OPEN = 30, 365

@@ -57,12 +57,8 @@ class Review:
 
     def one_work(self, submission: str) -> Work | None:
         """Return one submission; None until it is handed in, and for a moment after that."""
-        try:
-            return _work(self._api.call("GetAssignment", AssignmentId=submission)["Assignment"])
-        except Refused as error:
-            if error.code not in NOT_SHOWN:
-                raise
-            return None
+        found = self._api.call("GetAssignment", unless=NOT_SHOWN, AssignmentId=submission)
+        return _work(found["Assignment"]) if found else None
 
     def approve(self, submission: str, *, person: str) -> None:
         """Pay the reward of a submission to the worker who handed it in."""

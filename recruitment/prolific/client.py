@@ -6,6 +6,7 @@ import re
 import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
@@ -83,6 +84,8 @@ TRIES = 4
 LONGEST_PAUSE = 8.0
 """Seconds between two tries, at the most; a sweep comes again anyway."""
 PAGE_SIZE = 100
+READS = 3
+"""Reads until a change must show, since one may be answered from an old copy."""
 
 
 _KINDS: Mapping[str, Any] = {
@@ -98,6 +101,26 @@ def _fits(name: str, value: Any) -> bool:
         return _KINDS[name] is list and all(isinstance(one, Told) for one in value)
     is_sane = not isinstance(value, int | Decimal) or -(10**12) < value < 10**12
     return is_sane and isinstance(value, _KINDS.get(name, object))
+
+
+@contextmanager
+def counted_as(*, done: bool) -> Iterator[None]:
+    """Say after silence in this block whether what was wanted may be done: this is only a step to it."""
+    try:
+        yield
+    except Unreachable as trouble:
+        trouble.maybe_done = done
+        raise
+
+
+@contextmanager
+def unless(is_done: Callable[[], bool]) -> Iterator[None]:
+    """Let a refusal pass if it is done: by an earlier request, whose answer was lost."""
+    try:
+        yield
+    except Refused:
+        if not any(is_done() for _read in range(READS)):
+            raise
 
 
 class Told(dict[str, Any]):

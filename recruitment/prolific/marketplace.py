@@ -20,7 +20,6 @@ from recruitment.marketplace import (
     Group,
     Marketplace,
     NotConfigured,
-    NotEnoughMoney,
     Offer,
     OnOffer,
     PostingRequest,
@@ -30,7 +29,7 @@ from recruitment.marketplace import (
 )
 from recruitment.prolific import review
 from recruitment.prolific.arrivals import keys_of, read_signed
-from recruitment.prolific.client import API, NotFound, ProlificClient
+from recruitment.prolific.client import API, NotFound, ProlificClient, unless
 from recruitment.prolific.payloads import (
     SCREEN_OUT,
     amount_of,
@@ -43,7 +42,7 @@ from recruitment.prolific.payloads import (
     study_of,
     submissions_config,
 )
-from recruitment.prolific.review import READS, Review
+from recruitment.prolific.review import Review
 
 
 class Prolific(Review, Marketplace):
@@ -205,11 +204,8 @@ class Prolific(Review, Marketplace):
             return
         if status == "PUBLISHING" and action != "PUBLISH":
             raise Unreachable(_("Prolific is still publishing the study."), maybe_done=False)
-        try:
+        with unless(lambda: self._study(study_id)["status"] in settled):
             self.client.post(f"/studies/{study_id}/transition/", {"action": action}, repeatable=True)
-        except Refused:
-            if not any(self._study(study_id)["status"] in settled for _read in range(READS)):
-                raise
 
     def widen(self, remote_id: str, posting: str, *, seats: int, token: UUID) -> None:
         """Set the number of places in all, and of paid screen-outs. Prolific takes only a greater one."""
@@ -224,15 +220,8 @@ class Prolific(Review, Marketplace):
         if screening:
             slots = {"action": SCREEN_OUT, "slots": seats}
             places["completion_codes"] = [{"code": screening[0], "actions": [slots]}]
-        try:
+        with unless(lambda: int(self._study(remote_id)["total_available_places"]) >= seats):
             self.client.patch(f"/studies/{remote_id}/", places)
-        except NotEnoughMoney:
-            raise
-        except Refused:
-            if not any(
-                int(self._study(remote_id)["total_available_places"]) >= seats for _read in range(READS)
-            ):
-                raise
 
     def limit_concurrency(self, remote_id: str, most: int) -> None:
         """Set ``max_concurrent_submissions``, which Prolific also takes after publishing."""

@@ -9,7 +9,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _, gettext_lazy
 
 from recruitment.marketplace import BonusRequest, Refused, Status, Unreachable, Work
-from recruitment.prolific.client import ProlificClient
+from recruitment.prolific.client import READS, ProlificClient, counted_as, unless
 from recruitment.prolific.payloads import amount_of, cents
 
 STATUSES: Mapping[str, Status] = {
@@ -79,8 +79,6 @@ RETURN_WAIT = timedelta(days=3)
 """Time to return a submission before it is rejected."""
 BONUS_WAIT = timedelta(days=1)
 """How long to look for a bonus that may have been paid: Prolific pays within minutes."""
-READS = 3
-"""Reads until a change must show, since one may be answered from an old copy."""
 
 
 class Review:
@@ -116,7 +114,9 @@ class Review:
         if status_of(found["status"]) is Status.SUBMITTED:
             asked_at = moment_of(found.get("return_requested"))
             if asked_at is None:
-                self._ask_to_return(submission, reason)
+                with counted_as(done=False):
+                    path = f"/submissions/{submission}/request-return/"
+                    self.client.post(path, {"request_return_reasons": [reason]}, repeatable=True)
             asked = (asked_at or self._now(), since)
             end = max(moment for moment in asked if moment) + RETURN_WAIT
             if self._now() < end:
@@ -124,15 +124,6 @@ class Review:
                 raise Unreachable(told % RETURN_WAIT.days, maybe_done=False, not_before=end)
         body = {"action": "REJECT", "message": reason, "rejection_category": category}
         self._decide(submission, person, Status.REJECTED, body)
-
-    def _ask_to_return(self, submission: str, reason: str) -> None:
-        """Ask the person to return the work. Failing at this is certainly no rejection."""
-        path = f"/submissions/{submission}/request-return/"
-        try:
-            self.client.post(path, {"request_return_reasons": [reason]}, repeatable=True)
-        except Unreachable as trouble:
-            trouble.maybe_done = False
-            raise
 
     def _one(self, submission: str) -> dict[str, Any]:
         found: dict[str, Any] = self.client.get(f"/submissions/{submission}/")
@@ -157,12 +148,8 @@ class Review:
             raise Refused(
                 _("On Prolific this work is closed already: %s.") % status.value, code=status.value.upper()
             )
-        try:
+        with unless(lambda: status_of(self._one(submission)["status"]) is wanted):
             self.client.post(f"/submissions/{submission}/transition/", body, repeatable=True)
-        except Refused:
-            seen = (self._one(submission)["status"] for _read in range(READS))
-            if not any(status_of(said) is wanted for said in seen):
-                raise
 
     def overturn(self, submission: str, *, person: str) -> None:
         """Undo a rejection and approve the submission. Leave an approved one as it is.
@@ -197,11 +184,8 @@ class Review:
         found = self._submission_of(request.submission, request.person)
         lines = f"{request.submission},{request.amount:.2f}"
         body = {"study_id": found["study_id"], "csv_bonuses": lines}
-        try:
+        with counted_as(done=False):
             made = self.client.post("/submissions/bonus-payments/", body, repeatable=True)
-        except Unreachable as trouble:
-            trouble.maybe_done = False
-            raise
         if made.get("amount", cents(request.amount)) != cents(request.amount):
             raise Refused(
                 _("Prolific understood another amount: %s.") % amount_of(made["amount"]), code="AMOUNT"
@@ -215,11 +199,8 @@ class Review:
         while it does not show, and :class:`Refused` once it has not shown for a day.
         """
         if request.maybe_paid:
-            try:
+            with counted_as(done=True):
                 self._look_for(request)
-            except Unreachable as trouble:
-                trouble.maybe_done = True
-                raise
             return
         if request.earlier_tokens and self._shows(request):
             return

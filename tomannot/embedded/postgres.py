@@ -116,9 +116,7 @@ class Postgres:
         if not fsync:
             options.append("--no-sync")
         # An interrupted initdb leaves only the unfinished directory: the rename below completes the cluster.
-        system.run(
-            [self._program("initdb"), *options], account=self.account, cwd=self.unfinished, seconds=120
-        )
+        system.run([binaries() / "initdb", *options], account=self.account, cwd=self.unfinished, seconds=120)
         with open(self.unfinished / "postgresql.conf", "a") as configuration:
             configuration.write("\ninclude 'tomannot.conf'\n")
         self.unfinished.rename(self.data)
@@ -150,7 +148,7 @@ class Postgres:
         for tree in (programs.parent, package.with_name(f"{package.name}.libs")):
             if tree.exists():
                 system.let_read(tree, self.account)
-        system.run([self._program("postgres"), "--version"], account=self.account, cwd=programs, seconds=30)
+        system.run([programs / "postgres", "--version"], account=self.account, cwd=programs, seconds=30)
 
     def _check_version(self) -> None:
         path = self.data / "PG_VERSION"
@@ -177,7 +175,7 @@ class Postgres:
     def _answers(self) -> bool:
         """Return True if our server takes connections; it does not while it starts or stops."""
         try:
-            with self._connect("postgres") as connection:
+            with self._connect() as connection:
                 row = connection.execute("SHOW data_directory").fetchone()
         except psycopg.OperationalError as error:
             return isinstance(error, pg_errors.TooManyConnections)
@@ -191,17 +189,17 @@ class Postgres:
         )
 
     def _create_database(self) -> None:
-        with self._connect("postgres") as connection:
+        with self._connect() as connection:
             query = "SELECT 1 FROM pg_database WHERE datname = %s"
             if connection.execute(query, (DATABASE,)).fetchone() is None:
                 connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))
 
-    def _connect(self, database: str) -> psycopg.Connection[tuple[object, ...]]:
+    def _connect(self) -> psycopg.Connection[tuple[object, ...]]:
         return psycopg.connect(
             host=str(self.socket_directory),
             port=PORT,
             user=ROLE,
-            dbname=database,
+            dbname="postgres",
             connect_timeout=5,
             autocommit=True,
         )
@@ -225,11 +223,8 @@ class Postgres:
     # -- programs and files
 
     def _pg_ctl(self, command: str, *options: str) -> None:
-        arguments = [str(self._program("pg_ctl")), command, "-w", "-D", str(self.data), *options]
+        arguments = [str(binaries() / "pg_ctl"), command, "-w", "-D", str(self.data), *options]
         system.run(arguments, account=self.account, cwd=self.data, seconds=START_SECONDS + 30)
-
-    def _program(self, name: str) -> Path:
-        return binaries() / name
 
     def _own(self, path: Path) -> None:
         path.chmod(0o600)

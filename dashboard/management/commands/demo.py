@@ -121,7 +121,9 @@ exit codes: 0 stopped by Ctrl-C or SIGTERM · 1 could not start, or one of its p
             ) from error
         finally:
             address_file().unlink(missing_ok=True)
-            self._leave_servers()
+            connections.close_all()
+            if not embedded.release():
+                self._say("the embedded servers go on, because another process uses them too")
 
     def _prepare_site(self) -> None:
         self._say("preparing the database")
@@ -153,11 +155,6 @@ exit codes: 0 stopped by Ctrl-C or SIGTERM · 1 could not start, or one of its p
         invited = invite(study=study, count=LINKS, by=None, now=now)
         lines += [f"  {address}{urlsplit(personal_link(enrollment)).path}" for enrollment in invited]
         return "\n".join(lines) + "\n"
-
-    def _leave_servers(self) -> None:
-        connections.close_all()
-        if not embedded.release():
-            self._say("the embedded servers go on, because another process uses them too")
 
     def _say(self, line: str) -> None:
         self.stdout.write(f"demo: {line}")

@@ -172,7 +172,6 @@ def story(request: HttpRequest, study: Study, story_id: str) -> HttpResponse:
     found.study = study
     context = about(study, found) | {
         "story": found,
-        "outcomes": OUTCOMES,
         "may_review": Right.REVIEW in rights_in(request.user, study) and found.role == Story.Role.MAIN,
     }
     if found.role == Story.Role.MAIN:
