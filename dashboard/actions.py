@@ -129,17 +129,8 @@ def add_round(
         by=by,
         now=now,
     )
-    qualification_actions.set_answer_key(
-        round=round,
-        acceptable=config.acceptable,
-        reasons=config.reasons,
-        note=config.note,
-        enough=config.enough,
-        must_pass=config.must_pass,
-        beside=beside,
-        by=by,
-        now=now,
-    )
+    key = {name: getattr(config, name) for name in ("acceptable", "reasons", "note", "enough", "must_pass")}
+    qualification_actions.set_answer_key(round=round, beside=beside, by=by, now=now, **key)
 
 
 @transaction.atomic
@@ -248,11 +239,8 @@ def _create_baseline(
         ),
         protocol=multiple_choice.NAME,
         votes_per_story=plan.votes_per_question,
-        pay_rate=source.pay_rate,
-        currency=source.currency,
-        license=source.license,
-        story_language=source.story_language,
         qualification_required=plan.round is not None,
+        **{name: getattr(source, name) for name in ("pay_rate", "currency", "license", "story_language")},
     )
     study = annotation_actions.create_study(slug=plan.slug, settings=settings, by=by, now=now)
     if release.environment == Environment.REHEARSAL:

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from django.db.models import Count, F, Q, QuerySet
@@ -235,11 +235,8 @@ def _numbers(halves: Halves, looked_at: int) -> str:
         "and for looking again (Bonferroni): p = %(p).2g."
     )
     return said % {
-        "late_hits": halves.late_hits,
-        "late": halves.late,
+        **asdict(halves),
         "late_share": 100 * halves.late_share,
-        "early_hits": halves.early_hits,
-        "early": halves.early,
         "early_share": 100 * halves.early_share,
         "looked_at": looked_at,
         "p": corrected(halves, looked_at),

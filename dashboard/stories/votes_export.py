@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from django.contrib.postgres.aggregates import ArrayAgg
-from django.db.models import QuerySet, TextField, Value
+from django.db.models import F, QuerySet, TextField, Value
 from django.db.models.functions import Concat
 
 from annotation.models import Answer, Assignment, Story, Study, SurplusReason, Vote
@@ -76,10 +76,8 @@ def csv_rows(
         return {key: " ".join(found[key]) for key in keys}
 
     for vote, answers in votes:
-        yield {
-            name: str(value).lower() if isinstance(value, bool) else value  # as in JSON
-            for name, value in (vote | cells(answers)).items()
-        }
+        flags = {name: str(vote[name]).lower() for name in ("newest", "counted")}  # as in JSON
+        yield vote | cells(answers) | flags
 
 
 def questions_of(study: Study) -> list[str]:
@@ -131,19 +129,19 @@ def _votes(stories: Iterable[int], since: datetime | None) -> QuerySet[Any, Any]
             "assignment",
             "revision",
             "environment",
-            "surplus_reason",
             "served_at",
             "first_submitted_at",
             "submitted_at",
-            "order_position",
             "order_seed",
             "option_seed",
             "language",
             "instructions__version",
             "comment__words",
             "assignment__story",
-            "assignment__state",
-            "assignment__enrollment__pseudonym",
+            annotator=F("assignment__enrollment__pseudonym"),
+            position=F("order_position"),
+            state=F("assignment__state"),
+            surplus=F("surplus_reason"),
         )
     )
     return rows
@@ -156,35 +154,25 @@ def _by_story(votes: list[dict[str, Any]], stories: Mapping[int, str]) -> list[d
     for vote in votes:
         newest[vote["assignment"]] = max(vote["revision"], newest.get(vote["assignment"], 0))
     for vote in votes:
-        vote["story"] = stories[vote["assignment__story"]]
+        vote["story_id"] = stories[vote["assignment__story"]]
         vote["newest"] = vote["revision"] == newest[vote["assignment"]]
     return sorted(votes, key=lambda vote: places[vote["assignment__story"]])
 
 
-def _row(vote: Mapping[str, Any], study: Study) -> dict[str, Any]:
+def _row(vote: dict[str, Any], study: Study) -> dict[str, Any]:
     counted = (
         vote["newest"]
-        and vote["assignment__state"] == Assignment.State.SUBMITTED
-        and vote["surplus_reason"] == SurplusReason.NONE
+        and vote["state"] == Assignment.State.SUBMITTED
+        and vote["surplus"] == SurplusReason.NONE
         and vote["environment"] == study.environment
     )
     seconds = (vote["first_submitted_at"] - vote["served_at"]).total_seconds()
-    return {
-        "story_id": vote["story"],
-        "annotator": vote["assignment__enrollment__pseudonym"],
+    return vote | {
         "submitted_at": timestamp(vote["submitted_at"]),
         "seconds_on_task": round(seconds, 3),
-        "position": vote["order_position"],
-        "order_seed": vote["order_seed"],
-        "option_seed": vote["option_seed"],
-        "language": vote["language"],
         "instructions": vote["instructions__version"] or 0,
         "comment": vote["comment__words"] or "",
-        "revision": vote["revision"],
-        "newest": vote["newest"],
         "counted": counted,
-        "state": vote["assignment__state"],
-        "surplus": vote["surplus_reason"],
     }
 
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from decimal import Decimal
 from threading import BoundedSemaphore
+from typing import Any
 
 from django.conf import settings as site
 from django.http import QueryDict
@@ -232,7 +233,7 @@ class ProlificPlatform(Platform):
         ]
 
     def marketplace(self, environment: str, *, is_quick: bool = False) -> Prolific:
-        account = site.PROLIFIC[environment]
+        account: dict[str, Any] = site.PROLIFIC[environment]
         live = site.PROLIFIC[Environment.LIVE]
         is_same_site = account["api"].rstrip("/") == live["api"].rstrip("/")  # there is no sandbox
         for key in ("workspace", "token") if environment == Environment.REHEARSAL and is_same_site else ():
@@ -243,10 +244,7 @@ class ProlificPlatform(Platform):
                 )
         return Prolific(
             environment=environment,
-            token=account["token"],
-            workspace=account["workspace"],
-            project=account["project"],
-            api=account["api"],
+            **account,
             is_quick=is_quick,
             signs_addresses=site.PROLIFIC_SIGNED_ADDRESSES[environment],
         )

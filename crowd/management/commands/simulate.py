@@ -12,7 +12,6 @@ from django.db import transaction
 
 from accounts.models import Environment
 from annotation import actions
-from annotation.errors import WrongState
 from annotation.management.arguments import find_study
 from annotation.management.base import ActionCommand
 from annotation.models import Enrollment, Study
@@ -141,10 +140,7 @@ exit codes: 0 all annotators did their part · 1 refused, or an error occurred (
         """Mark the study as a test run, and print a notice: this cannot be undone."""
         if study.environment == Environment.REHEARSAL:
             return study
-        try:
-            study = actions.make_rehearsal(study=study, by=None, now=clock.now())
-        except WrongState as error:
-            raise CommandError(str(error)) from error
+        study = actions.make_rehearsal(study=study, by=None, now=clock.now())
         self.stderr.write(f"“{study.slug}” is now a test run, for good: simulated answers are not real.")
         return study
 

@@ -71,13 +71,8 @@ def _like(request: HttpRequest, study: Study) -> dict[str, Any]:
         used = RoundStory.objects.filter(round__study=study).values("story")
         fresh = Story.objects.filter(study=study, role=Story.Role.QUALIFICATION).exclude(pk__in=used)
         return {"stories": list(fresh.values_list("story_id", flat=True)[:OFFERED])}
-    return {
-        "title": round.title,
-        "kind": round.kind,
-        "attempts_allowed": round.attempts_allowed,
-        "pays_on_fail": round.pays_on_fail,
-        "stories": list(round.round_stories.values_list("story__story_id", flat=True)),
-    }
+    same = {name: getattr(round, name) for name in ("title", "kind", "attempts_allowed", "pays_on_fail")}
+    return same | {"stories": list(round.round_stories.values_list("story__story_id", flat=True))}
 
 
 def _shown(study: Study, rates: RoundRates, *, is_closed: bool) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
-from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
@@ -228,7 +227,6 @@ def _shown(
     titles = {kind: str(said) % numbers for kind, said in KINDS.items()}
     kind = _kind(request.GET.get("kind"), differing)
     number = page_number(request)
-    asked = {"first": before.number, "second": now.number}
     pages = -(-differing[kind] // store.PER_PAGE)
     scenarios, more_scenarios = retention_pairs(summary, "by_scenario")
     generators, more_generators = retention_pairs(summary, "by_generator_model")
@@ -238,21 +236,16 @@ def _shown(
         "settings": setting_rows(before, now),
         "counts": count_rows(before, now),
         "kinds": [
-            {
-                "title": title,
-                "stories": differing[each],
-                "current": each is kind,
-                "query": urlencode(asked | {"kind": each.value}),
-            }
+            {"name": each.value, "title": title, "stories": differing[each], "current": each is kind}
             for each, title in titles.items()
         ],
+        "kind_name": kind.value,
         "kind_title": titles[kind],
         "stories": story_rows(study, found.page(kind, number)),
         "page_number": number,
         "pages": pages,
-        "earlier": urlencode(asked | {"kind": kind.value, "page": number - 1}) if number > 1 else "",
-        "later": urlencode(asked | {"kind": kind.value, "page": number + 1}) if number < pages else "",
-        "file_query": urlencode(asked),
+        "earlier": number - 1,
+        "later": number + 1 if number < pages else 0,
         "agreement": agreement_pairs(study, summary, agreement_rows),
         "ratings": agreement_pairs(study, summary, rating_rows),
         "retentions": [
