@@ -335,12 +335,11 @@ def move_study(
             now=now,
         )
     go = recruitment_actions.resume_campaign if move == OPEN else recruitment_actions.pause_campaign
-    chosen = [
-        found.campaign
-        for found in along
-        if (found.proposed if campaigns is None else found.campaign.number in campaigns)
+    return [
+        go(campaign=campaign, by=by, now=now)
+        for campaign, is_proposed in along
+        if (is_proposed if campaigns is None else campaign.number in campaigns)
     ]
-    return [go(campaign=campaign, by=by, now=now) for campaign in chosen]
 
 
 @transaction.atomic

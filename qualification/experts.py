@@ -181,14 +181,6 @@ OPENING = (
 MAY_CHANGE = frozenset(role for role, rights in RIGHTS.items() if Right.CHANGE in rights)
 
 
-@dataclass(frozen=True, slots=True)
-class _Sources:
-    """Sources that reveal something about a round's texts: rounds, and the first time of one per study."""
-
-    rounds: Collection[int]
-    since: dict[int, datetime]
-
-
 def readers_in(studies: Iterable[int]) -> QuerySet[User]:
     """Return everybody who can read keys and revealed answers of one of these studies now."""
     members = Membership.objects.filter(study__in=list(studies), role__in=MAY_CHANGE)
@@ -203,20 +195,21 @@ def people_who_know(round: Round, people: Iterable[User]) -> list[User]:
     left to ask. Six queries, however many people, rounds and studies there are.
     """
     people = list(people)
-    sources = _sources(round)
-    if not people or not sources.since:
+    rounds, since = _sources(round)
+    if not people or not since:
         return []
     ids = {person.pk for person in people}
     knowing = {
-        *readers_in(sources.since).filter(pk__in=ids).values_list("pk", flat=True),
-        *KeyReader.objects.filter(round__in=sources.rounds, reader__in=ids).values_list("reader", flat=True),
-        *_answered(sources.rounds),
-        *_had_a_role(sources.since, ids),
+        *readers_in(since).filter(pk__in=ids).values_list("pk", flat=True),
+        *KeyReader.objects.filter(round__in=rounds, reader__in=ids).values_list("reader", flat=True),
+        *_answered(rounds),
+        *_had_a_role(since, ids),
     }
     return [person for person in people if person.pk in knowing]
 
 
-def _sources(round: Round) -> _Sources:
+def _sources(round: Round) -> tuple[list[int], dict[int, datetime]]:
+    """Return what reveals something about a round's texts: rounds, and the first time of one per study."""
     texts = round.round_stories.values("story__text_hash")
     since: dict[int, datetime] = {}
     rounds = []
@@ -231,7 +224,7 @@ def _sources(round: Round) -> _Sources:
     checks = CheckKey.objects.filter(story__text_hash__in=texts).values("story__study")
     for study, at in checks.annotate(at=Min("created_at")).values_list("story__study", "at"):
         since[study] = min([at, *filter(None, [since.get(study)])])
-    return _Sources(rounds, since)
+    return rounds, since
 
 
 def _answered(rounds: Collection[int]) -> Iterable[int]:

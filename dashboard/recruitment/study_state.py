@@ -5,7 +5,6 @@ turning anybody away.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from annotation import actions as annotation_actions
 from annotation.models import Event, Study
@@ -23,27 +22,19 @@ _GOES = (Campaign.State.CREATING, Campaign.State.LIVE)
 _RESTS = (Campaign.State.PAUSING, Campaign.State.PAUSED)
 
 
-@dataclass(frozen=True, slots=True)
-class LinkedCampaign:
-    """A campaign that can move with its study; ``proposed`` ones are ticked at first."""
-
-    campaign: Campaign
-    proposed: bool
-
-
-def linked_campaigns(study: Study, move: str) -> list[LinkedCampaign]:
+def linked_campaigns(study: Study, move: str) -> list[tuple[Campaign, bool]]:
     """Return the campaigns that can be paused or resumed with the study, in the order of their numbers.
 
-    For resuming, those that were paused together with the study are proposed.
+    With each comes whether it is proposed: for resuming, those that were paused together with the study are.
     """
     if move != OPEN:
         live = study.campaigns.filter(state=Campaign.State.LIVE).order_by("number")
-        return [LinkedCampaign(campaign, proposed=True) for campaign in live]
+        return [(campaign, True) for campaign in live]
     stopped = study.events.filter(type__in=_STOPPED).order_by("-pk").first()
     resting = study.campaigns.filter(state__in=_RESTS).select_related("study").order_by("number")
     changed = study.events.filter(type=Event.Type.CAMPAIGN_CHANGED, at=stopped.at) if stopped else None
     together = set(changed.values_list("subject", flat=True)) if changed is not None else set()
-    return [LinkedCampaign(campaign, proposed=reference_of(campaign) in together) for campaign in resting]
+    return [(campaign, reference_of(campaign) in together) for campaign in resting]
 
 
 def turning_away(study: Study) -> list[Campaign]:

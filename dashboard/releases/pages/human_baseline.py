@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
 from typing import Any
 
 from django import forms
@@ -122,23 +121,8 @@ def _report(request: HttpRequest, study: Study, admission: Admission) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One question set on the page. Shares are in 0..1, or None if undefined."""
-
-    title: str
-    found: dict[str, Any]
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """Return the accuracy interval's start and width, for the bar."""
-        if self.found["interval"] is None:
-            return None
-        low, high = self.found["interval"]
-        return low, high - low
-
-
-def _lines(found: dict[str, Any]) -> list[Line]:
+def _lines(found: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the question sets as on the page, each with its accuracy interval's start and width."""
     titles = {
         "mental-state-qa": _("Mental state"),
         "behavior-qa": _("Behavior"),
@@ -146,8 +130,12 @@ def _lines(found: dict[str, Any]) -> list[Line]:
     }
     known = [name for name in titles if name in found["configs"]]
     others = [name for name in found["configs"] if name not in titles]
-    lines = [Line(titles.get(name, name), found["configs"][name]) for name in (*known, *others)]
-    return [*lines, Line(_("All questions"), found[ALL])]
+    lines = [(titles.get(name, name), found["configs"][name]) for name in (*known, *others)]
+    return [
+        {"title": title, "found": line, "interval": interval and (interval[0], interval[1] - interval[0])}
+        for title, line in (*lines, (_("All questions"), found[ALL]))
+        for interval in [line["interval"]]
+    ]
 
 
 def _row(name: str, line: dict[str, Any]) -> dict[str, Any]:
