@@ -43,7 +43,7 @@ class Halves:
         from scipy.stats import hypergeom  # loaded here: it takes a second, and few processes need it
 
         attempts, hits = self.early + self.late, self.early_hits + self.late_hits
-        return float(hypergeom.sf(self.late_hits - 1, attempts, hits, self.late))
+        return float(hypergeom.sf(self.late_hits - 1, attempts, hits, self.late)) if attempts else 1.0
 
     @property
     def are_enough(self) -> bool:
