@@ -32,7 +32,7 @@ CAUSES = {
 }
 """Alert kind by event type."""
 EVENT_KINDS = tuple(dict.fromkeys(CAUSES.values()))
-"""Every kind to choose but the digest, which only mails have."""
+"""Kinds that members and webhooks can choose. The digest is for mails only."""
 
 
 def usual_kinds() -> list[str]:

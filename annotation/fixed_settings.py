@@ -52,10 +52,10 @@ def fixed_settings(*, state: str, has_stories: bool) -> dict[str, str]:
         fixed["license"] = _("The study has been opened: people agreed to this licence.")
     if has_stories:
         fixed["protocol"] = _(
-            "The stories that are here, those of the test too, were read by this protocol and stay. For "
-            "another protocol make another study."
+            "The imported stories, including the test’s, were read by this protocol. For another "
+            "protocol, create another study."
         )
-        fixed["serving_seed"] = _("The stories that are here have their places by this seed.")
+        fixed["serving_seed"] = _("The imported stories were ordered with this seed.")
     return fixed
 
 

@@ -91,7 +91,7 @@ _BY_ENROLLMENT_STATE = {
     "suspended": Reason.SUSPENDED,
     "withdrawn": Reason.WITHDRAWN,
 }
-REASON_OF_CLOSED_DOOR = {
+REASON_BY_STUDY_STATE = {
     "draft": Reason.STUDY_NOT_OPEN,
     "paused": Reason.STUDY_PAUSED,
     "closed": Reason.STUDY_CLOSED,
@@ -119,11 +119,11 @@ def may_be_served(facts: ServingFacts) -> Reason | None:
     if facts.environment != facts.study_environment:
         return Reason.WRONG_ENVIRONMENT
     if facts.enrollment_state in ON_THE_WAY and facts.study_state != "open":
-        return REASON_OF_CLOSED_DOOR[facts.study_state]
+        return REASON_BY_STUDY_STATE[facts.study_state]
     if facts.enrollment_state != "qualified":
         return _BY_ENROLLMENT_STATE[facts.enrollment_state]
     if facts.study_state != "open":
-        return REASON_OF_CLOSED_DOOR[facts.study_state]
+        return REASON_BY_STUDY_STATE[facts.study_state]
     if not facts.protocol_installed:
         return Reason.PROTOCOL_CHANGED
     if facts.consent_version != facts.study_consent_version:

@@ -253,7 +253,7 @@ def _problems_of_size(seats: int, seats_per_posting: int) -> list[str]:
 
 def _problems_of_visits(stories: int, study: Study) -> list[str]:
     if not 1 <= stories <= study.story_cap:
-        said = _("A visit is for 1 to %(cap)s stories: more than that nobody may answer in this study.")
+        said = _("A visit has 1 to %(cap)s stories: %(cap)s is the limit per participant.")
         return [said % {"cap": study.story_cap}]
     whole = stories_of_design(study)
     said = _(

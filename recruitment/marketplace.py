@@ -273,7 +273,7 @@ class Marketplace(Protocol):
         return
 
     def on_offer(self, remote_id: str, postings: Collection[str]) -> OnOffer:
-        """Return True if people can begin now with any of the postings."""
+        """Return whether the postings are open, paused or over on the platform."""
 
     def work(self, remote_id: str, posting: str) -> list[Work]:
         """Return everything the platform lists of a posting, from all pages, before anything is changed."""

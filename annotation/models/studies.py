@@ -210,7 +210,7 @@ class Study(models.Model):
         _("Smallest published group"),
         default=FEWEST_IN_GROUP,
         validators=between(FEWEST_IN_GROUP, 10_000),
-        help_text=_("Releases tell the answers about participants only in groups of at least so many."),
+        help_text=_("The smallest group whose answers about themselves a release may count."),
     )
     intake_grouped_at = models.DateTimeField(null=True, blank=True, editable=False)
     consent_version = models.PositiveSmallIntegerField(default=0)

@@ -177,8 +177,11 @@ class SurplusReason(models.TextChoices):
     """The reason why a vote is stored and credited but does not count."""
 
     NONE = "", _("counts")
-    LATE = "late", _("the lease had run out, and no slot, or no place in its author’s load, was left")
-    NOT_QUALIFIED = "not_qualified", _("the person was no longer qualified when it came")
+    LATE = (
+        "late",
+        _("too late: the lease had expired and the slot was taken (or the participant’s set was full)"),
+    )
+    NOT_QUALIFIED = "not_qualified", _("the participant was no longer qualified when it arrived")
 
 
 class VoteQuerySet(models.QuerySet["Vote"]):

@@ -16,7 +16,7 @@ from annotation.grading import IncompleteAttempt
 from annotation.models import Enrollment
 from annotation.protocols.base import IncompleteForm
 from annotation.queries import work_so_far
-from annotation.rules import REASON_OF_CLOSED_DOOR
+from annotation.rules import REASON_BY_STUDY_STATE
 from annotation.views.common import go, number, page, settled
 from qualification import actions
 from qualification.errors import AlreadyHandedIn, AnsweredMeanwhile, NotTheirTurn
@@ -38,7 +38,7 @@ def intro(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     if is_given_up(request) or enrollment.state != Enrollment.State.CONSENTED:
         return redirect(page_url(request, "annotation:home"))
     attempt = _current(request, enrollment)
-    if attempt is None and enrollment.study.state in REASON_OF_CLOSED_DOOR:
+    if attempt is None and enrollment.study.state in REASON_BY_STUDY_STATE:
         return redirect(page_url(request, "annotation:stories"))
     if request.method == "POST":
         now, session = clock.now(), session_id(request)

@@ -10,7 +10,7 @@ from annotation.forms import instructions_context
 from annotation.models import Enrollment
 from annotation.protocols.base import IncompleteForm
 from annotation.queries import is_in_test
-from annotation.rules import REASON_OF_CLOSED_DOOR
+from annotation.rules import REASON_BY_STUDY_STATE
 from annotation.views.common import go, number, page, settled
 from qualification import actions
 from qualification.errors import NotTheirTurn
@@ -81,7 +81,7 @@ def _open_practice(request: HttpRequest, enrollment: Enrollment, *, sent: int = 
     ``sent`` is the round of a form, if any: one of an earlier practice must not become part of this one.
     """
     their_turn = enrollment.state == Enrollment.State.CONSENTED and not is_in_test(enrollment)
-    is_closed = is_given_up(request) or enrollment.study.state in REASON_OF_CLOSED_DOOR
+    is_closed = is_given_up(request) or enrollment.study.state in REASON_BY_STUDY_STATE
     mine = practice_of(enrollment) if their_turn and not is_closed else None
     if mine is None or sent not in (0, mine.round.pk):
         raise NotTheirTurn(_("This practice is closed."))

@@ -61,7 +61,7 @@ def join(*, link: JoinLink, participant: str, now: datetime) -> Enrollment:
         link = locked(link, "study")
     is_full = link.most_people is not None and queries.came_by(link).count() >= link.most_people
     if is_full or (link.closes_at and link.closes_at <= now):
-        raise CannotJoin(_("The link lets nobody new in."))
+        raise CannotJoin(_("This link does not admit new participants."))
     return annotation_actions.enroll(study=link.study, annotator=annotator, now=now)
 
 
@@ -81,8 +81,8 @@ def set_join_link(*, study: Study, by: User | None, now: datetime, **changes: An
         raise InvalidJoinLink(
             "source",
             _(
-                "People have come with ids of “%(old)s”. With ids of “%(new)s” each of them would be "
-                "somebody new, and could vote twice. Leave the source as it is."
+                "Participants have arrived with ids of “%(old)s”. With ids of “%(new)s” they would count "
+                "as new and could vote twice. Leave the source as it is."
             )
             % {"old": had.source, "new": settings["source"]},
         )

@@ -43,7 +43,7 @@ def record_link_payments(
     amount has fractions of a cent or makes a total negative, or if somebody was paid since ``seen``.
     """
     if not reason.strip():
-        raise CannotPay(_("Say how people were paid. It is kept in the log."))
+        raise CannotPay(_("Say how participants were paid. The log keeps it."))
     people = Enrollment.objects.select_for_update(of=("self",), no_key=True).filter(
         study=study, pk__in=amounts
     )
@@ -79,8 +79,10 @@ def _check(
     if since:
         raise CannotPay(
             ngettext(
-                "%(number)s person has been noted as paid since this table was made: take it anew.",
-                "%(number)s people have been noted as paid since this table was made: take it anew.",
+                "A payment to %(number)s participant was recorded after you downloaded this table. "
+                "Download it again.",
+                "Payments to %(number)s participants were recorded after you downloaded this table. "
+                "Download it again.",
                 since,
             )
             % {"number": since}
@@ -88,10 +90,12 @@ def _check(
     for pk, amount in amounts.items():
         if not amount or amount != amount.quantize(CENT):
             raise CannotPay(
-                _("What was paid is a number of whole cents, not %(amount)s.") % {"amount": amount}
+                _("Enter the amount paid in whole cents; %(amount)s is not.") % {"amount": amount}
             )
         if before.get(pk, Decimal(0)) + amount < 0:
-            raise CannotPay(_("No more can be taken back than was noted as paid. Nothing was noted."))
+            raise CannotPay(
+                _("A correction cannot exceed the amount recorded as paid. Nothing was recorded.")
+            )
 
 
 BATCH = 500
@@ -107,7 +111,7 @@ def approve_all(*, campaign: Campaign, by: User | None, now: datetime) -> int:
     approval = Payment(kind=Payment.Kind.APPROVAL, amount=campaign.reward, requested_by=by, requested_at=now)
     number = _pay_all(campaign, to_approve(campaign), approval)
     if not number:
-        raise CannotPay(_("No confirmed work waits for a decision."))
+        raise CannotPay(_("No confirmed submission waits for a decision."))
     return number
 
 
@@ -120,17 +124,16 @@ def top_up_all(*, campaign: Campaign, by: User | None, now: datetime) -> int:
     """
     found = hourly_pay_of(campaign)
     if found is None:
-        raise CannotPay(_("Too little work has been confirmed to say how long it takes."))
-    reason = _("The work took longer than we had thought. This makes it %(rate)s %(currency)s per hour.") % {
-        "rate": found.target,
-        "currency": campaign.currency,
-    }
+        raise CannotPay(_("Too few submissions are confirmed to say how long the work takes."))
+    reason = _(
+        "The work took longer than we expected. This bonus brings your pay to %(rate)s %(currency)s per hour."
+    ) % {"rate": found.target, "currency": campaign.currency}
     waiting = to_top_up(campaign) if found.top_up else Submission.objects.none()
     top_up = Payment(kind=Payment.Kind.TOP_UP, amount=found.top_up, reason=reason)
     top_up.requested_by, top_up.requested_at = by, now
     number = _pay_all(campaign, waiting, top_up)
     if not number:
-        raise CannotPay(_("Nothing is missing: the work paid at least the study’s hourly rate."))
+        raise CannotPay(_("Nothing is owed: the work paid at least the study’s hourly rate."))
     return number
 
 

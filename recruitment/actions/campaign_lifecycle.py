@@ -122,7 +122,7 @@ def sync_now(*, campaign: Campaign) -> None:
     Raise :class:`NotQueued`, and :class:`CannotRecruit` for a draft.
     """
     if campaign.state == State.DRAFT:
-        raise CannotRecruit(_("This campaign is a draft: nothing of it is on the platform."))
+        raise CannotRecruit(_("This campaign is a draft: the platform knows nothing of it yet."))
     queue_or_fail(CARRY_OUT_TASK if campaign.state in Campaign.UNDERWAY else RECONCILE_TASK, campaign.pk)
 
 
@@ -373,7 +373,7 @@ def lock_campaign(campaign: Campaign) -> Campaign:
     try:
         return locked(campaign, "study")
     except Campaign.DoesNotExist:
-        raise CannotRecruit(_("Somebody has just discarded this draft. Nothing was changed.")) from None
+        raise CannotRecruit(_("Another member has just discarded this draft. Nothing was changed.")) from None
 
 
 def record_change(

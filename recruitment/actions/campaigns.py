@@ -60,9 +60,11 @@ def change_campaign(
     campaign = lock_campaign(campaign)
     found = problems_of(settings, campaign.study)
     if campaign.state != State.DRAFT:
-        found = [_("This campaign is on the platform already: make another one instead of changing it.")]
+        found = [
+            _("This campaign is already on the platform and cannot be changed. Create another campaign.")
+        ]
     elif (campaign.platform, campaign.purpose) != (settings.platform, settings.purpose):
-        found = [_("A campaign stays on its platform, and for what it is; make another one.")]
+        found = [_("You cannot change a campaign’s platform or purpose. Create another campaign.")]
     if found:
         raise CannotRecruit("\n".join(found))
     for name, value in _values(settings).items():
@@ -80,7 +82,7 @@ def discard_campaign(*, campaign: Campaign, by: User | None, now: datetime) -> N
     """
     campaign = lock_campaign(campaign)
     started = CannotRecruit(
-        _("This campaign has been started, so part of it may be on the platform: end it instead.")
+        _("This campaign has been started and may be partly on the platform. End it instead.")
     )
     if campaign.state != State.DRAFT:
         raise started
@@ -129,7 +131,7 @@ def _plan_postings(
         raise CannotRecruit(_("This campaign has been started already."))
     _check_unchanged(campaign, offer)
     if campaign.study.state != Study.State.OPEN:
-        raise CannotRecruit(_("Open the study first: people who come are turned away until then."))
+        raise CannotRecruit(_("Open the study first: until then, participants who arrive are turned away."))
     _want_postings(campaign, offer, after=0)
     campaign.state, campaign.started_at, campaign.offered_until = State.CREATING, now, until
     campaign.save(update_fields=["state", "started_at", "offered_until"])
@@ -162,7 +164,7 @@ def add_seats(
         raise CannotRecruit("\n".join(found))
     if campaign.seats != offered:
         raise CannotRecruit(
-            _("This page is old: %(seats)s pieces of work are offered by now. Nothing was added.")
+            _("This page is out of date: the campaign now offers %(seats)s places. Nothing was added.")
             % {"seats": campaign.seats}
         )
     priced = offer_of(campaign)
@@ -208,5 +210,5 @@ def _check_balance(marketplace: Marketplace, cost: Decimal, currency: str) -> No
 def _check_unchanged(campaign: Campaign, priced: Offer) -> None:
     if offer_of(campaign) != priced:
         raise CannotRecruit(
-            _("Somebody has just changed this campaign. Look at what it costs now. Nothing was created.")
+            _("Another member has just changed this campaign. Check what it costs now. Nothing was created.")
         )

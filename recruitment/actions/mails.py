@@ -116,7 +116,7 @@ def send_link(*, enrollment: Enrollment, by: User | None) -> None:
         raise CannotMail(_("This site sends no mail: EMAIL_URL is not set."))
     identity = queries.confirmed_address_of(enrollment)
     if identity is None:
-        raise CannotMail(_("There is no confirmed e-mail address of this person."))
+        raise CannotMail(_("This participant has no confirmed e-mail address."))
     queue_mail(MAIL_TASK, identity.pk, enrollment.pk, Kind.LINKS, by.pk if by else None)
 
 
@@ -142,7 +142,10 @@ def _invite_by_mail(
     enrollment = annotation_actions.enroll(study=study, annotator=annotator, now=now, by=by)
     if enrollment.state in (Enrollment.State.WITHDRAWN, Enrollment.State.DECLINED):
         raise CannotMail(
-            _("“%(value)s” has said no to this study (%(state)s), so no mail goes there. Nobody was invited.")
+            _(
+                "“%(value)s” declined or left this study (%(state)s), so we send no mail there. Nobody was "
+                "invited."
+            )
             % {"value": address, "state": enrollment.get_state_display()}
         )
     identity = queries.confirmed_address_of(enrollment)

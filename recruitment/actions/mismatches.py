@@ -94,7 +94,7 @@ def confirm_manually(*, mismatch: Mismatch, how: str, by: User | None, now: date
     """
     mismatch, visit, work = _lock_open(mismatch)
     if visit is None or (mismatch.kind == Mismatch.Kind.NO_DATA and not has_answers(visit)):
-        raise CannotSettle(_("Nothing of this work is here, so there is nothing that could count."))
+        raise CannotSettle(_("This site has no answers for this submission, so there are no votes to count."))
     _accept(visit=visit, work=work, by=by, now=now)
     waits = work is not None and work.status == Submission.Status.SUBMITTED and decision_of(work) is None
     if work and waits and mismatch.campaign.auto_approves:
@@ -113,7 +113,7 @@ def decide_mismatch(
     """
     mismatch, _visit, work = _lock_open(mismatch)
     if work is None:
-        raise CannotPay(_("The platform does not list this work, so it cannot be decided there."))
+        raise CannotPay(_("The platform does not list this submission, so you cannot decide it there."))
     if remedy == Remedy.OVERTURN:
         overturn_rejection(submission=work, votes_count=True, by=by, now=now)
         return close_mismatch(mismatch=mismatch, how=how, by=by, now=now)
@@ -143,7 +143,7 @@ def pay_for_mismatch(
     """
     mismatch, visit, work = _lock_open(mismatch)
     if visit is None or remedy not in remedies_of(cases_of([mismatch])[mismatch.pk]):
-        raise CannotPay(_("This work cannot be paid like that. Nothing was changed."))
+        raise CannotPay(_("This submission cannot be paid that way. Nothing was changed."))
     if votes_count:
         _accept(visit=visit, work=work, by=by, now=now)
     work = work or _not_listed(visit, now=now)
@@ -173,7 +173,7 @@ def _accept(*, visit: Visit, work: Submission | None, by: User | None, now: date
         work.status == Submission.Status.REJECTED or decision_of(work) == Decision.REJECTED
     )
     if is_rejected:
-        raise CannotSettle(_("This work has been rejected, and what is not paid does not count."))
+        raise CannotSettle(_("This submission was rejected. Votes of unpaid submissions do not count."))
     accept_visit(visit=visit, submission=work, by=by, now=now)
 
 
@@ -184,7 +184,7 @@ def _lock_open(mismatch: Mismatch) -> Locked:
     """
     found = _lock(mismatch)
     if found[0].settled_at:
-        raise CannotSettle(_("Somebody has just dealt with this. Nothing was changed."))
+        raise CannotSettle(_("Another member has just resolved this. Nothing was changed."))
     return found
 
 
@@ -192,7 +192,7 @@ def _lock_open(mismatch: Mismatch) -> Locked:
 def close_mismatch(*, mismatch: Mismatch, how: str, by: User | None, now: datetime) -> Mismatch:
     """Take an open mismatch off the list. Raise :class:`CannotSettle` without a note."""
     if not how.strip():
-        raise CannotSettle(_("Say in a few words how this was dealt with. It is kept in the log."))
+        raise CannotSettle(_("Say in a few words how this was resolved. The log keeps it."))
     mismatch.settled_at, mismatch.settled_by, mismatch.settled_how = now, by, how.strip()
     mismatch.save(update_fields=["settled_at", "settled_by", "settled_how"])
     annotation_actions.record_event(

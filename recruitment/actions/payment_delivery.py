@@ -215,7 +215,10 @@ def person_of(submission: Submission) -> str:
     ).first()
     if identity is None:
         raise Refused(
-            _("Who did this has been forgotten, as they asked, so it can only be decided on the platform.")
+            _(
+                "This participant had their personal data deleted, so you can decide this only on the "
+                "platform."
+            )
         )
     return identity.person
 

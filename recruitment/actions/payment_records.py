@@ -41,7 +41,7 @@ def request_payment(*, payment: Payment, waits: timedelta | None = None) -> Paym
         with transaction.atomic():
             payment.save(force_insert=True)
     except IntegrityError as error:
-        raise CannotPay(_("This has been decided or paid already.")) from error
+        raise CannotPay(_("This was already decided or paid.")) from error
     record_payment(payment=payment, type=Event.Type.PAYMENT_REQUESTED, by=payment.requested_by)
     queue_soon(SEND_TASK, campaign.pk, after=int(waits.total_seconds()) + 1 if waits else 0)
     return payment

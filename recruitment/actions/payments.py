@@ -54,7 +54,7 @@ def approve(*, submission: Submission, by: User | None, now: datetime) -> Paymen
         return decided
     if decided:
         raise CannotPay(
-            _("This work has been rejected, so it cannot be approved. Take that back, or overturn it.")
+            _("This submission was rejected, so it cannot be approved. Undo or overturn the rejection first.")
         )
     _check_handed_in(submission)
     return request_payment(
@@ -94,14 +94,14 @@ def reject(
     Raise :class:`CannotPay` without a reason, or for work that has been decided already.
     """
     if not reason.strip():
-        raise CannotPay(_("A rejection needs a reason: the person reads it, and may complain about it."))
+        raise CannotPay(_("A rejection needs a reason: the participant reads it and may object."))
     visit = Visit.objects.select_related("session").filter(submission=submission).first()
     if visit and visit.session:  # before the submission is locked: the person comes first everywhere
         annotation_actions.doubt_session(session=visit.session, reason=reason.strip(), by=by, now=now)
         Visit.objects.filter(pk=visit.pk).update(decided_manually=True)
     submission = lock_submission(submission)
     if _decision(submission):
-        raise CannotPay(_("This work has been decided already."))
+        raise CannotPay(_("This submission was already decided."))
     _check_handed_in(submission)
     if leave_group:
         grants.leave_group(submission=submission, by=by, now=now)
@@ -127,7 +127,12 @@ def overturn_rejection(
     if submission.status != Status.REJECTED:
         raise CannotPay(_("Only a rejection that the platform has carried out can be overturned."))
     if overturned_outside([submission.pk]).exists():
-        raise CannotPay(_("This work has been paid in another way: to overturn its rejection pays it twice."))
+        raise CannotPay(
+            _(
+                "This submission was already paid outside the platform. Overturning the rejection would "
+                "pay it twice."
+            )
+        )
     reward = submission.campaign.reward
     payment = _new(submission, Kind.OVERTURN, reward, by=by, now=now, votes_count=votes_count)
     return request_payment(payment=payment)
@@ -163,21 +168,21 @@ def give_bonus(
     if asked:
         if (asked.submission_id, asked.amount, asked.reason) != (submission.pk, amount, reason.strip()):
             raise CannotPay(
-                _("A bonus of %(amount)s %(currency)s was asked for with this form. Load the page again.")
+                _("This form has already requested a bonus of %(amount)s %(currency)s. Reload the page.")
                 % {"amount": asked.amount, "currency": asked.currency}
             )
         return asked
     _check_amount(amount)
     if not reason.strip():
-        raise CannotPay(_("A bonus needs a reason: the person reads it."))
+        raise CannotPay(_("A bonus needs a reason: the participant reads it."))
     decided = _decision(submission)
     is_approved = submission.status == Status.APPROVED or bool(decided and decided.kind in APPROVING)
     if not is_approved and (top_up or submission.status not in NEVER_APPROVED):
-        raise CannotPay(_("A bonus is for approved work; this has not been approved."))
+        raise CannotPay(_("You can pay a bonus only for an approved submission."))
     if pays_for and decision_of(pays_for) in (Decision.APPROVED, Decision.PAID_OTHERWISE):
-        raise CannotPay(_("The work that this bonus is for has been paid already."))
+        raise CannotPay(_("The submission that this bonus is for was already paid."))
     if top_up and topped_up(submission).exists():
-        raise CannotPay(_("This work has been topped up already."))
+        raise CannotPay(_("This submission was already topped up."))
     kind = Kind.TOP_UP if top_up else Kind.BONUS
     links = {"pays_for": pays_for, "repeats": repeats, "request_token": token or uuid4()}
     return request_payment(payment=_new(submission, kind, amount, reason, by=by, now=now, **links))
@@ -197,12 +202,12 @@ def withdraw_rejection(*, payment: Payment, by: User | None, now: datetime) -> P
     lock_submission(payment.submission)
     payment = Payment.objects.select_related("submission__campaign__study").get(pk=payment.pk)
     if payment.kind != Kind.REJECTION or payment.state != State.REQUESTED:
-        raise CannotPay(_("Only a rejection that has not been carried out can be taken back."))
+        raise CannotPay(_("You can undo a rejection only until the platform carries it out."))
     payment.state, payment.settled_at, payment.next_try_at = State.WITHDRAWN, now, None
     payment.save(update_fields=["state", "settled_at", "next_try_at"])
     Visit.objects.filter(submission=payment.submission_id).update(decided_manually=False)
     grants.rejoin_group(submission=payment.submission, since=payment.requested_at, now=now)
-    note = _("Taken back before it was carried out.")
+    note = _("Undone before it was carried out.")
     record_payment(payment=payment, type=Event.Type.PAYMENT_FAILED, by=by, now=now, note=note)
     return payment
 
@@ -226,7 +231,7 @@ def retry_payment(*, payment: Payment, by: User | None, now: datetime) -> Paymen
     submission = lock_with_person(payment.submission)
     refused = Payment.objects.filter(pk=payment.pk).retryable().first()
     if refused is None:
-        raise CannotPay(_("Only what the platform refused can be asked for again, and each only once."))
+        raise CannotPay(_("You can retry only a payment that the platform refused, and only once."))
     if refused.kind == Kind.APPROVAL:
         return approve(submission=submission, by=by, now=now)
     if refused.kind == Kind.OVERTURN:
@@ -254,7 +259,12 @@ def record_external_payment(*, payment: Payment, reason: str, by: User, now: dat
     submission = lock_submission(payment.submission)
     refused = Payment.objects.filter(pk=payment.pk).exclude(kind=Payment.Kind.REJECTION).retryable().first()
     if refused is None:
-        raise CannotPay(_("Only what the platform refused to pay can be paid in another way, and only once."))
+        raise CannotPay(
+            _(
+                "You can record an outside payment only for a payment that the platform refused, and only "
+                "once."
+            )
+        )
     return record_outside(submission, refused.amount, reason, repeats=refused, by=by, now=now)
 
 
@@ -270,7 +280,7 @@ def record_outside(
     """Record that work was paid in another way than by its platform, and how. Its row must be locked."""
     _check_amount(amount)
     if not reason.strip():
-        raise CannotPay(_("Say how the person was paid, and why not by the platform."))
+        raise CannotPay(_("Say how the participant was paid, and why not through the platform."))
     payment = _new(submission, Kind.OUTSIDE, amount, reason, by=by, now=now, repeats=repeats)
     return record_done(payment=payment, note=payment.reason)
 
@@ -297,7 +307,7 @@ def _decision(submission: Submission) -> Payment | None:
 def _check_handed_in(submission: Submission) -> None:
     if submission.status not in (Status.SUBMITTED, Status.APPROVED, Status.REJECTED):
         raise CannotPay(
-            _("This work is %(status)s on the platform, so it cannot be decided.")
+            _("This submission is %(status)s on the platform, so you cannot decide it.")
             % {"status": submission.get_status_display()}
         )
 
@@ -305,7 +315,7 @@ def _check_handed_in(submission: Submission) -> None:
 def _check_amount(amount: Decimal) -> None:
     if amount <= 0 or amount != amount.quantize(CENT):
         raise CannotPay(
-            _("An amount is a number of whole cents above zero, not %(amount)s.") % {"amount": amount}
+            _("An amount is in whole cents and above zero; %(amount)s is not.") % {"amount": amount}
         )
 
 

@@ -1,4 +1,4 @@
-"""Take in platforms' notifications: look at the campaigns sooner. Nothing that they say moves money."""
+"""Compare campaigns with their platforms and settle differences; notifications make this happen sooner."""
 
 import logging
 import time

@@ -109,7 +109,7 @@ class Hits:
         return dict(self._api.call("GetHIT", unless=[client.NO_HIT], HITId=hit).get("HIT", {}))
 
     def on_offer(self, remote_id: str, postings: Collection[str]) -> OnOffer:
-        """Return True if anybody can begin with any of them, from one list of all HITs."""
+        """Return whether the HITs are open or over, from one list of all HITs."""
         wanted, now = set(postings), self._now()
         rows = [row for row in self._api.everything("ListHITs", "HITs") if row["HITId"] in wanted]
         free = [row for row in rows if row["NumberOfAssignmentsAvailable"] > 0]

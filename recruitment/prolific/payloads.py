@@ -82,7 +82,7 @@ def problems_of(terms: Terms) -> list[str]:
         problems.append(_("Prolific has no Masters. Use the approval rate and the number of approvals."))
     unknown = [code for code in terms.countries if code not in COUNTRY_NAMES]
     if unknown:
-        problems.append(_("Prolific has nobody from: %s.") % ", ".join(unknown))
+        problems.append(_("Prolific does not recruit in: %s.") % ", ".join(unknown))
     return problems
 
 

@@ -220,8 +220,8 @@ class Review:
             raise Unreachable(_("Prolific did not say whether it paid, and does not show the bonus yet."))
         raise Refused(
             _(
-                "Prolific did not say whether it paid this bonus, and does not show it after a day. "
-                "Look at the submission there. If it was not paid, ask for it anew."
+                "Prolific did not say whether it paid this bonus, and does not show it after a day. Look "
+                "at the submission there. If it was not paid, request it again."
             ),
             code="NOT_SHOWN",
         )

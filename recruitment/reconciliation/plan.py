@@ -139,7 +139,7 @@ def accepted(here: LocalVisit) -> Steps:
 
 
 def polls_of(before: datetime | None, now: datetime) -> list[datetime]:
-    """Return the looks at a posting's list of which the newest is ``now`` and the one before ``before``."""
+    """Return the times of the last two polls of a posting, or one if they are too close to be independent."""
     if before is not None and now - before < APART:
         return [before]
     return [moment for moment in (before, now) if moment]

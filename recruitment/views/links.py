@@ -34,7 +34,7 @@ from annotation.access import (
 from annotation.actions import choose_language
 from annotation.models import Enrollment, Study
 from annotation.refusals import refusal_page
-from annotation.rules import REASON_OF_CLOSED_DOOR, UNDECIDED, Refusal
+from annotation.rules import REASON_BY_STUDY_STATE, UNDECIDED, Refusal
 from annotation.tokens import (
     ExpiredToken,
     InvalidToken,
@@ -70,7 +70,7 @@ def arrive(request: HttpRequest, token: str) -> HttpResponse:
         return link_problem(request, LinkProblem.GONE)
     if enrollment.link_key != claim.link_key or enrollment.annotator.erased_at:
         return revoked_link(request, enrollment)
-    if enrollment.state in UNDECIDED and enrollment.study.state in REASON_OF_CLOSED_DOOR:
+    if enrollment.state in UNDECIDED and enrollment.study.state in REASON_BY_STUDY_STATE:
         return _closed(request, enrollment.study, queries.leave_address_of(enrollment))
     if "language" in request.POST:
         choose_language(enrollment=enrollment, language=request.POST["language"])
@@ -253,8 +253,8 @@ def _unconfirmed(request: HttpRequest, text: str, ways_on: Sequence[dict[str, st
 def _closed(request: HttpRequest, study: Study, way_out: str | None) -> HttpResponse:
     """Say that nobody new can join: the study is not open, or the link is full."""
     said: dict[str, object] = {"study": study, "way_out": way_out}
-    if study.state in REASON_OF_CLOSED_DOOR:
-        closed = refusal_page(Refusal(REASON_OF_CLOSED_DOOR[study.state]))
+    if study.state in REASON_BY_STUDY_STATE:
+        closed = refusal_page(Refusal(REASON_BY_STUDY_STATE[study.state]))
         said |= {"heading": closed.title, "text": closed.text}
     else:
         said |= {

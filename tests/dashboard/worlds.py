@@ -195,7 +195,7 @@ def _build_recruited() -> Submission:
         for now in (timezone.now(), late, late + timedelta(minutes=5)):
             desk.sweep(now=now)
         desk.look(paid)
-        reason = "The work took longer than we had thought."
+        reason = "The work took longer than we expected."
         for amount, top_up in ((Decimal("0.10"), True), (Decimal("5000.00"), False)):
             recruitment_actions.give_bonus(
                 submission=paid, amount=amount, reason=reason, top_up=top_up, by=None, now=timezone.now()

@@ -46,7 +46,7 @@ def test_what_is_missing_to_the_hourly_rate_is_paid_once(desk: Desk) -> None:
     def press() -> int:
         return actions.top_up_all(campaign=desk.campaign, by=None, now=timezone.now())
 
-    with pytest.raises(CannotPay, match="Too little work"):
+    with pytest.raises(CannotPay, match="Too few submissions"):
         press()
     for _person in range(5):
         work = desk.hand_in(minutes=2)
@@ -56,7 +56,7 @@ def test_what_is_missing_to_the_hourly_rate_is_paid_once(desk: Desk) -> None:
     for unlike in (little, unproven):
         desk.send(approve(unlike))
     assert press() == 5
-    with pytest.raises(CannotPay, match="Nothing is missing"):
+    with pytest.raises(CannotPay, match="Nothing is owed"):
         press()
     late = desk.hand_in(minutes=2)
     desk.send(approve(late))

@@ -115,14 +115,14 @@ def test_rejected_work_is_not_let_count_from_a_stale_page_or_by_a_sweep(desk: De
         by=None,
         now=timezone.now(),
     )
-    with pytest.raises(CannotSettle, match="just dealt with"):
+    with pytest.raises(CannotSettle, match="just resolved"):
         confirm(stale)
     listed_as(desk, visit, Status.SUBMITTED)
     assert (state_of(visit), desk.charges()) == (IS_OUT, [])
     other = work_in(desk, receipt="typed by hand")
     desk.sweep(now=timezone.now() + timedelta(minutes=10))
     reject(Submission.objects.get(visit=other))
-    with pytest.raises(CannotSettle, match="has been rejected"):
+    with pytest.raises(CannotSettle, match="was rejected"):
         confirm(Mismatch.objects.get(submission__visit=other))
     assert state_of(other) == IS_OUT
 

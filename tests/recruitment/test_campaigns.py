@@ -63,8 +63,8 @@ def move(act: Any, campaign: Campaign, platform: Any) -> Campaign:
     [
         ({"reward": Decimal("0.005")}, "whole cents"),
         ({"minutes_allowed": 0}, "at least the time"),
-        ({"stories_per_visit": 0}, "for 1 to"),
-        ({"stories_per_visit": 501}, "for 1 to 500 stories"),
+        ({"stories_per_visit": 0}, "has 1 to"),
+        ({"stories_per_visit": 501}, "has 1 to 500 stories"),
         ({"currency": "EUR"}, "reward them in that"),
         ({"countries": ("usa",)}, "no country code"),
         ({"countries": ("US",) * 31}, "at most 30 countries"),
@@ -96,7 +96,7 @@ def test_a_draft_can_be_changed_and_what_is_started_cannot(study: Study, platfor
     }
     assert actions.change_campaign(**change).seats == 5
     start(Campaign.objects.get(), platform)
-    with pytest.raises(CannotRecruit, match="on the platform already"):
+    with pytest.raises(CannotRecruit, match="already on the platform"):
         actions.change_campaign(**change)
     with pytest.raises(CannotRecruit, match="started already"):
         start(Campaign.objects.get(), platform)

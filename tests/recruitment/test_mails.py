@@ -653,7 +653,7 @@ def test_nobody_who_said_no_is_invited_again(
     leave(enrollment=person, now=timezone.now())
     mails.clear()
 
-    with pytest.raises(CommandError, match=f"“{ADDRESS}” has said no to this study"):
+    with pytest.raises(CommandError, match=f"“{ADDRESS}” declined or left this study"):
         call_command("invite", "study", email=[ADDRESS])
 
     assert not mails

@@ -110,11 +110,11 @@ def test_what_can_be_done_follows_from_both_sides(case: Case, open_ways: str) ->
 def test_whom_the_platform_cannot_pay_is_noted_as_paid_in_another_way(desk: Desk, boss: User) -> None:
     mismatch = never_handed_in(desk)
     for closed in (Remedy.BONUS, Remedy.APPROVE):
-        with pytest.raises(CannotPay, match="like that"):
+        with pytest.raises(CannotPay, match="that way"):
             pay(mismatch, closed, boss)
     payment = pay(mismatch, Remedy.OUTSIDE, boss)
     assert (payment.state, payment.requested_by, str(payment.submission.status)) == ("done", boss, "unknown")
-    with pytest.raises(CannotSettle, match="just dealt with"):
+    with pytest.raises(CannotSettle, match="just resolved"):
         pay(mismatch, Remedy.OUTSIDE, boss)
     assert Payment.objects.count() == 1
     assert WorkSession.objects.get().state == WorkSession.State.CONFIRMED
@@ -128,7 +128,7 @@ def test_whom_the_platform_cannot_pay_is_noted_as_paid_in_another_way(desk: Desk
     Submission.objects.update(receipt=visit.receipt)
     actions.settle_visit(visit_id=visit.pk, polls=[], now=timezone.now())
     assert Payment.objects.count() == 1, "found after all, it is not paid a second time by itself"
-    with pytest.raises(CannotPay, match="No confirmed work"):
+    with pytest.raises(CannotPay, match="No confirmed submission"):
         actions.approve_all(campaign=desk.campaign, by=boss, now=timezone.now())
 
 

@@ -143,7 +143,7 @@ def test_whoever_leaves_before_the_work_is_done_counts_and_is_paid_by_a_research
             desk.sweep()
         mismatch = only_mismatch(Kind.PARTIAL)
         assert (votes(visit), desk.charges()) == ([State.SUBMITTED], [])
-        with pytest.raises(CannotPay, match="No confirmed work"):
+        with pytest.raises(CannotPay, match="No confirmed submission"):
             actions.approve_all(campaign=desk.campaign, by=None, now=timezone.now())
         assert mismatch.submission is not None
         actions.approve(submission=mismatch.submission, by=None, now=timezone.now())
@@ -251,7 +251,7 @@ def test_work_of_which_nothing_is_here_is_shown_once_and_not_paid(desk: Desk) ->
         desk.sweep(now=timezone.now() + timedelta(hours=hours))
     mismatch = only_mismatch(Kind.NO_DATA)
     assert desk.charges() == []
-    with pytest.raises(CannotSettle, match="Nothing of this work is here"):
+    with pytest.raises(CannotSettle, match="has no answers for this submission"):
         actions.confirm_manually(mismatch=mismatch, how="?", by=None, now=timezone.now())
     assert mismatch.submission is not None
     actions.reject(submission=mismatch.submission, reason="Nothing came.", by=None, now=timezone.now())

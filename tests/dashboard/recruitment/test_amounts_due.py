@@ -172,7 +172,7 @@ def test_who_has_been_paid_is_remembered_once_however_often_it_is_said(study: St
     token = str(uuid4())
     assert "Recorded the payment to 1 participant" in upload(paid, token=token)
     assert "recorded before" in upload(paid, token=token), "a second press"
-    assert "has been noted as paid since" in upload(paid), "the same table again"
+    assert "was recorded after you downloaded" in upload(paid), "the same table again"
     answer(early, [60.0] * 2)
     friday = rows_of(boss.get(url))
     assert (friday[0]["paid_so_far"], friday[0]["still_owed"]) == (monday[0]["owed"], "0.47")
@@ -190,7 +190,7 @@ def test_who_has_been_paid_is_remembered_once_however_often_it_is_said(study: St
     for unread in ("1.234,00", "Jan 47"):
         said = upload([friday[0] | {"paid_so_far": unread, "paid": "0.47"}])
         assert f"Line 2: “{unread}” under “paid_so_far” is not an amount" in said
-    assert "Say how people were paid" in upload([friday[0] | {"paid": "0.47"}], reason=" ")
+    assert "Say how participants were paid" in upload([friday[0] | {"paid": "0.47"}], reason=" ")
     assert LinkPayment.objects.count() == 1
 
     def one(who: str, amount: str) -> str:
@@ -202,7 +202,7 @@ def test_who_has_been_paid_is_remembered_once_however_often_it_is_said(study: St
     )
     assert "Recorded the payment to 1" in one(friday[1]["annotator"], "5")
     assert "Recorded the payment to 1" in one(friday[1]["annotator"], "-5"), "it was a mistake"
-    assert "No more can be taken back" in one(friday[1]["annotator"], "-0.01")
+    assert "A correction cannot exceed" in one(friday[1]["annotator"], "-0.01")
     assert [row["still_owed"] for row in rows_of(boss.get(url))] == ["0.00", friday[1]["owed"]]
     entries = LinkPayment.objects.order_by("pk")
     assert [(entry.enrollment, str(entry.noted_by)) for entry in entries] == [

@@ -74,7 +74,7 @@ def test_what_cannot_be_used_stands_at_its_field_and_changes_nothing(boss: Clien
     assert sent["source"] == "pool"
     for wrong, words in (
         ({"parameter": "a b"}, "is not a name like"),
-        ({"source": "other"}, "each of them would be somebody new"),
+        ({"source": "other"}, "they would count as new"),
         ({"return_url": "http://app.example.org/"}, "must begin with https://"),
         ({"return_url": "https://[app/"}, "must begin with https://"),
         ({"leave_url": "https://app.example.org/{code}"}, "has no code"),

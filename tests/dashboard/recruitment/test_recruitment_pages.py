@@ -125,7 +125,7 @@ def test_a_draft_is_discarded_and_what_was_started_is_not(
     ]
     draft = make_campaign(study)
     said(boss, "move_campaign", 1, "start")
-    assert "end it instead" in said(boss, "discard_campaign", 1)
+    assert "End it instead" in said(boss, "discard_campaign", 1)
     draft.refresh_from_db()
     assert "Discard the draft" not in words(boss, "campaign", 1)
 

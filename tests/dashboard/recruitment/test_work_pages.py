@@ -92,7 +92,7 @@ def test_work_is_approved_rejected_and_given_a_bonus(
     bonus = {"way": "bonus", "amount": "0.40", "reason": "Thanks", "token": token}
     for _press in range(2):
         assert "Recorded, and sent" in decide(works[0].pk, **bonus)
-    assert "0.40 USD was asked for with this" in post(
+    assert "already requested a bonus of 0.40 USD" in post(
         "decide_submission", works[0].pk, **bonus | {"amount": "4"}
     )
     assert "Reload the page" in decide(works[0].pk, **bonus | {"token": ""})
@@ -100,14 +100,14 @@ def test_work_is_approved_rejected_and_given_a_bonus(
         "decide_submission", works[1].pk, way="reject", reason="No story was read."
     )
     assert Payment.objects.count() == 3
-    assert "decided already" in decide(works[1].pk, way="reject", reason="Again.")
+    assert "already decided" in decide(works[1].pk, way="reject", reason="Again.")
     other = bonus | {"token": str(uuid4())}
     large = other | {"amount": "500"}
     question = " ".join(re.sub(r"<[^>]+>", " ", decide(works[0].pk, **large)).split())
     for part in ("Nothing has been paid yet", "Total 600.00 USD", "Account balance", "Yes, pay 500 USD"):
         assert part in question
     assert Payment.objects.count() == 3
-    assert "not been approved" in decide(works[2].pk, **other)
+    assert "only for an approved submission" in decide(works[2].pk, **other)
     for wrong in ({"way": "burn"}, {"way": "bonus", "amount": "lots", "reason": "x"}, {"way": "reject"}):
         decide(works[2].pk, **wrong)
     decide(works[0].pk, **large | {"amount": "NaN"})
@@ -118,7 +118,7 @@ def test_work_is_approved_rejected_and_given_a_bonus(
     Payment.objects.get(amount=Decimal("0.76"))
     assert "4 submissions are approved" in post("move_campaign", 1, "approve")
     assert queued[-1] == ("recruitment.tasks.send_due", [desk.campaign.pk])
-    assert "No confirmed work waits" in post("move_campaign", 1, "approve")
+    assert "No confirmed submission waits" in post("move_campaign", 1, "approve")
     desk.send_all()
     for work in works:
         desk.look(work)
@@ -155,7 +155,7 @@ def test_a_rejection_is_taken_back_and_the_work_waits_again(
     assert "taken back" in listed
     assert "Retry" not in listed, "it is rejected anew, if at all, where the work stands"
     again = reverse("dashboard:retry_payment", args=["open", rejection.pk])
-    assert "Only what the platform refused" in boss.post(again, follow=True).content.decode()
+    assert "a payment that the platform refused" in boss.post(again, follow=True).content.decode()
     assert "Retry" not in boss.get(payments).content.decode()
 
 
@@ -203,7 +203,7 @@ def test_each_mismatch_can_be_dealt_with(
     here = ("settle_mismatch", stranger.pk)
     assert "in a few words" in said(boss, *here, way="settle", how=" ")
     assert "in a few words" in said(boss, *here, way="burn", how="done")
-    assert "Nothing of this work is here" in said(boss, *here, way="confirm", how="done")
+    assert "has no answers for this submission" in said(boss, *here, way="confirm", how="done")
     short = {"way": "reject", "how": "rejected", "reason": "Too short.", "category": "NO_DATA"}
     said(boss, *here, **short)
     assert not Payment.objects.exists(), "Prolific wants a hundred characters"

@@ -168,7 +168,7 @@ def test_whoever_passed_has_passed_though_they_have_left_since(campaigns: Campai
     assert not Grant.objects.exists(), "they get no stories, so they don’t join the group that is shown them"
     payment = Payment.objects.get(kind=Payment.Kind.APPROVAL)
     if leave == "erased":
-        assert "only be decided on the platform" in payment.problem
+        assert "decide this only on the platform" in payment.problem
     else:
         assert campaigns.paid("reward") == [50]
 
