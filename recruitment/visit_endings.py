@@ -161,6 +161,8 @@ def may_go_on(person: Enrollment, session: WorkSession | None = None, *, now: da
             expires_at=session.expires_at,
             now=now,
         )
-    if reason in STEPS:
-        return annotation_queries.kept_out(person) is None
-    return reason is None and annotation_queries.stories_left(person, at_most=1) > 0
+    if reason in STEPS and annotation_queries.kept_out(person):
+        return False
+    if reason in (None, rules.Reason.NOT_QUALIFIED_YET):
+        return annotation_queries.stories_left(person, at_most=1) > 0
+    return reason in STEPS

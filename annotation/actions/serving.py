@@ -81,6 +81,9 @@ def _assign(enrollment: Enrollment, session_id: int | None, *, now: datetime) ->
         held.session = _session_to_hold_in(held, session)
         held.save(update_fields=["lease_expires_at", "session"])
         return held
+    before_test = refusal == Reason.NOT_QUALIFIED_YET and session is None
+    if before_test and not queries.stories_left(enrollment, at_most=1):  # whoever passes would get none
+        return _nothing_to_serve(enrollment)
     return Refusal(refusal) if refusal else _find_story(enrollment, session, now=now)
 
 

@@ -150,16 +150,12 @@ def dropped_by_question(filters: Sequence[Mapping[str, Any]], *, stories: int) -
         Column("share", _("Of the complete"), "share"),
     )
     worst = max((row for row in rows if row["filter"] == rows[0]["filter"]), key=lambda row: row["dropped"])
+    finding = _("%(filter)s: most stories are dropped by “%(question)s”, %(dropped)s of %(stories)s.")
+    finding = finding if worst["dropped"] else _("%(filter)s: no question drops a story.")
     return Chart(
         name="dropped-by-question",
         title=_("Reasons for dropping, by question and filter"),
-        finding=_("%(filter)s: most stories are dropped by “%(question)s”, %(dropped)s of %(stories)s.")
-        % {
-            "filter": worst["filter"],
-            "question": worst["name"],
-            "dropped": worst["dropped"],
-            "stories": stories,
-        },
+        finding=finding % {**worst, "question": worst["name"], "stories": stories},
         how=_(
             "Share of the complete stories that the question drops, from the same stories under every "
             "filter. Several questions may drop the same story."

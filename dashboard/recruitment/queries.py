@@ -88,20 +88,16 @@ def _visits_of(study: Study) -> dict[int, Counter[str]]:
 
 def visits_by_state(campaign: Campaign) -> dict[str, int]:
     """Count the campaign's visits by state."""
-    return dict.fromkeys(WorkSession.State.values, 0) | _counted(campaign.visits.all(), "session__state")
+    return dict.fromkeys(WorkSession.State.values, 0) | counted(campaign.visits.all(), "session__state")
 
 
 def ends_of(campaign: Campaign) -> list[tuple[str, int]]:
     """Return (reason, count) pairs: why visits ended with less work than asked for."""
-    return labelled(_counted(campaign.visits.exclude(ended_by=""), "ended_by"), Visit.End)
+    return labelled(counted(campaign.visits.exclude(ended_by=""), "ended_by"), Visit.End)
 
 
-def numbers_by_status(campaign: Campaign) -> dict[str, int]:
-    """Count the submissions that the platform lists, by status."""
-    return _counted(campaign.submissions.all(), "status")
-
-
-def _counted(rows: QuerySet[Any], field: str) -> dict[str, int]:
+def counted(rows: QuerySet[Any], field: str) -> dict[str, int]:
+    """Count rows by the values of a field."""
     return dict(rows.order_by().values_list(field).annotate(count=Count("pk")))
 
 

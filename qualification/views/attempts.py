@@ -15,7 +15,7 @@ from annotation.forms import form_context, instructions_context
 from annotation.grading import IncompleteAttempt
 from annotation.models import Enrollment
 from annotation.protocols.base import IncompleteForm
-from annotation.queries import work_so_far
+from annotation.queries import stories_left, work_so_far
 from annotation.rules import REASON_BY_STUDY_STATE
 from annotation.views.common import go, number, page, settled
 from qualification import actions
@@ -37,13 +37,13 @@ def intro(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """Explain the test, and start it on POST. Redirect to the next open story if it has begun."""
     if is_given_up(request) or enrollment.state != Enrollment.State.CONSENTED:
         return redirect(page_url(request, "annotation:home"))
-    attempt = _current(request, enrollment)
-    if attempt is None and enrollment.study.state in REASON_BY_STUDY_STATE:
+    attempt, session = _current(request, enrollment), session_id(request)
+    is_open = enrollment.study.state not in REASON_BY_STUDY_STATE
+    if not (attempt or (is_open and (session or stories_left(enrollment, at_most=1)))):
         return redirect(page_url(request, "annotation:stories"))
     if request.method == "POST":
-        now, session = clock.now(), session_id(request)
         try:
-            attempt = actions.start_attempt(enrollment=enrollment, now=now, session_id=session)
+            attempt = actions.start_attempt(enrollment=enrollment, now=clock.now(), session_id=session)
         except DomainError as error:
             return _message(request, enrollment, _("The test can’t start right now"), str(error))
     if attempt:
@@ -130,7 +130,7 @@ def result(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     context = {
         "answers": _told(attempt) if attempt.round.is_quiz else [],
         "passed": attempt.passed,
-        "pays_on_fail": _pays_on_fail(enrollment, attempt.round),
+        "pays_on_fail": session_id(request) is None and _pays_on_fail(enrollment, attempt.round),
         "work": None if work_session(request) else work_so_far(enrollment),
         "continue_url": page_url(request, "annotation:home") if attempt.passed or may_retry else "",
         "continue_label": _("Try again") if may_retry else _("Continue"),

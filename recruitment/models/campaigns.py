@@ -104,7 +104,7 @@ class Campaign(models.Model):
         blank=True,
         help_text=_(
             "Empty: everybody gets the reward. Otherwise less than it, and still fair for the time: the "
-            "platform pays this automatically and offers the place again."
+            "platform pays this automatically and offers the place again. Name both in the description."
         ),
     )
     currency = models.CharField(

@@ -50,6 +50,14 @@ def gives_code(enrollment: Enrollment) -> int:
     return stories_to_complete(enrollment.study_id)
 
 
+@register.simple_tag(takes_context=True)
+def screening_campaign(context: Context) -> Campaign | None:
+    """Return the campaign of this visit if it pays less for a test that is not passed, else None."""
+    session = work_session(context["request"])
+    visit = visit_of(session) if session else None
+    return visit.campaign if visit and visit.campaign and visit.campaign.screen_out_reward else None
+
+
 @register.inclusion_tag("recruitment/_finish_early.html", takes_context=True)
 def finish_early(context: Context, enrollment: Enrollment) -> dict[str, Any]:
     """Show the button above a story, once something is due. Reads no table after the first story."""
@@ -61,7 +69,9 @@ def finish_early(context: Context, enrollment: Enrollment) -> dict[str, Any]:
     least = stories_to_complete(enrollment.study_id)
     if not least or not (stories or has_tested(enrollment)):
         return {"finish_url": ""}
-    return {"finish_url": page_url(request, "link:hand_in"), "missing": max(0, least - stories)}
+    missing = max(0, least - stories)
+    too_few = missing > context["progress"]["left"]
+    return {"finish_url": page_url(request, "link:hand_in"), "missing": missing, "too_few": too_few}
 
 
 @register.inclusion_tag("recruitment/_personal_link.html", takes_context=True)

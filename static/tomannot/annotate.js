@@ -258,6 +258,8 @@
     document.title = document.title.replace(/^.*?(?= · )/s, () => heading.textContent.trim());
     (arrive() ?? heading).focus({ preventScroll: true });
     scrollTo(0, 0);
+    // The address may name an earlier receipt, which a reload would show as if it were the newest.
+    if (/^\?(receipt|skipped)=/.test(location.search)) history.replaceState(null, "", location.pathname);
     // Announced once: it also stands on the page, where it would be read a second time.
     const status = one("#status");
     const said = (status.textContent = one("#work .receipt")?.textContent ?? "");

@@ -193,6 +193,14 @@ def test_a_skip_that_fails_says_so_and_is_sent_again_by_itself(at_work: Window) 
     assert not Vote.objects.exists()
     assert drafts(at_work) == 0
 
+    at_work.choose(**FORM)
+    at_work.button(SAVE).click()
+    on_story(at_work, 3)
+    at_work.page.reload()
+    assert "You skipped a story" not in at_work.page.locator("#work").inner_text(), (
+        "that was before the answer"
+    )
+
 
 def test_who_answers_after_a_skip_that_failed_does_not_skip(at_work: Window, person: Enrollment) -> None:
     skip = at_work.page.locator("#skip")

@@ -66,6 +66,9 @@ def test_rules_over_the_same_stories_have_shares_without_intervals() -> None:
         assert all(found["share"] in (0.4, 0.6) for found in chart.rows)
         assert not {"low", "high"} & {column.key for column in chart.columns}
         assert "95 %" not in chart.how
+    assert chart.finding == "all agree: most stories are dropped by “q1”, 30 of 50."
+    none = [{"title": "all agree", "questions": [Share("q1", 0, 0)]}]
+    assert stories.dropped_by_question(none, stories=50).finding == "all agree: no question drops a story."
 
 
 def test_votes_are_counted_by_hour_and_by_day_without_gaps() -> None:

@@ -302,6 +302,8 @@ ENDS: dict[str, tuple[Callable[[Study], Enrollment], dict[str, Any], CompletionO
     "closed after the test": (_tested_then(close), TESTED, CompletionOutcome.SCREENED_OUT),
     "nothing left after consent": (_nothing_left, {}, CompletionOutcome.NO_WORK),
     "nothing free after consent": (_nothing_free, {}, CompletionOutcome.NO_WORK),
+    "nothing left before the test": (_nothing_left, TESTED, CompletionOutcome.NO_WORK),
+    "nothing free before the test": (_nothing_free, TESTED, CompletionOutcome.NO_WORK),
     "closed after consent": (_consented_then(close), {}, CompletionOutcome.NO_WORK),
     "paused after consent": (_consented_then(pause), {}, CompletionOutcome.NO_WORK),
     "closed before the test": (_consented_then(close), TESTED, CompletionOutcome.NO_WORK),
@@ -326,6 +328,7 @@ def test_every_end_has_one_button_above_all_else_that_leads_to_the_code(
         assert len(finish_on(browser)) == 1, browser.path
         assert "close this page" not in said.lower()
         assert "close the page" not in said.lower()
+        assert person.stories_submitted or "You can change them for a while" not in said
         first = browser.document.xpath("//*[@id='work']//*[self::h1 or self::p or self::a or self::dl]")
         place = [one.text_content().strip() == FINISH for one in first].index(True)
         assert place <= 3, "only the heading, a line above a story, or the first story after the test"
@@ -403,9 +406,15 @@ def test_too_few_stories_have_a_code_and_a_way_back_of_their_own() -> None:
 
 
 def test_who_cannot_reach_the_minimum_is_told_that_it_is_not_their_fault() -> None:
-    study = builders.make_study(stories=1, votes_per_story=1)
+    study = builders.make_study(stories=2, votes_per_story=1)
     make_join_link(study, least_stories=3)
-    person = _all_done(study)
+    (person,) = builders.qualified(study)
+    builders.vote(person)
+    story = said_on(at(person, "stories/"))
+    assert "Fewer stories are left for you than complete the study." in story
+    assert "more stories complete the study" not in story
+    builders.vote(person)
+    person.refresh_from_db()
     assert "that is not your fault" in said_on(at(person, "hand-in/"))
 
 

@@ -25,7 +25,7 @@ from recruitment.reconciliation.queries import done_with_stories
 from tests import builders
 from tests.doubles.mturk.server import MTurkDouble
 from tests.doubles.prolific import ProlificDouble
-from tests.recruitment.campaigns import STORIES, ask, make_campaign, open_hits, publish_campaign, start
+from tests.recruitment.campaigns import STORIES, TEST, ask, make_campaign, open_hits, publish_campaign, start
 from tests.recruitment.handed_in import Desk
 from tests.recruitment.platform_visits import address
 from tests.recruitment.prolific.conftest import Lab
@@ -136,6 +136,16 @@ def test_votes_and_places_are_counted(desk: Desk, boss: Client) -> None:
     draft = make_campaign(desk.study)
     for name, args in (("campaign", [draft.number]), ("new_campaign", ["mturk", "stories"])):
         assert "<dt>votes wanted</dt><dd>3</dd>" in page(boss, name, *args)
+
+
+def test_a_test_after_which_no_story_is_left_is_not_offered_in_silence(boss: Client) -> None:
+    study = builders.make_study(stories=1, qualification=1, votes_per_story=1)
+    draft = make_campaign(study, TEST)
+    everything_given = "Every vote has been given or is being given: no place is needed."
+    assert everything_given not in page(boss, "campaign", draft.number)
+    builders.answer_everything(builders.qualified(study))
+    assert everything_given in page(boss, "campaign", draft.number)
+    assert everything_given in page(boss, "new_campaign", "mturk", "test")
 
 
 def test_a_place_is_free_again_once_its_visit_is_given_up(desk: Desk) -> None:

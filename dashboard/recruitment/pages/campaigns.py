@@ -119,7 +119,7 @@ def _save_or_show(
         "platform": PlatformIdentity.Platform(form.platform),
         "is_test": form.purpose == Campaign.Purpose.TEST,
         "closed_notes": _closed_notes(form.platform, study),
-        "places": None if form.purpose == Campaign.Purpose.TEST else queries.places(study),
+        "places": queries.places(study),
     }
     return render_form(request, "dashboard/recruitment/new_campaign.html", context)
 
@@ -143,7 +143,7 @@ def campaign(request: HttpRequest, study: Study, number: int) -> HttpResponse:
         "postings": found.postings.count(),
         "made": found.postings.exclude(remote_id="").count(),
         **_sums(found),
-        "places": queries.places(study) if found.purpose == Campaign.Purpose.STORIES else None,
+        "places": queries.places(study),
         "free_places": free_places(found),
         "seats_form": SeatsForm(initial={"offered": found.seats}),
         "still_open": found.postings.filter(state=Posting.State.MADE).count(),
@@ -157,7 +157,7 @@ def campaign(request: HttpRequest, study: Study, number: int) -> HttpResponse:
 
 def _sums(found: Campaign) -> dict[str, Any]:
     """Return sums over all submissions; those of a large campaign may be a minute old."""
-    numbers = queries.numbers_by_status(found)
+    numbers = queries.counted(found.submissions.all(), "status")
     size = sum(numbers.values())
     hourly = queries.cached(found, "hourly", hourly_pay_of, size=size)
     fee = platform_of(found).bonus_fee(hourly.top_up) if hourly else None

@@ -24,6 +24,7 @@ from dashboard.recruitment.amounts_due import (
     amounts_paid_in_table,
     columns_of,
 )
+from dashboard.recruitment.queries import places
 from dashboard.settings.forms import RowForm
 from recruitment import actions
 from recruitment.errors import CannotPay
@@ -160,6 +161,7 @@ def join_link(request: HttpRequest, study: Study) -> HttpResponse:
         "is_own": link is not None and link.source == own_source(study.pk),
         "people": came_by(link).count() if link else 0,
         "is_over": link is not None and link.closes_at is not None and link.closes_at <= clock.now(),
+        "votes_left": places(study).left,
         "ways": CameBy.choices,
         "token": uuid4(),
         "noted": _noted(study),

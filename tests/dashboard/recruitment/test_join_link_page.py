@@ -93,11 +93,14 @@ def test_what_cannot_be_used_stands_at_its_field_and_changes_nothing(boss: Clien
 def test_a_link_is_closed_and_opened_again(boss: Client) -> None:
     study = Study.objects.get()
     actions.set_join_link(study=study, by=None, now=timezone.now())
+    assert "Newcomers can join while the study is open." in said(boss.get(PAGE))
+    builders.answer_everything(builders.qualified(study, 3))
+    assert "Newcomers who join now find no story" in said(boss.get(PAGE))
     assert "Close the link to newcomers" in said(boss.get(PAGE))
     closed = boss.post(CLOSE, follow=True)
     assert "The link is closed to newcomers." in said(closed)
     assert Client().get("/join/study/?participant=late-one").status_code == 200  # told so
-    assert not study.enrollments.exists()
+    assert study.enrollments.count() == 3
     later = timezone.now() + timedelta(days=1)
     boss.post(FORM, filled_in(boss.get(FORM)) | {"closes_at": f"{later:%Y-%m-%dT%H:%M}", "most_people": "1"})
     assert Client().get("/join/study/?participant=early-one").status_code == 302

@@ -80,11 +80,22 @@ def test_whoever_fails_is_paid_the_smaller_reward_and_their_place_is_free_again(
     assert amounts_agree.find(None).count == 0
 
 
-def test_whoever_fails_reads_what_they_are_paid_before_they_hand_in(campaigns: Campaigns) -> None:
+def test_people_read_what_a_failed_test_pays_before_they_begin_and_before_they_hand_in(
+    campaigns: Campaigns,
+) -> None:
     tests = campaigns.publish_campaign("test", **LESS)
+    rate = {"pay_rate": Decimal("12.00")}  # of those who come by a link
+    annotation_actions.change_study(study=campaigns.study, changes=rate, by=None, now=timezone.now())
     submission, browser = campaigns.come(campaigns.double.join(), tests)
-    person = Enrollment.objects.get(visits__remote_id=submission)
-    builders.take_test(builders.consent(person), builders.answers(q3="no"))
+    person = builders.consent(Enrollment.objects.get(visits__remote_id=submission))
+    browser.open(f"/work/{browser.url.split('/')[2]}/qualification/")
+    text = " ".join(browser.document.text_content().split())
+    assert "You are paid 0.50 GBP if you pass, and 0.30 GBP if you don’t." in text
+    assert "whether you pass or not" not in text
+    builders.take_test(person, builders.answers(q3="no"))
+    browser.open(f"/work/{browser.url.split('/')[2]}/qualification/result/")
+    assert browser.heading == "Thank you for trying"
+    assert "the time you spent" not in browser.document.text_content(), "a submission has a fixed reward"
     browser.open(f"/work/{browser.url.split('/')[2]}/hand-in/")
     text = " ".join(browser.document.text_content().split())
     assert "You didn’t pass the test, so you are paid 0.30 GBP for it." in text
