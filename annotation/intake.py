@@ -1,4 +1,4 @@
-"""Questions that a study may ask people about themselves, once, each with "prefer not to say". Pure."""
+"""Questions that a study may ask people about themselves, each with "prefer not to say". Pure."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,14 +7,19 @@ from typing import Any, NamedTuple
 from django.utils.translation import gettext_lazy as _
 
 FEWEST_IN_GROUP = 5
+AI_TOOLS = "ai_tools"
 
 
 class IntakeQuestion(NamedTuple):
-    """A question; its options by key. What is stored matches ``pattern``, or is empty: not said."""
+    """A question; its options by key. What is stored matches ``pattern``, or is empty: not said.
+
+    It is asked once, after the consent text, or ``at_end`` of the work: then it can be answered again.
+    """
 
     label: Any
     options: Mapping[str, Any]
     pattern: str
+    at_end: bool = False
 
 
 def _of(label: Any, options: Mapping[str, Any], pattern: str = "") -> IntakeQuestion:
@@ -43,6 +48,9 @@ QUESTIONS: Mapping[str, IntakeQuestion] = {
         "master": _("master’s degree"), "doctorate": _("doctorate"),
     }),
     "country": _of(_("In which country do you live?"), _listed("countries.txt"), "[A-Z]{2}"),
+    AI_TOOLS: _of(_("Did you use an AI tool, such as a chatbot, for any of your answers?"), {
+        "none": _("not at all"), "some": _("for some"), "most": _("for most"),
+    })._replace(at_end=True),
 }  # fmt: skip
 REST = "other or not said"
 

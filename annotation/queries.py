@@ -179,6 +179,20 @@ def recent_votes(
     return found[:RECENT], len(found) > RECENT
 
 
+def asked_of(enrollment: Enrollment, *, at_end: bool) -> list[str]:
+    """Return what the annotator can be asked about themselves; at the end, only once they have voted."""
+    outside = enrollment.state in (*rules.UNDECIDED, Enrollment.State.WITHDRAWN)
+    asked = [] if outside else enrollment.study.asked_of_people(at_end=at_end)
+    has_voted = not (asked and at_end) or Vote.objects.filter(assignment__enrollment=enrollment).exists()
+    return asked if has_voted else []
+
+
+def owes_closing_answer(enrollment: Enrollment) -> bool:
+    """Return True if the annotator was not yet asked what the study asks at the end."""
+    asked = asked_of(enrollment, at_end=True)
+    return bool(asked) and not enrollment.intake_answers.filter(question__in=asked).exists()
+
+
 def _in_session(session_id: int | None) -> Q:
     return Q() if session_id is None else Q(assignment__session=session_id)
 

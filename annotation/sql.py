@@ -189,9 +189,9 @@ _GIVE_SLOT = f"""WITH given AS ({_insert(Assignment)}
        SELECT id FROM given"""
 
 _VOTE = f"""WITH vote AS ({_insert(Vote)} RETURNING id),
-       answers AS (INSERT INTO annotation_answer (vote_id, question, "row", option, counts_against)
-           SELECT vote.id, given.* FROM vote, unnest(
-               %(questions)s::text[], %(rows)s::text[], %(options)s::text[], %(against)s::boolean[]) given),
+       answers AS (INSERT INTO annotation_answer (vote_id, question, "row", option, counts_against, seconds)
+           SELECT vote.id, given.* FROM vote, unnest(%(questions)s::text[], %(rows)s::text[],
+               %(options)s::text[], %(against)s::boolean[], %(seconds)s::float[]) given),
        event AS (INSERT INTO annotation_event (study_id, type, enrollment_id, subject, note, at)
            SELECT %(study_id)s, %(type)s, %(enrollment_id)s, 'vote ' || id, %(note)s, %(at)s FROM vote)"""
 _GRADED = """,
@@ -312,6 +312,7 @@ def store_vote(
     vote: Vote,
     choices: Sequence[Choice],
     against: Sequence[bool],
+    seconds: Sequence[float | None],
     *,
     event: Event,
     completes: bool,
@@ -320,7 +321,8 @@ def store_vote(
 ) -> None:
     """Insert a vote with its answers, event and comment, and set its id.
 
-    ``against`` says for each choice whether it counts against the story. The event's subject is the vote.
+    ``against`` says for each choice whether it counts against the story, ``seconds`` how long it took. The
+    event's subject is the vote.
     ``result`` is the graded result of a check, stored with it. ``completes``: also save the state and slot
     of the vote's assignment, and its author's counts, from the instances.
     """
@@ -332,6 +334,7 @@ def store_vote(
         "rows": [choice.row for choice in choices],
         "options": [choice.option for choice in choices],
         "against": list(against),
+        "seconds": list(seconds),
         "state": assignment.state,
         "slot": assignment.slot,
         "session_id": assignment.session_id,

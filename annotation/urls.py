@@ -9,6 +9,7 @@ urlpatterns = [
     path("", work.home, name="home"),
     path("consent/", work.consent, name="consent"),
     path("intake/", work.intake, name="intake"),
+    path("closing/", work.intake, {"at_end": True}, name="closing"),
     path("declined/", work.declined, name="declined"),
     path("instructions/", work.instructions, name="instructions"),
     path("stories/", work.stories, name="stories"),

@@ -145,7 +145,7 @@ def write_stories(
 
     Raise :class:`~publishing.errors.TooManyVotes`.
     """
-    tally, statistics = Tally(), StatisticsTally(facts.asked)
+    tally, statistics = Tally(), StatisticsTally(facts.asked, flagged=facts.flagged)
     sides = {question_set.config: facts.sides(question_set.config) for question_set in layout.question_sets}
     verdict_on, first_of_each = _verdicts(facts), FirstOfEach(get_filter(facts.filter_name))
     vote_rows = VoteRows([question.key for question in facts.asked], scales_of(facts.asked))

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -154,6 +154,10 @@ class PayBefore:
     until: datetime
 
 
+Flagged = Mapping[str, Collection[str] | None]
+"""The flagged votes by annotator: ids of their stories, or None for all. No file of a release has them."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReleaseFacts:
     """Everything that the files state about the study and the request, except stories and votes."""
@@ -210,6 +214,8 @@ class ReleaseFacts:
     """People by what they said about themselves, in groups (``annotation.intake.grouped``)."""
     recruited: Mapping[str, Any] | None = None
     """Figures on recruitment, test and pay for the annotation report; None if they were not given."""
+    flagged: Flagged = field(default_factory=dict)
+    """The flagged votes, of which the card tells only what follows for the figures."""
     admitted_through: str = ""
     """The study whose qualification admitted people to this one, if any."""
 

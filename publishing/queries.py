@@ -1,7 +1,7 @@
 """Database reads for releases and their pages. No writes."""
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
@@ -38,6 +38,7 @@ from annotation.models.votes import VoteQuerySet
 from annotation.protocols.base import Question, Scale
 from publishing.facts import (
     AskedQuestion,
+    Flagged,
     HiddenChecks,
     ImportedVotes,
     PayBefore,
@@ -53,6 +54,11 @@ from publishing.instrument import form_of
 from publishing.models import DataStatement, Release, StudyPlan
 from publishing.plans import plan_and_deviations
 
+COPIED = (
+    "title", "description", "environment", "license", "story_language", "number", "filter_name",
+    "votes_per_story", "salt", "code_version", "study_state", "story_cap", "pay_rate", "currency",
+)  # fmt: skip
+"""Facts that the row of a release has under the same name."""
 CHUNK = 2000
 """Rows fetched at a time while streaming."""
 
@@ -96,27 +102,14 @@ def release_facts(release: Release) -> ReleaseFacts:
         protocol_title = str(protocol.title)
     return ReleaseFacts(
         slug=study.slug,
-        title=release.title,
-        description=release.description,
-        environment=release.environment,
-        license=release.license,
-        story_language=release.story_language,
+        **{name: getattr(release, name) for name in COPIED},
         protocol_name=study.protocol_name,
         protocol_version=study.protocol_version,
         protocol_title=protocol_title,
         asked=asked_questions(study),
-        number=release.number,
-        filter_name=release.filter_name,
-        votes_per_story=release.votes_per_story,
-        salt=release.salt,
         medians=study.answer_sides.medians,
-        code_version=release.code_version,
         created=release.requested_at,
-        study_state=release.study_state,
-        story_cap=release.story_cap,
-        pay_rate=release.pay_rate,
         pay_before=pay_before(release),
-        currency=release.currency,
         people=people(release),
         imported=imported_votes(study),
         instrument=instrument(release),
@@ -125,6 +118,7 @@ def release_facts(release: Release) -> ReleaseFacts:
         url=urljoin(settings.PUBLIC_URL, reverse("publishing:release", args=[study.slug, release.number])),
         intake=intake(release),
         recruited=json.loads(release.recruited) if release.recruited else None,
+        flagged=flagged(release),
         admitted_through=study.qualified_through.slug if study.qualified_through else "",
         surplus=surplus_votes(release),
         excluded_people=excluded_people(release),
@@ -274,6 +268,23 @@ def intake(release: Release) -> dict[str, Any] | None:
     for group in study.intake_groups.order_by("pk"):
         people[group.question] = {**(people[group.question] or {}), group.option: group.people}
     return {"smallest_group": study.intake_group, "people": people}
+
+
+def flagged(release: Release) -> Flagged:
+    """Return the votes of people whom the log names as flagged, and those without trusted input.
+
+    Flags that are raised after the request change nothing, so building a release again gives the same card.
+    """
+    people = Event.objects.filter(
+        study=release.study, type=Event.Type.ANNOTATOR_FLAGGED, at__lte=release.requested_at
+    )
+    untrusted = Vote.objects.of_study(release.study).filter(trusted_events=0).counted()
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for name, story_id in untrusted.values_list(
+        "assignment__enrollment__pseudonym", "assignment__story__story_id"
+    ):
+        found[name].add(story_id)
+    return {**found, **dict.fromkeys(people.values_list("enrollment__pseudonym", flat=True))}
 
 
 def surplus_votes(release: Release) -> dict[str, int]:

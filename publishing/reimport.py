@@ -15,7 +15,7 @@ from annotation.importing.rows import PROVENANCE, StoryRow
 from annotation.protocols import get_protocol
 from publishing.errors import NotImportable
 from publishing.files import jsonl
-from publishing.files.rows import INSTRUMENT_PATH, PREDICTED, CountedVote, Row
+from publishing.files.rows import CONTEXT_KEYS, INSTRUMENT_PATH, PREDICTED, CountedVote, Row
 from publishing.instrument import WRITTEN
 from publishing.verification import decisions, jsonl as lines
 from publishing.verification.description import Description
@@ -91,12 +91,7 @@ def _past(vote: CountedVote) -> ImportedVote:
         form={choice.field: choice.option for choice in vote.answers},
         served_at=_served_at(vote),
         submitted_at=datetime.fromisoformat(vote.submitted_at),
-        position=vote.position,
-        order_seed=vote.order_seed,
-        option_seed=vote.option_seed,
-        language=vote.language,
-        instructions=vote.instructions,
-        comment=vote.comment,
+        **{name: getattr(vote, name) for name in CONTEXT_KEYS[2:]},  # after the times
     )
 
 

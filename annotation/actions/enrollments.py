@@ -141,17 +141,22 @@ def _let_in(enrollment: Enrollment, subject: str, *, now: datetime) -> None:
 
 
 @transaction.atomic
-def answer_intake(*, enrollment: Enrollment, given: Mapping[str, str], now: datetime) -> None:
-    """Store the person's answers to the study's intake questions, once; anything but an option is not said.
+def answer_intake(
+    *, enrollment: Enrollment, given: Mapping[str, str], now: datetime, at_end: bool = False
+) -> None:
+    """Store the person's answers to the study's intake questions; anything but an option is not said.
 
-    Do nothing once the answers have been counted, or for a person who has answered, has not agreed to take
-    part, or has left.
+    Those asked ``at_end``, of people who voted, replace earlier ones; the others are stored once. Do nothing
+    once the answers have been counted, or for a person who has not agreed to take part, or has left.
     """
-    study, enrollment = locked(enrollment.study), locked(enrollment)
-    outside = (*rules.UNDECIDED, Enrollment.State.WITHDRAWN)
-    if not study.asked_of_people or enrollment.state in outside or enrollment.intake_answers.exists():
+    locked(enrollment.study)
+    enrollment = locked(enrollment)
+    asked = queries.asked_of(enrollment, at_end=at_end)
+    earlier = enrollment.intake_answers.filter(question__in=asked)
+    if not asked or (earlier.exists() and not at_end):
         return
-    said = {name: given.get(name, "") for name in study.asked_of_people}
+    earlier.delete()
+    said = {name: given.get(name, "") for name in asked}
     IntakeAnswer.objects.bulk_create(
         IntakeAnswer(
             enrollment=enrollment, question=name, option=option * (option in QUESTIONS[name].options)

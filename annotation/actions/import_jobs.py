@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from typing import Any
 
 from celery.exceptions import SoftTimeLimitExceeded
 from django.conf import settings
@@ -64,16 +65,13 @@ def import_stories(
     Wait while another file is imported into the study. Return the import's record. Raise
     :class:`ImportRefused` with all problems of the file; then only the record of the refusal is stored.
     """
-    job = StoryImport.objects.create(
-        study=study,
-        role=role,
-        file_name=(name or path.name)[:200],
-        license=license,
-        dry_run=dry_run,
-        requested_by=by,
-        requested_at=now,
-    )
+    named = (name or path.name)[:200]
+    job = _recorded(study, by, now, role=role, file_name=named, license=license, dry_run=dry_run)
     return _work_on(job.pk, path, now=now, progress=progress)
+
+
+def _recorded(study: Study, by: User | None, now: datetime, **told: Any) -> StoryImport:
+    return StoryImport.objects.create(study=study, requested_by=by, requested_at=now, **told)
 
 
 @transaction.atomic
@@ -88,16 +86,8 @@ def queue_import(
     dry_run: bool = False,
 ) -> StoryImport:
     """Keep an uploaded file and let a Celery worker import it."""
-    job = StoryImport.objects.create(
-        study=study,
-        role=role,
-        file_name=Path(file.name or "upload").name[:200],
-        file=file,
-        license=license,
-        dry_run=dry_run,
-        requested_by=by,
-        requested_at=now,
-    )
+    name = Path(file.name or "upload").name[:200]
+    job = _recorded(study, by, now, role=role, file_name=name, file=file, license=license, dry_run=dry_run)
     enqueue_import(story_import_id=job.pk)
     return job
 

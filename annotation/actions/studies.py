@@ -172,11 +172,11 @@ def group_intake(*, study: Study, by: User | None, now: datetime) -> None:
     Only once, so that no later count differs by one person. Do nothing for a study that is not closed.
     """
     study = locked(study)
-    if study.state != Study.State.CLOSED or not study.asked_of_people:
+    if study.state != Study.State.CLOSED or not study.intake_questions or study.intake_grouped_at:
         return
     said = IntakeAnswer.objects.filter(enrollment__study=study)
     voted = said.filter(enrollment__in=Vote.objects.of_study(study).values("assignment__enrollment"))
-    for question in study.asked_of_people:
+    for question in study.intake_questions:
         options = voted.filter(question=question).values_list("option").order_by()
         counts = dict(options.annotate(people=Count("pk")))
         IntakeGroup.objects.bulk_create(

@@ -6,7 +6,7 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from annotation import locks, rules, sql
+from annotation import locks, rules, signs, sql
 from annotation.actions.hidden_check_grading import graded, record_failure
 from annotation.actions.instructions import instructions_shown
 from annotation.errors import CannotChange, NotTheirs
@@ -27,7 +27,8 @@ def store_vote(
 ) -> Vote:
     """Store a vote with its answers, context and event: the first one, or a revision ``instead_of`` another.
 
-    ``submitted`` is the form that made the ``choices``, which says what instructions it stood beside.
+    ``submitted`` is the form that made the ``choices``, which says what instructions it stood beside, and
+    what the browser reports of the input (:mod:`annotation.signs`).
     Callers hold the locks of the enrollment and the assignment, which carries its story, and its enrollment
     with the study. The first vote completes the assignment, which must have its final slot, and is credited
     to the annotator.
@@ -36,6 +37,7 @@ def store_vote(
     study = person.study
     protocol = study.protocol
     item = protocol.parse(assignment.story.content)
+    reported = signs.read(submitted.get(signs.FIELD, ""))
     # A clock that was set back must not lose an answer.
     submitted_at = max(now, instead_of.submitted_at if instead_of else assignment.served_at)
     vote = Vote(
@@ -53,6 +55,8 @@ def store_vote(
         submitted_at=submitted_at,
         environment=person.environment,
         surplus_reason=surplus,
+        trusted_events=reported.trusted,
+        untrusted_events=reported.untrusted,
     )
     event = Event(
         study=study,
@@ -65,8 +69,9 @@ def store_vote(
         _complete(vote, now=now)
     against = [protocol.counts_against(item, choice) for choice in choices]
     result = graded(assignment.story, vote, choices)
+    seconds = [reported.seconds.get(choice.field) for choice in choices]
     sql.store_vote(
-        vote, choices, against, event=event, completes=not instead_of, result=result, comment=comment
+        vote, choices, against, seconds, event=event, completes=not instead_of, result=result, comment=comment
     )
     if result and not result.passed:
         record_failure(result=result, story=assignment.story, person=person, now=now)

@@ -52,7 +52,9 @@ class Migration(migrations.Migration):
                 ('first_submitted_at', models.DateTimeField(help_text='When the person first answered; a changed answer keeps it.')),
                 ('submitted_at', models.DateTimeField()),
                 ('environment', models.CharField(choices=[('live', 'live'), ('rehearsal', 'test run')], max_length=20)),
-                ('surplus_reason', models.CharField(blank=True, choices=[('', 'counts'), ('late', "too late: the lease had expired and the slot was taken (or the participant’s set was full)"), ('not_qualified', "the participant was no longer qualified when it arrived")], default='', max_length=20)),
+                ('surplus_reason', models.CharField(blank=True, choices=[('', 'counts'), ('late', 'too late: the lease had expired and the slot was taken (or the participant’s set was full)'), ('not_qualified', 'the participant was no longer qualified when it arrived')], default='', max_length=20)),
+                ('trusted_events', models.PositiveSmallIntegerField(blank=True, help_text='Clicks and keys of the person, by the browser’s word.', null=True)),
+                ('untrusted_events', models.PositiveSmallIntegerField(blank=True, help_text='Clicks and keys of a script. Empty: not known.', null=True)),
                 ('assignment', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='votes', to='annotation.assignment')),
             ],
         ),
@@ -169,6 +171,7 @@ class Migration(migrations.Migration):
                 ('row', models.CharField(blank=True, default='', max_length=40)),
                 ('option', models.CharField(max_length=40)),
                 ('counts_against', models.BooleanField(help_text='Whether the protocol counts this answer against the story; a copy, so that SQL can filter.')),
+                ('seconds', models.FloatField(blank=True, help_text='From the answer before, or the story, to this one.', null=True)),
                 ('vote', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='answers', to='annotation.vote')),
             ],
         ),
@@ -211,7 +214,7 @@ class Migration(migrations.Migration):
             name='IntakeAnswer',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('question', models.CharField(choices=[('age', 'age'), ('first_language', 'first_language'), ('gender', 'gender'), ('education', 'education'), ('country', 'country')], max_length=20)),
+                ('question', models.CharField(choices=[('age', 'age'), ('first_language', 'first_language'), ('gender', 'gender'), ('education', 'education'), ('country', 'country'), ('ai_tools', 'ai_tools')], max_length=20)),
                 ('option', models.CharField(blank=True, help_text='Empty: they prefer not to say.', max_length=20)),
                 ('enrollment', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='intake_answers', to='annotation.enrollment')),
             ],
@@ -382,8 +385,8 @@ class Migration(migrations.Migration):
                 ('contact', models.EmailField(help_text='An e-mail address for questions, shown on every page.', max_length=254, verbose_name='Contact')),
                 ('story_language', models.CharField(default='en', help_text='A tag such as en, de or pt-BR, so that screen readers pronounce stories correctly.', max_length=35, validators=[django.core.validators.RegexValidator('^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$')], verbose_name='Language of the stories')),
                 ('license', models.CharField(default='CC-BY-4.0', help_text='The licence of your releases, like CC-BY-4.0.', max_length=60, verbose_name='Licence of the data')),
-                ('intake_questions', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('age', 'How old are you?'), ('first_language', 'What is your first language?'), ('gender', 'What is your gender?'), ('education', 'What is the highest level of education that you have finished?'), ('country', 'In which country do you live?')], max_length=20), blank=True, default=list, help_text='Asked once, after the consent text; participants can leave each of them out.', size=None, verbose_name='Questions about participants')),
-                ('intake_group', models.PositiveSmallIntegerField(default=5, help_text="The smallest group whose answers about themselves a release may count.", validators=[django.core.validators.MinValueValidator(5), django.core.validators.MaxValueValidator(10000)], verbose_name='Smallest published group')),
+                ('intake_questions', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('age', 'How old are you?'), ('first_language', 'What is your first language?'), ('gender', 'What is your gender?'), ('education', 'What is the highest level of education that you have finished?'), ('country', 'In which country do you live?'), ('ai_tools', 'Did you use an AI tool, such as a chatbot, for any of your answers?')], max_length=20), blank=True, default=list, help_text='Asked after the consent text, the one on AI tools at the end; people can leave each of them out.', size=None, verbose_name='Questions about participants')),
+                ('intake_group', models.PositiveSmallIntegerField(default=5, help_text='The smallest group whose answers about themselves a release may count.', validators=[django.core.validators.MinValueValidator(5), django.core.validators.MaxValueValidator(10000)], verbose_name='Smallest published group')),
                 ('intake_grouped_at', models.DateTimeField(blank=True, editable=False, null=True)),
                 ('consent_version', models.PositiveSmallIntegerField(default=0)),
                 ('serving_seed', models.PositiveBigIntegerField()),
@@ -663,6 +666,10 @@ class Migration(migrations.Migration):
             model_name='answer',
             constraint=models.CheckConstraint(condition=models.Q(models.Q(('question', ''), _negated=True), models.Q(('option', ''), _negated=True)), name='answer_says_something'),
         ),
+        migrations.AddConstraint(
+            model_name='answer',
+            constraint=models.CheckConstraint(condition=models.Q(('seconds', None), ('seconds__range', (0, 3600)), _connector='OR'), name='answer_took_up_to_an_hour'),
+        ),
         pgtrigger.migrations.AddTrigger(
             model_name='answer',
             trigger=pgtrigger.compiler.Trigger(name='answer_is_final', sql=pgtrigger.compiler.UpsertTriggerSql(func="RAISE EXCEPTION 'pgtrigger: Cannot update or delete rows from % table', TG_TABLE_NAME;", hash='fdca45a5718e1b2e80649d8146a11964d7e608ef', operation='UPDATE OR DELETE', pgid='pgtrigger_answer_is_final_cc262', table='annotation_answer', when='BEFORE')),
@@ -683,6 +690,10 @@ class Migration(migrations.Migration):
             model_name='vote',
             constraint=models.CheckConstraint(condition=models.Q(('first_submitted_at__gte', models.F('served_at')), ('submitted_at__gte', models.F('first_submitted_at'))), name='vote_is_submitted_after_it_was_served'),
         ),
+        migrations.AddConstraint(
+            model_name='vote',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('trusted_events', None), ('untrusted_events', None)), models.Q(('trusted_events__isnull', False), ('untrusted_events__isnull', False), ('trusted_events__range', (0, 10000)), ('untrusted_events__range', (0, 10000))), _connector='OR'), name='events_of_a_vote_are_both_known_or_neither'),
+        ),
         pgtrigger.migrations.AddTrigger(
             model_name='vote',
             trigger=pgtrigger.compiler.Trigger(name='vote_is_final', sql=pgtrigger.compiler.UpsertTriggerSql(func="RAISE EXCEPTION 'pgtrigger: Cannot update or delete rows from % table', TG_TABLE_NAME;", hash='45708a19c60040f472702f2149b22c997b59634f', operation='UPDATE OR DELETE', pgid='pgtrigger_vote_is_final_79ff6', table='annotation_vote', when='BEFORE')),
@@ -693,7 +704,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='intakeanswer',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('question', 'age'), models.Q(('option', ''), ('option__regex', '^([0-9]{2}(-[0-9]{2}|[+]))$'), _connector='OR')), models.Q(('question', 'first_language'), models.Q(('option', ''), ('option__regex', '^([a-z]{2,3})$'), _connector='OR')), models.Q(('question', 'gender'), models.Q(('option', ''), ('option__regex', '^(woman|man|another)$'), _connector='OR')), models.Q(('question', 'education'), models.Q(('option', ''), ('option__regex', '^(school|vocational|bachelor|master|doctorate)$'), _connector='OR')), models.Q(('question', 'country'), models.Q(('option', ''), ('option__regex', '^([A-Z]{2})$'), _connector='OR')), _connector='OR'), name='intake_answer_is_an_option'),
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('question', 'age'), models.Q(('option', ''), ('option__regex', '^([0-9]{2}(-[0-9]{2}|[+]))$'), _connector='OR')), models.Q(('question', 'first_language'), models.Q(('option', ''), ('option__regex', '^([a-z]{2,3})$'), _connector='OR')), models.Q(('question', 'gender'), models.Q(('option', ''), ('option__regex', '^(woman|man|another)$'), _connector='OR')), models.Q(('question', 'education'), models.Q(('option', ''), ('option__regex', '^(school|vocational|bachelor|master|doctorate)$'), _connector='OR')), models.Q(('question', 'country'), models.Q(('option', ''), ('option__regex', '^([A-Z]{2})$'), _connector='OR')), models.Q(('question', 'ai_tools'), models.Q(('option', ''), ('option__regex', '^(none|some|most)$'), _connector='OR')), _connector='OR'), name='intake_answer_is_an_option'),
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='intakeanswer',
@@ -761,7 +772,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='study',
-            constraint=models.CheckConstraint(condition=models.Q(('intake_group__gte', 5), ('intake_questions__contained_by', ['age', 'first_language', 'gender', 'education', 'country'])), name='study_asks_known_questions_and_groups_people'),
+            constraint=models.CheckConstraint(condition=models.Q(('intake_group__gte', 5), ('intake_questions__contained_by', ['age', 'first_language', 'gender', 'education', 'country', 'ai_tools'])), name='study_asks_known_questions_and_groups_people'),
         ),
         migrations.AddConstraint(
             model_name='study',

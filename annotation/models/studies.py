@@ -204,7 +204,9 @@ class Study(models.Model):
         verbose_name=_("Questions about participants"),
         default=list,
         blank=True,
-        help_text=_("Asked once, after the consent text; participants can leave each of them out."),
+        help_text=_(
+            "Asked after the consent text, the one on AI tools at the end; people can leave each of them out."
+        ),
     )
     intake_group = models.PositiveSmallIntegerField(
         _("Smallest published group"),
@@ -299,10 +301,10 @@ class Study(models.Model):
         """Return the study's protocol. Raise ``UnknownProtocol`` if its version is not installed."""
         return get_protocol(self.protocol_name, self.protocol_version)
 
-    @property
-    def asked_of_people(self) -> list[str]:
-        """Return the questions about themselves that people are still asked."""
-        return [] if self.intake_grouped_at else self.intake_questions
+    def asked_of_people(self, *, at_end: bool) -> list[str]:
+        """Return the questions about themselves that people are still asked: at the end, or before."""
+        asked = [] if self.intake_grouped_at else self.intake_questions
+        return [name for name in asked if QUESTIONS[name].at_end == at_end]
 
     @property
     def check_rules(self) -> CheckRules:

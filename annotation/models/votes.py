@@ -23,6 +23,7 @@ from annotation.models.options import ChosenOption
 from annotation.models.stories import Story
 from annotation.models.studies import InstructionText, Study
 from annotation.models.work_sessions import WorkSession
+from annotation.signs import MOST_EVENTS, MOST_SECONDS
 
 _NO_SLOT = refuse_if(
     "NOT EXISTS (SELECT FROM annotation_story s WHERE s.id = NEW.story_id AND s.role = 'check')",
@@ -229,6 +230,12 @@ class Vote(models.Model):
     surplus_reason = models.CharField(
         max_length=20, choices=SurplusReason, blank=True, default=SurplusReason.NONE
     )
+    trusted_events = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text=_("Clicks and keys of the person, by the browser’s word.")
+    )
+    untrusted_events = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text=_("Clicks and keys of a script. Empty: not known.")
+    )
 
     objects = VoteQuerySet.as_manager()
 
@@ -242,6 +249,12 @@ class Vote(models.Model):
                 condition=Q(first_submitted_at__gte=F("served_at"))
                 & Q(submitted_at__gte=F("first_submitted_at")),
                 name="vote_is_submitted_after_it_was_served",
+            ),
+            models.CheckConstraint(
+                condition=Q(trusted_events=None, untrusted_events=None)
+                | Q(trusted_events__isnull=False, untrusted_events__isnull=False)
+                & Q(trusted_events__range=(0, MOST_EVENTS), untrusted_events__range=(0, MOST_EVENTS)),
+                name="events_of_a_vote_are_both_known_or_neither",
             ),
         ]
         triggers = [final("vote_is_final")]
@@ -257,6 +270,14 @@ class Vote(models.Model):
         """Return the seconds from being served the story to first answering it. Changes add nothing."""
         return (self.first_submitted_at - self.served_at).total_seconds()
 
+    @property
+    def lacks_trusted_input(self) -> bool:
+        """Return True if the browser reported its input, and none of it as a person's.
+
+        Researchers may look at it; nothing may follow from it by itself (:mod:`annotation.signs`).
+        """
+        return self.trusted_events == 0
+
 
 class Answer(ChosenOption):
     """One answer of a vote: the option chosen for a row of a question."""
@@ -267,6 +288,9 @@ class Answer(ChosenOption):
             "Whether the protocol counts this answer against the story; a copy, so that SQL can filter."
         )
     )
+    seconds = models.FloatField(
+        null=True, blank=True, help_text=_("From the answer before, or the story, to this one.")
+    )
 
     class Meta:
         constraints = [
@@ -274,5 +298,9 @@ class Answer(ChosenOption):
                 fields=["vote", "question", "row"], name="one_answer_per_question_and_row"
             ),
             models.CheckConstraint(condition=~Q(question="") & ~Q(option=""), name="answer_says_something"),
+            models.CheckConstraint(
+                condition=Q(seconds=None) | Q(seconds__range=(0, MOST_SECONDS)),
+                name="answer_took_up_to_an_hour",
+            ),
         ]
         triggers = [final("answer_is_final")]

@@ -29,6 +29,7 @@ from annotation.protocols.base import IncompleteForm
 from annotation.refusals import no_change_text
 from annotation.views.common import (
     COMMENT,
+    back_from,
     continue_link,
     go,
     message,
@@ -133,6 +134,7 @@ def own(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
         "sends_mail": settings.SENDS_MAIL and session is None,
         "email_url": page_url(request, "link:address"),
         "answers_url": page_url(request, "annotation:answers"),
+        "closing_url": queries.asked_of(enrollment, at_end=True) and page_url(request, "annotation:closing"),
         "instructions_url": page_url(request, "annotation:instructions"),
         "withdraw_url": page_url(request, "annotation:withdraw"),
         "forget_url": page_url(request, "annotation:forget"),
@@ -146,8 +148,7 @@ def own(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 def language(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """Keep the annotator's choice of language, and return to the page where they made it."""
     actions.choose_language(enrollment=enrollment, language=request.POST.get("language", ""))
-    home, back = page_url(request, "annotation:home"), request.POST.get("next", "")
-    return redirect(back if back.startswith(home) else home)
+    return redirect(back_from(request))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

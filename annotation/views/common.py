@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -87,6 +88,17 @@ def _receipt(saved_at: datetime, note: str) -> dict[str, Any]:
 def continue_link(request: HttpRequest, label: str = "") -> dict[str, str]:
     """Return the link back to the stories."""
     return {"url": page_url(request, "annotation:stories"), "label": label or _("Continue")}
+
+
+def closing_url(request: HttpRequest) -> str:
+    """Return the address of the closing question, which leads back to this page."""
+    return f"{page_url(request, 'annotation:closing')}?{urlencode({'next': request.get_full_path()})}"
+
+
+def back_from(request: HttpRequest) -> str:
+    """Return the page of this visit that the request names as the next one, or else the first."""
+    home, back = page_url(request, "annotation:home"), request.POST.get("next") or request.GET.get("next", "")
+    return back if back.startswith(home) else home
 
 
 def number(text: str | None) -> int:

@@ -29,6 +29,8 @@ from annotation.requests import extended
 from annotation.rules import Reason, Refusal
 from annotation.views.common import (
     COMMENT,
+    back_from,
+    closing_url,
     continue_link,
     go,
     message,
@@ -57,6 +59,9 @@ PAGE_OF_REASON = {
     Reason.SESSION_SETTLED: "link:hand_in",
 }
 """Refusals that ask the annotator for a step, with the page of that step."""
+
+DONE = (Reason.ALL_DONE, Reason.CAP_REACHED, Reason.STUDY_CLOSED, Reason.SESSION_DONE)
+"""Refusals at the end of the work, before which the closing question is asked."""
 
 WORTH_ANOTHER_LOOK = (Reason.NOTHING_FREE, Reason.STUDY_PAUSED, Reason.PROTOCOL_CHANGED)
 """Refusals that may end at any moment."""
@@ -95,7 +100,7 @@ def consent(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     try:
         if request.POST.get("decision") == "agree":
             actions.give_consent(enrollment=enrollment, consent=text, now=clock.now())
-            asks = enrollment.study.asked_of_people
+            asks = enrollment.study.asked_of_people(at_end=False)
             return redirect(page_url(request, f"annotation:{'intake' if asks else 'instructions'}"))
         if enrollment.state not in rules.UNDECIDED:  # in already, and does not agree to a newer text
             return redirect(page_url(request, "annotation:withdraw"))
@@ -109,15 +114,18 @@ def consent(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @annotator_page
-def intake(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
-    """Ask the study's questions about the annotator, if it has any and they were not asked yet."""
-    study = enrollment.study
+def intake(request: HttpRequest, enrollment: Enrollment, *, at_end: bool = False) -> HttpResponse:
+    """Ask the study's questions about the annotator, if it has any; those before the work only once."""
+    asked = queries.asked_of(enrollment, at_end=at_end)
+    answered = not at_end and enrollment.intake_answers.filter(question__in=asked).exists()
     if request.method == "POST":
-        actions.answer_intake(enrollment=enrollment, given=request.POST.dict(), now=clock.now())
-    elif study.asked_of_people and not enrollment.intake_answers.exists():
-        context = {"asked": {name: QUESTIONS[name] for name in study.asked_of_people}}
+        actions.answer_intake(
+            enrollment=enrollment, given=request.POST.dict(), now=clock.now(), at_end=at_end
+        )
+    elif asked and not answered:
+        context = {"asked": {name: QUESTIONS[name] for name in asked}, "at_end": at_end}
         return page(request, enrollment, "annotation/intake.html", context)
-    return redirect(page_url(request, "annotation:instructions"))
+    return redirect(back_from(request) if at_end else page_url(request, "annotation:instructions"))
 
 
 @require_safe
@@ -236,6 +244,8 @@ def done(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """Thank the annotator, and say how to come back. Redirect those with steps left to take."""
     if enrollment.state in rules.ON_THE_WAY:
         return redirect(page_url(request, "annotation:home"))
+    if queries.owes_closing_answer(enrollment):
+        return redirect(closing_url(request))
     session = work_session(request)
     context = {
         "progress": progress(enrollment, session),
@@ -258,6 +268,8 @@ def _served(
     target = PAGE_OF_REASON.get(outcome.reason)
     if queries.is_in_test(enrollment):
         target = PAGE_OF_REASON[Reason.NOT_QUALIFIED_YET]
+    if outcome.reason in DONE and queries.owes_closing_answer(enrollment):
+        return go(request, closing_url(request))
     if target:
         return go(request, page_url(request, target))
     return _waiting(request, enrollment, outcome, receipt)

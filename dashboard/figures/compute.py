@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from django.contrib.postgres.aggregates import ArrayAgg
-from django.db.models import Count, F, Q
+from django.db.models import Count, Q, QuerySet
 
 from annotation.actions import note_flags
 from annotation.models import Assignment, CheckResult, Story, Study, SurplusReason, Vote
@@ -46,6 +46,7 @@ def make(study_id: int, *, now: datetime) -> Figures:
         with snapshot(), closing(judged_stories(study)) as stories:
             document, people = figures(study, stories, now=now)
             _add_checks(study, people)
+            _add_signs(study, people)
             document["lint"] = _lint(study)
             document["votes"] |= _not_counted(study)
             document["last_hour"] = votes_in_the_last_hour(study, now=now)
@@ -211,27 +212,41 @@ def _add_pay(study: Study, people: list[dict[str, Any]]) -> dict[str, int]:
 
 
 def _add_checks(study: Study, people: list[dict[str, Any]]) -> None:
-    """Add ``checks`` to the figures of each participant, and the flag with its evidence if it is raised.
+    """Add ``checks`` to people's figures: the newest answers to checks in use, and the failed ones."""
+    given = CheckResult.objects.current().filter(key__story__study=study)
+    failed = _part(given, "vote__assignment", "pk", Q(passed=False), "key__story__story_id")
+    _add_part(people, "checks", ("answered", "failed"), failed, flags.FAILS_CHECKS, flags.fails_checks)
 
-    ``checks`` has ``answered``, ``failed`` and ``share`` (of failed ones, None without any), over the newest
-    answers to checks that are in use.
-    """
-    failed, story_id = Q(passed=False), "key__story__story_id"
-    rows = (
-        CheckResult.objects.current()
-        .filter(key__story__study=study)
-        .values(pseudonym=F("vote__assignment__enrollment__pseudonym"))
-        .annotate(
-            answered=Count("pk"),
-            failed=Count("pk", filter=failed),
-            stories=ArrayAgg(story_id, filter=failed, order_by=story_id, default=[]),
-        )
-    )
-    found = {row["pseudonym"]: (row["answered"], row["failed"], row["stories"]) for row in rows}
+
+def _add_signs(study: Study, people: list[dict[str, Any]]) -> None:
+    """Add ``signs``: the counted votes whose input the browser reported, and those without a person's."""
+    given = Vote.objects.of_study(study).counted()
+    without = _part(given, "assignment", "trusted_events", Q(trusted_events=0), "assignment__story__story_id")
+    _add_part(people, "signs", ("known", "without"), without, flags.UNTRUSTED, flags.is_untrusted)
+
+
+def _part(
+    rows: QuerySet[Any], assignment: str, counted: str, condition: Q, story: str
+) -> dict[str, tuple[int, int, list[str]]]:
+    """Return, by pseudonym, how many rows there are, how many meet the condition, and the ids of these."""
+    stories = ArrayAgg(story, filter=condition, order_by=story, default=[])
+    by_person = rows.order_by().values_list(f"{assignment}__enrollment__pseudonym")
+    found = by_person.annotate(whole=Count(counted), part=Count("pk", filter=condition), stories=stories)
+    return {pseudonym: (whole, part, ids) for pseudonym, whole, part, ids in found}
+
+
+def _add_part(
+    people: list[dict[str, Any]],
+    name: str,
+    keys: tuple[str, str],
+    found: Mapping[str, tuple[int, int, list[str]]],
+    flag: str,
+    is_raised: Callable[[Mapping[str, Any]], bool],
+) -> None:
+    """Add to each participant's figures a whole, a part and its ``share``, and the flag if it is raised."""
     for person in people:
-        answered, failures, stories = found.get(person["pseudonym"], (0, 0, []))
-        share = failures / answered if answered else None
-        person["checks"] = {"answered": answered, "failed": failures, "share": share}
-        if flags.fails_checks(person):
-            person["flags"].append(flags.FAILS_CHECKS)
-            person["evidence"][flags.FAILS_CHECKS] = stories[:SHOWN]
+        whole, part, stories = found.get(person["pseudonym"], (0, 0, []))
+        person[name] = {keys[0]: whole, keys[1]: part, "share": part / whole if whole else None}
+        if is_raised(person):
+            person["flags"].append(flag)
+            person["evidence"][flag] = stories[:SHOWN]

@@ -12,6 +12,8 @@ TOO_FAST = "too_fast"
 STRAIGHT_LINING = "straight_lining"
 ALWAYS_ALONE = "always_alone"
 FAILS_CHECKS = "fails_checks"
+UNTRUSTED = "no_trusted_input"
+NAMES = (FAILS_CHECKS, TOO_FAST, STRAIGHT_LINING, ALWAYS_ALONE, UNTRUSTED)
 
 FEWEST_VOTES = 20
 """Fewest votes for a flag: a few odd votes are chance."""
@@ -30,6 +32,9 @@ FEWEST_CHECKS = 3
 """Fewest hidden checks for a flag."""
 FAILED_SHARE = 1 / 3
 """Share of failed hidden checks; unlike the study's own thresholds, it has no consequence."""
+
+UNTRUSTED_SHARE = 0.5
+"""Share of the votes whose input the browser reported that came without any of a person's."""
 
 
 def raised(person: Mapping[str, Any], median_seconds: float | None) -> list[str]:
@@ -78,6 +83,12 @@ def fails_checks(person: Mapping[str, Any]) -> bool:
     return bool(checks["answered"] >= FEWEST_CHECKS and checks["share"] >= FAILED_SHARE)
 
 
+def is_untrusted(person: Mapping[str, Any]) -> bool:
+    """Flag participants of whose 20 or more votes with known input half or more have none of a person's."""
+    signs = person["signs"]
+    return bool(signs["known"] >= FEWEST_VOTES and signs["share"] >= UNTRUSTED_SHARE)
+
+
 def title(name: str) -> str:
     """Return the flag in a word or two, in the reader's language."""
     return {
@@ -85,6 +96,7 @@ def title(name: str) -> str:
         STRAIGHT_LINING: _("always the same answers"),
         ALWAYS_ALONE: _("always alone"),
         FAILS_CHECKS: _("fails checks"),
+        UNTRUSTED: _("no trusted input"),
     }[name]
 
 
@@ -116,6 +128,17 @@ def explained(name: str, person: Mapping[str, Any], median_seconds: float | None
             "answered": person["checks"]["answered"],
             "own": round(100 * person["checks"]["share"]),
             "fewest": FEWEST_CHECKS,
+        }
+    if name == UNTRUSTED:
+        return _(
+            "In %(without)s of %(known)s votes (%(own)s %%) the browser reported no click or key of a "
+            "person. The flag is raised from %(share)s %% on, from %(fewest)s votes on. Screen readers, "
+            "voice control, switch devices, password managers and browser extensions cause it, too."
+        ) % {
+            **person["signs"],
+            "own": round(100 * person["signs"]["share"]),
+            "share": round(100 * UNTRUSTED_SHARE),
+            "fewest": FEWEST_VOTES,
         }
     return _(
         "They alone objected to %(alone)s of %(compared)s complete stories they answered (%(own)s %%); in "

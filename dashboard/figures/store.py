@@ -20,7 +20,7 @@ LONGEST = timedelta(minutes=30)
 """After so long without a result, the work is taken for lost and may be asked for again."""
 REST = 20
 """Times its own duration that a study's figures rest, so that they cost at most a twentieth of a worker."""
-SHAPE = 8
+SHAPE = 9
 """Version of the cached format. Raise it when pages read more, so that they ignore older documents."""
 PEOPLE_AT_ONCE = 50
 """On one page, and in one piece of the cache: reading some does not unpack all."""

@@ -41,6 +41,8 @@ Others = Mapping[tuple[int, str, str], Mapping[str, int]]
 class Cell:
     """One answer in words; ``others`` has (option, count of others who chose it), the most chosen first.
 
+    ``seconds`` is how long it took, None if not known.
+
     ``stands_alone``: others answered the question, and none of them the same.
     """
 
@@ -48,6 +50,7 @@ class Cell:
     own: str
     others: list[tuple[str, int]]
     stands_alone: bool
+    seconds: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,14 +245,16 @@ def _cells(protocol: Protocol, vote: Vote, others: Others) -> list[list[Cell]]:
     """Return the answers of a vote, by question of the form and its rows."""
     story = vote.assignment.story
     item = protocol.parse(story.content)
-    given = answered_fields(vote)
+    given = {answer.choice.field: answer for answer in vote.answers.all()}
     columns: list[list[Cell]] = [[] for _question in protocol.questions]
     for asked in protocol.cells(item):
-        labels, own, theirs = asked.labels, given.get(asked.field, ""), others.get((story.pk, *asked.key), {})
+        answer, labels, theirs = given.get(asked.field), asked.labels, others.get((story.pk, *asked.key), {})
+        own, seconds = (answer.option, answer.seconds) if answer else ("", None)
         ordered = sorted(theirs.items(), key=lambda entry: (-entry[1], entry[0]))
         named = [(labels.get(option, option), people) for option, people in ordered]
         alone = bool(own and theirs and own not in theirs)
-        columns[asked.number - 1].append(Cell(str(asked.row.label or ""), labels.get(own, own), named, alone))
+        cell = Cell(str(asked.row.label or ""), labels.get(own, own), named, alone, seconds)
+        columns[asked.number - 1].append(cell)
     return columns
 
 

@@ -125,7 +125,7 @@ class SettingsForm(RowForm):
         choices=[(name, asked.label) for name, asked in QUESTIONS.items()],
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text=_("Asked once, after the consent text; participants can leave each of them out."),
+        help_text=Study._meta.get_field("intake_questions").help_text,
     )
 
     class Meta:

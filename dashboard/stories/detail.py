@@ -123,6 +123,7 @@ def _side_by_side(protocol: Protocol, story: Story, voted: list[dict[str, Any]])
             {
                 "option": labels.get(answer.option, answer.option) if answer else "",
                 "against": bool(answer and answer.counts_against),
+                "seconds": answer and answer.seconds,
             }
             for answer in answers
         ]

@@ -16,6 +16,7 @@ from typing import Any
 from jinja2 import Environment
 from jinja2.runtime import LoopContext
 
+from annotation.intake import AI_TOOLS
 from annotation.protocols import stated_by
 from publishing import facts as release_facts, filters
 from publishing.card import citation, contents, figures, markdown
@@ -27,6 +28,7 @@ from publishing.files import jsonl, rows
 from publishing.files.features import Type
 from publishing.files.rows import Layout
 from publishing.statistics.intervals import wilson
+from publishing.statistics.tally import WITHOUT_FLAGGED
 from tomannot import text_templates
 
 MOST_NAMED = 8
@@ -194,6 +196,7 @@ def _environment() -> Environment:
     for module in (citation, contents, figures, filters, markdown, release_facts, rows):
         environment.globals |= {name: one for name, one in vars(module).items() if not name.startswith("_")}
     environment.globals |= {
+        "AI_TOOLS": AI_TOOLS,
         "CHANGES_PATH": CHANGES_PATH,
         "COEFFICIENTS": COEFFICIENTS,
         "EXCLUDED": EXCLUDED,
@@ -202,6 +205,7 @@ def _environment() -> Environment:
         "MOST_ROWS": MOST_ROWS,
         "RATING_ESTIMATES": RATING_ESTIMATES,
         "SURPLUS": SURPLUS,
+        "WITHOUT_FLAGGED": WITHOUT_FLAGGED,
         "authors": authors,
         "between": _between,
         "coefficient": _coefficient,

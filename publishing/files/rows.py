@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import lru_cache, partial
 from typing import Any
 
-from annotation.importing.rows import hash_of
+from annotation.importing.rows import PROVENANCE, hash_of
 from annotation.protocols import base, stated_by
 from annotation.protocols.base import Choice, field_name
 from publishing.files import jsonl
@@ -200,16 +200,8 @@ def _ask_judgment(row: Row) -> tuple[str, str, str]:
 
 def item_row(story: ReleasedStory) -> Row:
     """Return the row of another protocol's story: provenance, and item as imported."""
-    return {
-        "story_id": story.story_id,
-        "core_id": story.core_id,
-        "scenario_name": story.scenario_name,
-        "story_prompt_example": story.story_prompt_example,
-        "severity_original": story.severity_original,
-        "story_generator_model": story.story_generator_model,
-        **predictions(story),
-        "item": dict(story.content),
-    }
+    provenance = {name: getattr(story, name) for name in PROVENANCE}
+    return {**provenance, **predictions(story), "item": dict(story.content)}
 
 
 STORY_CONFIG = "story-data"
@@ -237,12 +229,7 @@ def story_paths(rule: StoryFilter) -> dict[Outcome, str]:
     return {one: path for one, path in STORY_PATHS.items() if rule.selects or one is not Outcome.DROPPED}
 
 
-_PROVENANCE: dict[str, Type] = {
-    "story_id": "string",
-    "core_id": "string",
-    "scenario_name": "string",
-    "story_prompt_example": "string",
-}
+_PROVENANCE: dict[str, Type] = dict.fromkeys(PROVENANCE[:4], "string")
 _PREDICTIONS: dict[str, Type] = {
     name: [{rated: "int64", "predictor_model": "string"}] for name, rated in PREDICTED.items()
 }
@@ -255,14 +242,7 @@ _STORY_COLUMNS: dict[str, Type] = {
     "key_information": "string",
     "story_sentence": "string",
     "story_generator_model": "string",
-    "questions": [
-        {
-            "question_id": "string",
-            "question": "string",
-            "answer_correct": "string",
-            "answer_incorrect": "string",
-        }
-    ],
+    "questions": [dict.fromkeys(("question_id", "question", "answer_correct", "answer_incorrect"), "string")],
 }
 _ITEM_COLUMNS: dict[str, Type] = {
     **_PROVENANCE,
@@ -271,10 +251,7 @@ _ITEM_COLUMNS: dict[str, Type] = {
     **_PREDICTIONS,
 }
 _QUESTION_COLUMNS: dict[str, Type] = {
-    "id": "string",
-    "story": "string",
-    "question": "string",
-    "scenario_name": "string",
+    **dict.fromkeys(("id", "story", "question", "scenario_name"), "string"),
     "choices": {"text": ["string"], "label": ["string"]},
     "answerKey": "string",
 }

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from publishing.facts import NOT_STATED, AskedQuestion
+from publishing.facts import NOT_STATED, AskedQuestion, Flagged
 from publishing.files.rows import Answers, CountedVote, ReleasedStory
 from publishing.filters import Outcome, Verdict
 from publishing.statistics.distinct import DistinctStrings, count_together
@@ -19,6 +19,9 @@ _REMEMBERED = 4096
 """Cached patterns, by combination of answers; most stories repeat a few."""
 _LETTERS = ("x", "y", "z")
 VALIDITY = ("valid", "invalid")
+WITHOUT_FLAGGED = "without_flagged_votes"
+RETAINED = ("generated", "kept", "dropped", "incomplete")
+AGREED = ("agreement", "agreement_on_validity", "ratings")
 DEPENDS_ON_THE_STORY = gettext_noop(
     "What counts against a story depends on the story here, so a vote has no verdict that can be told "
     "from the questions alone."
@@ -45,7 +48,9 @@ class StatisticsTally:
     generator models, and by 8 bytes per distinct entity of the kept stories; not with the number of stories.
     """
 
-    def __init__(self, asked: Sequence[AskedQuestion], design: Bootstrap | None = None) -> None:
+    def __init__(
+        self, asked: Sequence[AskedQuestion], design: Bootstrap | None = None, flagged: Flagged | None = None
+    ) -> None:
         self._asked = tuple(asked)
         self._design = design or Bootstrap()
         self._against = {(question.key, option) for question in asked for option in question.against}
@@ -55,6 +60,8 @@ class StatisticsTally:
         self._validity: Counter[Pattern] = Counter()
         self._kinds: defaultdict[tuple[str, str, str], _Kind] = defaultdict(_Kind)
         self._names_entities = False
+        self._flagged, self._flagged_votes = flagged or {}, 0
+        self._without = StatisticsTally(asked, design) if flagged else None
         self._read = lru_cache(maxsize=_REMEMBERED)(self._patterns_of)
 
     def add(self, story: ReleasedStory, votes: Sequence[CountedVote], verdict: Verdict) -> None:
@@ -63,6 +70,12 @@ class StatisticsTally:
         Votes on incomplete stories do not enter the agreement; those on dropped stories do. Answers to
         unknown questions are ignored.
         """
+        if self._without:
+            marked = [self._flagged.get(vote.annotator, ()) for vote in votes]
+            flagged = sum(stories is None or story.story_id in stories for stories in marked)
+            self._flagged_votes += flagged
+            if not flagged:
+                self._without.add(story, votes, verdict)
         severity = NOT_STATED if story.severity_original is None else str(story.severity_original)
         author = story.story_generator_model or NOT_STATED
         kind = self._kinds[story.scenario_name or NOT_STATED, author, severity]
@@ -98,6 +111,7 @@ class StatisticsTally:
             "agreement": {key: agreement.document() for key, agreement in self.agreement().items()},
             **({"agreement_on_validity": self.agreement_on_validity().document()} if self._judges else {}),
             **({"ratings": self._ratings()} if self._scales else {}),
+            **self._without_flagged(),
             "bootstrap": {
                 "resamples": self._design.resamples,
                 "seed": self._design.seed,
@@ -114,6 +128,16 @@ class StatisticsTally:
             for question, patterns in zip(self._asked, self._patterns, strict=True)
             if not question.scale
         }
+
+    def _without_flagged(self) -> dict[str, Any]:
+        """Return agreement and retention again, over the stories none of whose votes is flagged."""
+        if self._without is None or not self._flagged_votes:
+            return {}
+        again = self._without.document()
+        found = {"votes": self._flagged_votes, "stories": {name: again["stories"][name] for name in RETAINED}}
+        for name in AGREED:
+            found |= {name: again[name]} if name in again else {}
+        return {WITHOUT_FLAGGED: found}
 
     def _ratings(self) -> dict[str, Any]:
         """Return the statistics of each question with a scale; levels also by scenario and author."""

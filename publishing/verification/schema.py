@@ -6,6 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from annotation.importing.rows import PROVENANCE
 from annotation.models import Adjudication, Skip
 from annotation.models.studies import STORY_LANGUAGE
 from annotation.protocols.base import KEY_PATTERN, Choice
@@ -215,17 +216,7 @@ def read_story(line: Line, layout: Layout, outcome: Outcome) -> ReleasedStory | 
             "action_unaware": action["answer_correct"],
             "action_aware": action["answer_incorrect"],
         }
-    story = ReleasedStory(
-        row["story_id"],
-        row["core_id"],
-        row["scenario_name"],
-        row["story_prompt_example"],
-        row["severity_original"],
-        row["story_generator_model"],
-        content,
-        row["harmfulness_predicted"],
-        row["unethicality_predicted"],
-    )
+    story = ReleasedStory(content=content, **{name: row[name] for name in (*PROVENANCE, *PREDICTED)})
     rebuilt = layout.story_row(story) | ({"reason": row["reason"]} if dropped else {})
     if jsonl.line(rebuilt) != line.data:
         return f"{_first_difference(rebuilt, row)} does not follow from the rest of the row."

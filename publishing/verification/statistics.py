@@ -1,20 +1,27 @@
 """Recompute the counts of ``release.json``, ``statistics.json`` and ``machine_validation.json``."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from publishing import machine_validation
 from publishing.errors import BrokenDirectory
 from publishing.files.rows import HARD_PATH
+from publishing.statistics.tally import AGREED, RETAINED, WITHOUT_FLAGGED
 from publishing.verification import jsonl
 from publishing.verification.decisions import Recomputed
 from publishing.verification.description import RELEASE_JSON, Description, read_document
 from publishing.verification.findings import Findings
+from publishing.verification.shapes import COUNT, OBJECT, TEXT, Kind, Shape, misfit
 
 COUNTS, STATISTICS, MACHINE = "counts", "statistics", "machine-validation"
 STATISTICS_JSON, MACHINE_JSON = "statistics.json", "machine_validation.json"
+_NOT_RECOMPUTED = (
+    f"No file says which votes are flagged, so {WITHOUT_FLAGGED} in {STATISTICS_JSON} was checked only for "
+    "its shape and bounds."
+)
+_FIGURE = Kind("a number or null", lambda value: value is None or type(value) in (int, float))
 TOLERANCE = 1e-9
 """Figures have ten decimals at most; another processor may add in another order and change the last."""
 
@@ -26,11 +33,40 @@ def check_counts(description: Description, found: Recomputed, findings: Findings
 
 
 def check_statistics(directory: Path, found: Recomputed, findings: Findings) -> None:
-    """Check all of ``statistics.json``."""
+    """Check all of ``statistics.json``; what it says without flagged votes only for its shape and bounds."""
     stated = read_document(directory, STATISTICS_JSON, findings)
-    if stated is not None:
-        for problem in differences(stated, found.statistics.document()):
+    if stated is None:
+        return
+    expected = found.statistics.document()
+    if WITHOUT_FLAGGED in stated:
+        findings.skip(_NOT_RECOMPUTED)
+        again, bootstrap = stated[WITHOUT_FLAGGED], expected.pop("bootstrap")
+        if problem := _wrong_without_flagged(again, expected, found.tally.votes):
             findings.add(STATISTICS, STATISTICS_JSON, problem)
+        expected |= {WITHOUT_FLAGGED: again, "bootstrap": bootstrap}
+    for problem in differences(stated, expected):
+        findings.add(STATISTICS, STATISTICS_JSON, problem)
+
+
+def _wrong_without_flagged(again: Any, whole: Mapping[str, Any], votes: int) -> str:
+    """Return why these cannot be figures over a part of the stories, or an empty text."""
+    counted = {name: whole["stories"][name] for name in RETAINED}
+    parts = {name: whole[name] for name in AGREED if name in whole}
+    if problem := misfit(again, _at_most({"votes": votes, "stories": counted, **parts}), WITHOUT_FLAGGED):
+        return problem
+    total, *outcomes = again["stories"].values()
+    return "" if sum(outcomes) == total else f"{WITHOUT_FLAGGED}.stories do not add up."
+
+
+def _at_most(whole: Any) -> Shape:
+    """Return the shape of the same figures over fewer stories."""
+    if isinstance(whole, dict):
+        free = ("undefined", "intervals", "by_")
+        return {name: OBJECT if name.startswith(free) else _at_most(value) for name, value in whole.items()}
+    if isinstance(whole, int):
+        most = f"a whole number up to {whole}"
+        return Kind(most, lambda value: COUNT.fits(value) and value <= whole)
+    return TEXT if isinstance(whole, str) else _FIGURE
 
 
 def check_machine_validation(directory: Path, description: Description, findings: Findings) -> None:

@@ -16,7 +16,7 @@ from annotation import queries as annotation_queries
 from annotation.access import annotator_page, may_be_framed, page_url, rate_limited, work_session, wrong_link
 from annotation.models import ConsentText, Enrollment, WorkSession
 from annotation.protocols.base import Protocol
-from annotation.views.common import continue_link, page
+from annotation.views.common import closing_url, continue_link, page
 from recruitment import actions, queries, visit_endings
 from recruitment.arrivals import ArrivalProblem, CannotArrive, Ending, lets_in
 from recruitment.campaigns import advertised_pay, has_story_for_newcomers
@@ -90,6 +90,8 @@ def hand_in(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     if ending == Ending.GO_ON and not asks_to:
         return redirect(page_url(request, "annotation:home"))
     ending = Ending.PARTIAL if ending == Ending.GO_ON else ending
+    if ending.is_work and annotation_queries.owes_closing_answer(enrollment):
+        return redirect(closing_url(request))
     return _way_back(request, enrollment, visit, session, ending, now=now)
 
 
@@ -146,6 +148,8 @@ def _code(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     completion = queries.completion_of(enrollment)
     if completion is None:
         return redirect(page_url(request, "annotation:home"))
+    if annotation_queries.owes_closing_answer(enrollment):
+        return redirect(closing_url(request))
     context = {
         "completion": completion,
         "missing": max(0, completion.least_stories - enrollment.stories_submitted),

@@ -165,6 +165,34 @@
     openInstructions(link);
   });
 
+  // Signs of human work, which the researchers may look at (docs/adr/0044): how many clicks and keys are a person's
+  // by the browser's word, or a script's, and the seconds to each answer while the page was looked at. No content.
+  const signs = {};
+  let byKey = false; // our own click, for a key that was counted
+  const sign = ({ type, target, isTrusted }) => {
+    const form = one("[data-signs]");
+    if (!form) return;
+    if (type === "change" && target.matches("[type=radio]")) {
+      signs.seconds[target.name] = (signs.seconds[target.name] ?? 0) + performance.now() - signs.since;
+      signs.since = performance.now();
+    } else if (type !== "change" && !byKey) signs[isTrusted ? "trusted" : "untrusted"]++;
+    const times = Object.entries(signs.seconds).map(([name, time]) => `${name}:${(time / 1000).toFixed(1)}`);
+    const field = form.elements._signs ?? form.appendChild(document.createElement("input"));
+    Object.assign(field, { type: "hidden", name: "_signs" });
+    field.value = [signs.trusted, signs.untrusted, ...times].join(" ");
+  };
+  for (const type of ["click", "keydown", "change"]) document.addEventListener(type, sign, true);
+  const beginSigns = (form) => {
+    const story = form.elements.assignment?.value ?? "";
+    if (signs.story === story) return; // an incomplete form came back
+    Object.assign(signs, { story, trusted: 0, untrusted: 0, seconds: {}, since: performance.now() });
+  };
+  let leftAt = 0;
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) leftAt = performance.now();
+    else signs.since += performance.now() - Math.max(signs.since, leftAt);
+  });
+
   const BACK = document.documentElement.dir === "rtl" ? "ArrowRight" : "ArrowLeft";
   const STEPS = { Backspace: -1, ArrowUp: -1, ArrowDown: 1, ArrowLeft: 1, ArrowRight: 1, [BACK]: -1 };
   const CHOOSES = "input, textarea, select, [contenteditable]";
@@ -200,7 +228,9 @@
       const input = row && one(`[data-key="${CSS.escape(key)}"]`, row);
       if (!input) return;
       event.preventDefault();
+      byKey = true;
       input.click();
+      byKey = false;
       const next = missing.filter((other) => other !== row);
       goTo(next.find((other) => rows.indexOf(other) > rows.indexOf(row)) ?? next[0]);
     }
@@ -218,7 +248,7 @@
       time.textContent = new Date(time.dateTime).toLocaleString(variety ?? lang, style);
     }
     const form = one("[data-answers]");
-    if (form) begin(form);
+    if (form) [begin(form), beginSigns(form)];
     return one("#work [role=alert]:not([hidden])");
   };
 

@@ -107,6 +107,24 @@ def test_the_study_says_how_large_a_group_must_be() -> None:
     assert check_release(release.directory, with_machine_validation=False).shown == []
 
 
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("releases_root")
+def test_use_of_ai_tools_is_counted_in_the_same_groups() -> None:
+    study = voted(intake_questions=["ai_tools"])
+    said = ["none"] * 6 + ["some"] * 5 + ["most", ""]
+    for person, option in zip(study.enrollments.order_by("pk"), said, strict=False):
+        given = {"ai_tools": option}
+        actions.answer_intake(enrollment=person, given=given, now=timezone.now(), at_end=True)
+    actions.close_study(study=study, by=None, now=timezone.now())
+    release = published(study)
+    assert told(release)["people"] == {"ai_tools": {"none": 6, REST: 7}}
+    card = (release.directory / "README.md").read_text(encoding="utf-8")
+    assert "## What the annotators say of AI tools" in card
+    assert "the answer does not change the pay" in " ".join(card.split())
+    assert not IntakeAnswer.objects.exists()
+    assert check_release(release.directory, with_machine_validation=False).shown == []
+
+
 def late_answer(study: Study) -> None:
     study = actions.open_study(study=study, by=None, now=timezone.now())
     (late,) = builders.qualified(study)

@@ -45,8 +45,7 @@ class SearchForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        names = (flags.FAILS_CHECKS, flags.TOO_FAST, flags.STRAIGHT_LINING, flags.ALWAYS_ALONE)
-        titles = [(name, flags.title(name)) for name in names]
+        titles = [(name, flags.title(name)) for name in flags.NAMES]
         everybody = ("", _("everybody"))
         choose(self, "state", [everybody, *STATES])
         choose(self, "step", [everybody, *STEPS.items()])

@@ -15,8 +15,6 @@ from publishing.files.rows import SKIP_COLUMNS
 from publishing.story_stream import skip_rows
 from tomannot import clock
 
-FIGURES = ("agreement", "retention", "people")
-
 
 @read_page()
 def quality(request: HttpRequest, study: Study) -> HttpResponse:
@@ -61,16 +59,13 @@ def quality_file(request: HttpRequest, study: Study, table: str) -> HttpResponse
 
     Redirect to the page while the figures are being computed.
     """
-    if table not in FIGURES:
+    if table not in TABLES:
         raise Http404("There is no such table.")
     found = store.latest(study)
     document = found.document if found else None
     if document is None:
         return redirect("dashboard:quality", slug=study.slug)
-    if table == "people":
-        columns, rows = _people_table(study, document)
-    else:
-        columns, rows = (_agreement_table if table == "agreement" else _retention_table)(study, document)
+    columns, rows = TABLES[table](study, document)
     return csv_file(f"{study.slug}-{table}", columns, rows)
 
 
@@ -124,21 +119,17 @@ def _people_table(study: Study, document: dict[str, Any]) -> tuple[list[str], li
             },
             "checks_answered": row["checks"]["answered"],
             "checks_failed": row["checks"]["failed"],
+            "signs_known": row["signs"]["known"],
+            "signs_without": row["signs"]["without"],
             "flags": " ".join(row["flags"]),
         }
         for row in people
     ]
-    return [
-        *plain,
-        "pace_as_pay",
-        "paid_per_hour",
-        *shares,
-        "checks_answered",
-        "checks_failed",
-        "flags",
-    ], rows
+    counted = ["checks_answered", "checks_failed", "signs_known", "signs_without", "flags"]
+    return [*plain, "pace_as_pay", "paid_per_hour", *shares, *counted], rows
 
 
+TABLES = {"agreement": _agreement_table, "retention": _retention_table, "people": _people_table}
 SHOWN = 200
 """Stories on the page, the most skipped first; the file has all skips."""
 
