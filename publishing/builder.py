@@ -152,20 +152,16 @@ def write_stories(
     scales, paths = scales_of(facts.asked), rows.story_paths(get_filter(facts.filter_name))
     columns = {outcome: Columns(layout.columns_of(outcome)) for outcome in paths}
     with ExitStack() as open_files:
-        votes_file, decisions_file = (
-            open_files.enter_context(writer.open(path)) for path in (rows.VOTES_PATH, rows.ADJUDICATIONS_PATH)
-        )
+        votes_file = open_files.enter_context(writer.open(rows.VOTES_PATH))
+        decisions_file = open_files.enter_context(writer.open(rows.ADJUDICATIONS_PATH))
         files = {outcome: open_files.enter_context(writer.open(path)) for outcome, path in paths.items()}
         ratings_file = open_files.enter_context(writer.open(rows.RATINGS_PATH)) if scales else None
         for judged in stories:
-            story, votes = judged.story, judged.votes
-            decision = judged.decision
+            story, votes, decision = judged.story, judged.votes, judged.decision
             if decision:
                 decisions_file.write(jsonl.line(decision.row(story.story_id)))
-            verdict = verdict_on(
-                tuple([vote.answers for vote in votes]), judged.against, decision.verdict if decision else ""
-            )
-            verdict = first_of_each(verdict, story)
+            answers, decided = tuple([vote.answers for vote in votes]), decision.verdict if decision else ""
+            verdict = first_of_each(verdict_on(answers, judged.against, decided), story)
             tally.add(story, votes, verdict)
             statistics.add(story, votes, verdict)
             for vote in sorted(votes, key=_BY_TIME):

@@ -6,7 +6,7 @@ the answers of a vote as one string in it, because a few texts to parse are chea
 """
 
 import json
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from datetime import datetime
 from functools import lru_cache
@@ -32,6 +32,7 @@ from django.db.models.functions import Collate
 
 from annotation.importing.rows import IMPORTED
 from annotation.models import Adjudication, Answer, Skip, Story, Study, Vote
+from annotation.protocols import stated_by
 from annotation.protocols.base import Choice
 from publishing.files import jsonl
 from publishing.files.identifiers import without_identifiers
@@ -46,8 +47,6 @@ _AS_TIMESTAMP = """to_char(%(expressions)s AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH2
 """SQL that formats a moment like :func:`publishing.files.jsonl.timestamp`."""
 _MICROSECONDS = "(date_part('epoch', %(expressions)s) * 1000000)::bigint"
 
-_GIVEN, _TOOK, _SHOWN, _WORDS = 1, 3, 8, 9
-"""Indexes of the values in a vote's row that are converted for :class:`CountedVote`."""
 _STORY_COLUMNS = ("pk", "text_hash", *IMPORTED)
 
 _STATEMENT = """
@@ -75,10 +74,11 @@ def judged_stories(study: Study, *, until: datetime | None = None) -> Generator[
     database errors as Django does.
     """
     versions = dict(study.instruction_texts.values_list("pk", "version"))
-    read = _Reader(_decisions(study, until), versions)
+    # The texts of a theory-of-mind story hold no numbers; orjson would round those beyond 64 bits.
+    is_text = stated_by(study.protocol_name).layout == "theory-of-mind"
+    read = _Reader(_decisions(study, until), versions, orjson.loads if is_text else json.loads)
     with closing(_rows(study, until)) as rows:
-        for row in rows:
-            yield read.story(row)
+        yield from map(read.story, rows)
 
 
 def _decisions(study: Study, until: datetime | None) -> dict[str, Decision]:
@@ -163,15 +163,18 @@ def _counted_votes(study: Study, until: datetime | None) -> QuerySet[Any, Any]:
 class _Reader:
     """Converts the rows of COPY to values."""
 
-    def __init__(self, decisions: Mapping[str, Decision], versions: Mapping[int, int]) -> None:
+    def __init__(
+        self, decisions: Mapping[str, Decision], versions: Mapping[int, int], parse: Callable[[str], Any]
+    ) -> None:
         self._decisions = decisions
+        self._parse = parse
         self._versions = {0: 0, **versions}
         self._answers = lru_cache(maxsize=_REMEMBERED)(_answers)
 
     def story(self, row: tuple[Any, ...]) -> JudgedStory:
         """Return the story in a row, with its votes."""
-        (_, text_hash, story_id, core_id, scenario_name, prompt, severity, model, *parsed, given) = row
-        content, harmfulness, unethicality = (json.loads(text) if text != "[]" else [] for text in parsed)
+        _, text_hash, story_id, core_id, scenario_name, prompt, severity, model, content, *rated, given = row
+        harmfulness, unethicality = (json.loads(text) if text != "[]" else [] for text in rated)
         story = ReleasedStory(
             story_id,
             core_id,
@@ -179,19 +182,16 @@ class _Reader:
             prompt or None,
             None if severity is None else int(severity),
             model,
-            content,
+            self._parse(content),
             harmfulness,
             unethicality,
             text_hash,
         )
         votes, against = [], frozenset[Choice]()
-        for facts in orjson.loads(f"[{given or ''}]"):  # in the order of the fields of a vote
-            facts[_GIVEN], counting = self._answers(facts[_GIVEN])
-            facts[_TOOK] /= 1_000_000
-            facts[_SHOWN] = self._versions[facts[_SHOWN]]
-            if facts[_WORDS]:
-                facts[_WORDS] = without_identifiers(facts[_WORDS])
-            votes.append(CountedVote(*facts))
+        for annotator, chosen, submitted, took, *context, shown, words in orjson.loads(f"[{given or ''}]"):
+            answers, counting = self._answers(chosen)
+            told = (*context, self._versions[shown], without_identifiers(words) if words else "")
+            votes.append(CountedVote(annotator, answers, submitted, took / 1_000_000, *told))
             if counting:
                 against |= counting
         return JudgedStory(story, tuple(votes), against, self._decisions.get(story_id))
@@ -200,7 +200,5 @@ class _Reader:
 def _answers(text: str) -> tuple[tuple[Choice, ...], Against]:
     """Return the choices of a vote in a fixed order, and those that count against the story."""
     parts = sorted(answer.split(_PARTS) for answer in text.split(_ANSWERS) if answer)
-    answers = tuple(Choice(question, row, option) for question, row, option, _ in parts)
-    marks = [mark for *_, mark in parts]
-    against = (choice for choice, mark in zip(answers, marks, strict=True) if mark == _COUNTS_AGAINST)
-    return answers, frozenset(against)
+    answers = tuple(Choice(*choice) for *choice, _ in parts)
+    return answers, frozenset(Choice(*choice) for *choice, mark in parts if mark == _COUNTS_AGAINST)

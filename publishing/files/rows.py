@@ -174,15 +174,20 @@ def story_data_row(story: ReleasedStory) -> Row:
 def predictions(story: ReleasedStory) -> Row:
     """Return models' ratings of a story. The database does not keep the order of their keys."""
     return {
-        name: [{key: one[key] for key in (rated, "predictor_model")} for one in getattr(story, name)]
+        name: [{key: one[key] for key in (rated, "predictor_model")} for one in given] if given else []
         for name, rated in PREDICTED.items()
+        for given in [getattr(story, name)]
     }
 
 
 def _people_first(entities: Mapping[str, str]) -> dict[str, str]:
     """Return the entities in a fixed order, because the database does not keep the order of keys."""
-    ordered = sorted(entities, key=lambda name: (not name.startswith("Person"), name))
-    return {name: entities[name] for name in ordered}
+    return {name: entities[name] for name in _names_in_order(tuple(entities))}
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _names_in_order(names: tuple[str, ...]) -> list[str]:
+    return sorted(names, key=lambda name: (not name.startswith("Person"), name))
 
 
 def _ask_stored(place: int, row: Row) -> tuple[str, str, str]:

@@ -22,7 +22,7 @@ class Sides:
     """
 
     def __init__(self, salt: str, median: str | None = None) -> None:
-        self._salt = salt
+        self._salted = hashlib.sha256(f"{salt}:".encode())
         self._numbers = array("Q")
         self._threshold = None if median is None else int(median, 16)
         self._asked = False
@@ -31,8 +31,9 @@ class Sides:
         """Add a question. Raise ``RuntimeError`` once a position was asked for."""
         if self._asked:
             raise RuntimeError("The sides are already decided.")
-        number = hashlib.sha256(f"{self._salt}:{question_id}".encode()).digest()[:8]
-        self._numbers.append(int.from_bytes(number, "big"))
+        number = self._salted.copy()
+        number.update(question_id.encode())
+        self._numbers.append(int.from_bytes(number.digest()[:8], "big"))
 
     def right_answers_first(self) -> Iterator[bool]:
         """Yield for each question, in the order of addition, whether its right answer is choice A."""

@@ -1,6 +1,7 @@
 """Reading the questions of a release: all, or whole cores of a very large release."""
 
 import hashlib
+import re
 from array import array
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,9 @@ MOST_BYTES = 5_000_000
 
 Two-sentence stories take about 1.3 kB. The limit in bytes bounds memory if stories are long.
 """
+
+_CORE_ID = re.compile(rb'\{"story_id":"[^"\\]*","core_id":"([^"\\]*)"')
+"""Matches ids without escapes as the first keys of a row; other rows are parsed as JSON."""
 
 MAIN_CHARACTERS = frozenset({"Person X", "Person Y"})
 """Entities that do not relate two stories: most stories share a few first names."""
@@ -64,17 +68,13 @@ def read_stories(directory: Path) -> Sample:
     Raise ``OSError``.
     """
     numbers, sizes = array("Q"), array("Q")
-    with open(directory / config_path(STORY_CONFIG), "rb") as file:
+    with open(directory / config_path(STORY_CONFIG), "rb", buffering=1 << 20) as file:
         for line in file:
-            numbers.append(_number(orjson.loads(line)["core_id"]))
+            numbers.append(_core_number(line))
             sizes.append(len(line))
         end = _end_of_sample(np.array(numbers), np.array(sizes))
         file.seek(0)
-        stories = {
-            place: orjson.loads(line)
-            for place, line in enumerate(file)
-            if end is None or numbers[place] < end
-        }  # fmt: skip
+        stories = {at: orjson.loads(line) for at, line in enumerate(file) if end is None or numbers[at] < end}
     return Sample(stories, len(numbers))
 
 
@@ -93,7 +93,7 @@ def read_questions(directory: Path, question_set: QuestionSet, sample: Sample) -
     """
     path = config_path(question_set.config)
     found = []
-    with open(directory / path, "rb") as file:
+    with open(directory / path, "rb", buffering=1 << 20) as file:
         for place, line in enumerate(file):
             if place in sample.stories:
                 story, row = sample.stories[place], orjson.loads(line)
@@ -127,5 +127,7 @@ def _question(story: dict[str, Any], row: dict[str, Any]) -> Question:
     )
 
 
-def _number(core_id: str) -> int:
-    return int.from_bytes(hashlib.sha256(core_id.encode()).digest()[:8], "big")
+def _core_number(line: bytes) -> int:
+    found = _CORE_ID.match(line)
+    core_id = found[1] if found else orjson.loads(line)["core_id"].encode()
+    return int.from_bytes(hashlib.sha256(core_id).digest()[:8], "big")
