@@ -21,6 +21,8 @@ RENDERED_SECONDS = 3600
 """The lifetime of the rendered questions in the process's cache."""
 _SLOT = re.compile("\ue000([^\ue001]*)\ue001")
 """Stands for the text of a part in rendered questions: two characters for private use around its name."""
+LONG = 600
+"""Characters that do not fit on a phone's screen together with a question."""
 SHORTEST_SENTENCE = 20
 """Fewer characters than this are a name: finding them again in a part makes the rest of it no news."""
 
@@ -60,9 +62,14 @@ class QuestionField:
     rows: tuple[RowField, ...]
 
     @property
+    def is_long(self) -> bool:
+        """Return True if the parts are read in a frame of their own, which stays above the question."""
+        return sum(len(part.text) for part in self.parts) >= LONG
+
+    @property
     def described_by(self) -> str:
-        """Return the ids of the parts that the question is about, for screen readers."""
-        return " ".join(f"part-{name}" for name in self.question.shows)
+        """Return the ids of the parts that the question is about, for screen readers; none of long ones."""
+        return "" if self.is_long else " ".join(f"part-{name}" for name in self.question.shows)
 
 
 def question_fields(
@@ -81,11 +88,14 @@ def question_fields(
     fields = []
     for number, (question, parts) in enumerate(_parts_above(protocol, item), start=1):
         options = ordered(question.options_for(item), question, option_seed)
-        rows = tuple(
-            RowField(row, name, _option_fields(name, options, answered.get(name)), errors.get(name, ""))
-            for row, name in ((row, field_name(question.key, row.key)) for row in question.rows_for(item))
-        )
-        fields.append(QuestionField(question, number, parts, rows))
+        rows = []
+        for row in question.rows_for(item):
+            name, offered = field_name(question.key, row.key), options
+            if row.options:
+                offered = ordered(row.options, question, option_seed)
+            answers = _option_fields(name, offered, answered.get(name))
+            rows.append(RowField(row, name, answers, errors.get(name, "")))
+        fields.append(QuestionField(question, number, parts, tuple(rows)))
     return fields
 
 

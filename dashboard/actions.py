@@ -116,8 +116,9 @@ def add_round(
     with _file_of(config.stories, f"{study.slug}-qualification.jsonl") as path:
         role = Round(kind=config.kind).role
         annotation_actions.import_stories(study=study, path=path, role=role, by=by, now=now)
-        rows = (row for row in read_rows(path, name=path.name) if isinstance(row, SourceRow))
         protocol = QUIZ if role == Story.Role.QUIZ else study.protocol
+        read = read_rows(path, name=path.name, headerless=protocol.headerless)
+        rows = (row for row in read if isinstance(row, SourceRow))
         stories = [row for row in protocol.read(rows) if isinstance(row, StoryRow)]
     round = qualification_actions.create_round(
         study=study,

@@ -85,7 +85,7 @@ ENTRIES = (
             MenuPage("publish", _("Publish"), Right.PUBLISH, _has_opened),
             MenuPage("compare_releases", _("Compare")),
             MenuPage("data_statement", _("Data statement")),
-            MenuPage("human_baseline", _("Human baseline"), suits=has_accuracy),
+            MenuPage("human_baseline", _("Right answers"), suits=has_accuracy),
         ),
     ),
     Entry(

@@ -31,6 +31,7 @@ from publishing.filters import Outcome, Verdict, get_filter
 from publishing.human_baseline.release_files import Baseline, write_baseline
 from publishing.statistics.distinct import FirstOfEach
 from publishing.statistics.ratings import COLUMNS as RATING_COLUMNS, rating_rows
+from publishing.statistics.scored import ScoredTally
 from publishing.statistics.tally import StatisticsTally
 from publishing.steps import Report, Stage, no_report, reported
 
@@ -145,7 +146,8 @@ def write_stories(
 
     Raise :class:`~publishing.errors.TooManyVotes`.
     """
-    tally, statistics = Tally(), StatisticsTally(facts.asked, flagged=facts.flagged)
+    scored = ScoredTally(facts.protocol_name, facts.votes_per_story)
+    tally, statistics = Tally(), StatisticsTally(facts.asked, flagged=facts.flagged, scored=scored)
     sides = {question_set.config: facts.sides(question_set.config) for question_set in layout.question_sets}
     verdict_on, first_of_each = _verdicts(facts), FirstOfEach(get_filter(facts.filter_name))
     vote_rows = VoteRows([question.key for question in facts.asked], scales_of(facts.asked))

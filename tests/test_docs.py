@@ -228,6 +228,13 @@ def test_the_example_protocol_works(tmp_path: Path) -> None:
         protocol.read_form(item, {"naturalness": "6"})
 
 
+def test_the_example_narrative_is_read(tmp_path: Path) -> None:
+    example = next(text for text in blocks(page("docs/protocols.md"), "jsonl") if "narrative" in text)
+    assert outcomes(tmp_path / "narratives.jsonl", example, get_protocol("narrative-validation")) == [
+        "narrative-1"
+    ]
+
+
 def test_every_decision_is_in_the_list_of_decisions() -> None:
     files = {path.name for path in (PROJECT / "docs" / "adr").glob("0*.md")}
     assert len(files) >= 10

@@ -58,7 +58,8 @@ def store_file(*, job: StoryImport, path: Path, now: datetime, progress: Progres
     protocol = QUIZ if job.role == Story.Role.QUIZ else study.protocol
     lint = _Linter(job, protocol)
     known = KnownAnswers(job)
-    rows = problems.sift(known.take(_bounded(read_rows(path, name=job.file_name), job, problems)))
+    read = read_rows(path, name=job.file_name, headerless=protocol.headerless)
+    rows = problems.sift(known.take(_bounded(read, job, problems)))
     stories = check_rows(problems.sift(protocol.read(rows)), longest=LONGEST, parse=protocol.parse)
     for batch in batches(problems.sift(stories), BATCH):
         new, unchanged = _new_rows(study, job.role, batch, problems)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
 from annotation.importing.lines import MAX_LINE_BYTES, LineTooLong, decode_line, next_line
@@ -13,16 +13,22 @@ from annotation.importing.rows import SourceRow
 _SEPARATORS = b",;\t|"
 
 
-def read_csv(stream: BinaryIO, name: str, why: str) -> Iterator[SourceRow | Problem]:
+def read_csv(
+    stream: BinaryIO, name: str, why: str, headerless: Sequence[str] = ()
+) -> Iterator[SourceRow | Problem]:
     """Yield the rows of a CSV file as mappings from column name to cell text.
 
     A row's line is the one it starts on, as a quoted cell may contain line breaks. Rows carry the line of
     the header, so that problems with the columns are reported once. ``why`` says how the format was chosen.
+    ``headerless`` are the columns of a file whose first line has as many cells and names none of them.
     """
     lines = _Lines(stream, name)
-    reader = csv.reader(lines, strict=True, delimiter=_separator(stream))
-    header: list[str] = []
-    header_line = 0
+    first = _first_line(stream)
+    separator = chr(max(_SEPARATORS, key=first.count))
+    reader = csv.reader(lines, strict=True, delimiter=separator)
+    cells = first.decode(errors="replace").strip().split(separator)
+    has_header = len(cells) != len(headerless) or not {*cells}.isdisjoint(headerless)
+    header, header_line = [] if has_header else [*headerless], 1
     while True:
         start = lines.begin_row()
         try:
@@ -51,14 +57,14 @@ def read_csv(stream: BinaryIO, name: str, why: str) -> Iterator[SourceRow | Prob
             yield _row(header, cells, name, start, header_line)
 
 
-def _separator(stream: BinaryIO) -> str:
-    """Return the separator that the first line that is not blank has most of. Leave the stream as it is."""
+def _first_line(stream: BinaryIO) -> bytes:
+    """Return the first line that is not blank, whose separators count. Leave the stream as it is."""
     start = stream.tell()
     line = b"\n"
     while line and not line.strip():
         line = stream.readline(MAX_LINE_BYTES)
     stream.seek(start)
-    return chr(max(_SEPARATORS, key=line.count))
+    return line
 
 
 class _Lines:

@@ -6,7 +6,7 @@ whatever its name; for other unknown names the content decides. The protocol int
 """
 
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -20,17 +20,18 @@ _JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
 _UTF8_MARK = b"\xef\xbb\xbf"
 
 
-def read_rows(path: Path, *, name: str) -> Iterator[SourceRow | Problem]:
+def read_rows(path: Path, *, name: str, headerless: Sequence[str] = ()) -> Iterator[SourceRow | Problem]:
     """Yield the rows of a file, and a :class:`Problem` for everything that cannot be read.
 
     A stream: memory is bounded by one row. It continues after a bad row, so that all problems are reported
     at once, and stops only where continuing makes no sense (another kind of file, an unusable header, a
     quote that is never closed). ``name`` is the user's name of the file: it decides the format and appears
-    in every problem. Refuse the whole file if any problem comes.
+    in every problem. Refuse the whole file if any problem comes. ``headerless`` are the columns of a CSV file
+    whose first line has as many cells and names none of them.
     """
     try:
         with _open(path) as stream:
-            yield from _read(stream, name)
+            yield from _read(stream, name, headerless)
     except _NotAFile as error:
         yield Problem(name, 0, "", str(error), "Give a file with one story per line.")
     except FileNotFoundError:
@@ -56,7 +57,7 @@ def _open(path: Path) -> BinaryIO:
     return path.open("rb", buffering=256 * 1024)
 
 
-def _read(stream: BinaryIO, name: str) -> Iterator[SourceRow | Problem]:
+def _read(stream: BinaryIO, name: str, headerless: Sequence[str]) -> Iterator[SourceRow | Problem]:
     head = stream.read(_HEAD_BYTES)
     problem = _foreign(head, name)
     if problem:
@@ -65,14 +66,16 @@ def _read(stream: BinaryIO, name: str) -> Iterator[SourceRow | Problem]:
     start = len(_UTF8_MARK) if head.startswith(_UTF8_MARK) else 0
     stream.seek(start)
     seen = False
-    for row in _read_as(stream, head[start:], name):
+    for row in _read_as(stream, head[start:], name, headerless):
         seen = True
         yield row
     if not seen:
         yield _nothing(head[start:], name)
 
 
-def _read_as(stream: BinaryIO, head: bytes, name: str) -> Iterator[SourceRow | Problem]:
+def _read_as(
+    stream: BinaryIO, head: bytes, name: str, headerless: Sequence[str]
+) -> Iterator[SourceRow | Problem]:
     """Choose the format, and read. Yield nothing for a file without rows."""
     suffix = Path(name).suffix.lower()
     first = head.lstrip()
@@ -93,9 +96,9 @@ def _read_as(stream: BinaryIO, head: bytes, name: str) -> Iterator[SourceRow | P
             why = f"read as one JSON object per line, as its name ends in {suffix}"
             yield from read_json_lines(stream, name, why)
     elif suffix == ".csv":
-        yield from read_csv(stream, name, "read as CSV, as its name ends in .csv")
+        yield from read_csv(stream, name, "read as CSV, as its name ends in .csv", headerless)
     else:
-        yield from read_csv(stream, name, "read as CSV, as it does not start with “{”")
+        yield from read_csv(stream, name, "read as CSV, as it does not start with “{”", headerless)
 
 
 def _nothing(head: bytes, name: str) -> Problem:

@@ -9,7 +9,8 @@ in it; nothing else changes. Its questions may be
 * single choice with options of their own for every question (the validity protocol),
 * a scale of whole numbers with words at both ends (:class:`Scale`),
 * multiple choice whose options depend on the item (override :meth:`Question.options_for`),
-* a table of rows to label, one option per row (override :meth:`Question.rows_for`).
+* a table of rows to label, one option per row (override :meth:`Question.rows_for`), whose options may be
+  the row's own.
 
 All of them are stored alike: one answer per (question, row), holding the key of one option.
 """
@@ -22,7 +23,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, cast
 from django.utils.translation import gettext_lazy
 
 from annotation.importing.problems import Problem
-from annotation.importing.rows import PROVENANCE, SourceRow, StoryRow
+from annotation.importing.rows import IMPORTED, SourceRow, StoryRow
 
 # A lazy string behaves as a ``str`` wherever a page or a message shows it; saying so to the type checker
 # once lets protocols use plain types.
@@ -49,6 +50,8 @@ class Row:
 
     key: str
     label: str = ""
+    options: tuple[Option, ...] = ()
+    """Those of the question's options that the row offers; empty: all of them."""
 
 
 SINGLE_ROW = (Row(""),)
@@ -251,7 +254,24 @@ Layout = Literal["items", "theory-of-mind"]
 
 Resolution = Literal["filter", "mean"]
 """How several people's answers to an item become one decision: a filter that researchers choose keeps or
-drops the item, or every item with all its answers is released with their means."""
+drops the item, or every item with all its answers is released with their means or shares of right answers."""
+
+
+Statistic = Literal["accuracy", "pairwise_f1"]
+"""A statistic of answers to questions whose options are the item's own, by its key in statistics.json:
+shares of right answers, and how far the answers of two people agree."""
+
+
+class Scored(NamedTuple):
+    """A row of the scored question about an item."""
+
+    row: str
+    right: str
+    """The key of the right option; empty if it is not known."""
+    options: int
+    """The number of options offered."""
+    kind: str
+    """The kind of question, by which statistics are told: a condition, or what is asked."""
 
 
 class Protocol(abc.ABC):
@@ -274,12 +294,16 @@ class Protocol(abc.ABC):
     """An import file with two stories, shown to researchers who prepare one."""
     columns: ClassVar[Mapping[str, str]] = {}
     """The stored column of each column of import files that has another name there."""
+    headerless: ClassVar[tuple[str, ...]] = ()
+    """The columns of CSV files without a header, in order; empty: every CSV file has one."""
     layout: ClassVar[Layout] = "items"
     resolution: ClassVar[Resolution] = "filter"
     words: ClassVar[Words] = STORIES
     follows: ClassVar[Procedure | None] = None
     scored: ClassVar[str] = ""
-    """The key of the question whose right answer an item holds (:meth:`right_option`), if there is one."""
+    """The key of the question whose right answers an item holds (:meth:`scored_rows`), if there is one."""
+    statistics: ClassVar[tuple[Statistic, ...]] = ()
+    """The statistics of :attr:`scored` in releases, instead of coefficients of agreement by question."""
 
     @abc.abstractmethod
     def parse(self, content: Mapping[str, Any]) -> Any:
@@ -295,19 +319,16 @@ class Protocol(abc.ABC):
 
     def source_row(self, story: StoryRow) -> dict[str, Any]:
         """Return the import row from which :meth:`read` makes this story again."""
-        row = {**{name: getattr(story, name) for name in PROVENANCE}, **story.content}
-        row["story_prompt_example"] = story.story_prompt_example or None
-        for name in ("harmfulness_predicted", "unethicality_predicted"):
-            if getattr(story, name):
-                row[name] = list(getattr(story, name))
-        return row
+        own = {stored: name for name, stored in self.columns.items()}
+        known = {own.get(name, name): getattr(story, name) for name in IMPORTED if name != "content"}
+        row = {
+            name: list(value) if isinstance(value, tuple) else value for name, value in known.items() if value
+        }
+        return {**row, **story.content}
 
-    def right_option(self, content: Mapping[str, Any]) -> str:
-        """Return the key of the right option of :attr:`scored`. Never show it to annotators.
-
-        Raise ``LookupError`` if no right answer is known.
-        """
-        raise LookupError(f"The protocol “{self.name}” knows no right answers.")
+    def scored_rows(self, content: Mapping[str, Any]) -> Sequence[Scored]:
+        """Return the rows of :attr:`scored` with their right options. Never show these to annotators."""
+        return ()
 
     def summary(self, item: Any) -> tuple[Part, ...]:
         """Return the parts by which annotators recognise an item; by default the first two."""
@@ -330,7 +351,7 @@ class Protocol(abc.ABC):
         for number, question in enumerate(self.questions, start=1):
             options = question.options_for(item)
             for row in question.rows_for(item):
-                yield FormCell(number, question, row, options)
+                yield FormCell(number, question, row, row.options or options)
 
     def counts_against(self, item: Any, choice: Choice) -> bool:
         """Return True if this answer alone drops the item.

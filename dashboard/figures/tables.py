@@ -53,6 +53,16 @@ def rating_rows(study: Study, document: Mapping[str, Any]) -> list[dict[str, Any
     ]
 
 
+PAIRWISE = ("questions", "pairs", "macro_f1", "lowest", "highest")
+
+
+def pairwise_rows(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the agreement of pairs of people by kind of question, and last over all kinds."""
+    found = document["statistics"].get("pairwise_f1", {"kinds": {}})
+    everything = [(_("All questions"), found["all"])] if "all" in found else []
+    return [{"kind": kind, **entry} for kind, entry in (*found["kinds"].items(), *everything)]
+
+
 def _coefficient(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     undefined = entry["undefined"].get(name, "") or entry["undefined_intervals"].get(name, "")
     return {

@@ -9,6 +9,7 @@ from publishing.card.svg import Bar, Group, bar_chart
 RETENTION_FIGURE = "figures/retention.svg"
 AGREEMENT_FIGURE = "figures/agreement.svg"
 RATINGS_FIGURE = "figures/ratings.svg"
+ACCURACY_FIGURE = "figures/accuracy.svg"
 PEOPLE_FIGURE = "figures/human-baseline.svg"
 MACHINE_FIGURE = "figures/machine-validation.svg"
 
@@ -41,6 +42,8 @@ def figures(
         drawn[AGREEMENT_FIGURE] = _agreement(statistics)
     if "ratings" in statistics:
         drawn[RATINGS_FIGURE] = _ratings(statistics["ratings"])
+    if "accuracy" in statistics:
+        drawn[ACCURACY_FIGURE] = _people(statistics["accuracy"]["configs"], {})
     varied = varied_configs(machine_validation)
     if people:
         drawn[PEOPLE_FIGURE] = _people(people["configs"], varied)
@@ -132,6 +135,9 @@ def _people(configs: Mapping[str, Mapping[str, Any]], varied: Mapping[str, Mappi
         guesses = {label: varied[config][key] for key, label in GUESSES.items()} if config in varied else {}
         scores = {"people": found, "the majority of people": found["majority"], **guesses}
         groups.append(accuracies(config, scores))
+    chances = {found["chance"] for found in configs.values()} - {None}
+    if chances - {0.5}:
+        return bar_chart("Right answers of people", groups)
     return bar_chart("Right answers of people (dashed: chance)", groups, mark=0.5)
 
 

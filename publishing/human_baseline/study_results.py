@@ -1,4 +1,4 @@
-"""People's accuracy in a multiple-choice study, from the database. Reads only."""
+"""People's accuracy in a study with right answers, from the database. Reads only."""
 
 from collections import defaultdict
 from typing import Any
@@ -6,8 +6,9 @@ from typing import Any
 from django.db.models import Count
 
 from annotation.models import Story, Study, Vote
-from publishing.human_baseline.accuracy import AnsweredItem, accuracy
 from publishing.models import BaselineSample
+from publishing.statistics.accuracy import AnsweredItem, accuracy
+from publishing.statistics.scored import answered_item
 
 
 def has_accuracy(study: Study) -> bool:
@@ -30,35 +31,28 @@ def results(study: Study) -> dict[str, Any]:
         "votes_per_item": study.votes_per_story,
         "annotators": annotators.count(),
         "sample": sample and sample.provenance(),
-        **accuracy(answered_items(study), votes_per_item=study.votes_per_story),
+        **accuracy(_answered_items(study), votes_per_item=study.votes_per_story),
     }
 
 
-def answered_items(study: Study) -> list[AnsweredItem]:
-    """Return every item of the study with its counted votes."""
+def _answered_items(study: Study) -> list[AnsweredItem]:
+    """Return every question of the study that has a right answer, with its counted answers."""
     protocol = study.protocol
     votes = (
         Vote.objects.of_study(study)
         .counted()
         .filter(answers__question=protocol.scored)
-        .values_list("assignment__story", "answers__option")
+        .values_list("assignment__story", "answers__row", "answers__option")
         .annotate(votes=Count("pk"))
         .order_by()
     )
-    given: dict[int, dict[str, int]] = defaultdict(dict)
-    for story, option, count in votes:
-        given[story][option] = count
+    given: dict[int, dict[str, dict[str, int]]] = defaultdict(lambda: defaultdict(dict))
+    for story, row, option, count in votes:
+        given[story][row][option] = count
     stories = Story.objects.filter(study=study).main().order_by("story_id")
-    items = []
-    for story in stories.only("core_id", "content").iterator():
-        item = protocol.parse(story.content)
-        items.append(
-            AnsweredItem(
-                config=item.config,
-                story=story.core_id,
-                right=protocol.right_option(story.content),
-                options=len(item.choices),
-                given=given.get(story.pk, {}),
-            )
-        )
-    return items
+    return [
+        answered_item(story.core_id, row, given[story.pk][row.row])
+        for story in stories.only("core_id", "content").iterator()
+        for row in protocol.scored_rows(story.content)
+        if row.right
+    ]

@@ -13,6 +13,7 @@ from publishing.statistics.distinct import DistinctStrings, count_together
 from publishing.statistics.intervals import Bootstrap
 from publishing.statistics.patterns import Agreement, Pattern, agreement_of, rounded, undefined
 from publishing.statistics.ratings import LEVELS, ratings_of
+from publishing.statistics.scored import ScoredTally
 from publishing.translation import gettext_noop
 
 _REMEMBERED = 4096
@@ -51,19 +52,27 @@ class StatisticsTally:
     """
 
     def __init__(
-        self, asked: Sequence[AskedQuestion], design: Bootstrap | None = None, flagged: Flagged | None = None
+        self,
+        asked: Sequence[AskedQuestion],
+        design: Bootstrap | None = None,
+        *,
+        flagged: Flagged | None = None,
+        scored: ScoredTally | None = None,
     ) -> None:
+        """``scored``: the statistics that the protocol names instead of agreement by question."""
         self._asked = tuple(asked)
+        self._scored = scored or None
         self._design = design or Bootstrap()
         self._against = {(question.key, option) for question in asked for option in question.against}
         self._scales = [question for question in asked if question.scale]
-        self._judges = len(self._scales) < len(self._asked)
+        self._judges = len(self._scales) < len(self._asked) and not self._scored
         self._patterns: tuple[Patterns, ...] = tuple(defaultdict(int) for _ in self._asked)
         self._validity: Patterns = defaultdict(int)
         self._kinds: defaultdict[tuple[str, str, str], _Kind] = defaultdict(_Kind)
         self._names_entities = False
         self._flagged, self._flagged_votes = flagged or {}, 0
-        self._without = StatisticsTally(asked, design) if flagged else None
+        without = scored.empty() if scored else None
+        self._without = StatisticsTally(asked, design, scored=without) if flagged else None
         self._read = lru_cache(maxsize=_REMEMBERED)(self._patterns_of)
 
     def add(self, story: ReleasedStory, votes: Sequence[CountedVote], verdict: Verdict) -> None:
@@ -72,12 +81,8 @@ class StatisticsTally:
         Votes on incomplete stories do not enter the agreement; those on dropped stories do. Answers to
         unknown questions are ignored.
         """
-        if self._without:
-            marked = [self._flagged.get(vote.annotator, ()) for vote in votes]
-            flagged = sum(stories is None or story.story_id in stories for stories in marked)
-            self._flagged_votes += flagged
-            if not flagged:
-                self._without.add(story, votes, verdict)
+        if self._without and not self._count_flagged(story, votes):
+            self._without.add(story, votes, verdict)
         severity = NOT_STATED if story.severity_original is None else str(story.severity_original)
         author = story.story_generator_model or NOT_STATED
         kind = self._kinds[story.scenario_name or NOT_STATED, author, severity]
@@ -86,6 +91,8 @@ class StatisticsTally:
             return
         if verdict.outcome is Outcome.KEPT:
             kind.texts.add(story.text_hash)
+        if self._scored:
+            self._scored.add(story, votes)
         entities = story.content.get("entities")
         if isinstance(entities, Mapping):
             self._names_entities = True
@@ -100,6 +107,13 @@ class StatisticsTally:
             else:
                 counter[pattern] += 1
         self._validity[validity] += 1
+
+    def _count_flagged(self, story: ReleasedStory, votes: Iterable[CountedVote]) -> int:
+        """Count the flagged votes among those of a story; return how many there are."""
+        marked = [self._flagged.get(vote.annotator, ()) for vote in votes]
+        flagged = sum(stories is None or story.story_id in stories for stories in marked)
+        self._flagged_votes += flagged
+        return flagged
 
     def document(self) -> dict[str, Any]:
         """Return the content of statistics.json: plain values, names and patterns in a fixed order.
@@ -116,6 +130,7 @@ class StatisticsTally:
             **({"agreement_on_validity": self.agreement_on_validity().document()} if self._judges else {}),
             **({"ratings": self._ratings()} if self._scales else {}),
             **self._without_flagged(),
+            **(self._scored.document() if self._scored else {}),
             "bootstrap": {
                 "resamples": self._design.resamples,
                 "seed": self._design.seed,
@@ -126,11 +141,14 @@ class StatisticsTally:
         }
 
     def agreement(self) -> dict[str, Agreement]:
-        """Return the agreement per question without a scale, over complete stories, before the filter."""
+        """Return the agreement per question without a scale, over complete stories, before the filter.
+
+        There is none where the protocol names other statistics.
+        """
         return {
             question.key: agreement_of(patterns, question.options, self._design)
             for question, patterns in zip(self._asked, self._patterns, strict=True)
-            if not question.scale
+            if self._judges and not question.scale
         }
 
     def _without_flagged(self) -> dict[str, Any]:

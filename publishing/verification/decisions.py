@@ -30,6 +30,7 @@ from publishing.files.sides import Sides
 from publishing.filters import DUPLICATE, Outcome, Verdict
 from publishing.statistics.distinct import FirstOfEach
 from publishing.statistics.ratings import rating_rows
+from publishing.statistics.scored import ScoredTally
 from publishing.statistics.tally import StatisticsTally
 from publishing.verification import jsonl, schema
 from publishing.verification.description import Description
@@ -76,7 +77,10 @@ def recompute(directory: Path, description: Description, findings: Findings) -> 
     layout, paths, scales = description.layout, story_paths(description.rule), scales_of(description.asked)
     found = Recomputed(
         Tally(),
-        StatisticsTally(description.asked),
+        StatisticsTally(
+            description.asked,
+            scored=ScoredTally(description.document["protocol"]["name"], description.votes_per_story),
+        ),
         {path: Columns(layout.columns_of(outcome)) for outcome, path in paths.items()},
         schema.VoteReader(description.asked),
         FirstOfEach(description.rule),
@@ -195,7 +199,11 @@ def _judge(
     if verdict.outcome is not Outcome.INCOMPLETE:
         _check_ratings(story_id, votes, description, found, findings)
     found.tally.add(row.story, votes, verdict)
-    found.statistics.add(row.story, votes, verdict)
+    try:
+        found.statistics.add(row.story, votes, verdict)
+    except ValueError as error:
+        problem = f"The item cannot be read: {str(error)[:200]}"
+        findings.add(schema.CHECK, STORY_PATHS[row.verdict.outcome], problem, row.line)
 
 
 def _check_ratings(

@@ -5,11 +5,12 @@ With it people answer the question sets of a release, so that their accuracy can
 :func:`annotation.protocols.multiple_choice.item.parse` leaves it out.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from annotation.importing.rows import StoryRow
-from annotation.protocols.base import Option, Part, Protocol, Question, Words, _
+from annotation.protocols.base import Option, Part, Protocol, Question, Scored, Words, _
 from annotation.protocols.multiple_choice.instructions import INSTRUCTIONS
 from annotation.protocols.multiple_choice.item import MultipleChoiceItem, parse as parse_content, right_key
 from annotation.protocols.multiple_choice.lint import (
@@ -53,7 +54,6 @@ class MultipleChoiceProtocol(Protocol):
     example = Path(__file__).with_name("example.jsonl").read_text(encoding="utf-8")
     words = Words(_("question"), _("short stories, each with a question"))
     scored = QUESTION
-    right_option = staticmethod(right_key)
     parse = staticmethod(parse_content)
     read = staticmethod(read_rows)
     lint = staticmethod(lint_item)
@@ -62,6 +62,11 @@ class MultipleChoiceProtocol(Protocol):
     def parts(self, item: MultipleChoiceItem) -> tuple[Part, ...]:
         """Return the story and its question."""
         return (part("story", item.story), part("question", item.question))
+
+    def scored_rows(self, content: Mapping[str, Any]) -> tuple[Scored, ...]:
+        """Return the only row, of the kind that the question set names."""
+        choices = content["choices"]["label"]
+        return (Scored("", right_key(content), len(choices), content["config"]),)
 
     def source_row(self, story: StoryRow) -> dict[str, Any]:
         """Return the question set's row from which :meth:`read` makes this item again."""

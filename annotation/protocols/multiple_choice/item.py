@@ -50,7 +50,7 @@ def parse(content: Mapping[str, Any]) -> MultipleChoiceItem:
             raise ValueError(f"{name}: must be a text that is not empty.")
         texts[name] = value
     choices = read_choices(content.get("choices"))
-    if content.get("answerKey") not in {choice.label for choice in choices}:
+    if content.get("answerKey") not in [choice.label for choice in choices]:
         raise ValueError("answerKey: must be the label of one of the choices.")
     return MultipleChoiceItem(choices=choices, **texts)
 

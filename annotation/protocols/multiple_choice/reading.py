@@ -11,7 +11,14 @@ from collections.abc import Iterable, Iterator
 from annotation.importing.problems import Problem
 from annotation.importing.rows import SourceRow, StoryRow
 from annotation.protocols.multiple_choice.item import parse
-from annotation.protocols.validity.fields import MAX_NAME, MAX_SENTENCE, MAX_STORY, UNREADABLE, Fields, Told
+from annotation.protocols.validity.fields import (
+    MAX_NAME,
+    MAX_SENTENCE,
+    MAX_STORY,
+    UNREADABLE,
+    Fields,
+    read_each,
+)
 
 FIELDS = frozenset(
     (
@@ -30,17 +37,10 @@ _CHOICES = 'Write {"text": ["…", "…"], "label": ["A", "B"]}.'
 
 def read(rows: Iterable[SourceRow]) -> Iterator[StoryRow | Problem]:
     """Yield the rows' items, and a problem for everything that is wrong with a row."""
-    told: Told = set()
-    for row in rows:
-        fields = Fields(row, told)
-        item = _read(fields)
-        yield from fields.problems
-        if item and not fields.failed:
-            yield item
+    return read_each(rows, FIELDS, _read)
 
 
 def _read(fields: Fields) -> StoryRow | None:
-    fields.check_names(FIELDS)
     item_id = fields.identifier("id")
     content = {
         "config": _config(fields, item_id),

@@ -12,7 +12,14 @@ from annotation.importing.problems import Problem
 from annotation.importing.rows import SourceRow, StoryRow
 from annotation.protocols.base import Instructions, Part, Procedure, Protocol, Scale, Words, _
 from annotation.protocols.ratings.instructions import EXAMPLES, SECTIONS
-from annotation.protocols.validity.fields import MAX_ACTION, MAX_NAME, MAX_QUESTION, MAX_STORY, Fields, Told
+from annotation.protocols.validity.fields import (
+    MAX_ACTION,
+    MAX_NAME,
+    MAX_QUESTION,
+    MAX_STORY,
+    Fields,
+    read_each,
+)
 from annotation.protocols.validity.wording import part
 
 LIMITS = {"story": MAX_STORY, "question": MAX_QUESTION, "answer_a": MAX_ACTION, "answer_b": MAX_ACTION}
@@ -54,30 +61,22 @@ class RatingsProtocol(Protocol):
 
     def read(self, rows: Iterable[SourceRow]) -> Iterator[StoryRow | Problem]:
         """Yield an item for each row with :data:`FIELDS`; only ``core_id`` and ``source`` may be missing."""
-        told: Told = set()
-        for row in rows:
-            fields = Fields(row, told)
-            fields.check_names(FIELDS)
-            story_id = fields.identifier("story_id")
-            item = StoryRow(
-                row.file,
-                row.line,
-                story_id,
-                fields.optional_text("core_id", MAX_NAME) or story_id,
-                fields.text("condition", MAX_NAME),
-                story_prompt_example="",
-                severity_original=None,
-                story_generator_model=fields.optional_text("source", MAX_NAME),
-                content={name: fields.text(name, limit) for name, limit in LIMITS.items()},
-            )
-            yield from fields.problems
-            if not fields.failed:
-                yield item
+        return read_each(rows, FIELDS, _read)
 
-    def source_row(self, story: StoryRow) -> dict[str, Any]:
-        """Return the row from which :meth:`read` makes this item again."""
-        known = {"story_id": story.story_id, "core_id": story.core_id, "condition": story.scenario_name}
-        return {**known, "source": story.story_generator_model or None, **story.content}
+
+def _read(fields: Fields) -> StoryRow:
+    story_id = fields.identifier("story_id")
+    return StoryRow(
+        fields.row.file,
+        fields.row.line,
+        story_id,
+        fields.optional_text("core_id", MAX_NAME) or story_id,
+        fields.text("condition", MAX_NAME),
+        story_prompt_example="",
+        severity_original=None,
+        story_generator_model=fields.optional_text("source", MAX_NAME),
+        content={name: fields.text(name, limit) for name, limit in LIMITS.items()},
+    )
 
 
 PROTOCOL = RatingsProtocol()

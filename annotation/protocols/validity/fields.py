@@ -2,13 +2,13 @@
 
 import html
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
 from typing import Any, Final
 
 from annotation.importing.jsonl import BadJson, parse_json
 from annotation.importing.problems import Problem, describe, find_forbidden, quote
-from annotation.importing.rows import SourceRow
+from annotation.importing.rows import SourceRow, StoryRow
 
 MAX_SENTENCE = 2000
 MAX_STORY = 2 * MAX_SENTENCE + 3
@@ -196,6 +196,20 @@ class Fields:
     def _missing(self, name: str) -> None:
         close = get_close_matches(name, self.data, n=1, cutoff=0.8)
         self.refuse_missing(name, f"Is it the one called {quote(close[0])}?" if close else "Add it.")
+
+
+def read_each(
+    rows: Iterable[SourceRow], known: frozenset[str], read_one: Callable[[Fields], StoryRow | None]
+) -> Iterator[StoryRow | Problem]:
+    """Yield what ``read_one`` makes of rows with these fields, and a problem for everything that is wrong."""
+    told: Told = set()
+    for row in rows:
+        fields = Fields(row, told)
+        fields.check_names(known)
+        item = read_one(fields)
+        yield from fields.problems
+        if item and not fields.failed:
+            yield item
 
 
 def _complaint(value: str, limit: int) -> tuple[str, str] | None:

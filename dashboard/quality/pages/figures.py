@@ -31,6 +31,7 @@ def quality(request: HttpRequest, study: Study) -> HttpResponse:
             "complete": document["verdicts"]["kept"] + document["verdicts"]["dropped"],
             "agreement": tables.agreement_rows(study, document),
             "ratings": tables.rating_rows(study, document),
+            "pairwise": tables.pairwise_rows(document),
             "page": page,
             "people": [tables.person_row(study, median, row) for row in store.people_on(study, page.number)],
             "questions": [str(question.title) for question in study.protocol.questions],
@@ -70,6 +71,8 @@ def quality_file(request: HttpRequest, study: Study, table: str) -> HttpResponse
 
 
 def _agreement_table(study: Study, document: dict[str, Any]) -> tuple[list[str], list[dict[str, Any]]]:
+    if pairwise := tables.pairwise_rows(document):
+        return ["kind", *tables.PAIRWISE], pairwise
     measured = [*tables.agreement_rows(study, document), *tables.rating_rows(study, document)]
     names = list(dict.fromkeys(cell["name"] for row in measured for cell in row["cells"]))
     bounds = [f"{name}_{end}" for name in names for end in ("low", "high")]

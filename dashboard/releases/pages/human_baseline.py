@@ -21,10 +21,10 @@ from dashboard.http import render_form
 from dashboard.releases.human_baseline import Admission, BaselinePlan, Viewers, Who, newest_consent
 from dashboard.settings.forms import StudyForm
 from publishing.access import published_release
-from publishing.human_baseline.accuracy import ALL
 from publishing.human_baseline.drawing import check_not_withdrawn, check_size_for_a_page, has_questions
 from publishing.human_baseline.study_results import has_accuracy, results
 from publishing.models import Release
+from publishing.statistics.accuracy import ALL
 
 COLUMNS = (
     "config", "items", "complete", "votes", "right", "accuracy", "low", "high", "chance", "majority_right",
@@ -61,7 +61,7 @@ def draw_human_baseline(request: HttpRequest, study: Study, number: int) -> Http
 
 @read_page()
 def human_baseline(request: HttpRequest, study: Study) -> HttpResponse:
-    """Show the share of right answers so far, by question set."""
+    """Show the share of right answers so far, by kind of question."""
     found = _results(study)
     context = {"results": found, "lines": _lines(found)}
     return render(request, "dashboard/releases/human_baseline.html", context)
@@ -69,7 +69,7 @@ def human_baseline(request: HttpRequest, study: Study) -> HttpResponse:
 
 @read_page()
 def human_baseline_file(request: HttpRequest, study: Study, kind: str) -> HttpResponse:
-    """Return the human baseline as JSON, or as CSV with a row for each question set."""
+    """Return the human baseline as JSON, or as CSV with a row for each kind of question."""
     found = _results(study)
     if kind == "json":
         response: HttpResponse = JsonResponse(found, json_dumps_params={"indent": 2})

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+import json
 from pathlib import Path
 
 import pytest
 
+from annotation.importing.rows import SourceRow, StoryRow
 from annotation.protocols import all_protocols, stated_by
 from annotation.protocols.base import Protocol
 from publishing.files.rows import ITEMS_ONLY, LAYOUTS, THEORY_OF_MIND, layout_for
+from publishing.statistics.scored import STATISTICS
 
 ROOT = Path(__file__).resolve().parents[3]
 ROOMS = (
@@ -30,23 +33,30 @@ def test_a_layout_follows_from_what_the_protocol_states() -> None:
     assert stated_by("not-installed") is Protocol
 
 
-def test_a_scored_question_is_one_of_the_questions_and_its_right_option_is_offered() -> None:
-    scored = [protocol for protocol in all_protocols().values() if protocol.scored]
-    assert scored
-    for protocol in scored:
-        question = protocol.question(protocol.scored)
-        content = {
-            "config": "qa",
-            "story": "A tin. A lid.",
-            "question": "What next?",
-            "choices": {"text": ["open it", "wait"], "label": ["A", "B"]},
-            "answerKey": "B",
-        }
-        offered = [option.key for option in question.options_for(protocol.parse(content))]
-        assert protocol.right_option(content) == "b"
-        assert "b" in offered
-    with pytest.raises(LookupError, match="no right answers"):
-        all_protocols()["validity"].right_option({})
+@pytest.mark.parametrize(
+    "protocol",
+    [protocol for protocol in all_protocols().values() if protocol.scored],
+    ids=lambda one: one.name,
+)
+def test_right_answers_are_of_rows_and_options_that_the_form_has(protocol: Protocol) -> None:
+    rows = [SourceRow("example", 1, json.loads(line)) for line in protocol.example.splitlines()]
+    for story in protocol.read(rows):
+        assert isinstance(story, StoryRow)
+        asked = [
+            cell
+            for cell in protocol.cells(protocol.parse(story.content))
+            if cell.question.key == protocol.scored
+        ]
+        scored = protocol.scored_rows(story.content)
+        assert [row.row for row in scored] == [cell.row.key for cell in asked]
+        assert [row.options for row in scored] == [len(cell.options) for cell in asked]
+        assert all(row.right in cell.labels and row.kind for row, cell in zip(scored, asked, strict=True))
+
+
+@pytest.mark.parametrize("protocol", all_protocols().values(), ids=all_protocols())
+def test_statistics_are_known_and_of_right_answers(protocol: Protocol) -> None:
+    assert {*protocol.statistics} <= {*STATISTICS}
+    assert protocol.scored or not protocol.statistics
 
 
 def names_compared(source: str, names: set[str]) -> list[str]:

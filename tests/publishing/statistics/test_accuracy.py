@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from publishing.human_baseline.accuracy import ALL, RESAMPLES, AnsweredItem, accuracy
+from publishing.statistics.accuracy import ALL, RESAMPLES, AnsweredItem, accuracy
 from publishing.statistics.intervals import Bootstrap, ClusterBootstrap, wilson
 
 
