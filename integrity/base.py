@@ -4,6 +4,7 @@ import functools
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -117,19 +118,25 @@ def by_sql(query: str) -> Find:
     return find
 
 
-def by_walking(rows: Callable[[int | None], Iterable[object]]) -> Find:
-    """Make a check of a generator of offending rows, for rules that SQL alone cannot decide."""
+Walk = Callable[[int | None], Iterator[object]]
+"""A generator of the offending rows of one study (by id), or of all studies for None."""
 
-    def find(study_id: int | None) -> Offenders:
-        count = 0
-        first: list[str] = []
-        for row in rows(study_id):
-            count += 1
-            if len(first) < SHOWN:
-                first.append(str(row))
-        return Offenders(count, tuple(first))
 
-    return find
+def by_walking(invariant: int) -> Callable[[Walk], Check]:
+    """Make a check of a generator, for rules that SQL alone cannot decide.
+
+    As with the queries, its name and its docstring are those of the check.
+    """
+
+    def check(walk: Walk) -> Check:
+        def find(study_id: int | None) -> Offenders:
+            rows = walk(study_id)
+            first = tuple(map(str, islice(rows, SHOWN)))
+            return Offenders(len(first) + sum(1 for _ in rows), first)
+
+        return Check(walk.__name__, invariant, " ".join((walk.__doc__ or "").split()), find)
+
+    return check
 
 
 def stream(query: str, study_id: int | None) -> Iterator[tuple[Any, ...]]:

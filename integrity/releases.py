@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 
 from accounts.models import PlatformIdentity
 from annotation import locks
-from integrity.base import Check, by_walking
+from integrity.base import by_walking
 from publishing.errors import BrokenDirectory
 from publishing.files import directory
 from publishing.models import Release
@@ -26,7 +26,9 @@ def _published(study_id: int | None) -> QuerySet[Release]:
     return releases.filter(study=study_id) if study_id else releases
 
 
-def _changed_on_disk(study_id: int | None) -> Iterator[int]:
+@by_walking(7)
+def published_release_is_unchanged(study_id: int | None) -> Iterator[int]:
+    """Published releases whose files have changed."""
     for release in _published(study_id).prefetch_related("files"):
         try:
             files, manifest_sha256 = directory.verify(release.directory)
@@ -43,7 +45,9 @@ def _changed_on_disk(study_id: int | None) -> Iterator[int]:
             yield release.pk
 
 
-def _stuck(study_id: int | None) -> Iterator[int]:
+@by_walking(7)
+def every_release_gets_done(study_id: int | None) -> Iterator[int]:
+    """Releases that have waited for more than ten minutes without being built."""
     waiting = Release.objects.filter(
         state__in=(Release.State.REQUESTED, Release.State.BUILDING),
         requested_at__lte=clock.now() - STUCK_AFTER,
@@ -54,8 +58,9 @@ def _stuck(study_id: int | None) -> Iterator[int]:
             yield release.pk
 
 
-def _identifying(study_id: int | None) -> Iterator[int]:
-    """Yield releases with a file that contains the pseudonym key or an annotator's platform id."""
+@by_walking(8)
+def release_names_nobody(study_id: int | None) -> Iterator[int]:
+    """Published releases with a file that contains the pseudonym key or a platform id."""
     for release in _published(study_id):
         people = PlatformIdentity.objects.filter(annotator__enrollments__study=release.study_id)
         secrets = [release.study.pseudonym_key, *people.values_list("person", flat=True).distinct()]
@@ -78,23 +83,4 @@ def _holds(path: Path, marks: list[bytes]) -> bool:
     return False
 
 
-CHECKS = (
-    Check(
-        "published_release_is_unchanged",
-        7,
-        "Published releases whose files have changed.",
-        by_walking(_changed_on_disk),
-    ),
-    Check(
-        "every_release_gets_done",
-        7,
-        "Releases that have waited for more than ten minutes without being built.",
-        by_walking(_stuck),
-    ),
-    Check(
-        "release_names_nobody",
-        8,
-        "Published releases with a file that contains the pseudonym key or a platform id.",
-        by_walking(_identifying),
-    ),
-)
+CHECKS = (published_release_is_unchanged, every_release_gets_done, release_names_nobody)

@@ -27,7 +27,7 @@ from annotation.actions import sweep_import_files
 from annotation.errors import ImportRefused
 from annotation.models import StoryImport, Study
 from api.problems import server_error
-from integrity import releases as integrity_of_releases
+from integrity.releases import published_release_is_unchanged
 from operations import actions as operations, doctor
 from publishing import store as places
 from publishing.actions import releases
@@ -93,7 +93,7 @@ def test_another_machine_serves_what_one_has_built(machine: Any, client: Client)
         assert (status, len(found)) == (200, file.size)
     assert body(client, f"{URL}archive.tar")[0] == 200
     assert verify(release.directory)[1] == release.manifest_sha256
-    assert list(integrity_of_releases._changed_on_disk(None)) == []
+    assert published_release_is_unchanged.find(None).count == 0
     assert [path.name for path in release.directory.parent.iterdir()] == [release.directory.name]
 
 
@@ -247,7 +247,7 @@ def test_a_truncated_archive_is_damaged(machine: Any, store: Store, bucket: str,
     with pytest.raises(DamagedArchive):
         release.directory  # noqa: B018
     assert body(client, f"{URL}files/README.md")[0] == 503
-    assert list(integrity_of_releases._changed_on_disk(None)) == [release.pk]
+    assert published_release_is_unchanged.find(None).rows == (str(release.pk),)
     again = releases.request_release(study=release.study, by=None, now=timezone.now())
     releases.build_release(release_id=again.pk, now=timezone.now())
     again.refresh_from_db()
@@ -262,7 +262,7 @@ def test_a_store_that_is_away_is_never_taken_for_a_damaged_release(
     machine("second")
     take_away(store)
     with pytest.raises(StoreUnavailable):
-        list(integrity_of_releases._changed_on_disk(None))
+        published_release_is_unchanged.find(None)
     with pytest.raises(CommandError, match="Not all checks could run"):
         call_command("check_integrity", stdout=StringIO())
     with pytest.raises(StoreUnavailable):
