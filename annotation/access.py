@@ -254,21 +254,17 @@ def link_problem(request: HttpRequest, problem: LinkProblem) -> HttpResponse:
     """
     status, heading, text = problem.value
     context: dict[str, Any] = {"heading": heading, "text": text}
-    if request.POST:
-        context["text"] = f"{text}\n\n{_lost(request, problem)}"
-    if settings.SENDS_MAIL and problem is not LinkProblem.FORGOTTEN:
-        context["actions"] = [{"label": _("Send me my link again"), "url": reverse("link:again")}]
-    return render(request, "pages/message.html", context, status=status)
-
-
-def _lost(request: HttpRequest, problem: LinkProblem) -> str:
-    """Say whether the form is lost. Only answers to stories are sent by htmx; the device keeps them."""
-    if request.headers.get("HX-Request") and problem is not LinkProblem.FORGOTTEN:
-        return gettext(
+    if request.POST and request.headers.get("HX-Request") and problem is not LinkProblem.FORGOTTEN:
+        kept = gettext(  # only answers to stories are sent by htmx; the device keeps them
             "The answers you just sent are not saved yet. They are kept on this device and resent "
             "automatically when you open your newest link here."
         )
-    return gettext("What you just sent was not saved.")
+        context["text"] = f"{text}\n\n{kept}"
+    elif request.POST:
+        context["text"] = f"{text}\n\n{gettext('What you just sent was not saved.')}"
+    if settings.SENDS_MAIL and problem is not LinkProblem.FORGOTTEN:
+        context["actions"] = [{"label": _("Send me my link again"), "url": reverse("link:again")}]
+    return render(request, "pages/message.html", context, status=status)
 
 
 def too_many(request: HttpRequest, later: datetime, *, what: Text = FROM_YOUR_NETWORK) -> HttpResponse:

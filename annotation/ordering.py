@@ -38,14 +38,12 @@ def ordered(options: Sequence[Option], question: Question, seed: int | None) -> 
         return tuple(options)
     if question.option_order == "scale":
         return tuple(reversed(options)) if seed % 2 else tuple(options)
-    return tuple(sorted(options, key=lambda option: _hash(seed, question, option)))
 
+    def place(option: Option) -> bytes:
+        text = "" if question.has_fixed_options else option.label  # that of a fixed one is in a language
+        return hashlib.sha256(f"{seed}:{question.key}:{option.key}:{text}".encode()).digest()
 
-def _hash(seed: int, question: Question, option: Option) -> bytes:
-    text = (
-        "" if question.has_fixed_options else option.label
-    )  # that of a fixed option depends on the language
-    return hashlib.sha256(f"{seed}:{question.key}:{option.key}:{text}".encode()).digest()
+    return tuple(sorted(options, key=place))
 
 
 def unfinished_stories(

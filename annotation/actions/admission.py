@@ -37,9 +37,8 @@ def admit_through(*, study: Study, source: Study, by: User | None, now: datetime
         )
     study.qualified_through = source
     study.save(update_fields=["qualified_through"])
-    record_event(
-        study=study, type=Event.Type.ADMISSION_SETTLED, by=by, now=now, note=f"qualified in {source.slug}"
-    )
+    note = f"qualified in {source.slug}"
+    record_event(study=study, type=Event.Type.ADMISSION_SETTLED, by=by, now=now, note=note)
     return study
 
 

@@ -17,6 +17,7 @@ from annotation.alert_kinds import EVENT_KINDS, AlertKind
 from annotation.errors import NoRecipient
 from annotation.models import HELD, Alert, Assignment, Enrollment, Event, Membership, Story, Study, Webhook
 
+Type = Event.Type
 LEASE = timedelta(minutes=10)
 """The time a worker has to send what it claimed; then another one may send it."""
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=30), timedelta(hours=6)
@@ -107,19 +108,20 @@ def note_progress(*, study: Study, now: datetime) -> Event | None:
     study = locked(study)
     if study.state not in (Study.State.OPEN, Study.State.PAUSED):
         return None
-    last = {kind: _last(study, kind) for kind in _PROGRESS}
-    voted, opened = last[Event.Type.VOTE_SUBMITTED], last[Event.Type.STUDY_OPENED]
-    completed, stalled = last[Event.Type.STUDY_COMPLETED], last[Event.Type.STUDY_STALLED]
+    kinds = (Type.VOTE_SUBMITTED, Type.STUDY_OPENED, Type.STUDY_COMPLETED, Type.STUDY_STALLED)
+    voted, opened, completed, stalled = (  # when each was last: one step in an index
+        Event.objects.filter(study=study, type=kind).aggregate(at=Max("at"))["at"] for kind in kinds
+    )
     active = max(filter(None, (voted, opened)), default=now)
     if _is_complete(study):
         if voted is None or (completed and completed >= voted):
             return None
-        return record_event(study=study, type=Event.Type.STUDY_COMPLETED, now=now)
+        return record_event(study=study, type=Type.STUDY_COMPLETED, now=now)
     is_quiet = study.stall_hours and now >= active + timedelta(hours=study.stall_hours)
     if study.state != Study.State.OPEN or not is_quiet or (stalled and stalled >= active):
         return None
     note = f"since {active:%Y-%m-%d %H:%M} UTC"
-    return record_event(study=study, type=Event.Type.STUDY_STALLED, now=now, note=note)
+    return record_event(study=study, type=Type.STUDY_STALLED, now=now, note=note)
 
 
 @transaction.atomic
@@ -127,14 +129,11 @@ def note_flags(*, study: Study, flags: Mapping[str, Iterable[str]], now: datetim
     """Record the flags of participants (by pseudonym) that are new. Return how many are."""
     locked(study)
     flagged = Enrollment.objects.filter(study=study, pseudonym__in=list(flags))
-    known = set(
-        Event.objects.filter(study=study, type=Event.Type.ANNOTATOR_FLAGGED).values_list(
-            "enrollment", "subject"
-        )
-    )
+    noted = Event.objects.filter(study=study, type=Type.ANNOTATOR_FLAGGED)
+    known = set(noted.values_list("enrollment", "subject"))
     new = [(one, flag) for one in flagged for flag in flags[one.pseudonym] if (one.pk, flag) not in known]
     for one, flag in new:
-        record_event(study=study, type=Event.Type.ANNOTATOR_FLAGGED, enrollment=one, now=now, subject=flag)
+        record_event(study=study, type=Type.ANNOTATOR_FLAGGED, enrollment=one, now=now, subject=flag)
     return len(new)
 
 
@@ -195,20 +194,6 @@ def settle_alerts(
 def forget_old_alerts(*, now: datetime) -> int:
     """Delete alerts that were delivered long ago; their causes stay in the log. Return how many."""
     return Alert.objects.filter(sent_at__lt=now - KEPT_FOR).delete()[0]
-
-
-_PROGRESS = (
-    Event.Type.VOTE_SUBMITTED,
-    Event.Type.STUDY_OPENED,
-    Event.Type.STUDY_COMPLETED,
-    Event.Type.STUDY_STALLED,
-)
-
-
-def _last(study: Study, kind: Event.Type) -> datetime | None:
-    """Return when the study last had an event of this type; one step in an index."""
-    last: datetime | None = Event.objects.filter(study=study, type=kind).aggregate(at=Max("at"))["at"]
-    return last
 
 
 def _is_complete(study: Study) -> bool:

@@ -53,22 +53,14 @@ def draw_consequences(person: Enrollment, *, after: Story, now: datetime) -> Non
     what = hidden_checks.consequence(answered=answered, failed=failed, rules=rules)
     note = hidden_checks.noted(answered=answered, failed=failed)
     if what is Consequence.SUSPEND:
-        suspended = suspend(enrollment=person, by=None, now=now, reason=_told(answered, failed), note=note)
+        told = _(  # in their language
+            "Some stories have known answers. You differed on %(failed)s of %(answered)s, which is "
+            "more than this study allows."
+        ) % {"answered": answered, "failed": failed}
+        suspended = suspend(enrollment=person, by=None, now=now, reason=told, note=note)
         person.state = suspended.state
         person.suspension_reason = suspended.suspension_reason
     elif what is Consequence.WARN and person.warned_after is None:
-        _warn(person, note, now=now)
-
-
-def _warn(person: Enrollment, note: str, *, now: datetime) -> None:
-    person.warned_after = person.stories_submitted
-    person.save(update_fields=["warned_after"])
-    record_about(person=person, type=Event.Type.ANNOTATOR_WARNED, now=now, note=note)
-
-
-def _told(answered: int, failed: int) -> str:
-    """Return the reason that the annotator reads, in their language."""
-    return _(
-        "Some stories have known answers. You differed on %(failed)s of %(answered)s, which is "
-        "more than this study allows."
-    ) % {"answered": answered, "failed": failed}
+        person.warned_after = person.stories_submitted
+        person.save(update_fields=["warned_after"])
+        record_about(person=person, type=Event.Type.ANNOTATOR_WARNED, now=now, note=note)

@@ -30,7 +30,7 @@ from annotation.models import (
     Study,
     Vote,
 )
-from annotation.protocols.base import IncompleteForm, Protocol
+from annotation.protocols.base import IncompleteForm
 
 BATCH = 500
 """Stories held in memory and stored at a time."""
@@ -137,10 +137,9 @@ def store_imported_votes(
     study = locked(study)
     if study.state != Study.State.OPEN:
         raise VotesRefused(f"“{study.slug}” is {study.get_state_display()}; only an open study takes votes.")
-    protocol = study.protocol
     stored = 0
     for batch in batches(stories, BATCH):
-        votes = list(_prepared(study, protocol, people, batch))
+        votes = list(_prepared(study, people, batch))
         _store(study, votes, note=note, now=now)
         stored += len(votes)
     Enrollment.objects.bulk_update(
@@ -187,9 +186,10 @@ def store_imported_skips(
 
 
 def _prepared(
-    study: Study, protocol: Protocol, people: Mapping[str, Enrollment], batch: list[ImportedStory]
+    study: Study, people: Mapping[str, Enrollment], batch: list[ImportedStory]
 ) -> Iterator[_Prepared]:
     """Yield the unsaved votes of a batch with their answers, and credit the annotators."""
+    protocol = study.protocol
     ids = [past.story_id for past in batch]
     texts = dict(study.instruction_texts.values_list("version", "pk"))
     stories = {story.story_id: story for story in Story.objects.filter(study=study, story_id__in=ids).main()}
@@ -210,15 +210,13 @@ def _prepared(
                 raise VotesRefused(f"A vote on the story {past.story_id} answers what nobody asks.")
             prepared = _vote(study, story, people[vote.person], vote, slot)
             prepared.instructions_id = texts[vote.instructions] if vote.instructions else None
-            against = [protocol.counts_against(item, choice) for choice in choices]
-            yield (
-                prepared,
-                vote.comment,
-                [
-                    Answer(vote=prepared, **choice._asdict(), counts_against=counts)
-                    for choice, counts in zip(choices, against, strict=True)
-                ],
-            )
+            answers = [
+                Answer(
+                    vote=prepared, **choice._asdict(), counts_against=protocol.counts_against(item, choice)
+                )
+                for choice in choices
+            ]
+            yield prepared, vote.comment, answers
 
 
 def _vote(study: Study, story: Story, person: Enrollment, past: ImportedVote, slot: int) -> Vote:

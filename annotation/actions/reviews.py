@@ -60,7 +60,9 @@ def draw_sample(
     if not (1 <= people <= MOST_PEOPLE and 1 <= per_person <= MOST_PER_PERSON):
         raise ValueError(f"Draw 1 to {MOST_PER_PERSON} answers of 1 to {MOST_PEOPLE} people.")
     seed = secrets.randbits(32) if seed is None else seed
-    there = _people_with_votes(study)
+    excluded = VoteExclusion.objects.in_force().of_people().values("enrollment")
+    voted = study.enrollments.filter(environment=study.environment, stories_submitted__gt=0)
+    there = voted.exclude(pk__in=excluded).values_list("pk", flat=True)
     chosen = review_sampling.shuffled(seed, there if of is None else set(there) & set(of))[:people]
     flagged = kind == ReviewSample.Kind.FLAGGED
     candidates = _candidates(study, chosen, look_for_flags=flagged)
@@ -146,7 +148,8 @@ def adjudicate(
     if story.role != Story.Role.MAIN:
         raise WrongState(_("Only main stories can be decided."))
     locked(story)  # two experts take turns
-    if _standing(story) != seen and seen is not None:
+    newest = Adjudication.objects.filter(story=story).order_by("-pk").values_list("pk", flat=True).first()
+    if seen is not None and seen != (newest or 0):
         raise JudgedMeanwhile(_("Somebody else decided about this story in the meantime. Look at it again."))
     adjudication = Adjudication.objects.create(
         story=story, verdict=verdict, reason=reason, by=by, at=decided_at or now
@@ -173,18 +176,6 @@ def adjudicate_stories(
         adjudicate(story=story, verdict=verdict, reason=reason, by=by, now=now, seen=seen[story.story_id])
         for story in stories
     ]
-
-
-def _standing(story: Story) -> int:
-    """Return the id of the newest decision about the story, or 0."""
-    newest = Adjudication.objects.filter(story=story).order_by("-pk").values_list("pk", flat=True)
-    return newest.first() or 0
-
-
-def _people_with_votes(study: Study) -> list[int]:
-    excluded = VoteExclusion.objects.in_force().of_people().values("enrollment")
-    people = study.enrollments.filter(environment=study.environment, stories_submitted__gt=0)
-    return list(people.exclude(pk__in=excluded).values_list("pk", flat=True))
 
 
 def _candidates(study: Study, people: list[int], *, look_for_flags: bool) -> list[review_sampling.Candidate]:

@@ -39,7 +39,16 @@ def change_study(*, study: Study, changes: Mapping[str, Any], by: User | None, n
     if not changed:
         return study
     problems = _refusals(study, changed)
-    problems |= _apply(study, changed)
+    for name, value in changed.items():
+        setattr(study, _FIELDS[name], value)
+    try:
+        if "protocol" in changed:
+            study.protocol_version = get_protocol(study.protocol_name).version
+        study.full_clean(exclude=["slug"])
+    except UnknownProtocol as error:
+        problems["protocol"] = str(error)
+    except ValidationError as error:
+        problems |= problems_of(error)
     if problems:
         raise InvalidStudy(problems=problems)
     study.save(update_fields=[*(_FIELDS[name] for name in changed), "protocol_version"])
@@ -70,18 +79,3 @@ def _refusals(study: Study, changed: Mapping[str, Any]) -> dict[str, str]:
     if needed and changed["story_cap"] < needed:
         refused |= {"story_cap": cap_problem(changed["story_cap"], needed)}
     return refused
-
-
-def _apply(study: Study, changed: Mapping[str, Any]) -> dict[str, str]:
-    """Set the values on the instance. Return the problems by setting."""
-    for name, value in changed.items():
-        setattr(study, _FIELDS[name], value)
-    try:
-        if "protocol" in changed:
-            study.protocol_version = get_protocol(study.protocol_name).version
-        study.full_clean(exclude=["slug"])
-    except UnknownProtocol as error:
-        return {"protocol": str(error)}
-    except ValidationError as error:
-        return problems_of(error)
-    return {}

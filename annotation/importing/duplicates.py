@@ -60,7 +60,10 @@ class NearDuplicates:
         for word in text.split():
             value = known.get(word)
             if value is None:
-                value = self._learn(word)
+                if len(known) >= _MAX_WORDS:  # hashes can be had again: forgetting costs time only
+                    known.clear()
+                digest = blake2b(word.encode(), digest_size=4).digest()
+                value = known[word] = int.from_bytes(digest, "little")
             words.append(value)
         if len(words) < 3:
             words += [0] * (3 - len(words))
@@ -69,13 +72,6 @@ class NearDuplicates:
             for a, b, c in zip(words, words[1:], words[2:], strict=False)
         }
         return sorted(runs)[:_SKETCH]
-
-    def _learn(self, word: str) -> int:
-        if len(self._words) >= _MAX_WORDS:  # hashes can be had again: forgetting costs time only
-            self._words.clear()
-        value = int.from_bytes(blake2b(word.encode(), digest_size=4).digest(), "little")
-        self._words[word] = value
-        return value
 
     def _matches(self, sketch: list[int], core: int) -> list[str]:
         hashes = set(sketch)
@@ -86,7 +82,8 @@ class NearDuplicates:
             # What is shared is a ceiling of the estimate: most candidates need no more than this.
             if len(hashes.intersection(other)) >= THRESHOLD * len(hashes):
                 theirs = {value for value in other if value}
-                if _resemblance(hashes, theirs) >= THRESHOLD:
+                smallest = sorted(hashes | theirs)[:_SKETCH]
+                if len((hashes & theirs).intersection(smallest)) / len(smallest) >= THRESHOLD:
                     found.append(index)
                     if len(found) == _MAX_MATCHES:
                         break
@@ -119,10 +116,3 @@ class NearDuplicates:
             bucket = sketch[place] % _BUCKETS if place < len(sketch) else 0
             self._older.append(self._newest[bucket])
             self._newest[bucket] = entry
-
-
-def _resemblance(ours: set[int], theirs: set[int]) -> float:
-    """Estimate the Jaccard coefficient of two sets from the smallest hashes of each."""
-    smallest = sorted(ours | theirs)[:_SKETCH]
-    shared = ours & theirs
-    return sum(value in shared for value in smallest) / len(smallest)

@@ -59,7 +59,7 @@ def _row(text: str, name: str, number: int, why: str) -> SourceRow | Problem:
     except BadJson as error:
         return Problem(name, number, error.field, f"{error.message} ({why})", error.remedy, error.column)
     if type(value) is not dict:
-        message = f"The line holds {_kind(value)}, not an object."
+        message = f"The line holds {_KINDS[type(value)]}, not an object."
         remedy = "Write each story as one object in braces: {“name”: value, …}."
         return Problem(name, number, "", message, remedy)
     position = find_forbidden(text)
@@ -104,8 +104,7 @@ def _explain(error: json.JSONDecodeError, text: str) -> BadJson:
     return BadJson(message, remedy, column=error.pos + 1)
 
 
-def _kind(value: Any) -> str:
-    if value is None:
-        return "null"
-    names = {list: "a list", str: "a text", bool: "true or false", int: "a number", float: "a number"}
-    return names[type(value)]
+_KINDS: dict[type, str] = {
+    type(None): "null", list: "a list", str: "a text", bool: "true or false", int: "a number",
+    float: "a number",
+}  # fmt: skip

@@ -48,9 +48,7 @@ exit codes: 0 every file is in · 1 a file was refused (the others are in) · 2 
         study = find_study(options["slug"])
         refused = [path for path in options["files"] if not self._import(study, path, options)]
         if refused:
-            raise CommandError(
-                f"Refused, and nothing of it stored: {', '.join(map(str, refused))}.", returncode=1
-            )
+            raise CommandError(f"Refused, and nothing of it stored: {', '.join(map(str, refused))}.")
 
     def _import(self, study: Study, path: Path, options: dict[str, Any]) -> bool:
         try:

@@ -6,7 +6,7 @@ on without writing it; some repeat it, after a word of introduction or in bold t
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 from annotation.importing.problems import Problem, quote
@@ -118,16 +118,6 @@ def _read_text(
         shown = quote(completion.text.strip())
         fields.refuse("output", f"The completion is not in the template: {shown}.", "Remove the row.")
         return []
-    texts = _checked_sections(fields, sections)
-    if fields.failed:
-        return []
-    core = f"gen-{hashlib.sha256(completion.id.encode()).hexdigest()[:12]}"
-    origin = replace(origin, story_generator_model=completion.model)
-    return [_story(fields, core, level, prefix, texts, origin, entities) for level, prefix in _LEVELS]
-
-
-def _checked_sections(fields: Fields, sections: Mapping[str, str]) -> dict[str, str]:
-    """Return each section's text; refuse missing, empty or invalid ones by name."""
     texts: dict[str, str] = {}
     for name in SECTIONS:
         field = f"output: {name}"
@@ -137,21 +127,15 @@ def _checked_sections(fields: Fields, sections: Mapping[str, str]) -> dict[str, 
             continue
         limit = MAX_SENTENCE if name.endswith((KEY_INFORMATION, SENTENCE)) else MAX_ACTION
         texts[name] = fields.check(field, sections[name], MAX_QUESTION if name == QUESTION else limit)
-    return texts
-
-
-def _story(
-    fields: Fields,
-    core: str,
-    level: int,
-    prefix: str,
-    texts: Mapping[str, str],
-    origin: Provenance,
-    entities: dict[str, str],
-) -> StoryRow:
-    key_information, sentence = texts[prefix + KEY_INFORMATION], texts[SENTENCE]
-    asked = Asked(texts[QUESTION], texts[CORRECT], texts[prefix + COUNTERFACTUAL])
-    check_actions_differ(fields, asked, f"output: {prefix}{COUNTERFACTUAL}")
-    provenance = replace(origin, severity_original=level)
-    sentences = Sentences(key_information, sentence, join_story(key_information, sentence))
-    return make_story(fields, f"{core}_sev{level}", core, provenance, entities, sentences, asked)
+    if fields.failed:
+        return []
+    core = f"gen-{hashlib.sha256(completion.id.encode()).hexdigest()[:12]}"
+    stories = []
+    for level, prefix in _LEVELS:
+        key_information, sentence = texts[prefix + KEY_INFORMATION], texts[SENTENCE]
+        asked = Asked(texts[QUESTION], texts[CORRECT], texts[prefix + COUNTERFACTUAL])
+        check_actions_differ(fields, asked, f"output: {prefix}{COUNTERFACTUAL}")
+        provenance = replace(origin, severity_original=level, story_generator_model=completion.model)
+        sentences = Sentences(key_information, sentence, join_story(key_information, sentence))
+        stories.append(make_story(fields, f"{core}_sev{level}", core, provenance, entities, sentences, asked))
+    return stories

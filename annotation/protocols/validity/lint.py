@@ -68,8 +68,10 @@ def lint(story: StoryRow) -> list[Finding]:
         findings += _sentences(field, content[field])
         if not _TELLING.isdisjoint(words):
             findings += _suspect_words(field, words)
-            findings += _phrases(field, words)
-    findings += _person_x(content["entities"].get("Person X", ""), words)
+    text, person_x = f" {' '.join(words)} ", content["entities"].get("Person X", "")
+    if not any(form in text for form in _short_forms(person_x)):
+        message = f"The story sentence does not name Person X ({quote(person_x)})."
+        findings.append(Finding("person_x_not_named", "story_sentence", message))
     actions = {field: _words(content[field]) for field in ("action_unaware", "action_aware")}
     findings += _in_story(actions, words, tuple(content["entities"].values()))
     findings += _lengths(actions["action_unaware"], actions["action_aware"])
@@ -98,7 +100,9 @@ def _sentences(field: str, text: str) -> list[Finding]:
     """Warn about a part with several sentences, or one that ends in a comma, semicolon or colon."""
     message = ""
     for end in _SENTENCE_END.finditer(text):
-        if not _is_abbreviation(text[: end.start()].rsplit(None, 1)[-1:]):
+        bare = "".join(text[: end.start()].rsplit(None, 1)[-1:]).strip("\"'“‘([").lower()
+        is_abbreviation = bare in ABBREVIATIONS or (len(bare) == 1 and bare.isalpha()) or "." in bare
+        if not is_abbreviation:
             second = quote(text[end.end() :], 40)
             message = f"The {_LABELS[field]} is more than one sentence; a second one starts at {second}."
             break
@@ -106,11 +110,6 @@ def _sentences(field: str, text: str) -> list[Finding]:
         if text.endswith((",", ";", ":")):
             message = f"The {_LABELS[field]} ends in “{text[-1]}”, so it is not a whole sentence."
     return [Finding("not_two_sentences", field, message)] if message else []
-
-
-def _is_abbreviation(last_word: list[str]) -> bool:
-    bare = "".join(last_word).strip("\"'“‘([").lower()
-    return bare in ABBREVIATIONS or (len(bare) == 1 and bare.isalpha()) or "." in bare
 
 
 def _suspect_words(field: str, words: list[str]) -> Iterator[Finding]:
@@ -123,6 +122,11 @@ def _suspect_words(field: str, words: list[str]) -> Iterator[Finding]:
         found = [word for index, word in enumerate(words) if word in suspects and not _is_other(words, index)]
         if found:
             yield Finding(code, field, f"The {_LABELS[field]} {what}: {_list(found)}.")
+    text = f" {' '.join(words)} "
+    found = [phrase.strip() for phrase in GIVE_AWAY_PHRASES if phrase in text]
+    if found:
+        message = f"The {_LABELS[field]} gives away that something is not as it seems: {_list(found)}."
+        yield Finding("give_away_word", field, message)
 
 
 def _is_other(words: list[str], index: int) -> bool:
@@ -134,22 +138,6 @@ def _is_other(words: list[str], index: int) -> bool:
     if words[index] in NOUNS_MOSTLY:
         return after not in DETERMINERS and after not in PRONOUNS
     return words[index] in NOUNS_TOO and before in DETERMINERS
-
-
-def _phrases(field: str, words: list[str]) -> Iterator[Finding]:
-    text = f" {' '.join(words)} "
-    found = [phrase.strip() for phrase in GIVE_AWAY_PHRASES if phrase in text]
-    if found:
-        message = f"The {_LABELS[field]} gives away that something is not as it seems: {_list(found)}."
-        yield Finding("give_away_word", field, message)
-
-
-def _person_x(name: str, sentence_words: list[str]) -> list[Finding]:
-    text = f" {' '.join(sentence_words)} "
-    if any(form in text for form in _short_forms(name)):
-        return []
-    message = f"The story sentence does not name Person X ({quote(name)})."
-    return [Finding("person_x_not_named", "story_sentence", message)]
 
 
 def _in_story(

@@ -78,12 +78,11 @@ class Pairs:
         file, line, other, other_marks = waiting
         if other != half:
             del self._waiting[base]
-        if marks and other_marks and marks != other_marks:
-            self._compare(fields, _place(fields, file, line), other == half, marks, other_marks)
-
-    def _compare(self, fields: Fields, place: str, same_half: bool, marks: bytes, other_marks: bytes) -> None:
+        if not marks or not other_marks:
+            return
+        place = f"line {line}" if file == fields.row.file else f"{file}, line {line}"
         names: tuple[str, ...]
-        if same_half:
+        if other == half:
             names, message = _SHARED + _OWN, "The same id stands at {} with another {}."
             remedy = "Give each row an id of its own."
         else:
@@ -118,7 +117,3 @@ def _read_half(fields: Fields, story_id: str, half: str) -> tuple[StoryRow | Non
             story = make_story(fields, story_id, core_id, provenance, entities, sentences, asked)
     names = tuple(sorted(entities.items()))
     return story, (*astuple(provenance), names, *astuple(sentences), question, correct, incorrect)
-
-
-def _place(fields: Fields, file: str, line: int) -> str:
-    return f"line {line}" if file == fields.row.file else f"{file}, line {line}"

@@ -63,18 +63,15 @@ def read(rows: Iterable[SourceRow]) -> Iterator[StoryRow | Problem]:
     told: Told = set()
     pairs = Pairs(told)
     for row in rows:
-        yield from _read_row(row, told, pairs)
+        if "story_id" in row.data:
+            yield from read_story(row, told)
+        elif "id" in row.data:
+            yield from pairs.read(row)
+        elif "output" in row.data:
+            yield from read_completion(row, told)
+        else:
+            yield from _unknown(row, told)
     yield from pairs.unmatched()
-
-
-def _read_row(row: SourceRow, told: Told, pairs: Pairs) -> Iterator[StoryRow | Problem]:
-    if "story_id" in row.data:
-        return read_story(row, told)
-    if "id" in row.data:
-        return pairs.read(row)
-    if "output" in row.data:
-        return read_completion(row, told)
-    return _unknown(row, told)
 
 
 def _unknown(row: SourceRow, told: Told) -> Iterator[Problem]:
@@ -100,7 +97,7 @@ def read_story(row: SourceRow, told: Told) -> Iterator[StoryRow | Problem]:
     if fields.data.get("questions") in (None, ""):
         asked = read_asked(fields)
     else:
-        asked = _Questions(fields, entities.get(PERSON_X, ""), sentences.key_information).read()
+        asked = _read_questions(fields, entities.get(PERSON_X, ""), sentences.key_information)
     harmfulness = fields.predictions("harmfulness_predicted", "harmfulness")
     unethicality = fields.predictions("unethicality_predicted", "unethicality")
     if not fields.failed:
@@ -109,84 +106,78 @@ def read_story(row: SourceRow, told: Told) -> Iterator[StoryRow | Problem]:
     yield from fields.problems
 
 
-class _Questions:
-    """The ``questions`` of a released story, about the action and about awareness."""
+def _read_questions(fields: Fields, person_x: str, key_information: str) -> Asked:
+    """Read the ``questions`` of a released story, about the action and about awareness.
 
-    def __init__(self, fields: Fields, person_x: str, key_information: str) -> None:
-        self._fields = fields
-        self._person_x = person_x
-        self._key_information = key_information
+    Return the question about the action with its two answers; empty after a problem.
+    """
+    given = fields.structure("questions")
+    if given is UNREADABLE:
+        return Asked("", "", "")
+    if not isinstance(given, list):
+        fields.refuse("questions", "The questions are not a list.", "Write [{…}, {…}].")
+        return Asked("", "", "")
+    asked: Asked | None = None
+    for index, question in enumerate(given):
+        place = f"questions[{index}]"
+        kind = _kind(fields, question, place)
+        if not kind:
+            continue
+        texts = _texts(fields, question, place, MAX_QUESTION if kind == "action" else 2 * MAX_SENTENCE)
+        if kind == "aware":
+            check_aware_question(fields, place, texts, person_x, key_information)
+        elif kind == "action" and asked is not None:
+            message = "There is a second question about the action."
+            fields.refuse(place, message, "Keep one of the two.")
+        elif kind == "action":
+            asked = Asked(*texts)
+            check_actions_differ(fields, asked, place)
+    if asked is None:
+        remedy = "Add the question whose question_id ends in “_action”."
+        fields.refuse("questions", "There is no question about the action.", remedy)
+        return Asked("", "", "")
+    _check_flat_fields(fields, asked)
+    return asked
 
-    def read(self) -> Asked:
-        """Return the question about the action with its two answers; empty after a problem."""
-        given = self._fields.structure("questions")
-        if given is UNREADABLE:
-            return Asked("", "", "")
-        if not isinstance(given, list):
-            self._fields.refuse("questions", "The questions are not a list.", "Write [{…}, {…}].")
-            return Asked("", "", "")
-        asked: Asked | None = None
-        for index, question in enumerate(given):
-            place = f"questions[{index}]"
-            kind = self._kind(question, place)
-            if not kind:
-                continue
-            texts = self._texts(question, place, MAX_QUESTION if kind == "action" else 2 * MAX_SENTENCE)
-            if kind == "aware":
-                check_aware_question(self._fields, place, texts, self._person_x, self._key_information)
-            elif kind == "action" and asked is not None:
-                message = "There is a second question about the action."
-                self._fields.refuse(place, message, "Keep one of the two.")
-            elif kind == "action":
-                asked = Asked(*texts)
-                check_actions_differ(self._fields, asked, place)
-        if asked is None:
-            remedy = "Add the question whose question_id ends in “_action”."
-            self._fields.refuse("questions", "There is no question about the action.", remedy)
-            return Asked("", "", "")
-        self._check_flat_fields(asked)
-        return asked
 
-    def _kind(self, question: Any, place: str) -> str:
-        """Return ``action``, ``aware`` or ``judge`` by the id's ending; ``""`` after a problem."""
-        if not isinstance(question, dict):
-            self._fields.refuse(place, "The question is not an object.", "Write {“question_id”: …, …}.")
-            return ""
-        question_id = question.get("question_id", question.get("id"))
-        story, _, kind = question_id.rpartition("_") if isinstance(question_id, str) else ("", "", "")
-        if kind not in ("action", "aware", "judge"):
-            shown = quote(str(question_id)[:100])
-            message = f"The question's id is {shown}; it must end in “_action”, “_aware” or “_judge”."
-            self._fields.refuse(f"{place}.question_id", message, "Correct it.")
-            return ""
-        own_id = self._fields.data.get("story_id")
-        if story != (own_id.strip() if isinstance(own_id, str) else own_id):
-            message = f"The question {quote(str(question_id)[:100])} belongs to another story."
-            self._fields.refuse(f"{place}.question_id", message, "Begin its id with the story's id.")
-        return kind
+def _kind(fields: Fields, question: Any, place: str) -> str:
+    """Return ``action``, ``aware`` or ``judge`` by the id's ending; ``""`` after a problem."""
+    if not isinstance(question, dict):
+        fields.refuse(place, "The question is not an object.", "Write {“question_id”: …, …}.")
+        return ""
+    question_id = question.get("question_id", question.get("id"))
+    story, _, kind = question_id.rpartition("_") if isinstance(question_id, str) else ("", "", "")
+    if kind not in ("action", "aware", "judge"):
+        shown = quote(str(question_id)[:100])
+        message = f"The question's id is {shown}; it must end in “_action”, “_aware” or “_judge”."
+        fields.refuse(f"{place}.question_id", message, "Correct it.")
+        return ""
+    own_id = fields.data.get("story_id")
+    if story != (own_id.strip() if isinstance(own_id, str) else own_id):
+        message = f"The question {quote(str(question_id)[:100])} belongs to another story."
+        fields.refuse(f"{place}.question_id", message, "Begin its id with the story's id.")
+    return kind
 
-    def _texts(self, question: dict[str, Any], place: str, limit: int) -> tuple[str, str, str]:
-        """Return the question, the right answer and the wrong one."""
 
-        def text(name: str, most: int) -> str:
-            value = question.get(name)
-            if isinstance(value, str):
-                return self._fields.check(f"{place}.{name}", value, most)
-            remedy = "Add it as a text in double quotes."
-            self._fields.refuse(f"{place}.{name}", "The text is missing.", remedy)
-            return ""
+def _texts(fields: Fields, question: dict[str, Any], place: str, limit: int) -> tuple[str, str, str]:
+    """Return the question, the right answer and the wrong one."""
 
-        return (
-            text("question", limit),
-            text("answer_correct", MAX_ACTION),
-            text("answer_incorrect", MAX_ACTION),
-        )
+    def text(name: str, most: int) -> str:
+        value = question.get(name)
+        if isinstance(value, str):
+            return fields.check(f"{place}.{name}", value, most)
+        remedy = "Add it as a text in double quotes."
+        fields.refuse(f"{place}.{name}", "The text is missing.", remedy)
+        return ""
 
-    def _check_flat_fields(self, asked: Asked) -> None:
-        """Check that question and actions in fields of their own are the same."""
-        for name in ("question", "action_unaware", "action_aware"):
-            value = self._fields.optional_text(name, MAX_QUESTION)
-            other = getattr(asked, name)
-            if value and other and value != other:
-                message = f"The field differs from the one in “questions”: {quote(value)}."
-                self._fields.refuse(name, message, "Keep one of the two.")
+    return (text("question", limit), text("answer_correct", MAX_ACTION), text("answer_incorrect", MAX_ACTION))
+
+
+def _check_flat_fields(fields: Fields, asked: Asked) -> None:
+    """Check that question and actions in fields of their own are the same."""
+    for name in ("question", "action_unaware", "action_aware"):
+        value = fields.optional_text(name, MAX_QUESTION)
+        other = getattr(asked, name)
+        if value and other and value != other:
+            message = f"The field differs from the one in “questions”: {quote(value)}."
+            fields.refuse(name, message, "Keep one of the two.")

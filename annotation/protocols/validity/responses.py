@@ -4,7 +4,7 @@ Read: OpenAI's ``chat.completion`` (the shape that most servers imitate) and ``r
 Anthropic's ``message``.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,8 +40,13 @@ def read_response(fields: Fields) -> list[Completion]:
         said = error.get("message") if isinstance(error, dict) else error
         fields.refuse("output", f"The output is an error: {quote(str(said), 200)}.", "Generate it again.")
         return []
-    read = _reader(output)
-    if read is None:
+    if isinstance(output.get("choices"), list):
+        read = _read_chat_completion
+    elif output.get("type") == "message" and isinstance(output.get("content"), list):
+        read = _read_message
+    elif output.get("object") == "response" and isinstance(output.get("output"), list):
+        read = _read_openai_response
+    else:
         kind = output.get("object") or output.get("type")
         shown = f"of the kind {quote(str(kind))}" if kind else f"with {quote(', '.join(output))}"
         fields.refuse("output", f"The response object is unknown: one {shown}.", _ACCEPTED)
@@ -49,19 +54,6 @@ def read_response(fields: Fields) -> list[Completion]:
     response_id = fields.check("output: id", _text(output.get("id")), 200)
     model = fields.check("output: model", _text(output.get("model")), MAX_NAME)
     return list(read(fields, output, response_id, model))
-
-
-Reader = Callable[[Fields, dict[str, Any], str, str], Iterator[Completion]]
-
-
-def _reader(output: dict[str, Any]) -> Reader | None:
-    if isinstance(output.get("choices"), list):
-        return _read_chat_completion
-    if output.get("type") == "message" and isinstance(output.get("content"), list):
-        return _read_message
-    if output.get("object") == "response" and isinstance(output.get("output"), list):
-        return _read_openai_response
-    return None
 
 
 def _read_chat_completion(

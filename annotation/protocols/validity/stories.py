@@ -95,12 +95,19 @@ def read_entities(fields: Fields) -> dict[str, str]:
         return {}
     roles = _from_lines(fields, given) if type(given) is str else given
     if not isinstance(roles, dict):
-        _refuse_entities(fields, given)
+        remedy = 'Write {"Person X": "Mary", "Object Z": "a bag of chips"}.'
+        if "entities" not in fields.data:
+            fields.refuse_missing("entities", remedy)
+        elif isinstance(given, str):
+            fields.refuse("entities", f"The entities cannot be read from {quote(given)}.", remedy)
+        else:
+            fields.refuse("entities", "The entities are not an object.", remedy)
         return {}
     entities: dict[str, str] = {}
     for name, value in roles.items():
         _add_entity(fields, entities, name, value)
-    if PERSON_X not in entities and not _mentions_person_x(roles):
+    was_refused = any(name.strip().casefold() == PERSON_X.casefold() for name in roles)
+    if PERSON_X not in entities and not was_refused:
         remedy = 'Add "Person X": "their name".'
         fields.refuse("entities", "Person X, the main character, is missing.", remedy)
     return entities
@@ -185,16 +192,6 @@ def _from_lines(fields: Fields, text: str) -> dict[str, str] | None:
     return found
 
 
-def _refuse_entities(fields: Fields, given: Any) -> None:
-    remedy = 'Write {"Person X": "Mary", "Object Z": "a bag of chips"}.'
-    if "entities" not in fields.data:
-        fields.refuse_missing("entities", remedy)
-    elif isinstance(given, str):
-        fields.refuse("entities", f"The entities cannot be read from {quote(given)}.", remedy)
-    else:
-        fields.refuse("entities", "The entities are not an object.", remedy)
-
-
 def _add_entity(fields: Fields, entities: dict[str, str], name: str, value: Any) -> None:
     key = _role(name) or fields.check("entities", name, MAX_NAME)
     if type(value) is not str:
@@ -213,11 +210,6 @@ def _role(name: str) -> str:
     """Return ``Person X`` for ``person x``; ``""`` for an unknown role."""
     role = _ROLE.fullmatch(name.strip())
     return f"{role[1].capitalize()} {role[2].upper()}" if role else ""
-
-
-def _mentions_person_x(given: dict[str, Any]) -> bool:
-    """Return True if Person X is given but its text was refused."""
-    return any(name.strip().casefold() == PERSON_X.casefold() for name in given)
 
 
 def _bare(text: str) -> str:
