@@ -4,10 +4,9 @@ The list is ordered by invitation, the newest first. A page starts after the las
 before.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from urllib.parse import urlencode
 
 from django.db.models import Exists, Max, OuterRef, Q, QuerySet
@@ -140,7 +139,11 @@ def steps_of(study: Study) -> dict[str, Q | Exists]:
 
 
 def _listed(people: list[Enrollment], flagged: Mapping[str, list[str]]) -> list[Person]:
-    tests, seen = _tests(people), _seen(people)
+    attempts = Attempt.objects.standing().filter(enrollment__in=people).order_by("pk")
+    words = {None: "begun", True: "passed", False: "failed"}  # of the newest test
+    tests = {person: words[passed] for person, passed in attempts.values_list("enrollment", "passed")}
+    visits = Visit.objects.filter(enrollment__in=people).order_by().values("enrollment")
+    seen = dict(visits.annotate(at=Max("arrived_at")).values_list("enrollment", "at"))
     standing = VoteExclusion.objects.in_force().of_people().filter(enrollment__in=people)
     excluded = set(standing.values_list("enrollment", flat=True))
     return [
@@ -157,16 +160,3 @@ def _listed(people: list[Enrollment], flagged: Mapping[str, list[str]]) -> list[
         )
         for person in people
     ]
-
-
-def _tests(people: Iterable[Enrollment]) -> dict[int, str]:
-    """Return the result of each participant's newest test."""
-    attempts = Attempt.objects.standing().filter(enrollment__in=people).order_by("pk")
-    words = {None: "begun", True: "passed", False: "failed"}
-    return {person: words[passed] for person, passed in attempts.values_list("enrollment", "passed")}
-
-
-def _seen(people: Iterable[Enrollment]) -> dict[int, Any]:
-    """Return each participant's last arrival."""
-    visits = Visit.objects.filter(enrollment__in=people).order_by().values("enrollment")
-    return dict(visits.annotate(at=Max("arrived_at")).values_list("enrollment", "at"))

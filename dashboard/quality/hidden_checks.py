@@ -34,6 +34,11 @@ class ShownCheck:
         return hidden_checks.looks_wrong(answered=self.answered, failed=self.failed)
 
     @property
+    def can_be_set(self) -> bool:
+        """Return True if nobody has answered it, so that its key can be set or replaced."""
+        return self.key is None or (self.key.state == CheckKey.State.IN_USE and not self.answered)
+
+    @property
     def state(self) -> str:
         """Return ``missing`` without known answers, else the key's state."""
         return self.key.state if self.key else "missing"
@@ -46,7 +51,13 @@ def checks_of(study: Study, **which: Any) -> list[ShownCheck]:
         key.story_id: key
         for key in CheckKey.objects.filter(story__in=stories).exclude(state=CheckKey.State.REPLACED)
     }
-    counts = _kept_counts(study, sorted(key.pk for key in keys.values()))
+    pks = sorted(key.pk for key in keys.values())
+    counts = cached_for_a_minute(  # counting many answers is too slow for every page
+        study,
+        f"checks:{hash(tuple(pks))}",
+        lambda: _counts(pks),
+        is_large=lambda counts: sum(answered for answered, _ in counts.values()) > MANY,
+    )
     shown = []
     for story in stories:
         story.study = study
@@ -54,15 +65,6 @@ def checks_of(study: Study, **which: Any) -> list[ShownCheck]:
         answered, failed = counts.get(key.pk, (0, 0)) if key else (0, 0)
         shown.append(ShownCheck(story, key, answered, failed))
     return sorted(shown, key=lambda check: not check.looks_wrong)
-
-
-def _kept_counts(study: Study, keys: list[int]) -> Mapping[int, tuple[int, int]]:
-    """Return :func:`_counts`; with many answers, up to a minute old."""
-
-    def are_many(counts: Mapping[int, tuple[int, int]]) -> bool:
-        return sum(answered for answered, _ in counts.values()) > MANY
-
-    return cached_for_a_minute(study, f"checks:{hash(tuple(keys))}", lambda: _counts(keys), is_large=are_many)
 
 
 def _counts(keys: list[int]) -> Mapping[int, tuple[int, int]]:

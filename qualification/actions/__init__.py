@@ -19,11 +19,4 @@ from qualification.actions.experts import (
     hand_in_review,
     save_expert_answers,
 )
-from qualification.actions.rounds import (
-    AcceptableAnswers,
-    Reasons,
-    activate_round,
-    create_round,
-    retire_round,
-    set_answer_key,
-)
+from qualification.actions.rounds import activate_round, create_round, retire_round, set_answer_key

@@ -7,6 +7,7 @@ for each reward and bonus. Half a cent is rounded up. Fees are due when work is 
 rejected; the money is held from the making of the HIT.
 """
 
+from collections import Counter
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 from urllib.parse import urlsplit
@@ -119,9 +120,7 @@ def estimate(offer: Offer) -> Estimate:
     The HITs are made with the seats that the offer's ``postings`` say, and each has its own fee.
     """
     rewards = offer.reward * offer.seats
-    by_size: dict[int, int] = {}
-    for seats in offer.postings:
-        by_size[seats] = by_size.get(seats, 0) + seats
+    by_size = {size: size * number for size, number in Counter(offer.postings).items()}
     fees = {
         size: people * reward_fee(offer.reward, seats=size, masters=offer.masters_only)
         for size, people in by_size.items()

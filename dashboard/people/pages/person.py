@@ -1,6 +1,5 @@
 """The pages of one participant: figures, evidence for each flag, answers, and decisions about them."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
@@ -12,7 +11,7 @@ from django.utils.translation import gettext as _, ngettext
 from annotation import actions, rules
 from annotation.actions.enrollments import LONGEST_REASON, check_reason
 from annotation.actions.exclusions import exclusion_in_force
-from annotation.models import Assignment, CheckResult, Enrollment, Story, Study, Vote
+from annotation.models import Assignment, CheckResult, Enrollment, Story, Study
 from annotation.queries import recent_votes
 from annotation.rights import Right, by_and_now, form_page, read_page, rights_in, signed_in, write_page
 from dashboard.actions import let_take_test_again
@@ -50,11 +49,15 @@ def person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
     own = store.person(study, pseudonym)
     closed = closed_texts(signed_in(request))
     rights = rights_in(request.user, study)
+    may_know = Right.CHANGE in rights  # the accepted answers
+    failed, more_failed = failed_checks(enrollment, closed=closed) if may_know else ([], 0)
     context = {
         "pseudonym": pseudonym,
         "enrollment": enrollment,
         **_standing(enrollment, rights),
-        **_tested(enrollment, rights, closed),
+        "failed": failed,
+        "more_failed": more_failed,
+        "attempts": attempts_of(enrollment, closed=closed) if may_know else [],
         "memberships": memberships_of(enrollment),
         "earned": earned_by(enrollment),
         "figures": found,
@@ -77,8 +80,12 @@ def _answers(
     only = only if only in choices else ""
     shown_answers = narrowed(enrollment, only, may_change=may_change, closed=closed)
     votes, more = recent_votes(enrollment, page=page, only=shown_answers)
+    # Only members who may know the accepted answers see who passed a check: a passed answer reveals them.
+    checks = CheckResult.objects.filter(vote__in=votes if may_change else ())
+    open_ones = checks.exclude(key__story__text_hash__in=list(closed))
+    results = dict(open_ones.values_list("vote", "passed"))
     return {
-        "answers": answer_rows(enrollment.study, enrollment, votes, _results(votes, rights, closed)),
+        "answers": answer_rows(enrollment.study, enrollment, votes, results),
         "page": page,
         "only": only,
         "narrowed": choices.items(),
@@ -102,26 +109,6 @@ def _standing(enrollment: Enrollment, rights: frozenset[Right]) -> dict[str, Any
         "may_renew_link": may_change and may_have_link(enrollment),
         "may_send_link": may_change and settings.SENDS_MAIL and confirmed_address_of(enrollment) is not None,
     }
-
-
-def _tested(enrollment: Enrollment, rights: frozenset[Right], closed: frozenset[str]) -> dict[str, Any]:
-    """Return failed hidden checks and test attempts, for members who may know the accepted answers."""
-    if Right.CHANGE not in rights:
-        return {"failed": [], "more_failed": 0, "attempts": []}
-    failed, more_failed = failed_checks(enrollment, closed=closed)
-    attempts = attempts_of(enrollment, closed=closed)
-    return {"failed": failed, "more_failed": more_failed, "attempts": attempts}
-
-
-def _results(votes: Sequence[Vote], rights: frozenset[Right], closed: frozenset[str]) -> dict[int, bool]:
-    """Return by vote whether it passed its hidden check, except for checks that are ``closed``.
-
-    Only members who may know the accepted answers get any: a passed answer reveals them.
-    """
-    if Right.CHANGE not in rights:
-        return {}
-    found = CheckResult.objects.filter(vote__in=votes).exclude(key__story__text_hash__in=list(closed))
-    return dict(found.values_list("vote", "passed"))
 
 
 def _person(

@@ -63,14 +63,6 @@ class Step:
     further: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Decided:
-    """A story's standing decision, and the story with its verdict so far."""
-
-    decision: Adjudication
-    row: ListedStory
-
-
 def next_to_decide(study: Study, queue: Queue, *, after: str = "") -> Step:
     """Return the next main story, by id, in the queue that no expert has decided about."""
     stories = Story.objects.filter(study=study, story_id__gt=after).main().order_by("story_id")
@@ -96,11 +88,10 @@ def _judged(study: Study, queue: Queue, stories: QuerySet[Story]) -> Step | None
     return None
 
 
-def decided(study: Study, *, most: int | None = None) -> list[Decided]:
-    """Return the decided stories, the newest decision first; with ``most``, only so many."""
+def decided(study: Study, *, most: int | None = None) -> list[tuple[Adjudication, ListedStory]]:
+    """Return the standing decisions with their stories, the newest first; with ``most``, only so many."""
     standing = list(standing_decisions(study).select_related("story", "by").order_by("-pk")[:most])
-    rows = listed(study, [decision.story for decision in standing])
-    return [Decided(decision, row) for decision, row in zip(standing, rows, strict=True)]
+    return list(zip(standing, listed(study, [decision.story for decision in standing]), strict=True))
 
 
 def sums(study: Study) -> list[tuple[Outcome, int, int]]:
@@ -109,14 +100,10 @@ def sums(study: Study) -> list[tuple[Outcome, int, int]]:
     With many decisions up to a minute old: each has to be compared with the story's votes.
     """
 
-    def are_many(counted: list[tuple[Outcome, int, int]]) -> bool:
-        return sum(valid + invalid for _outcome, valid, invalid in counted) > MANY
+    def compute() -> Counter[tuple[str, str]]:
+        return Counter((row.verdict.outcome, decision.verdict) for decision, row in decided(study))
 
-    return cached_for_a_minute(study, "decided", lambda: _sums(decided(study)), is_large=are_many)
-
-
-def _sums(found: list[Decided]) -> list[tuple[Outcome, int, int]]:
-    counted = Counter((one.row.verdict.outcome, one.decision.verdict) for one in found)
+    counted = cached_for_a_minute(study, "decided", compute, is_large=lambda found: found.total() > MANY)
     valid, invalid = Adjudication.Verdict.VALID, Adjudication.Verdict.INVALID
     return [(outcome, counted[outcome, valid], counted[outcome, invalid]) for outcome in Outcome]
 
@@ -141,7 +128,9 @@ def decisions(request: HttpRequest, study: Study) -> HttpResponse:
         "sums": [(OUTCOMES[outcome], valid, invalid) for outcome, valid, invalid in counted],
         "dropped": dropped[1] + dropped[2],
         "restored": dropped[1],
-        "rows": [(one, OUTCOMES[one.row.verdict.outcome]) for one in decided(study, most=SHOWN)],
+        "rows": [
+            (decision, row, OUTCOMES[row.verdict.outcome]) for decision, row in decided(study, most=SHOWN)
+        ],
         "more": max(0, number - SHOWN),
         "queues": QUEUES.items(),
     }
@@ -153,15 +142,15 @@ def decisions_file(request: HttpRequest, study: Study) -> HttpResponse:
     """Return every standing decision as CSV, beside the filter's verdict so far."""
     rows = [
         {
-            "story_id": one.row.story.story_id,
-            "decision": one.decision.verdict,
-            "filter": one.row.verdict.outcome.value,
-            "filter_reason": one.row.verdict.reason,
-            "reason": one.decision.reason,
-            "by": one.decision.by.get_username() if one.decision.by else "",
-            "at": one.decision.at.isoformat(),
+            "story_id": row.story.story_id,
+            "decision": decision.verdict,
+            "filter": row.verdict.outcome.value,
+            "filter_reason": row.verdict.reason,
+            "reason": decision.reason,
+            "by": decision.by.get_username() if decision.by else "",
+            "at": decision.at.isoformat(),
         }
-        for one in decided(study)
+        for decision, row in decided(study)
     ]
     return csv_file(f"{study.slug}-decisions", COLUMNS, rows)
 

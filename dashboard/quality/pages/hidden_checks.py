@@ -19,7 +19,7 @@ from annotation.actions import ProposedKey
 from annotation.actions.enrollments import LONGEST_REASON
 from annotation.errors import InvalidCheckKeys, InvalidStudy
 from annotation.hidden_checks import FEWEST_BETWEEN, MOST_BETWEEN, CheckRules
-from annotation.models import CheckKey, Story, Study
+from annotation.models import CheckKey, Study
 from annotation.rights import Right, by_and_now, form_page, rights_in, signed_in
 from dashboard.http import ErrorsAsMessages, number_in, render_form
 from dashboard.qualification.acceptable_options import Acceptable, AcceptableForm, Cell, closed_notice
@@ -79,13 +79,6 @@ class CheckRulesForm(StudyForm):
         ),
     )
 
-    @classmethod
-    def of(cls, study: Study, data: Any = None) -> CheckRulesForm:
-        return cls(data, initial=asdict(study.check_rules))
-
-    def rules(self) -> CheckRules:
-        return CheckRules(**self.cleaned_data)
-
 
 class CheckRow(AcceptableForm):
     """The accepted answers of one hidden check. An unchanged row is not validated."""
@@ -104,11 +97,6 @@ class CheckRow(AcceptableForm):
         for _number, cells in groupby(self.cells, key=lambda cell: cell.asked.number):
             yield list(cells)
 
-    def proposed(self) -> ProposedKey:
-        """Return the proposed key of a valid, changed row."""
-        after = number_in(self.data.get(self.after_name)) or 0
-        return ProposedKey(self.check.story, self.acceptable(), after)
-
 
 class CheckTable:
     """The hidden checks whose accepted answers can be set, those without any first.
@@ -118,7 +106,11 @@ class CheckTable:
     """
 
     def __init__(self, study: Study, *, closed: Collection[str], data: Any = None) -> None:
-        shown = [check for check in checks_of(study, **_asked_for(data)) if _can_be_set(check, data)]
+        if data is None:
+            shown = [check for check in checks_of(study) if check.can_be_set]
+        else:  # all of these: the action refuses late changes
+            asked = [number for text in data.getlist("check") if (number := number_in(text))]
+            shown = checks_of(study, pk__in=asked[:MOST_ROWS])
         open_ones = [check for check in shown if check.story.text_hash not in closed]
         open_ones.sort(key=lambda check: check.key is not None)
         self.closed, self.total = len(shown) - len(open_ones), len(open_ones)
@@ -135,13 +127,12 @@ class CheckTable:
         return all(valid)
 
     def proposed(self) -> list[ProposedKey]:
-        """Return the proposed keys of the changed rows."""
-        return [row.proposed() for row in self.rows if row.has_changed()]
-
-    def refuse(self, problems: dict[int, str]) -> None:
-        """Record refusals by story."""
-        for row in self.rows:
-            row.refused = problems.get(row.check.story.pk, "")
+        """Return the proposed keys of the changed rows, which are valid."""
+        return [
+            ProposedKey(row.check.story, row.acceptable(), number_in(row.data.get(row.after_name)) or 0)
+            for row in self.rows
+            if row.has_changed()
+        ]
 
     @property
     def problems(self) -> list[dict[str, str]]:
@@ -163,27 +154,15 @@ class CheckTable:
         return found
 
 
-def _asked_for(data: Any) -> dict[str, Any]:
-    if data is None:
-        return {}
-    asked = [number for text in data.getlist("check") if (number := number_in(text))]
-    return {"pk__in": asked[:MOST_ROWS]}
-
-
-def _can_be_set(check: ShownCheck, data: Any) -> bool:
-    """Return True if a check can be set. Posted ones always pass: the action refuses late changes."""
-    if data is not None:
-        return True
-    return check.key is None or (check.key.state == CheckKey.State.IN_USE and not check.answered)
-
-
 @form_page(post=Right.CHANGE)
 def hidden_checks(request: HttpRequest, study: Study) -> HttpResponse:
     """List the hidden checks and how people fare. A POST changes their rules."""
-    form = CheckRulesForm.of(study, request.POST if request.method == "POST" else None)
+    sent = request.POST if request.method == "POST" else None
+    form = CheckRulesForm(sent, initial=asdict(study.check_rules))
     if request.method == "POST" and form.is_valid():
         try:
-            actions.change_check_rules(study=study, rules=form.rules(), **by_and_now(request))
+            rules = CheckRules(**form.cleaned_data)
+            actions.change_check_rules(study=study, rules=rules, **by_and_now(request))
             messages.success(request, _("Saved. The rules apply from each participant’s next story on."))
             if few := too_few_checks(study):
                 messages.warning(request, few)
@@ -215,7 +194,8 @@ def hidden_check(request: HttpRequest, study: Study, number: int) -> HttpRespons
         messages.info(request, closed_notice())
         return redirect("dashboard:hidden_checks", slug=study.slug)
     key_is_sent = request.method == "POST" and request.POST.get("do") == "key"
-    form = _form(found, request.POST if key_is_sent else None)
+    initial = accepted_by(found.key)[found.key.pk] if found.key else {}
+    form = AcceptableForm(found.story, request.POST if key_is_sent else None, initial=initial)
     if request.method == "POST" and (not key_is_sent or form.is_valid()):
         return _decide(request, found, form)
     context = {
@@ -223,15 +203,13 @@ def hidden_check(request: HttpRequest, study: Study, number: int) -> HttpRespons
         "parts": found.story.parts,
         "form": form,
         "is_final": found.answered > 0,
-        "accepted": _in_words(found.story, dict(form.initial)) if found.key else [],
+        "accepted": [
+            {"title": cell.title, "options": cell.labels_of(initial.get(cell.field, []))}
+            for cell in (found.story.cells if found.key else ())
+        ],
         "longest": LONGEST_REASON,
     }
     return render_form(request, "dashboard/quality/hidden_check.html", context)
-
-
-def _form(found: ShownCheck, data: Any) -> AcceptableForm:
-    initial = accepted_by(found.key)[found.key.pk] if found.key else None
-    return AcceptableForm(found.story, data, initial=initial)
 
 
 def _decide(request: HttpRequest, found: ShownCheck, form: AcceptableForm) -> HttpResponse:
@@ -252,13 +230,6 @@ def _decide(request: HttpRequest, found: ShownCheck, form: AcceptableForm) -> Ht
     return redirect("dashboard:hidden_check", slug=story.study.slug, number=story.pk)
 
 
-def _in_words(story: Story, accepted: dict[str, list[str]]) -> list[dict[str, Any]]:
-    """Return the labels of the accepted options, in the order of the form."""
-    return [
-        {"title": cell.title, "options": cell.labels_of(accepted.get(cell.field, []))} for cell in story.cells
-    ]
-
-
 @form_page(Right.CHANGE)
 def hidden_check_keys(request: HttpRequest, study: Study) -> HttpResponse:
     """Set the accepted answers of several hidden checks. A POST saves the changed rows, all or none."""
@@ -267,20 +238,15 @@ def hidden_check_keys(request: HttpRequest, study: Study) -> HttpResponse:
     if sent is not None and table.is_valid():
         try:
             made = actions.set_check_keys(proposed=table.proposed(), **by_and_now(request))
-            messages.success(request, _saved_message(len(made)))
+            saved = ngettext(
+                "Saved. %(n)s check has these known answers and is in use.",
+                "Saved. %(n)s checks have these known answers and are in use.",
+                len(made),
+            ) % {"n": len(made)}
+            messages.success(request, saved if made else _("Nothing was changed."))
             return redirect("dashboard:hidden_checks", slug=study.slug)
         except InvalidCheckKeys as refused:
-            table.refuse(refused.problems)
+            for row in table.rows:
+                row.refused = refused.problems.get(row.check.story.pk, "")
     context = {"table": table, "problems": table.problems}
     return render_form(request, "dashboard/quality/hidden_check_keys.html", context, errors=sent is not None)
-
-
-def _saved_message(saved: int) -> str:
-    if not saved:
-        return _("Nothing was changed.")
-    text = ngettext(
-        "Saved. %(n)s check has these known answers and is in use.",
-        "Saved. %(n)s checks have these known answers and are in use.",
-        saved,
-    )
-    return text % {"n": saved}

@@ -104,7 +104,11 @@ class StatementForm(StudyForm):
 def data_statement(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the data statement. A POST saves a new version."""
     may_change = Right.CHANGE in rights_in(request.user, study)
-    form = _form(request, study, may_change=may_change)
+    said = statement_of(study, at=clock.now())
+    initial = asdict(said) | {"creators": "\n".join(said.creators)}
+    form = StatementForm(request.POST if request.method == "POST" else None, initial=initial)
+    for field in form.fields.values():
+        field.disabled = not may_change
     if request.method == "POST" and form.is_valid():
         try:
             describe_data(study=study, statement=form.statement(), **by_and_now(request))
@@ -117,15 +121,6 @@ def data_statement(request: HttpRequest, study: Study) -> HttpResponse:
     standing = DataStatement.objects.of(study, at=clock.now())
     context = {"form": form, "may_change": may_change, "standing": standing}
     return render_form(request, "dashboard/releases/data_statement.html", context)
-
-
-def _form(request: HttpRequest, study: Study, *, may_change: bool) -> StatementForm:
-    said = statement_of(study, at=clock.now())
-    initial = asdict(said) | {"creators": "\n".join(said.creators)}
-    form = StatementForm(request.POST if request.method == "POST" else None, initial=initial)
-    for field in form.fields.values():
-        field.disabled = not may_change
-    return form
 
 
 @form_page(Right.PUBLISH)
