@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from django.db.models import Exists, F, OuterRef, Q
 
 from annotation.models import Answer, Story, Study, Vote
-from annotation.protocols import UnknownProtocol, get_protocol, is_installed
+from annotation.protocols import all_protocols, is_installed
 from annotation.protocols.base import IncompleteForm, Protocol
 from annotation.rules import pseudonym
 from integrity.base import CHUNK, by_walking, stream
@@ -26,13 +26,6 @@ _ANSWERS_OF_VOTES = """
 """
 
 
-def _installed(name: str) -> Protocol | None:
-    try:
-        return get_protocol(name)
-    except UnknownProtocol:
-        return None
-
-
 @by_walking(6)
 def protocol_is_installed(study_id: int | None) -> Iterator[int]:
     """Studies whose protocol is not installed in the version that they were created with."""
@@ -47,7 +40,7 @@ def vote_answers_the_whole_form(study_id: int | None) -> Iterator[int]:
     """Votes that do not answer each question with one of its options."""
     # Studies whose protocol (or version of it) is not installed are skipped.
     for vote, name, version, content, count, given in stream(_ANSWERS_OF_VOTES, study_id):
-        protocol = _installed(name)
+        protocol = all_protocols().get(name)
         if protocol is None or protocol.version != version:
             continue
         try:
@@ -67,7 +60,7 @@ def answer_counts_as_the_protocol_says(study_id: int | None) -> Iterator[int]:
     # There are few kinds of answers, so the protocol judges kinds; rows are fetched only for wrong ones.
     kinds = answers.order_by().values("protocol", "question", "row", "option", "counts_against").distinct()
     for kind in kinds:
-        protocol = _installed(kind["protocol"])
+        protocol = all_protocols().get(kind["protocol"])
         if protocol is None:
             continue
         judged = _counts_against(protocol, kind["question"], kind["option"])

@@ -24,13 +24,11 @@ class ReleaseUnderway(DomainError):
 
     def __init__(self, *, release_id: int, study: str, number: int) -> None:
         self.release_id = release_id
-        super().__init__(
-            _(
-                "Release %(number)s of “%(study)s” is already being built. "
-                "Wait until it is published or has failed, then request the next one."
-            )
-            % {"number": number, "study": study}
+        said = _(
+            "Release %(number)s of “%(study)s” is already being built. "
+            "Wait until it is published or has failed, then request the next one."
         )
+        super().__init__(said, number=number, study=study)
 
 
 class NumberTaken(DomainError):

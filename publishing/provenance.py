@@ -21,16 +21,12 @@ def code_version() -> str:
     """
     root = Path(settings.BASE_DIR)
     version = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
-    revision = os.environ.get(REVISION_VARIABLE) or _git_revision(root)
+    revision = os.environ.get(REVISION_VARIABLE, "")
+    if not revision and (root / ".git").exists():
+        revision = _git(root, "rev-parse", "--short=12", "HEAD")
+        changed = _git(root, "status", "--porcelain", "--untracked-files=no")
+        revision += ".dirty" if revision and changed else ""
     return f"{version}+{revision}" if revision else str(version)
-
-
-def _git_revision(root: Path) -> str:
-    if not (root / ".git").exists():
-        return ""
-    revision = _git(root, "rev-parse", "--short=12", "HEAD")
-    changed = _git(root, "status", "--porcelain", "--untracked-files=no")
-    return f"{revision}.dirty" if revision and changed else revision
 
 
 def _git(root: Path, *arguments: str) -> str:

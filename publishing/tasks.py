@@ -48,19 +48,18 @@ def compare_releases(before_id: int, now_id: int) -> None:
     """Compare two releases of a study, and record the outcome or the failure."""
     releases = Release.objects.select_related("study")
     before, now = releases.get(pk=before_id), releases.get(pk=now_id)
+    failure, is_lasting = "", True
     try:
         build.compare(before, now)
-        store.record_outcome(before, now)
     except (DomainError, OSError) as error:
-        store.record_outcome(before, now, failure=str(error))
+        failure, is_lasting = str(error), False
     except SoftTimeLimitExceeded:
-        reason = (
+        failure = (
             f"Comparing took longer than {COMPARE_MINUTES} minutes and was stopped. Check the load of the "
             "disk. In half an hour, opening this page tries again."
         )
-        store.record_outcome(before, now, failure=reason, is_lasting=True)
     except Exception as error:
         # The page must not claim that the comparison is still running.
         logger.exception("Releases %s and %s could not be compared", before, now)
-        reason = f"A fault in the comparison: {error} ({type(error).__name__}). The worker's log says where."
-        store.record_outcome(before, now, failure=reason, is_lasting=True)
+        failure = f"A fault in the comparison: {error} ({type(error).__name__}). The worker's log says where."
+    store.record_outcome(before, now, failure=failure, is_lasting=is_lasting)

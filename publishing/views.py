@@ -11,12 +11,12 @@ from django.views.decorators.http import condition, require_safe
 from annotation.downloads import RELEASES, download
 from annotation.models import Study
 from publishing import public_card
-from publishing.access import download_prefix, published_file, published_files, published_release
+from publishing.access import published_file, published_files, published_release
 from publishing.actions.releases import COUNTS
 from publishing.card.citation import CITATION_PATH
 from publishing.card.contents import load_snippet
 from publishing.files.archives import tar_of, zip_of
-from publishing.files.directory import MANIFEST, FileFacts, file_facts, pieces
+from publishing.files.directory import MANIFEST, FileFacts, content_type, file_facts, pieces
 from publishing.files.rows import layout_for
 from publishing.filters import get_filter
 from publishing.models import Deposit, Release, ReleaseFile
@@ -55,7 +55,7 @@ def release(request: HttpRequest, slug: str, number: int) -> HttpResponse:
         "card": public_card.card_of(found, urls),
         "citation": public_card.citation_of(found),
         "unpacked": f"{slug}-{number}",
-        "archive_name": f"{download_prefix(found)}.tar",
+        "archive_name": f"{found.download_prefix}.tar",
         "load_snippet": load_snippet(layout_for(found.study.protocol_name), directory=f"{slug}-{number}"),
         "newer": _substitute(found, number__gt=number, filter_name=found.filter_name),
         "older": _substitute(found, number__lt=number, filter_name=found.filter_name),
@@ -71,24 +71,15 @@ def file(request: HttpRequest, slug: str, number: int, path: str) -> HttpRespons
     found = published_file(slug, number, path)
     if not found.is_there:
         return _away(request, found.release)
-    size = found.place.stat().st_size
+    # The name of the download: pilot-1-story-data-test.jsonl.
+    name = f"{found.release.download_prefix}-{path.replace('/', '-')}"
+    size, media_type = found.place.stat().st_size, content_type(path)
     if size > AT_ONCE:
-        response = download(
-            request,
-            pieces(found.place),
-            kind=RELEASES,
-            name=found.download_name,
-            media_type=found.content_type,
-        )
+        response = download(request, pieces(found.place), kind=RELEASES, name=name, media_type=media_type)
         if response.status_code == 200:
             response["Content-Length"] = str(size)
         return response
-    return FileResponse(
-        open(found.place, "rb"),
-        as_attachment=True,
-        filename=found.download_name,
-        content_type=found.content_type,
-    )
+    return FileResponse(open(found.place, "rb"), as_attachment=True, filename=name, content_type=media_type)
 
 
 @require_safe
@@ -101,11 +92,11 @@ def archive(request: HttpRequest, slug: str, number: int, kind: str) -> HttpResp
     if not all(file.is_there for file in files):
         return _away(request, found)
     name = f"{slug}-{number}"
-    archived, content_type = ARCHIVES[kind]
+    archived, media_type = ARCHIVES[kind]
     paths = [file.path for file in files]
-    archive_name = f"{download_prefix(found)}.{kind}"
+    archive_name = f"{found.download_prefix}.{kind}"
     sent = archived(found.directory, paths, name)
-    return download(request, sent, kind=RELEASES, name=archive_name, media_type=content_type)
+    return download(request, sent, kind=RELEASES, name=archive_name, media_type=media_type)
 
 
 def _away(request: HttpRequest, release: Release) -> HttpResponse:

@@ -6,6 +6,7 @@ from datetime import datetime
 from django.db import transaction
 
 from accounts.models import User
+from accounts.rows import locked
 from annotation.actions.events import record_event
 from annotation.models import Event, Study
 from publishing.data_statement import problems
@@ -24,7 +25,7 @@ def describe_data(*, study: Study, statement: Statement, by: User | None, now: d
     wrong = problems(statement)
     if wrong:
         raise InvalidStatement(wrong)
-    study = Study.objects.select_for_update(of=("self",), no_key=True).get(pk=study.pk)
+    study = locked(study)
     last = DataStatement.objects.filter(study=study).order_by("-version").first()
     if statement == (last.statement if last else Statement()):
         return False

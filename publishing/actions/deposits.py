@@ -11,6 +11,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from accounts.models import User
+from accounts.rows import locked
 from annotation.models import Event
 from publishing.actions.events import record_release
 from publishing.destinations.base import (
@@ -103,7 +104,7 @@ def finish_deposit(*, deposit_id: int, url: str, public: bool, by: User | None, 
     If the release was withdrawn during the upload, the event says so, because the withdrawal did not list
     this copy.
     """
-    deposit = _locked(deposit_id)
+    deposit = locked(Deposit(pk=deposit_id), "release__study")
     if deposit.state == Deposit.State.DONE and (deposit.url, deposit.public) == (url, public):
         return deposit
     deposit.state = Deposit.State.DONE
@@ -125,7 +126,7 @@ def fail_deposit(*, deposit_id: int, error: DestinationError, by: User | None, n
     A completed deposit stays so unless the error is about the place itself: a network failure says nothing
     about what is stored there.
     """
-    deposit = _locked(deposit_id)
+    deposit = locked(Deposit(pk=deposit_id), "release__study")
     if deposit.state == Deposit.State.DONE and not isinstance(error, _NO_LONGER_THERE):
         return
     deposit.state = Deposit.State.FAILED
@@ -135,15 +136,6 @@ def fail_deposit(*, deposit_id: int, error: DestinationError, by: User | None, n
     deposit.manifest_sha256 = ""
     deposit.save()
     _record(deposit, Event.Type.DEPOSIT_FAILED, by=by, now=now, note=deposit.failure)
-
-
-def _locked(deposit_id: int) -> Deposit:
-    found: Deposit = (
-        Deposit.objects.select_for_update(of=("self",), no_key=True)
-        .select_related("release__study")
-        .get(pk=deposit_id)
-    )
-    return found
 
 
 def _record(deposit: Deposit, type: Event.Type, *, by: User | None, now: datetime, note: str = "") -> None:

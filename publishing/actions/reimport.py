@@ -21,7 +21,7 @@ from publishing.errors import NotImportable
 from publishing.files.rows import story_paths
 from publishing.models import AnswerSides
 from publishing.reimport import Crowd, past_instructions, past_skips, past_stories, read_crowd, story_file
-from publishing.verification import Report, check_release
+from publishing.verification import check_release
 from publishing.verification.description import Description
 from publishing.verification.findings import Findings
 from publishing.verification.schema import read_decisions
@@ -42,21 +42,6 @@ class Imported:
     crowd: Crowd | None
 
 
-def _checked(directory: Path) -> tuple[Report, Description]:
-    """Check a release, except its machine validation.
-
-    Raise :class:`NotImportable` with the first finding.
-    """
-    report = check_release(directory, with_machine_validation=False)
-    if not report.is_sound or report.description is None:
-        first = report.shown[0]
-        raise NotImportable(
-            f"{directory} is not sound. manage.py verify_release lists all {report.findings.total} findings; "
-            f"the first is: {first}"
-        )
-    return report, report.description
-
-
 @transaction.atomic
 def import_release(
     *, directory: Path, slug: str, contact: str, with_votes: bool, by: User | None, now: datetime
@@ -68,7 +53,13 @@ def import_release(
     qualified, anonymous annotators, and each counted vote keeps its times. A release holds no surplus
     votes, so none are imported. Raise :class:`NotImportable`, and the errors of ``annotation.actions``.
     """
-    report, described = _checked(directory)
+    report = check_release(directory, with_machine_validation=False)
+    described = report.description
+    if not report.is_sound or described is None:
+        raise NotImportable(
+            f"{directory} is not sound. manage.py verify_release lists all {report.findings.total} findings; "
+            f"the first is: {report.shown[0]}"
+        )
     source = f"imported from release {described.document['study']} {described.document['number']}"
     note = f"{source}, MANIFEST {report.manifest_sha256}"
     crowd = read_crowd(directory, described) if with_votes else None
@@ -87,13 +78,19 @@ def import_release(
     )
     AnswerSides.objects.create(study=study, salt=described.salt, medians=described.medians)
     describe_data(study=study, statement=replace(described.statement, doi=""), by=by, now=now)
-    stories = sum(
-        _import_stories(study, directory, path, described, by, now)
-        for path in story_paths(described.rule).values()
-    )
+    stories = 0
+    for path in story_paths(described.rule).values():
+        if (directory / path).stat().st_size:  # else there is no such story
+            name = f"{described.document['study']}-{described.document['number']}/{path}"
+            with story_file(directory, path, described) as file:
+                job = actions.import_stories(study=study, path=file, name=name, by=by, now=now)
+            stories += job.stories_added
     votes = _import_votes(study, directory, described, crowd, note, by, now) if crowd else 0
-    if crowd:
-        _import_decisions(study, directory, by, now)
+    made = read_decisions(directory, Findings()) if crowd else {}
+    for story in Story.objects.filter(study=study, story_id__in=made).order_by("story_id"):
+        one = made[story.story_id]
+        verdict, at = Adjudication.Verdict(one.verdict), one.decided_at
+        actions.adjudicate(story=story, verdict=verdict, reason=one.reason, by=by, now=now, decided_at=at)
     study.refresh_from_db()
     return Imported(study, stories, votes, crowd)
 
@@ -116,33 +113,6 @@ def _settings(described: Description, note: str, contact: str, crowd: Crowd | No
         return usual
     cap = max(usual.story_cap, crowd.last_position)
     return replace(usual, story_cap=cap, change_hours=0, qualification_required=False)
-
-
-def _import_stories(
-    study: Study, directory: Path, path: str, described: Description, by: User | None, now: datetime
-) -> int:
-    if not (directory / path).stat().st_size:  # there is no such story
-        return 0
-    name = f"{described.document['study']}-{described.document['number']}/{path}"
-    with story_file(directory, path, described) as file:
-        job = actions.import_stories(study=study, path=file, name=name, by=by, now=now)
-    return job.stories_added
-
-
-def _import_decisions(study: Study, directory: Path, by: User | None, now: datetime) -> None:
-    made = read_decisions(directory, Findings())
-    stories = Story.objects.filter(study=study, story_id__in=made).order_by("story_id")
-    for story in stories:
-        decision = made[story.story_id]
-        verdict = Adjudication.Verdict(decision.verdict)
-        actions.adjudicate(
-            story=story,
-            verdict=verdict,
-            reason=decision.reason,
-            by=by,
-            now=now,
-            decided_at=decision.decided_at,
-        )
 
 
 def _import_votes(

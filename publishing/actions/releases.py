@@ -26,6 +26,7 @@ from django.utils.translation import gettext as _, ngettext
 
 from accounts.errors import DomainError
 from accounts.models import User
+from accounts.rows import locked
 from annotation import locks
 from annotation.actions.studies import freeze_answers, group_intake, thaw_answers
 from annotation.models import Event, Study
@@ -84,7 +85,7 @@ def request_release(
     number. Without a ``filter_name``, the planned one is used.
     Raise :class:`UnknownFilter`, :class:`NothingToRelease` or :class:`ReleaseUnderway`.
     """
-    study = Study.objects.select_for_update(of=("self",), no_key=True).get(pk=study.pk)
+    study = locked(study)
     underway = Release.objects.filter(study=study).unfinished().first()
     if underway is not None:
         raise ReleaseUnderway(release_id=underway.pk, study=study.slug, number=underway.number)
@@ -108,8 +109,8 @@ def next_release(*, study: Study, by: User | None, now: datetime, filter_name: s
     filter_for(study.protocol_name, filter_name)
     if study.state == Study.State.DRAFT:
         raise NothingToRelease(
-            _("“%(study)s” is a draft; nobody has voted. Open it: manage.py open_study %(study)s.")
-            % {"study": study.slug}
+            _("“%(study)s” is a draft; nobody has voted. Open it: manage.py open_study %(study)s."),
+            study=study.slug,
         )
     if not queries.has_complete_story(study):
         raise NothingToRelease(
@@ -117,8 +118,9 @@ def next_release(*, study: Study, by: User | None, now: datetime, filter_name: s
                 "No story of “%(study)s” has its %(votes)s vote yet: there is nothing to release.",
                 "No story of “%(study)s” has all its %(votes)s votes yet: there is nothing to release.",
                 study.votes_per_story,
-            )
-            % {"study": study.slug, "votes": study.votes_per_story}
+            ),
+            study=study.slug,
+            votes=study.votes_per_story,
         )
     release = Release.objects.filter(study=study, state=Release.State.FAILED).first()
     if release is None:
@@ -133,19 +135,14 @@ def next_release(*, study: Study, by: User | None, now: datetime, filter_name: s
     release.filter_name = filter_name
     sides, _new = AnswerSides.objects.get_or_create(study=study, defaults={"salt": secrets.token_hex(16)})
     release.salt = sides.salt
-    release.doi = _unused_doi(release, now)
+    doi = queries.statement_of(study, at=now).doi  # unless another release has it: a DOI names one release
+    release.doi = "" if Release.objects.filter(doi=doi).exclude(pk=release.pk).exists() else doi
     release.code_version = code_version()
     release.requested_by = by
     release.requested_at = now
     release.started_at = None
     release.answers_until = None
     return release
-
-
-def _unused_doi(release: Release, now: datetime) -> str:
-    """Return the DOI that the researchers state, unless another release has it: a DOI names one release."""
-    doi = queries.statement_of(release.study, at=now).doi
-    return "" if Release.objects.filter(doi=doi).exclude(pk=release.pk).exists() else doi
 
 
 def enqueue_build(*, release_id: int) -> None:
@@ -332,7 +329,13 @@ def _adopted(release: Release) -> BuiltRelease | None:
         files, manifest_sha256 = directory.verify(final)
         description = json.loads((final / builder.RELEASE_JSON).read_bytes())
     except (BrokenDirectory, FileNotFoundError):
-        _remove_broken(final)
+        root = Path(settings.RELEASES_ROOT).resolve()
+        if final.is_symlink() or root not in final.resolve().parents:
+            raise PlaceTaken(
+                f"{final} is not a directory inside RELEASES_ROOT ({root}). Move it away."
+            ) from None
+        logger.warning("Removing %s: an incomplete directory of a release that was never published.", final)
+        shutil.rmtree(final)
         return None
     if not _is_of(release, description):
         raise PlaceTaken(
@@ -353,21 +356,11 @@ def _is_of(release: Release, description: Mapping[str, Any]) -> bool:
     return {key: description.get(key) for key in identity} == identity
 
 
-def _remove_broken(final: Path) -> None:
-    root = Path(settings.RELEASES_ROOT).resolve()
-    if final.is_symlink() or root not in final.resolve().parents:
-        raise PlaceTaken(f"{final} is not a directory inside RELEASES_ROOT ({root}). Move it away.")
-    logger.warning("Removing %s: an incomplete directory of a release that was never published.", final)
-    shutil.rmtree(final)
-
-
 def _explained(error: OSError | DomainError) -> str:
     """Return the failure as a sentence with its remedy."""
     if not isinstance(error, OSError):
         return str(error)
-    where = (
-        os.fspath(error.filename) if isinstance(error.filename, str | os.PathLike) else settings.RELEASES_ROOT
-    )
+    where = error.filename if isinstance(error.filename, str | os.PathLike) else settings.RELEASES_ROOT
     remedies = {
         errno.ENOSPC: "The disk is full. Free some space there",
         errno.EDQUOT: "The disk quota is used up. Free some space there",

@@ -23,31 +23,23 @@ def withdraw_release(*, release: Release, reason: str, by: User | None, now: dat
     Raise :class:`~publishing.errors.NotWithdrawable` without a reason, for an unpublished release, and for
     one already withdrawn.
     """
-    reason = _checked(reason)
+    reason = reason.strip()
+    if "\0" in reason or not 1 <= len(reason) <= LONGEST_REASON:
+        raise NotWithdrawable(
+            _("Give the reason in 1 to %(most)s characters. It is public."), most=LONGEST_REASON
+        )
     release = Release.objects.locked().get(pk=release.pk)
     if release.state != Release.State.PUBLISHED:
         raise NotWithdrawable(
-            _("Release %(number)s is not published, so there is nothing to withdraw.")
-            % {"number": release.number}
+            _("Release %(number)s is not published, so there is nothing to withdraw."), number=release.number
         )
     if release.withdrawn:
         raise NotWithdrawable(
-            _("Release %(number)s was already withdrawn on %(day)s: %(reason)s")
-            % {
-                "number": release.number,
-                "day": f"{release.withdrawn.withdrawn_at:%Y-%m-%d}",
-                "reason": release.withdrawn.reason,
-            }
+            _("Release %(number)s was already withdrawn on %(day)s: %(reason)s"),
+            number=release.number,
+            day=f"{release.withdrawn.withdrawn_at:%Y-%m-%d}",
+            reason=release.withdrawn.reason,
         )
     withdrawal = Withdrawal.objects.create(release=release, reason=reason, withdrawn_at=now, withdrawn_by=by)
     record_release(release=release, type=Event.Type.RELEASE_WITHDRAWN, by=by, now=now, note=reason)
     return withdrawal
-
-
-def _checked(reason: str) -> str:
-    reason = reason.strip()
-    if "\0" in reason or not 1 <= len(reason) <= LONGEST_REASON:
-        raise NotWithdrawable(
-            _("Give the reason in 1 to %(most)s characters. It is public.") % {"most": LONGEST_REASON}
-        )
-    return reason

@@ -90,16 +90,24 @@ def document(
     selects = get_filter(facts.filter_name).selects
     models, _by_people, unknown = tally.authors()
     doi = f"https://doi.org/{cited.doi}" if cited.doi else ""
+    rehearsal = "A TEST RUN: the votes are not human judgements. " if facts.is_rehearsal else ""
+    text = _line(facts.description) or _line(facts.title)
     described = {
         "name": _line(facts.title),
-        "description": _description(facts),
+        "description": f"{rehearsal}{text} Release {facts.number} of the study {facts.slug}."
+        f"{_not_validated(facts)}",
         "conformsTo": list(CONFORMS_TO),
         "license": f"https://spdx.org/licenses/{facts.license}" if facts.license in SPDX else facts.license,
         "url": cited.url or doi or facts.url,
         "sameAs": doi if cited.url else "",
         "version": f"{facts.number}.0.0",
         "datePublished": facts.created.date().isoformat(),
-        "creator": [_creator(*names) for names in cited.creators],
+        "creator": [
+            {"@type": "sc:Person", "name": f"{given} {family}", "givenName": given, "familyName": family}
+            if given
+            else {"@type": "sc:Organization", "name": family}
+            for family, given in cited.creators
+        ],
         "inLanguage": facts.story_language,
         "citeAs": cited.bibtex(),
         **_responsibility(facts, tally, machine_warnings),
@@ -151,21 +159,9 @@ def _entity(name: str, sha256: str, license: str = "") -> Node:
     return {"@type": "prov:Entity", **{key: value for key, value in stated.items() if value}}
 
 
-def _description(facts: ReleaseFacts) -> str:
-    rehearsal = "A TEST RUN: the votes are not human judgements. " if facts.is_rehearsal else ""
-    text = _line(facts.description) or _line(facts.title)
-    return f"{rehearsal}{text} Release {facts.number} of the study {facts.slug}.{_not_validated(facts)}"
-
-
 def _not_validated(facts: ReleaseFacts) -> str:
     rule = get_filter(facts.filter_name)
     return "" if rule.validates else f" {rule.not_validated}"
-
-
-def _creator(family: str, given: str) -> Node:
-    if not given:
-        return {"@type": "sc:Organization", "name": family}
-    return {"@type": "sc:Person", "name": f"{given} {family}", "givenName": given, "familyName": family}
 
 
 def _responsibility(facts: ReleaseFacts, tally: Tally, machine_warnings: Sequence[str]) -> Node:
@@ -193,7 +189,10 @@ def _responsibility(facts: ReleaseFacts, tally: Tally, machine_warnings: Sequenc
         "rai:dataAnnotationProtocol": [
             f"One form per story: {_line(facts.protocol_title)} "
             f"(protocol {facts.protocol_name}, version {facts.protocol_version}).",
-            *(_question(question.key, question.title, question.options) for question in facts.asked),
+            *(
+                f"{one.key}: {_line(one.title)}" + (f" ({', '.join(one.options)})" if one.options else "")
+                for one in facts.asked
+            ),
         ],
         "rai:dataAnnotationPlatform": [
             f"tomannot {facts.code_version}",
@@ -236,11 +235,6 @@ def _people(facts: ReleaseFacts) -> str:
     if people.attempted is None or people.passed is None:
         return NO_TEST
     return f"{people.attempted:,} people completed a qualification test, {people.passed:,} passed it."
-
-
-def _question(key: str, title: str, options: Sequence[str]) -> str:
-    offered = f" ({', '.join(options)})" if options else ""
-    return f"{key}: {_line(title)}{offered}"
 
 
 def _line(value: str) -> str:
@@ -295,17 +289,13 @@ class _Fields:
                 return None
             field = self._field((column,), "sc:Text", column)
             return field | {"description": f"{field['description']}, as JSON text"}
-        if isinstance(kind, dict):
-            return self._struct(column, list(self._leaves(column, (), kind)))
-        if isinstance(kind, list) and isinstance(kind[0], dict):
-            struct = self._struct(column, list(self._leaves(column, (), kind[0])))
-            return struct and struct | {"repeated": True}
+        struct = kind[0] if isinstance(kind, list) else kind
+        if isinstance(struct, dict):
+            sub_fields = list(self._leaves(column, (), struct))
+            repeated = {"repeated": True} if isinstance(kind, list) else {}
+            named = {"@type": "cr:Field", **self._named((column,))} if sub_fields else {}
+            return named and {**named, "subField": sub_fields, **repeated}
         return self._leaf((column,), "sc:DateTime" if column.endswith("_at") else kind, column)
-
-    def _struct(self, column: str, sub_fields: list[Node]) -> Node | None:
-        if not sub_fields:
-            return None
-        return {"@type": "cr:Field", **self._named((column,)), "subField": sub_fields}
 
     def _leaves(self, column: str, keys: tuple[str, ...], struct: Mapping[str, Type]) -> Iterator[Node]:
         for key, kind in struct.items():
@@ -328,7 +318,8 @@ class _Fields:
     def _field(self, names: tuple[str, ...], data_type: str, column: str) -> Node:
         source: Node = {"fileObject": {"@id": self._records.path}, "extract": {"column": column}}
         if names[1:]:
-            source["transform"] = {"jsonPath": ".".join(_json_path(name) for name in names[1:])}
+            keys = (key if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", key) else f'"{key}"' for key in names[1:])
+            source["transform"] = {"jsonPath": ".".join(keys)}
         return {"@type": "cr:Field", **self._named(names), "dataType": data_type, "source": source}
 
     def _named(self, names: tuple[str, ...]) -> Node:
@@ -339,7 +330,3 @@ class _Fields:
             found += "_"
         self._taken.add(found)
         return {"@id": found, "name": found, "description": meaning_of("/".join(names), self._records.asked)}
-
-
-def _json_path(key: str) -> str:
-    return key if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", key) else f'"{key}"'

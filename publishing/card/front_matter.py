@@ -25,15 +25,6 @@ _HUB_LICENSES = {name.lower(): name.lower() for name in SPDX} | {
 """Licence names on the Hugging Face Hub (https://huggingface.co/docs/hub/repositories-licenses)."""
 
 
-def _license(stated: str) -> dict[str, str]:
-    """Return the licence as one of the Hub's names, or ``other`` with a lower-case name."""
-    name = one_line(stated).lower()
-    if name in _HUB_LICENSES:
-        return {"license": _HUB_LICENSES[name]}
-    plain = re.sub(r"[^a-z0-9.]+", "-", name).strip("-.")
-    return {"license": "other", "license_name": plain or "see-the-card"}
-
-
 def front_matter(
     facts: ReleaseFacts, tally: Tally, layout: Layout, columns: Mapping[str, Mapping[str, Type]]
 ) -> str:
@@ -50,8 +41,11 @@ def front_matter(
         "not-validated-by-all": named.endswith(NOT_VALIDATED),
     }
     tags = [tag for tag, fits in marks.items() if fits]
+    stated = one_line(facts.license).lower()
+    licence = {"license_name": re.sub(r"[^a-z0-9.]+", "-", stated).strip("-.") or "see-the-card"}
     header: dict[str, Any] = {
-        **_license(facts.license),
+        "license": _HUB_LICENSES.get(stated, "other"),
+        **({} if stated in _HUB_LICENSES else licence),
         "language": [facts.story_language],
         "pretty_name": f"{TEST_RUN if facts.is_rehearsal else ''}{named}",
         **({"task_categories": ["question-answering", "multiple-choice"]} if has_questions else {}),

@@ -30,7 +30,8 @@ def rendered(card: str, file_url: Callable[[str], str | None]) -> RenderedCard:
     parser.add_render_rule("fence", _fence)
     parser.add_render_rule("table_open", _table_open)
     parser.add_render_rule("table_close", lambda *_: "</table>\n</div>\n")
-    tokens = parser.parse(_body(card))
+    front, rule, body = card.partition("\n---\n")  # the YAML block
+    tokens = parser.parse(body if rule and front.startswith("---\n") else card)
     tokens = tokens[3:] if tokens and tokens[0].tag == "h1" else tokens
     sections = _mark_headings(tokens)
     _mark_cells(tokens)
@@ -40,19 +41,13 @@ def rendered(card: str, file_url: Callable[[str], str | None]) -> RenderedCard:
     return RenderedCard(html, tuple(sections))
 
 
-def _body(card: str) -> str:
-    """Return the text after the YAML block."""
-    front, rule, body = card.partition("\n---\n")
-    return body if rule and front.startswith("---\n") else card
-
-
 def _mark_headings(tokens: Sequence[Token]) -> list[tuple[str, str]]:
     """Move headings down, give sections an id, and label tables with their section."""
     sections: list[tuple[str, str]] = []
     heading, tables = "", 0
     for place, token in enumerate(tokens):
         if token.type == "heading_open":
-            heading, tables = _plain(tokens[place + 1]), 0
+            heading, tables = "".join(child.content for child in tokens[place + 1].children or []), 0
             if token.tag == "h2":
                 sections.append((f"card-{len(sections) + 1}", heading))
                 token.attrSet("id", sections[-1][0])
@@ -62,10 +57,6 @@ def _mark_headings(tokens: Sequence[Token]) -> list[tuple[str, str]]:
             tables += 1
             token.meta["label"] = f"{heading} ({tables})"
     return sections
-
-
-def _plain(inline: Token) -> str:
-    return "".join(child.content for child in inline.children or [])
 
 
 def _mark_cells(tokens: Sequence[Token]) -> None:

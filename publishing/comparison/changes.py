@@ -1,5 +1,6 @@
 """Every story, vote and answer key that changed since the previous release, with the reasons. Pure."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from itertools import repeat
@@ -45,11 +46,8 @@ def changed_rows(before: Path, now: Path, description: Mapping[str, Any]) -> Ite
 
 def moves_of(rows: Iterable[Row]) -> dict[tuple[Outcome | None, Outcome | None], int]:
     """Count the changed stories by their outcomes then and now."""
-    found: dict[tuple[Outcome | None, Outcome | None], int] = {}
-    for row in rows:
-        then, now = (Outcome(row[side]) if row[side] else None for side in ("before", "now"))
-        found[then, now] = found.get((then, now), 0) + 1
-    return found
+    sides = ([Outcome(row[side]) if row[side] else None for side in ("before", "now")] for row in rows)
+    return Counter((then, now) for then, now in sides)
 
 
 def question_lines(directory: Path, layout: Layout, files: ExitStack) -> Iterator[Questions]:

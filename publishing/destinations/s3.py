@@ -88,11 +88,10 @@ class S3Prefix(Destination):
                     f"{self.place}/{changed[0]} has other content, and no MANIFEST says that it belongs to "
                     "this release. Name an empty prefix, or remove what is there."
                 )
-        if self.public:
-            note = "After the upload, everybody must be able to read every file."
-        else:
-            note = "The bucket's policy decides who can read it."
-        return Plan(missing, note=note)
+        everybody = "After the upload, everybody must be able to read every file."
+        return Plan(
+            missing, note=everybody if self.public else "The bucket's policy decides who can read it."
+        )
 
     def deposit(self, package: Package, log: Log) -> str:
         missing = self.plan(package).upload
@@ -104,9 +103,15 @@ class S3Prefix(Destination):
                 self._upload(package, file)
         if missing:
             self._verify(package, package.files[-1:] if package.files[-1] in missing else package.files)
-        if self.public:
-            self._check_public(package)
-        return self._url(MANIFEST)
+        hidden = next((file.path for file in package.files if self.public and not self._is_public(file)), "")
+        if hidden:
+            raise WrongVisibility(
+                f"{self.place} is whole, but not everybody can read {hidden}. Let the bucket's policy allow "
+                f"everybody s3:GetObject below {self._prefix}/, or leave out --public. Then run this again."
+            )
+        # Without credentials or signature.
+        url: str = self._anonymous.generate_presigned_url("get_object", Params=self._at(MANIFEST))
+        return url
 
     @cached_property
     def _session(self) -> boto3.session.Session:
@@ -123,11 +128,6 @@ class S3Prefix(Destination):
 
     def _at(self, path: str) -> dict[str, str]:
         return {"Bucket": self._bucket, "Key": f"{self._prefix}/{path}"}
-
-    def _url(self, path: str) -> str:
-        """Return the URL without credentials or signature."""
-        url: str = self._anonymous.generate_presigned_url("get_object", Params=self._at(path))
-        return url
 
     def _existing(self, package: Package) -> dict[str, int]:
         """Return the sizes of the objects below the prefix, by path. Raise if one is not of this release."""
@@ -187,14 +187,6 @@ class S3Prefix(Destination):
                         f"{self.place}/{file.path} is not there as MANIFEST says. Something else writes "
                         "below this prefix, or the store lost it. Run this again to send it."
                     )
-
-    def _check_public(self, package: Package) -> None:
-        hidden = next((file.path for file in package.files if not self._is_public(file)), None)
-        if hidden:
-            raise WrongVisibility(
-                f"{self.place} is whole, but not everybody can read {hidden}. Let the bucket's policy allow "
-                f"everybody s3:GetObject below {self._prefix}/, or leave out --public. Then run this again."
-            )
 
     def _is_public(self, file: FileFacts) -> bool:
         """Return True if anybody can see the file, in its size."""

@@ -14,6 +14,7 @@ from publishing.errors import NotDrawable
 from publishing.files.rows import STORY_CONFIG, Row, config_path, layout_for
 from publishing.models import Release
 
+TOLD_OF_STORIES = ("core_id", "severity_original", "story_generator_model")
 MOST_FOR_A_PAGE = 20_000
 """Largest number of kept stories for drawing within a page request: seconds, not minutes."""
 
@@ -71,7 +72,7 @@ def check_not_withdrawn(release: Release) -> None:
 
 def check_size_for_a_page(release: Release) -> None:
     """Raise :class:`NotDrawable` if the release is too large to read within a page request."""
-    if release.kept is not None and release.kept > MOST_FOR_A_PAGE:
+    if release.kept > MOST_FOR_A_PAGE:
         raise NotDrawable(
             _(
                 "This release has more than %(most)s stories, too many to read while a page loads. Draw "
@@ -108,16 +109,9 @@ def draw(release: Release, *, per_scenario: int, seed: int) -> DrawnQuestions:
     for question_set in layout.question_sets:
         ids = {question_set.question_id(stories[story_id]): story_id for story_id in chosen.story_ids}
         rows = {row["id"]: row for row in _rows(release, question_set.config) if row["id"] in ids}
-        questions += [
-            rows[question_id]
-            | {
-                "config": question_set.config,
-                "core_id": stories[story_id]["core_id"],
-                "severity_original": stories[story_id]["severity_original"],
-                "story_generator_model": stories[story_id]["story_generator_model"],
-            }
-            for question_id, story_id in ids.items()
-        ]
+        for question_id, story_id in ids.items():
+            told = {name: stories[story_id][name] for name in TOLD_OF_STORIES}
+            questions.append(rows[question_id] | {"config": question_set.config} | told)
     return DrawnQuestions(chosen, tuple(questions))
 
 

@@ -5,4 +5,4 @@ This package reads a finished release directory and measures how far rules and a
 warns, but never stops a release.
 """
 
-from publishing.machine_validation.report import Validation, validate
+from publishing.machine_validation.report import validate

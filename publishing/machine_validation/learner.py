@@ -65,20 +65,15 @@ def ranked_right(counts: Any, folds: Folds) -> NDArray[np.float64]:
     scores = np.zeros(len(fold_of_row))
     for fold in range(folds.count or 0):
         held_out = fold_of_row == fold
-        scores[held_out] = _scores(counts, held_out)
+        train = counts[~held_out]
+        known = np.flatnonzero(train.getnnz(axis=0))
+        if len(known):  # else all scores stay equal
+            train = train[:, known]
+            weigher, model = _fit(train)
+            found = model.decision_function(weigher.transform(counts[held_out][:, known]))
+            scores[held_out] = found.round(9)  # a text may not win over itself by the last bit of a sum
     right, wrong = scores[0::2], scores[1::2]
     return np.where(right == wrong, 0.5, (right > wrong).astype(np.float64))
-
-
-def _scores(counts: Any, held_out: NDArray[np.bool_]) -> NDArray[np.float64]:
-    train = counts[~held_out]
-    known = np.flatnonzero(train.getnnz(axis=0))
-    if not len(known):
-        return np.zeros(held_out.sum())
-    train = train[:, known]
-    weigher, model = _fit(train)
-    scores: NDArray[np.float64] = model.decision_function(weigher.transform(counts[held_out][:, known]))
-    return scores.round(9)  # the same text may not win over itself by the last bit of a sum
 
 
 def _fit(counts: Any) -> tuple[Any, Any]:

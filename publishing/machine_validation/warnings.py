@@ -3,7 +3,7 @@
 A rule that beats guessing is a shortcut that models can take, not proof that one did.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from math import sqrt
 from typing import Any
 
@@ -19,67 +19,45 @@ def of(configs: Mapping[str, Config]) -> list[str]:
     """Return all warnings about these configs of ``machine_validation.json``."""
     found: list[str] = []
     for name, config in configs.items():
-        if config["constant_answer"]:
-            found += [_constant(name, config)]
-        else:
-            found += [*_learner(name, config), *_length(name, config), *_overlap(name, config)]
-        found += _position(name, config)
+        found += [f"{name}: {warning}" for warning in _of_config(config)]
     return found
 
 
-def _constant(name: str, config: Config) -> str:
-    return (
-        f"{name}: the right answer is “{config['answer']}” in every question, so a model that always says so "
-        "scores 100 % without reading anything. Report how often the model gives that answer at all, and its "
-        "results on questions of the same form whose right answer is another."
-    )
-
-
-def _learner(name: str, config: Config) -> list[str]:
-    score = config["choice_only"]
-    if _side(score, config) <= 0:
-        return []
-    return [
-        f"{name}: a linear model of words and pairs of words that sees the choices only, never the story, "
-        f"picks the right one in {_figure(score)}. This shortcut is open to any model; that it is open does "
-        "not show that a model took it. Report results beside this figure, and separately on the questions "
-        "that the rule gets wrong."
-    ]
-
-
-def _length(name: str, config: Config) -> list[str]:
-    score = config["shorter_choice"]
-    if not _side(score, config):
-        return []
-    rule = "shorter" if _side(score, config) > 0 else "longer"
-    return [
-        f"{name}: “the {rule} choice is right” holds for {_figure(score, flipped=rule == 'longer')}, "
-        "without any training. Report results beside this rule, and separately on the questions that it gets "
-        "wrong."
-    ]
-
-
-def _overlap(name: str, config: Config) -> list[str]:
-    score = config["overlap"]["more"]
-    if not _side(score, config):
-        return []
-    rule = "more" if _side(score, config) > 0 else "less"
-    return [
-        f"{name}: “the choice whose words overlap {rule} with the story is right” holds for "
-        f"{_figure(config['overlap'][rule])}. Matching words is not understanding: report results beside "
-        "this rule."
-    ]
-
-
-def _position(name: str, config: Config) -> list[str]:
+def _of_config(config: Config) -> Iterator[str]:
+    if config["constant_answer"]:
+        yield (
+            f"the right answer is “{config['answer']}” in every question, so a model that always says so "
+            "scores 100 % without reading anything. Report how often the model gives that answer at all, and "
+            "its results on questions of the same form whose right answer is another."
+        )
+    shortcuts = sides(config)
+    if "choice_only" in shortcuts:
+        yield (
+            "a linear model of words and pairs of words that sees the choices only, never the story, picks "
+            f"the right one in {_figure(config['choice_only'])}. This shortcut is open to any model; that it "
+            "is open does not show that a model took it. Report results beside this figure, and separately "
+            "on the questions that the rule gets wrong."
+        )
+    if side := shortcuts.get("shorter_choice"):
+        yield (
+            f"“the {'shorter' if side > 0 else 'longer'} choice is right” holds for "
+            f"{_figure(config['shorter_choice'], flipped=side < 0)}, without any training. Report results "
+            "beside this rule, and separately on the questions that it gets wrong."
+        )
+    if side := shortcuts.get("overlap"):
+        rule = "more" if side > 0 else "less"
+        yield (
+            f"“the choice whose words overlap {rule} with the story is right” holds for "
+            f"{_figure(config['overlap'][rule])}. Matching words is not understanding: report results beside "
+            "this rule."
+        )
     share, questions = config["position_majority"], config["questions"]
     # Two standard deviations of fair coins: a sample of balanced questions is not exactly balanced.
-    if share is None or share * questions <= questions / 2 + max(1, sqrt(questions)):
-        return []
-    return [
-        f"{name}: choice {config['position_letter']} is right in {_percent(share)} % of the questions. Ask "
-        "each question with its choices in both orders and report both results."
-    ]
+    if share is not None and share * questions > questions / 2 + max(1, sqrt(questions)):
+        yield (
+            f"choice {config['position_letter']} is right in {_percent(share)} % of the questions. Ask each "
+            "question with its choices in both orders and report both results."
+        )
 
 
 def advice(configs: Mapping[str, Config]) -> list[str]:

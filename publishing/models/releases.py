@@ -148,6 +148,11 @@ class Release(models.Model):
         return store.fetch(place, self.manifest_sha256) if self.manifest_sha256 else place
 
     @property
+    def download_prefix(self) -> str:
+        """The prefix of download names: ``pilot-1`` or ``pilot-1-withdrawn``."""
+        return f"{self.study.slug}-{self.number}{'-withdrawn' if self.withdrawn else ''}"
+
+    @property
     def withdrawn(self) -> Withdrawal | None:
         """The withdrawal, or None. Runs a query unless ``select_related`` loaded it."""
         return getattr(self, "withdrawal", None)
@@ -198,6 +203,18 @@ class ReleaseFile(models.Model):
 
     def __str__(self) -> str:
         return self.path
+
+    @property
+    def place(self) -> Path:
+        return self.release.directory / self.path
+
+    @property
+    def is_there(self) -> bool:
+        """True unless the file is missing, for example while the directory is being restored."""
+        try:
+            return self.place.is_file()
+        except OSError:  # the shared store is away
+            return False
 
 
 class DroppedReason(models.Model):

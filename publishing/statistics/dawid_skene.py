@@ -53,54 +53,28 @@ def dawid_skene(
         raise ValueError("There are no answers to learn from.")
     size = int(items.max()) + 1
     posteriors = _shares(_sums(items * classes + answers, None, size * classes).reshape(size, classes))
+    count = int(people.max()) + 1
     before = -np.inf
     for iteration in range(1, iterations + 1):
-        error_rates = _error_rates(posteriors, items, people, answers, classes)
-        posteriors, likelihood = _posteriors(
-            posteriors.mean(axis=0), error_rates, items, people, answers, size
-        )
+        # The share of each answer per person and true class (equation 2.3).
+        seen = np.empty((count, classes, classes))
+        for truth in range(classes):
+            given = _sums(people * classes + answers, posteriors[items, truth], count * classes)
+            seen[:, truth, :] = given.reshape(count, classes)
+        # Class probabilities per item (equation 2.5), and the mean log likelihood per answer.
+        logs = np.log(np.maximum(_shares(seen), _LEAST))
+        joint = np.tile(np.log(np.maximum(posteriors.mean(axis=0), _LEAST)), (size, 1))
+        for truth in range(classes):
+            joint[:, truth] += _sums(items, logs[people, truth, answers], size)
+        highest = joint.max(axis=1, keepdims=True)
+        scaled = np.exp(joint - highest)
+        totals = scaled.sum(axis=1, keepdims=True)
+        likelihood = float((highest + np.log(totals)).sum()) / len(items)
+        posteriors = scaled / totals
         if likelihood - before < tolerance:
             return Estimate(posteriors, iteration, converged=True)
         before = likelihood
     return Estimate(posteriors, iterations, converged=False)
-
-
-def _error_rates(
-    posteriors: NDArray[np.float64],
-    items: NDArray[np.int64],
-    people: NDArray[np.int64],
-    answers: NDArray[np.int64],
-    classes: int,
-) -> NDArray[np.float64]:
-    """Return the share of each answer per person and true class (equation 2.3)."""
-    count = int(people.max()) + 1
-    seen = np.empty((count, classes, classes))
-    for truth in range(classes):
-        weights = posteriors[items, truth]
-        seen[:, truth, :] = _sums(people * classes + answers, weights, count * classes).reshape(
-            count, classes
-        )
-    return _shares(seen)
-
-
-def _posteriors(
-    priors: NDArray[np.float64],
-    error_rates: NDArray[np.float64],
-    items: NDArray[np.int64],
-    people: NDArray[np.int64],
-    answers: NDArray[np.int64],
-    size: int,
-) -> tuple[NDArray[np.float64], float]:
-    """Return class probabilities per item (equation 2.5) and the mean log likelihood per answer."""
-    joint = np.tile(np.log(np.maximum(priors, _LEAST)), (size, 1))
-    logs = np.log(np.maximum(error_rates, _LEAST))
-    for truth in range(len(priors)):
-        joint[:, truth] += _sums(items, logs[people, truth, answers], size)
-    highest = joint.max(axis=1, keepdims=True)
-    scaled = np.exp(joint - highest)
-    totals = scaled.sum(axis=1, keepdims=True)
-    likelihood = float((highest + np.log(totals)).sum()) / len(items)
-    return scaled / totals, likelihood
 
 
 def _sums(places: NDArray[np.int64], weights: NDArray[np.float64] | None, size: int) -> NDArray[np.float64]:

@@ -38,7 +38,18 @@ exit codes: 0 all checks passed · 1 a check failed or could not run, or no such
             raise CommandError(f"Not all checks could run: {error}") from error
         broken = [result for result in results if not result.holds]
         if options["json"]:
-            document = {"holds": not broken, "checks": [_as_json(result) for result in results]}
+            checks = [
+                {
+                    "name": one.check.name,
+                    "invariant": one.check.invariant,
+                    "holds": one.holds,
+                    "sentence": one.check.sentence,
+                    "count": one.offenders.count,
+                    "rows": list(one.offenders.rows),
+                }
+                for one in results
+            ]
+            document = {"holds": not broken, "checks": checks}
             self.stdout.write(json.dumps(document, indent=2))
         if broken:
             raise CommandError(f"{len(broken)} of {len(results)} checks failed.")
@@ -53,14 +64,3 @@ def _line(result: CheckOutcome) -> str:
         f"BROKEN  {check.invariant:>2}  {check.name}: {check.sentence} {found.count:,} found: "
         f"{', '.join(found.rows)}{more}"
     )
-
-
-def _as_json(result: CheckOutcome) -> dict[str, Any]:
-    return {
-        "name": result.check.name,
-        "invariant": result.check.invariant,
-        "holds": result.holds,
-        "sentence": result.check.sentence,
-        "count": result.offenders.count,
-        "rows": list(result.offenders.rows),
-    }

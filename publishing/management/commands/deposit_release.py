@@ -83,7 +83,9 @@ class Command(ActionCommand):
             else:
                 answer = self._deposited(destination, packed, release, as_json=options["json"])
         except (DomainError, OSError) as error:
-            raise CommandError(str(error), returncode=_exit_code(error)) from None
+            code = UNREACHABLE if isinstance(error, Unreachable) else REFUSED
+            code = OCCUPIED if isinstance(error, PlaceOccupied) else code
+            raise CommandError(str(error), returncode=code) from None
         self.stdout.write(answer)
 
     def _planned(self, destination: Destination, packed: Package, *, as_json: bool) -> str:
@@ -138,26 +140,23 @@ def _release(slug: str, number: int, *, rehearsal: bool) -> Release:
     releases = Release.objects.select_related("study", "withdrawal")
     release = releases.filter(study__slug=slug, number=number).first()
     if release is None:
-        raise CommandError(f"Study “{slug}” has no release {number}.", returncode=REFUSED)
+        raise CommandError(f"Study “{slug}” has no release {number}.")
     if release.state != Release.State.PUBLISHED:
         raise CommandError(
             f"Release {number} of {slug} is {release.get_state_display()}. Only a published release can be "
-            "deposited.",
-            returncode=REFUSED,
+            "deposited."
         )
     try:
         refuse_withdrawn(release)
     except Withdrawn as error:
         raise CommandError(
             f"{error} A withdrawn release is not deposited. Where it has been deposited already, say there "
-            "that it was withdrawn.",
-            returncode=REFUSED,
+            "that it was withdrawn."
         ) from None
     is_rehearsal = release.environment == "rehearsal"
     if is_rehearsal and not rehearsal:
         raise CommandError(
-            f"Release {number} of {slug} is a test run, not data. Add --rehearsal to deposit it as one.",
-            returncode=REFUSED,
+            f"Release {number} of {slug} is a test run, not data. Add --rehearsal to deposit it as one."
         )
     if rehearsal and not is_rehearsal:
         raise CommandError(
@@ -204,11 +203,3 @@ def _package(release: Release) -> Package:
         manifest_sha256=release.manifest_sha256,
         earlier=earlier,
     )
-
-
-def _exit_code(error: DomainError | OSError) -> int:
-    if isinstance(error, Unreachable):
-        return UNREACHABLE
-    if isinstance(error, PlaceOccupied):
-        return OCCUPIED
-    return REFUSED

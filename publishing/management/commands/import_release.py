@@ -10,7 +10,7 @@ from django.core.management.base import CommandError
 
 from accounts.errors import DomainError
 from annotation.management.base import ActionCommand
-from publishing.actions.reimport import Imported, import_release
+from publishing.actions.reimport import import_release
 from tomannot import clock
 
 HELP = """\
@@ -58,24 +58,16 @@ class Command(ActionCommand):
             by=None,
             now=clock.now(),
         )
-        self.stdout.write(json.dumps(as_json(imported)) if options["json"] else as_text(imported))
-
-
-def as_json(imported: Imported) -> dict[str, Any]:
-    crowd = imported.crowd
-    return {
-        "study": imported.study.slug,
-        "state": imported.study.state,
-        "environment": imported.study.environment,
-        "stories": imported.stories,
-        "votes": imported.votes,
-        "annotators": len(crowd.first) if crowd else 0,
-    }
-
-
-def as_text(imported: Imported) -> str:
-    facts = as_json(imported)
-    text = "{study} ({state}, {environment}): {stories} stories".format(**facts)
-    if imported.crowd is None:
-        return f"{text}."
-    return text + ", {votes} votes by {annotators} people.".format(**facts)
+        crowd, study = imported.crowd, imported.study
+        facts = {
+            "study": study.slug,
+            "state": study.state,
+            "environment": study.environment,
+            "stories": imported.stories,
+            "votes": imported.votes,
+            "annotators": len(crowd.first) if crowd else 0,
+        }
+        text = "{study} ({state}, {environment}): {stories} stories" + (
+            ", {votes} votes by {annotators} people." if crowd else "."
+        )
+        self.stdout.write(json.dumps(facts) if options["json"] else text.format(**facts))

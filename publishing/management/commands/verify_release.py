@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -71,10 +72,7 @@ def as_json(report: Report) -> dict[str, Any]:
         "manifest_sha256": report.manifest_sha256,
         "sound": report.is_sound,
         "total": report.findings.total,
-        "findings": [
-            {"check": one.check, "file": one.file, "line": one.line, "problem": one.problem}
-            for one in report.shown
-        ],
+        "findings": [asdict(one) for one in report.shown],
         "skipped": sorted(report.findings.skipped),
         "unchecked": report.findings.unchecked,
     }
