@@ -4,7 +4,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from django.core.cache import caches
 from django.db import connection
@@ -21,7 +21,7 @@ HARD = 0.5
 KEPT_SECONDS = 24 * 3600
 REST = 20
 """Figures over all answers are recomputed after this multiple of their duration at the earliest."""
-SHAPE = 4
+SHAPE = 3
 """Version of the cached values; raise it when their form changes, so that no old ones are read."""
 _FIRST_TRIES = """
     SELECT t.id, t.round_id, t.passed,
@@ -141,12 +141,7 @@ def rates_of(study: Study) -> list[RoundRates]:
         later=_of(study, "pk", submitted & Q(attempts__number__gt=1)),
     )
     first = {round.pk: round.first for round in counted}
-    looks = {round_id: look_at(number) for round_id, number in first.items()}
-
-    def compute() -> Figures:
-        return _questions(study, looks), *_paces(study, looks)
-
-    questions, passing, paces = cached_figures(study, "figures", first, compute)
+    questions, passing, paces = cached_figures(study, "figures", first, lambda: _computed(study, first))
     return [
         RoundRates(
             round=round,
@@ -168,6 +163,16 @@ def _of(study: Study, what: str, which: Q) -> Count:
     return Count(f"attempts__{what}", distinct=True, filter=theirs & which)
 
 
+@dataclass(frozen=True, slots=True)
+class _Kept(Generic[Found]):
+    """Cached figures with the attempts per round that they cover, and the time and seconds of computing."""
+
+    attempts: dict[int, int]
+    made_at: float
+    took: float
+    figures: Found
+
+
 def cached_figures(study: Study, name: str, attempts: dict[int, int], compute: Callable[[], Found]) -> Found:
     """Return figures over these attempts per round: from the cache if it has them for the same attempts, or
     if recomputing is not due yet (:data:`REST`), otherwise computed.
@@ -175,17 +180,19 @@ def cached_figures(study: Study, name: str, attempts: dict[int, int], compute: C
     ``name`` distinguishes the cached figures of one study.
     """
     key = f"round-{name}:{SHAPE}:{study.pk}:{study.created_at:%Y%m%d%H%M%S%f}:{study.environment}"
-    kept: tuple[dict[int, int], float, Found] | None = caches["shared"].get(key)
+    kept: _Kept[Found] | None = caches["shared"].get(key)
     begun = time.time()
-    if kept:
-        covered, due, known = kept
-        if covered == attempts or begun < due:
-            return known
+    if kept and (kept.attempts == attempts or begun < kept.made_at + REST * kept.took):
+        return kept.figures
     figures = compute()
     made_at = time.time()
-    due = made_at + REST * (made_at - begun)
-    caches["shared"].set(key, (attempts, due, figures), KEPT_SECONDS)
+    caches["shared"].set(key, _Kept(attempts, made_at, made_at - begun, figures), KEPT_SECONDS)
     return figures
+
+
+def _computed(study: Study, handed_in: dict[int, int]) -> Figures:
+    looks = {round_id: look_at(number) for round_id, number in handed_in.items()}
+    return (_questions(study, looks), *_paces(study, looks))
 
 
 def _rows(query: str, study: Study, looks: dict[int, int]) -> list[tuple[Any, ...]]:
