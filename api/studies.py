@@ -141,6 +141,7 @@ def _configuration(given: dict[str, Any]) -> tuple[StudyConfiguration, str]:
 
 
 LOOK_AGAIN = 5
+FINISH = ("finish", "earliest", "latest", "per_day", "none")
 """Seconds to wait before asking again for figures that are being computed."""
 
 
@@ -165,7 +166,7 @@ class ProgressView(StudyView):
             "stories_held": holding.count(),
             "verdicts": document["verdicts"] if document else None,
             "votes": document["votes"] if document else None,
-            "finish": _finish(document["finish"]) if document else None,
+            "finish": {name: document["finish"].get(name) for name in FINISH} if document else None,
             "cost": queries.cost_of(self.study, document) if document else None,
         }
         return Response(responses.Progress(progress).data)
@@ -195,7 +196,3 @@ class StatisticsView(StudyView):
         names = ("verdicts", "statistics", "filters", "lint")
         shown = {name: found.document[name] for name in names}
         return Response(responses.Statistics(state | shown).data)
-
-
-def _finish(forecast: dict[str, Any]) -> dict[str, Any]:
-    return {name: forecast.get(name) for name in ("finish", "earliest", "latest", "per_day", "none")}

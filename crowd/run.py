@@ -237,7 +237,9 @@ def run(
     """
     population = population or Population()
     limits = limits or Limits()
-    behaviour = _within(behaviour or Behaviour(), limits)
+    behaviour = behaviour or Behaviour()
+    if behaviour.late_seconds >= limits.max_seconds:
+        behaviour = dataclasses.replace(behaviour, comes_late=0.0)
     habits = Habits(seed, truth, population, behaviour, pace, stories_each)
     server = Server(base_url, connections=2 * limits.concurrency)
     people = [
@@ -287,10 +289,3 @@ async def _live(person: Annotator, pool: Executor) -> None:
     step = asyncio.get_running_loop().run_in_executor
     while (seconds := await step(pool, next, life, None)) is not None:
         await asyncio.sleep(seconds)
-
-
-def _within(behaviour: Behaviour, limits: Limits) -> Behaviour:
-    """Switch late submissions off in a run that ends before they could happen."""
-    if behaviour.late_seconds < limits.max_seconds:
-        return behaviour
-    return dataclasses.replace(behaviour, comes_late=0.0)

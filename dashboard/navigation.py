@@ -49,10 +49,6 @@ def _selects(study: Study) -> bool:
     return study.protocol.resolution == "filter"
 
 
-def _filters(study: Study) -> bool:
-    return _selects(study) and not has_accuracy(study)
-
-
 ENTRIES = (
     Entry(_("Overview"), (MenuPage("overview", _("Overview")),)),
     Entry(_("Stories"), (MenuPage("stories", _("Stories")), MenuPage("import_stories", _("Import")))),
@@ -75,7 +71,7 @@ ENTRIES = (
             MenuPage("review", _("Review")),
             MenuPage("decisions", _("Decisions"), suits=_selects),
             MenuPage("skips", _("Skipped stories"), suits=_has_opened),
-            MenuPage("filters", _("Filters"), suits=_filters),
+            MenuPage("filters", _("Filters"), suits=lambda one: _selects(one) and not has_accuracy(one)),
         ),
     ),
     Entry(

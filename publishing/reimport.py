@@ -15,7 +15,7 @@ from annotation.importing.rows import PROVENANCE, StoryRow
 from annotation.protocols import get_protocol
 from publishing.errors import NotImportable
 from publishing.files import jsonl
-from publishing.files.rows import CONTEXT_KEYS, INSTRUMENT_PATH, PREDICTED, CountedVote, Row
+from publishing.files.rows import CONTEXT_KEYS, INSTRUMENT_PATH, PREDICTED, CountedVote
 from publishing.instrument import WRITTEN
 from publishing.verification import decisions, jsonl as lines
 from publishing.verification.description import Description
@@ -112,11 +112,8 @@ def story_file(directory: Path, path: str, description: Description) -> Iterator
     protocol = get_protocol(description.document["protocol"]["name"])
     with NamedTemporaryFile(prefix="tomannot-items-", suffix=".jsonl") as file:
         for line in lines.read(directory, path, Findings()):
-            file.write(jsonl.line(protocol.source_row(_story_row(line.row))))
+            facts = {name: line.row[name] for name in (*PROVENANCE, *PREDICTED)}
+            story = StoryRow("", 0, content=line.row["item"], **facts)
+            file.write(jsonl.line(protocol.source_row(story)))
         file.flush()
         yield Path(file.name)
-
-
-def _story_row(row: Row) -> StoryRow:
-    facts = {name: row[name] for name in (*PROVENANCE, *PREDICTED)}
-    return StoryRow("", 0, content=row["item"], **facts)

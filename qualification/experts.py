@@ -199,10 +199,11 @@ def people_who_know(round: Round, people: Iterable[User]) -> list[User]:
     if not people or not since:
         return []
     ids = {person.pk for person in people}
+    reviews = ExpertReview.objects.filter(round__in=rounds, handed_in_at__isnull=False)
     knowing = {
         *readers_in(since).filter(pk__in=ids).values_list("pk", flat=True),
         *KeyReader.objects.filter(round__in=rounds, reader__in=ids).values_list("reader", flat=True),
-        *_answered(rounds),
+        *reviews.filter(round__revealed_at__isnull=False).values_list("expert", flat=True),
         *_had_a_role(since, ids),
     }
     return [person for person in people if person.pk in knowing]
@@ -225,12 +226,6 @@ def _sources(round: Round) -> tuple[list[int], dict[int, datetime]]:
     for study, at in checks.annotate(at=Min("created_at")).values_list("story__study", "at"):
         since[study] = min([at, *filter(None, [since.get(study)])])
     return rounds, since
-
-
-def _answered(rounds: Collection[int]) -> Iterable[int]:
-    """Return the experts of these rounds who saw the others' answers when they were revealed."""
-    handed_in = ExpertReview.objects.filter(round__in=rounds, handed_in_at__isnull=False)
-    return handed_in.filter(round__revealed_at__isnull=False).values_list("expert", flat=True)
 
 
 def _had_a_role(since: dict[int, datetime], people: Collection[int]) -> set[int]:

@@ -63,7 +63,8 @@ def assign_next_story(
     which limits the number of stories.
     """
     while True:
-        freed = _free_what_ran_out(enrollment, now=now)
+        ran_out = Assignment.objects.lease_ran_out(now).exclude(enrollment=enrollment)
+        freed = free_expired_leases(now=now, sparing=enrollment) if ran_out.exists() else 0
         outcome = _assign(enrollment, session_id, now=now)
         is_nothing_free = isinstance(outcome, Refusal) and outcome.reason == Reason.NOTHING_FREE
         if not (freed and is_nothing_free):
@@ -78,7 +79,8 @@ def _assign(enrollment: Enrollment, session_id: int | None, *, now: datetime) ->
     held = lock_held(enrollment)
     if held and refusal in (None, Reason.STUDY_PAUSED, Reason.STUDY_CLOSED):
         held.lease_expires_at = now + enrollment.study.lease
-        held.session = _session_to_hold_in(held, session)
+        if not (held.session_id and session and not session.takes_answers):
+            held.session = session  # the visit that shows the story now
         held.save(update_fields=["lease_expires_at", "session"])
         return held
     before_test = refusal == Reason.NOT_QUALIFIED_YET and session is None
@@ -92,12 +94,6 @@ def _lock_session(enrollment: Enrollment, session_id: int | None) -> WorkSession
     if session_id is None:
         return None
     return WorkSession.objects.select_for_update(no_key=True).get(pk=session_id, enrollment=enrollment)
-
-
-def _session_to_hold_in(held: Assignment, session: WorkSession | None) -> WorkSession | None:
-    """Return the session for a held story: the one that shows it now, unless that one takes no answers."""
-    stays = held.session_id and session and not session.takes_answers
-    return held.session if stays else session
 
 
 def _refusal(enrollment: Enrollment, session: WorkSession | None, *, now: datetime) -> Reason | None:
@@ -289,12 +285,6 @@ def serving_facts(enrollment: Enrollment) -> rules.ServingFacts:
         consent_version=enrollment.consent.version if enrollment.consent else 0,
         stories_submitted=enrollment.stories_submitted,
     )
-
-
-def _free_what_ran_out(enrollment: Enrollment, *, now: datetime) -> int:
-    """Free a few expired slots of others before a story is assigned. Return how many."""
-    ran_out = Assignment.objects.lease_ran_out(now).exclude(enrollment=enrollment)
-    return free_expired_leases(now=now, sparing=enrollment) if ran_out.exists() else 0
 
 
 def _give_out(

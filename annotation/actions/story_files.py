@@ -243,7 +243,10 @@ def _new_rows(
     unchanged = 0
     for row in batch:
         if row.story_id not in stored and row.text_hash in given_away:
-            problems.add(_gives_a_check_away(row, given_away[row.text_hash]))
+            other = given_away[row.text_hash]
+            message = f"The study has this text as “{other}”, and one of the two is a hidden check."
+            remedy = "Take other stories as checks: who met a text twice would know which story is one."
+            problems.add(Problem(row.file, row.line, "story_id", message, remedy))
         elif row.story_id not in stored:
             new.append(row)
         elif stored[row.story_id] == (row.content_hash, role):
@@ -265,12 +268,6 @@ def _check_texts(study: Study, role: str, rows: list[StoryRow]) -> dict[str, str
     is_check = Q(role=Story.Role.CHECK)
     found = same.filter(~is_check if role == Story.Role.CHECK else is_check)
     return dict(found.values_list("text_hash", "story_id"))
-
-
-def _gives_a_check_away(row: StoryRow, other: str) -> Problem:
-    message = f"The study has this text as “{other}”, and one of the two is a hidden check."
-    remedy = "Take other stories as checks: who met a text twice would know which story is one."
-    return Problem(row.file, row.line, "story_id", message, remedy)
 
 
 def _sha256(path: Path) -> str:

@@ -46,7 +46,8 @@ def votes(
     )
     best = max(rows, key=lambda row: row["votes"])
     span = {1: _("minute"), 10: _("10 minutes"), 60: _("hour"), 1440: _("day")}[size * step]
-    found = {"votes": best["votes"], "at": _said(best["from"]), "span": span}
+    at = date_format(datetime.fromisoformat(best["from"]), "DATETIME_FORMAT")
+    found = {"votes": best["votes"], "at": at, "span": span}
     return Chart(
         name="votes",
         title=_("Votes per %(span)s") % found,
@@ -194,7 +195,3 @@ def _moment(minute: int) -> str:
 
 def _written(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-
-
-def _said(moment: str) -> str:
-    return date_format(datetime.fromisoformat(moment), "DATETIME_FORMAT")

@@ -309,7 +309,8 @@ def submissions_page(
         row.campaign = campaign
     prefetch_related_objects(rows, "payments")
     shown = rows[:size]
-    return shown, _cursor(shown[-1]) if len(rows) > size else ""
+    following = f"{'w' if shown[-1].waits else 'o'}{shown[-1].pk}" if len(rows) > size else ""  # type: ignore[attr-defined]
+    return shown, following
 
 
 def _waiting(campaign: Campaign) -> QuerySet[Submission]:
@@ -342,10 +343,6 @@ def _parsed(after: str) -> tuple[bool, int | None]:
     """Return the parts of a cursor: True if it points into waiting submissions, and the last id shown."""
     number = number_in(after[1:])
     return (True, None) if number is None or after[0] not in "wo" else (after[0] == "w", number)
-
-
-def _cursor(row: Submission) -> str:
-    return f"{'w' if row.waits else 'o'}{row.pk}"  # type: ignore[attr-defined]  # annotated above
 
 
 @dataclass(frozen=True, slots=True)

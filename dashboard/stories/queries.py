@@ -209,7 +209,8 @@ def _found(study: Study, search: Search, size: int, backwards: bool) -> tuple[li
     stories = _decided(study, stories, search.expert)
     looked = LOOKED_AT if search.filters else 0
     looked = COUNTED if search.verdict == Outcome.INCOMPLETE else looked
-    end = _end_of(stories, looked) if looked else ""
+    last = list(stories.values_list("story_id", flat=True)[looked - 1 : looked + 1]) if looked else []
+    end = last[0] if len(last) > 1 else ""
     fitting = _fitting(study, stories.filter(**{until: end}) if end else stories, search)
     found = list(fitting[: (JUDGED if search.is_judged else size) + 1])
     if search.is_judged and len(found) > JUDGED:
@@ -244,13 +245,6 @@ def standing_decisions(study: Study) -> QuerySet[Adjudication]:
     """Return the newest decision about each story of the study that an expert decided about."""
     newer = Adjudication.objects.filter(story=OuterRef("story"), pk__gt=OuterRef("pk"))
     return Adjudication.objects.filter(~Exists(newer), story__study=study)
-
-
-def _end_of(stories: QuerySet[Story], window: int) -> str:
-    """Return the id at which a window over the stories ends; empty if fewer remain."""
-    ids = stories.values_list("story_id", flat=True)
-    found = list(ids[window - 1 : window + 1])
-    return found[0] if len(found) > 1 else ""
 
 
 def _fitting(study: Study, stories: QuerySet[Story], search: Search) -> QuerySet[Story]:

@@ -63,7 +63,10 @@ class Citation:
 
     def apa(self) -> str:
         """Return a reference in the style of APA 7."""
-        names = [f"{family}, {_initials(given)}" if given else family for family, given in self.creators]
+        names = [
+            ", ".join(filter(None, (family, " ".join(f"{one[0].upper()}." for one in given.split()))))
+            for family, given in self.creators
+        ]
         authors = f"{', '.join(names[:-1])}, & {names[-1]}" if len(names) > 1 else "".join(names)
         stop = "" if authors.endswith(".") else "."
         place = f"https://doi.org/{self.doi}" if self.doi else self.url
@@ -150,7 +153,3 @@ def _bibtex_name(family: str, given: str) -> str:
     if given and not re.search(r"\band\b", f"{family} {given}", re.IGNORECASE):
         return f"{_bibtex(family)}, {_bibtex(given)}"
     return f"{{{_bibtex(f'{family}, {given}' if given else family)}}}"
-
-
-def _initials(given: str) -> str:
-    return " ".join(f"{name[0].upper()}." for name in given.split())

@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from publishing.evaluation.reading import Answers, EvaluatedRelease
 from publishing.facts import NOT_STATED
-from publishing.files.rows import Row
 from publishing.statistics.intervals import Bootstrap, ClusterBootstrap, wilson
 from publishing.statistics.patterns import rounded
 
@@ -84,6 +83,7 @@ def scores(release: EvaluatedRelease, models: Mapping[str, Answers]) -> dict[str
 
 def _model(release: EvaluatedRelease, scorer: Scorer, right: Mapping[str, Marks]) -> dict[str, Any]:
     every, pairs = np.ones(len(release.stories)), list(combinations(right, 2))
+    severities = [story["severity_original"] for story in release.stories]
 
     def score(config: str, marks: Marks) -> Score:
         ids = [row["id"] for row in release.questions[config]]
@@ -92,7 +92,7 @@ def _model(release: EvaluatedRelease, scorer: Scorer, right: Mapping[str, Marks]
             "hard_questions": scorer.share(marks, [one in release.hard for one in ids]),
             "questions_of_people": scorer.share(marks, [one in release.asked_people for one in ids]),
             "by_scenario": by(marks, [story["scenario_name"] or NOT_STATED for story in release.stories]),
-            "by_severity": by(marks, [_severity(story) for story in release.stories]),
+            "by_severity": by(marks, [NOT_STATED if one is None else str(one) for one in severities]),
         }
 
     def by(marks: Marks, values: Sequence[str]) -> dict[str, Score]:
@@ -110,10 +110,6 @@ def _model(release: EvaluatedRelease, scorer: Scorer, right: Mapping[str, Marks]
         ],
         "all_questions": scorer.share(np.prod(list(right.values()), axis=0), every),
     }
-
-
-def _severity(story: Row) -> str:
-    return NOT_STATED if story["severity_original"] is None else str(story["severity_original"])
 
 
 def _bounds(bounds: tuple[float, float] | None) -> list[float | None] | None:

@@ -127,21 +127,11 @@ class QuestionSet:
         }
 
 
-def awareness_question(person_x: str, key_information: str) -> str:
-    return f'Is {person_x} likely to be aware that "{key_information}"?'
-
-
-def judgment_question(person_x: str, action_unaware: str, action_aware: str) -> str:
-    return (
-        f'Next, {person_x} "{action_unaware}" and not "{action_aware}". '
-        f"The behavior of {person_x} can be best described as:"
-    )
-
-
 def story_data_row(story: ReleasedStory) -> Row:
     """Return the ``story-data`` row of a story, with its questions on awareness and next action."""
     item = story.content
     aware, action = f"{story.story_id}_aware", f"{story.story_id}_action"
+    person_x = item["entities"]["Person X"]
     return {
         "story_id": story.story_id,
         "core_id": story.core_id,
@@ -157,7 +147,7 @@ def story_data_row(story: ReleasedStory) -> Row:
         "questions": [
             {
                 "question_id": aware,
-                "question": awareness_question(item["entities"]["Person X"], item["key_information"]),
+                "question": f'Is {person_x} likely to be aware that "{item["key_information"]}"?',
                 "answer_correct": "No",
                 "answer_incorrect": "Yes",
             },
@@ -196,9 +186,10 @@ def _ask_stored(place: int, row: Row) -> tuple[str, str, str]:
 
 
 def _ask_judgment(row: Row) -> tuple[str, str, str]:
-    action = row["questions"][1]
-    question = judgment_question(
-        row["entities"]["Person X"], action["answer_correct"], action["answer_incorrect"]
+    person_x, action = row["entities"]["Person X"], row["questions"][1]
+    question = (
+        f'Next, {person_x} "{action["answer_correct"]}" and not "{action["answer_incorrect"]}". '
+        f"The behavior of {person_x} can be best described as:"
     )
     return question, "Reasonable", "Not reasonable"
 

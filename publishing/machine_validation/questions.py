@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import orjson
-from numpy.typing import NDArray
 
 from publishing.errors import BrokenDirectory
 from publishing.files.rows import STORY_CONFIG, QuestionSet, config_path
@@ -70,19 +69,16 @@ def read_stories(directory: Path) -> Sample:
     numbers, sizes = array("Q"), array("Q")
     with open(directory / config_path(STORY_CONFIG), "rb", buffering=1 << 20) as file:
         for line in file:
-            numbers.append(_core_number(line))
+            found = _CORE_ID.match(line)
+            core_id = found[1] if found else orjson.loads(line)["core_id"].encode()
+            numbers.append(int.from_bytes(hashlib.sha256(core_id).digest()[:8], "big"))
             sizes.append(len(line))
-        end = _end_of_sample(np.array(numbers), np.array(sizes))
+        order = np.argsort(np.array(numbers), kind="stable")
+        fits = (np.arange(len(order)) < MOST_STORIES) & (np.cumsum(np.array(sizes)[order]) <= MOST_BYTES)
+        end = None if fits.all() else numbers[order[np.argmin(fits)]]  # the first core that does not fit
         file.seek(0)
         stories = {at: orjson.loads(line) for at, line in enumerate(file) if end is None or numbers[at] < end}
     return Sample(stories, len(numbers))
-
-
-def _end_of_sample(numbers: NDArray[np.uint64], sizes: NDArray[np.uint64]) -> int | None:
-    """Return the number of the first core that does not fit, or None if all do."""
-    order = np.argsort(numbers, kind="stable")
-    fits = (np.arange(len(order)) < MOST_STORIES) & (np.cumsum(sizes[order]) <= MOST_BYTES)
-    return None if fits.all() else int(numbers[order][np.argmin(fits)])
 
 
 def read_questions(directory: Path, question_set: QuestionSet, sample: Sample) -> list[Question]:
@@ -125,9 +121,3 @@ def _question(story: dict[str, Any], row: dict[str, Any]) -> Question:
         wrong=wrong,
         right_letter=row["answerKey"],
     )
-
-
-def _core_number(line: bytes) -> int:
-    found = _CORE_ID.match(line)
-    core_id = found[1] if found else orjson.loads(line)["core_id"].encode()
-    return int.from_bytes(hashlib.sha256(core_id).digest()[:8], "big")

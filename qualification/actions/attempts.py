@@ -58,7 +58,10 @@ def start_attempt(*, enrollment: Enrollment, now: datetime, session_id: int | No
         attempts_allowed=following.allowed,
         started_at=now,
     )
-    _record(attempt, Event.Type.ATTEMPT_STARTED, _in_words(pass_mark(following.round)), now=now)
+    mark = pass_mark(following.round)
+    note = f"{mark['enough']} of {mark['answers']} acceptable answers"  # the dataset card quotes it
+    note += f", with no mistake about {mark['must']} of the stories" if mark["must"] else ""
+    _record(attempt, Event.Type.ATTEMPT_STARTED, note, now=now)
     return attempt
 
 
@@ -66,12 +69,6 @@ def _record(attempt: Attempt, type: Event.Type, note: str, *, now: datetime) -> 
     annotation_actions.record_about(
         person=attempt.enrollment, type=type, now=now, subject=f"attempt {attempt.pk}", note=note
     )
-
-
-def _in_words(mark: Mapping[str, int]) -> str:
-    """Say the pass mark for the log, which the dataset card quotes."""
-    said = f"{mark['enough']} of {mark['answers']} acceptable answers"
-    return said + (f", with no mistake about {mark['must']} of the stories" if mark["must"] else "")
 
 
 @transaction.atomic

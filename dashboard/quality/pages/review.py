@@ -92,12 +92,6 @@ def by_person(rows: Iterable[Mapping[str, Any]]) -> dict[str, Tally]:
     return {pseudonym: counted(found) for pseudonym, found in decisions.items()}
 
 
-def flagged_people(study: Study) -> list[int]:
-    """Return the enrollments with a flag in their newest figures."""
-    flagged = store.flagged(study)
-    return list(Enrollment.objects.filter(study=study, pseudonym__in=flagged).values_list("pk", flat=True))
-
-
 COLUMNS = ("position", "flag", "decision", "reason", "by", "at", "story_id", "annotator", "state")
 SHOWN = 20
 """Samples on a page, unfinished ones first, then the newest."""
@@ -117,11 +111,12 @@ def review(request: HttpRequest, study: Study) -> HttpResponse:
     form = SampleForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         with ErrorsAsMessages(request):
-            flagged = form.cleaned_data["among"] == Among.FLAGGED
+            flagged = Enrollment.objects.filter(study=study, pseudonym__in=store.flagged(study))
+            is_of_flagged = form.cleaned_data["among"] == Among.FLAGGED
             sample = actions.draw_sample(
                 study=study,
                 **form.cleaned_data,
-                of=flagged_people(study) if flagged else None,
+                of=list(flagged.values_list("pk", flat=True)) if is_of_flagged else None,
                 **by_and_now(request),
             )
             return redirect("dashboard:review_sample", slug=study.slug, number=sample.pk)

@@ -154,6 +154,7 @@ def join_link(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the join link and amounts due. A POST looks up a code; in an address it would be logged."""
     link = JoinLink.objects.select_related("study").filter(study=study).first()
     code, participant = request.POST.get("code", ""), request.POST.get("participant", "")
+    noted = LinkPayment.objects.filter(enrollment__study=study).select_related("enrollment", "noted_by")
     context = {
         "link": link,
         "addresses": addresses(link) if link else None,
@@ -164,19 +165,13 @@ def join_link(request: HttpRequest, study: Study) -> HttpResponse:
         "votes_left": places(study).left,
         "ways": CameBy.choices,
         "token": uuid4(),
-        "noted": _noted(study),
+        "noted": [(entry.enrollment.pseudonym, entry) for entry in noted.order_by("-pk")[:NEWEST]],
         "asked": request.method == "POST",
         "code": code,
         "participant": participant,
         "found": check_code(study, code, participant=participant) if code else None,
     }
     return render(request, "dashboard/recruitment/join_link.html", context)
-
-
-def _noted(study: Study) -> list[tuple[str, LinkPayment]]:
-    """Return the newest external payments, each with the participant's pseudonym."""
-    newest = LinkPayment.objects.filter(enrollment__study=study).select_related("enrollment", "noted_by")
-    return [(entry.enrollment.pseudonym, entry) for entry in newest.order_by("-pk")[:NEWEST]]
 
 
 @form_page(Right.CHANGE)

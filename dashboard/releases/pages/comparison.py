@@ -160,8 +160,9 @@ def _changes(before: Mapping[str, str], now: Mapping[str, str], titles: Mapping[
 
 
 def csv_rows(kind: Kind, rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield a CSV row for each differing story of a kind."""
+    """Yield a CSV row for each differing story of a kind; votes in no language: ``q3: no → yes``."""
     for row in rows:
+        votes = [(one["annotator"], one["before"] or {}, one["now"] or {}) for one in row["votes"]]
         yield {
             "difference": kind.value,
             "story_id": row["story_id"],
@@ -171,13 +172,10 @@ def csv_rows(kind: Kind, rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str
             "reason_before": row["before"]["reason"],
             "now": row["now"]["outcome"],
             "reason_now": row["now"]["reason"],
-            "votes_that_differ": " | ".join(f"{vote['annotator']} {_plain(vote)}" for vote in row["votes"]),
+            "votes_that_differ": " | ".join(
+                f"{annotator} {_changes(before, now, {}, none='-')}" for annotator, before, now in votes
+            ),
         }
-
-
-def _plain(vote: Mapping[str, Any]) -> str:
-    """Describe a changed vote independently of language: ``q3: no → yes``, ``-`` for no answer."""
-    return _changes(vote["before"] or {}, vote["now"] or {}, {}, none="-")
 
 
 MOST_CHOICES = 200
