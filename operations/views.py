@@ -1,6 +1,7 @@
 """Figures for Prometheus."""
 
 from collections.abc import Iterator
+from itertools import accumulate
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
@@ -37,12 +38,14 @@ class Figures(Collector):
     """Metrics read from Redis and the database at each scrape, in constant time."""
 
     def collect(self) -> Iterator[Metric]:
+        bounds = [*map(str, BOUNDS), "+Inf"]
         for name, observed in sorted(read().items()):
             names = [label for label, _ in next(iter(observed))]
             family = HistogramMetricFamily(f"tomannot_{name}_seconds", f"Duration of a {name}.", labels=names)
             for labels, parts in observed.items():
                 values = [value for _, value in labels]
-                family.add_metric(values, list(_cumulated(parts)), parts.get("sum", 0.0))
+                counts = accumulate(parts.get(bound, 0.0) for bound in bounds)
+                family.add_metric(values, list(zip(bounds, counts, strict=True)), parts.get("sum", 0.0))
             yield family
         queues = GaugeMetricFamily("tomannot_queue_length", "Tasks that wait for a worker.", labels=["queue"])
         with app.connection_for_read() as broker:
@@ -57,10 +60,3 @@ class Figures(Collector):
         unfinished = Release.objects.unfinished().count()
         yield GaugeMetricFamily("tomannot_unfinished_releases", "Releases to be built.", unfinished)
         yield GaugeMetricFamily("tomannot_beat_alive", "Whether beat sends work.", int(beat.is_alive()))
-
-
-def _cumulated(parts: dict[str, float]) -> Iterator[tuple[str, float]]:
-    total = 0.0
-    for bound in (*map(str, BOUNDS), "+Inf"):
-        total += parts.get(bound, 0.0)
-        yield bound, total
