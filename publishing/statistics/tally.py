@@ -129,8 +129,8 @@ class StatisticsTally:
             "agreement": {key: agreement.document() for key, agreement in self.agreement().items()},
             **({"agreement_on_validity": self.agreement_on_validity().document()} if self._judges else {}),
             **({"ratings": self._ratings()} if self._scales else {}),
-            **self._without_flagged(),
             **(self._scored.document() if self._scored else {}),
+            **self._without_flagged(),
             "bootstrap": {
                 "resamples": self._design.resamples,
                 "seed": self._design.seed,

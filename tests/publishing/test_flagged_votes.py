@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from annotation import actions
 from annotation.models import Enrollment, Study
+from annotation.protocols import get_protocol
 from annotation.signs import FIELD
 from publishing.models import Release
 from publishing.queries import flagged
@@ -85,6 +86,20 @@ def test_agreement_and_retention_are_repeated(how: str) -> None:
     checked = check_release(release.directory, with_machine_validation=False)
     assert checked.shown == []
     assert any("No file says which votes are flagged" in note for note in checked.findings.unchecked)
+
+
+def test_a_study_with_right_answers_repeats_its_retention_and_can_be_verified() -> None:
+    narratives = [json.loads(line) for line in get_protocol("narrative-validation").example.splitlines()]
+    study = builders.make_study(protocol="narrative-validation", stories=narratives)
+    people = builders.qualified(study, 3)
+    for person in [*people, *people]:
+        form = {cell.field: next(iter(cell.labels)) for cell in builders.claim(person).story.cells}
+        builders.vote(person, form)
+    flag(study, people[2])
+    release = published(study)
+    assert statistics(release)["without_flagged_votes"]["votes"] == 2
+    assert "Below, retention is computed again" in card(release)
+    assert check_release(release.directory, with_machine_validation=False).shown == []
 
 
 def test_nothing_says_which_votes_are_flagged() -> None:
