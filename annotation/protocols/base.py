@@ -29,7 +29,7 @@ from annotation.importing.rows import IMPORTED, SourceRow, StoryRow
 # once lets protocols use plain types.
 _ = cast("Callable[[str], str]", gettext_lazy)
 
-KEY_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,39}$"
+KEY_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,39}\Z"
 """Keys of questions, rows and options: short, lower case, safe in HTML ids and CSV headers."""
 
 

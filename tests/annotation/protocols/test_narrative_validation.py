@@ -103,6 +103,7 @@ def test_a_narrative_is_exported_as_it_came_in() -> None:
         ({"questions": ["where?"]}, "questions[0]"),
         ({"questions": [PLACE, {**FEEL, "kind": ""}]}, "questions[1].kind"),
         ({"questions": [{**PLACE, "id": "Place 1"}]}, "questions[0].id"),
+        ({"questions": [{**PLACE, "id": "place-1\n"}]}, "questions[0].id"),
         ({"questions": [{**PLACE, "answerKey": "third"}]}, "questions[0].answerKey"),
         ({"questions": [{**PLACE, "answerKey": ["first"]}]}, "questions[0].answerKey"),
         ({"questions": [{**PLACE, "choices": {"text": ["one"], "label": ["a"]}}]}, "questions[0].choices"),
