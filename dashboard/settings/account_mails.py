@@ -1,10 +1,8 @@
 """Mails to researchers about their account: confirm an address, choose a new password."""
 
-from contextlib import suppress
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
-from allauth.account.internal.flows.manage_email import sync_user_email_address
 from allauth.account.models import EmailAddress, EmailConfirmationHMAC
 from allauth.core.exceptions import ImmediateHttpResponse
 from django.conf import settings
@@ -18,7 +16,6 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 from django.utils.translation import gettext as _
 
-from accounts.models import User
 from accounts.rate_limits import address_of_client
 from recruitment.errors import NotQueued
 from recruitment.links import absolute
@@ -57,13 +54,6 @@ def ask_for_link(address: EmailAddress | None) -> None:
 def ask_for_password_link(address: str) -> None:
     """Queue a mail to the account that confirmed this address. Raise ``NotQueued``."""
     ask_for_link(EmailAddress.objects.filter(email=address, verified=True).first())
-
-
-def ask_to_confirm(user: User) -> None:
-    """Queue a mail to a new account's address. If that fails, "Your account" offers it again."""
-    if address := sync_user_email_address(user):
-        with suppress(NotQueued):
-            ask_for_link(address)
 
 
 def mail_link(*, address_id: int | None, language: str) -> None:

@@ -23,7 +23,6 @@ from annotation.models import Invitation, Membership
 from annotation.rights import RIGHTS, invitation_status
 from annotation.tokens import InvalidToken
 from dashboard.http import render_form
-from dashboard.settings.account_mails import ask_to_confirm
 from dashboard.settings.forms import RIGHTS_IN_WORDS
 from dashboard.settings.member_invitations import invitation_of
 from tomannot import clock
@@ -120,7 +119,6 @@ def _newcomer(request: HttpRequest, invitation: Invitation) -> HttpResponse:
         except NameTaken:
             form.add_error("username", _("This name is taken. Choose another."))
         else:
-            ask_to_confirm(membership.user)
             overview = reverse("dashboard:overview", kwargs={"slug": invitation.study.slug})
             response: HttpResponse = perform_login(
                 request, Login(user=membership.user, redirect_url=overview)

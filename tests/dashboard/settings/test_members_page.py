@@ -163,6 +163,7 @@ def test_an_invitation_is_mailed_and_lets_its_reader_in(study: Study, desk: Clie
     bob = User.objects.get(username="bob")
     assert rights_in(bob, study) == RIGHTS[Role.REVIEWER]
     assert visitor.get(address()).status_code == 200
+    assert mail.outbox == [sent], "whoever invites with an address of their own must not confirm it for bob"
 
 
 @pytest.mark.django_db(transaction=True)
