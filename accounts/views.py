@@ -15,6 +15,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse_lazy
 from django.utils.translation import gettext_lazy as _
+from django.views.generic.edit import ProcessFormView
 
 from accounts.rate_limits import SIGN_INS, client_of, retry_at
 from tomannot import clock
@@ -22,7 +23,15 @@ from tomannot import clock
 LONGEST_NAME = 150  # as Django has it; django-axes stores none of more than 255 characters
 
 
-class SignIn(views.LoginView):
+class LimitsGuesses(ProcessFormView):
+    """Answer a POST with 429 beyond :data:`~accounts.rate_limits.SIGN_INS`, before a password is hashed."""
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        until = retry_at(SIGN_INS, client_of(request), now=clock.now())
+        return too_many(request, until) if until else super().post(request, *args, **kwargs)
+
+
+class SignIn(LimitsGuesses, views.LoginView):
     """The researchers' sign-in page."""
 
     template_name = "accounts/sign_in.html"
@@ -42,11 +51,6 @@ class SignIn(views.LoginView):
         login = Login(user=form.get_user(), redirect_url=self.get_success_url())
         response: HttpResponse = perform_password_login(self.request, form.cleaned_data, login)
         return response
-
-    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Sign in; 429 beyond :data:`~accounts.rate_limits.SIGN_INS`, before a password is hashed."""
-        until = retry_at(SIGN_INS, client_of(request), now=clock.now())
-        return too_many(request, until) if until else super().post(request, *args, **kwargs)
 
 
 def openid(request: HttpRequest, step: str) -> HttpResponse:
@@ -70,7 +74,7 @@ class SignOut(views.LogoutView):
     next_page = "dashboard:home"
 
 
-class ChangePassword(views.PasswordChangeView):
+class ChangePassword(LimitsGuesses, views.PasswordChangeView):
     """Change the password, given the old one."""
 
     template_name = "accounts/password.html"

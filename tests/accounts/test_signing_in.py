@@ -108,6 +108,17 @@ def test_a_new_password_needs_the_old_one(ada: User) -> None:
 
 
 @pytest.mark.usefixtures("one_moment")
+def test_a_stolen_session_does_not_guess_the_old_password_without_end(
+    ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(views, "SIGN_INS", Limit("few-passwords", 2, timedelta(minutes=10)))
+    client = Client()
+    client.force_login(ada)
+    form = {"old_password": "wrong", "new_password1": "a", "new_password2": "a"}
+    assert [client.post("/password/", form).status_code for _ in range(3)] == [200, 200, 429]
+
+
+@pytest.mark.usefixtures("one_moment")
 def test_a_client_that_tries_too_often_waits_before_anything_is_hashed(
     ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
