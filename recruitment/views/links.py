@@ -133,8 +133,10 @@ def again(request: HttpRequest) -> HttpResponse:
     )
 
 
-def answer_request_for_mail(request: HttpRequest, template: str, send: Callable[[str], None]) -> HttpResponse:
-    """Show the form for an address, and call ``send`` with it: at most so often, and without telling.
+def answer_request_for_mail(
+    request: HttpRequest, template: str, send: Callable[[str], None], *, kind: str = ""
+) -> HttpResponse:
+    """Show the form for an address, and call ``send`` with it: so often per ``kind``, and without telling.
 
     Whoever asks gets the same answer for every address, so ``send`` must not take longer for some.
     """
@@ -152,7 +154,7 @@ def answer_request_for_mail(request: HttpRequest, template: str, send: Callable[
     count_try(ASKED_BY_CLIENT, client_of(request), now=now)
     # A stranger may have used up the address's limit: say the same; its owner has the earlier mails.
     try:
-        if not retry_at(ASKED_FOR_ADDRESS, address, now=now):
+        if not retry_at(ASKED_FOR_ADDRESS, kind + address, now=now):
             send(address)
     except NotQueued:
         context = {"email": given, "email_error": str(NOT_QUEUED)}

@@ -18,7 +18,8 @@ from recruitment.views.links import answer_request_for_mail
 @rate_limited
 def forgotten_password(request: HttpRequest) -> HttpResponse:
     """Ask for the address, and have the link mailed there."""
-    return answer_request_for_mail(request, "accounts/forgotten_password.html", ask_for_password_link)
+    template = "accounts/forgotten_password.html"
+    return answer_request_for_mail(request, template, ask_for_password_link, kind="password ")
 
 
 class NewPassword(PasswordResetConfirmView):

@@ -200,6 +200,10 @@ def test_nobody_learns_whether_an_address_is_known(confirmed: User, workers: lis
 
 @pytest.mark.usefixtures("one_moment")
 def test_mails_are_limited_per_address_in_silence_and_per_client_aloud(confirmed: User) -> None:
+    for _ in range(3):
+        Client().post(
+            reverse("link:again"), {"email": ADDRESS}
+        )  # sends researchers nothing, costs them nothing
     assert len({ask() for _ in range(5)}) == 1
     assert len(mail.outbox) == 3
     asked = [Client().post(FORGOTTEN, {"email": f"{one}@example.org"}).status_code for one in range(26)]
