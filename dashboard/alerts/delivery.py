@@ -37,7 +37,7 @@ def webhook_body(alert: Alert) -> bytes:
         "event": event.type,
         "study": alert.study.slug,
         "environment": alert.study.environment,
-        "about": event.subject,
+        "about": _about(event),
         "participant": event.enrollment.pseudonym if event.enrollment else None,
         "url": _url(alert),
     }
@@ -68,8 +68,13 @@ def _line(alert: Alert) -> dict[str, Any]:
     if alert.kind == AlertKind.TEST:
         return {"text": _("This is a test: alerts reach you by e-mail"), "url": _url(alert), "details": []}
     name = event.enrollment.pseudonym if event.enrollment else ""
-    about = " · ".join(filter(None, (event.get_type_display(), name, event.subject)))
+    about = " · ".join(filter(None, (event.get_type_display(), name, _about(event))))
     return {"text": about, "url": _url(alert), "details": [], "at": event.at}
+
+
+def _about(event: Event) -> str:
+    """Return the subject; not the reason of a flag, which may hint at a disability (docs/adr/0044)."""
+    return "" if event.type == Event.Type.ANNOTATOR_FLAGGED else event.subject
 
 
 def _url(alert: Alert) -> str:

@@ -180,6 +180,8 @@ def test_flagged_participants_are_told_once_per_flag() -> None:
     ]
     tasks.send_alerts()
     assert person.pseudonym in mail.outbox[0].body
+    assert "fails_checks" not in mail.outbox[0].body, "the reason of a flag is on the page only"
+    assert b'"about":""' in delivery.webhook_body(told[0])
 
 
 @pytest.mark.django_db(transaction=True)
