@@ -47,6 +47,7 @@ ALIKE = {
     "Name",
     "%(slug)s · %(state)s",
     "%(percent)s %%",
+    "%(seconds)s s",
 }
 """Texts that are the same in both languages."""
 

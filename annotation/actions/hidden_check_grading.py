@@ -36,7 +36,7 @@ def record_failure(*, result: CheckResult, story: Story, person: Enrollment, now
     record_about(person=person, type=Event.Type.CHECK_FAILED, now=now, subject=subject, note=note)
 
 
-def draw_consequences(person: Enrollment, *, after: Story, now: datetime) -> None:
+def draw_consequences(*, person: Enrollment, after: Story, now: datetime) -> None:
     """Warn or suspend an annotator who failed too many checks, at the end of a block of their stories.
 
     ``person`` carries its study, is updated in place, and has just answered the story ``after``. Checks

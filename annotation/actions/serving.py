@@ -267,7 +267,7 @@ def _record(
     if assignment.session and not was_credited:
         assignment.session.stories_submitted += 1
         assignment.session.save(update_fields=["stories_submitted"])
-    draw_consequences(assignment.enrollment, after=assignment.story, now=now)
+    draw_consequences(person=assignment.enrollment, after=assignment.story, now=now)
     return Receipt(vote=vote, differs=False)
 
 

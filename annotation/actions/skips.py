@@ -60,7 +60,7 @@ def skip_story(
     subject = f"assignment {assignment.pk}"
     record_about(person=person, type=Event.Type.STORY_SKIPPED, now=now, subject=subject, note=reason)
     if credited:
-        draw_consequences(person, after=assignment.story, now=now)
+        draw_consequences(person=person, after=assignment.story, now=now)
     return skip
 
 

@@ -99,13 +99,7 @@ def change(request: HttpRequest, enrollment: Enrollment, assignment_id: int) -> 
     if vote is None:
         text = _("You have no answer at this address.")
         return message(request, enrollment, _("Nothing to change"), text, status=404)
-    revision = number(request.POST.get("revision")) or vote.revision
-    form: dict[str, Any] = {
-        "vote": vote,
-        "revision": revision,
-        "draft": f"change.{vote.assignment_id}.{revision}",
-    }
-    now = clock.now()
+    now, form = clock.now(), _form_of(request, vote)
     try:
         if request.method != "POST":
             actions.check_changeable(vote, enrollment, now=now)
@@ -116,7 +110,7 @@ def change(request: HttpRequest, enrollment: Enrollment, assignment_id: int) -> 
             submitted=request.POST.dict(),
             language=get_language() or "en",
             now=now,
-            revision=revision,
+            revision=form["revision"],
             comment=request.POST.get(COMMENT),
         )
     except IncompleteForm as incomplete:
@@ -171,6 +165,12 @@ def forget(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """Explain what deleting personal data means, and delete it."""
     leave = partial(actions.forget, annotator=enrollment.annotator)
     return _leaving(request, enrollment, "annotation/forget.html", leave)
+
+
+def _form_of(request: HttpRequest, vote: Vote) -> dict[str, Any]:
+    """Return the vote with the revision that the form shows, and the name of the form's draft."""
+    revision = number(request.POST.get("revision")) or vote.revision
+    return {"vote": vote, "revision": revision, "draft": f"change.{vote.assignment_id}.{revision}"}
 
 
 def _after_change(request: HttpRequest, changed: Vote) -> str:

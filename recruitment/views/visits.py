@@ -71,13 +71,11 @@ def hand_in(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     if visit is None:
         return _code(request, enrollment)
     if visit.replaced_at:  # the participant took the same assignment again
-        said = {
-            "heading": _("This page is out of date"),
-            "text": _(
-                "You returned this assignment or its time ran out, and then you took it again. To "
-                "continue, open it again on the site that sent you."
-            ),
-        }
+        text = _(
+            "You returned this assignment or its time ran out, and then you took it again. To "
+            "continue, open it again on the site that sent you."
+        )
+        said = {"heading": _("This page is out of date"), "text": text}
         return page(request, enrollment, "pages/message.html", said, status=409)
     outcome = visit_endings.outcome_of(visit)
     if outcome:

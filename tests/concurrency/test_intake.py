@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -12,7 +12,7 @@ from annotation.actions import enrollments
 from annotation.actions.studies import group_intake
 from annotation.models import IntakeAnswer, Study
 from tests import builders
-from tests.concurrency.racing import MOMENT, errors, race, slowly, without_locks
+from tests.concurrency.racing import MOMENT, Overtaking, errors, race, without_locks
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -23,16 +23,20 @@ def test_no_answer_stays_that_is_not_counted(guarded: bool, monkeypatch: pytest.
     (person,) = builders.qualified(study)
     builders.vote(person)
     actions.close_study(study=study, by=None, now=timezone.now())
-    slowly(monkeypatch, enrollments, "locked")  # the person has read that they are asked
     if not guarded:
         without_locks(monkeypatch)
+    overtaking, asked_of = Overtaking(), enrollments.queries.asked_of
 
-    def count() -> None:
-        time.sleep(MOMENT / 2)
-        group_intake(study=study, by=None, now=timezone.now())
+    def asked(*args: Any, **options: Any) -> Any:
+        found = asked_of(*args, **options)
+        overtaking.wait_inside(MOMENT if guarded else 20)  # the person has read that they are asked
+        return found
+
+    monkeypatch.setattr(enrollments.queries, "asked_of", asked)
 
     raced = race(
-        lambda: actions.answer_intake(enrollment=person, given={"age": "65+"}, now=timezone.now()), count
+        lambda: actions.answer_intake(enrollment=person, given={"age": "65+"}, now=timezone.now()),
+        overtaking.overtake(lambda: group_intake(study=study, by=None, now=timezone.now())),
     )
     assert not errors(raced)
     assert Study.objects.get().intake_grouped_at
