@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from annotation import actions
-from annotation.actions import enrollments
+from annotation import actions, queries
 from annotation.actions.studies import group_intake
 from annotation.models import IntakeAnswer, Study
 from tests import builders
@@ -25,14 +24,14 @@ def test_no_answer_stays_that_is_not_counted(guarded: bool, monkeypatch: pytest.
     actions.close_study(study=study, by=None, now=timezone.now())
     if not guarded:
         without_locks(monkeypatch)
-    overtaking, asked_of = Overtaking(), enrollments.queries.asked_of
+    overtaking, asked_of = Overtaking(), queries.asked_of
 
     def asked(*args: Any, **options: Any) -> Any:
         found = asked_of(*args, **options)
         overtaking.wait_inside(MOMENT if guarded else 20)  # the person has read that they are asked
         return found
 
-    monkeypatch.setattr(enrollments.queries, "asked_of", asked)
+    monkeypatch.setattr(queries, "asked_of", asked)
 
     raced = race(
         lambda: actions.answer_intake(enrollment=person, given={"age": "65+"}, now=timezone.now()),
