@@ -326,7 +326,7 @@ def kept_out(enrollment: Enrollment) -> Reason | None:
         state=Enrollment.State.QUALIFIED,
         environment=enrollment.environment,
     )
-    return rules.may_join(
+    return rules.joining_refusal(
         enrollment_state=enrollment.state,
         asks_elsewhere=study.qualified_through_id is not None,
         qualified_there=study.qualified_through_id is not None and there.exists(),

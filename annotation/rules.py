@@ -109,7 +109,7 @@ ON_THE_WAY = frozenset({"invited", "declined", "consented"})
 """States of enrollments that have steps to take before they are served."""
 
 
-def may_be_served(facts: ServingFacts) -> Reason | None:
+def serving_refusal(facts: ServingFacts) -> Reason | None:
     """Return None if the annotator may have a story, else the reason why not.
 
     The only gate: qualified, consent up to date, below the cap, in an open study, in its environment.
@@ -133,7 +133,7 @@ def may_be_served(facts: ServingFacts) -> Reason | None:
     return None
 
 
-def may_go_on(
+def session_refusal(
     *, state: str, story_limit: int, stories_submitted: int, expires_at: datetime, now: datetime
 ) -> Reason | None:
     """Return None if this work session may get another story, else the reason why not.
@@ -158,7 +158,7 @@ def state_of_answer(session_state: str | None, *, counts_unconfirmed: bool) -> s
     return "submitted" if session_state in (None, "confirmed") or counts_unconfirmed else "pending"
 
 
-def may_join(
+def joining_refusal(
     *, enrollment_state: str, asks_elsewhere: bool, qualified_there: bool, excluded: bool
 ) -> Reason | None:
     """Return None if the annotator may agree to take part, else the reason why not.
@@ -183,7 +183,7 @@ class NoChange(enum.StrEnum):
     CHANGED_MEANWHILE = "changed_meanwhile"
 
 
-def may_change(
+def change_refusal(
     *,
     enrollment_state: str,
     first_submitted_at: datetime,

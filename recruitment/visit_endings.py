@@ -124,7 +124,7 @@ def why_ended(
 
     Without a session, a study that is not open says nothing about the past: whoever could go on has left.
     """
-    reason = rules.may_be_served(annotation_actions.serving_facts(person))
+    reason = rules.serving_refusal(annotation_actions.serving_facts(person))
     if reason in (rules.Reason.WITHDRAWN, rules.Reason.DECLINED):
         return Visit.End.LEFT
     if reason == rules.Reason.CAP_REACHED:
@@ -149,12 +149,12 @@ def may_go_on(person: Enrollment, session: WorkSession | None = None, *, now: da
     """Return True if the person can be given something to do now, in this session if any. Take nothing."""
     if session and session.state == WorkSession.State.DOUBTED:
         return False
-    reason = rules.may_be_served(annotation_actions.serving_facts(person))
+    reason = rules.serving_refusal(annotation_actions.serving_facts(person))
     if session and session.story_limit == 0:
         may_begin = reason in STEPS and annotation_queries.kept_out(person) is None
         return may_begin or annotation_queries.is_in_test(person)
     if session and now:
-        reason = reason or rules.may_go_on(
+        reason = reason or rules.session_refusal(
             state=session.state,
             story_limit=session.story_limit,
             stories_submitted=session.stories_submitted,

@@ -97,10 +97,10 @@ def _lock_session(enrollment: Enrollment, session_id: int | None) -> WorkSession
 
 
 def _refusal(enrollment: Enrollment, session: WorkSession | None, *, now: datetime) -> Reason | None:
-    refusal = rules.may_be_served(serving_facts(enrollment))
+    refusal = rules.serving_refusal(serving_facts(enrollment))
     if refusal or session is None:
         return refusal
-    return rules.may_go_on(
+    return rules.session_refusal(
         state=session.state,
         story_limit=session.story_limit,
         stories_submitted=session.stories_submitted,
@@ -272,7 +272,7 @@ def _record(
 
 
 def serving_facts(enrollment: Enrollment) -> rules.ServingFacts:
-    """Collect what :func:`rules.may_be_served` looks at. The enrollment must carry its study."""
+    """Collect what :func:`rules.serving_refusal` looks at. The enrollment must carry its study."""
     study = enrollment.study
     return rules.ServingFacts(
         study_state=study.state,

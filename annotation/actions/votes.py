@@ -140,7 +140,7 @@ def check_changeable(vote: Vote, enrollment: Enrollment, *, now: datetime) -> No
 def change_refusal(vote: Vote, enrollment: Enrollment, *, now: datetime) -> rules.NoChange | None:
     """Return the reason why the vote can no longer be changed, or None. The enrollment carries its study."""
     study = enrollment.study
-    return rules.may_change(
+    return rules.change_refusal(
         enrollment_state=enrollment.state,
         first_submitted_at=vote.first_submitted_at,
         submitted_at=vote.submitted_at,

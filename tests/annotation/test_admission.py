@@ -10,7 +10,7 @@ from accounts.models import Annotator
 from annotation import actions, queries
 from annotation.errors import NotAdmitted, WrongState
 from annotation.models import Enrollment, Event, Exclusion, Study
-from annotation.rules import Reason, may_join
+from annotation.rules import Reason, joining_refusal
 from tests import builders
 from tests.annotation.pages import arrive
 
@@ -47,7 +47,7 @@ def there(study: Study, annotator: Annotator) -> Enrollment:
     ],
 )
 def test_the_rule(state: str, asks: bool, qualified: bool, excluded: bool, reason: Reason | None) -> None:
-    found = may_join(
+    found = joining_refusal(
         enrollment_state=state, asks_elsewhere=asks, qualified_there=qualified, excluded=excluded
     )
     assert found == reason

@@ -68,16 +68,16 @@ def test_the_gate_knows_every_standing(study_state: str, enrollment_state: str) 
             consent_version=consent,
             stories_submitted=submitted,
         )
-        assert rules.may_be_served(facts) == expected(facts)
+        assert rules.serving_refusal(facts) == expected(facts)
 
 
 def test_exactly_one_kind_of_standing_is_served() -> None:
-    assert rules.may_be_served(SERVED) is None
+    assert rules.serving_refusal(SERVED) is None
     served = [
         (study, person)
         for study in Study.State.values
         for person in Enrollment.State.values
-        if rules.may_be_served(
+        if rules.serving_refusal(
             ServingFacts(
                 study_state=study,
                 study_environment="live",

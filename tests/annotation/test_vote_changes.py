@@ -243,11 +243,11 @@ def test_the_rule_is_sharp_at_both_ends(hours: int) -> None:
     }
     end = BEGAN + timedelta(hours=hours)
     moment = timedelta(microseconds=1)
-    assert rules.may_change(**facts, frozen_at=None, now=end) == NoChange.TOO_LATE
+    assert rules.change_refusal(**facts, frozen_at=None, now=end) == NoChange.TOO_LATE
     if hours:
-        assert rules.may_change(**facts, frozen_at=None, now=end - moment) is None
-        assert rules.may_change(**facts, frozen_at=BEGAN - moment, now=BEGAN) is None
-        assert rules.may_change(**facts, frozen_at=BEGAN, now=BEGAN) == NoChange.PUBLISHED
+        assert rules.change_refusal(**facts, frozen_at=None, now=end - moment) is None
+        assert rules.change_refusal(**facts, frozen_at=BEGAN - moment, now=BEGAN) is None
+        assert rules.change_refusal(**facts, frozen_at=BEGAN, now=BEGAN) == NoChange.PUBLISHED
 
 
 # Freezing

@@ -71,7 +71,7 @@ mtype:state = { RESERVED, LEASED, SUBMITTED, SURPLUS, EXPIRED, EXCLUDED, DISPLAC
 /* Guards: the test removes one at a time, and the checker must find what breaks. */
 #define CLAIM_LOCKS_PERSON 1         /* lock_person in serving._assign */
 #define CLAIM_HOLDS_ONE 2            /* lock_held in serving._assign */
-#define CLAIM_ASKS_MAY_BE_SERVED 3   /* may_be_served in serving._refusal */
+#define CLAIM_ASKS_MAY_BE_SERVED 3   /* serving_refusal in serving._refusal */
 #define CLAIM_LEAVES_OUT_OWN 4       /* NOT EXISTS in sql._NEXT_STORY */
 #define CLAIM_COUNTS_AFTER_LOCK 5    /* taken_slots in serving._give_out */
 #define CLAIM_MARKS_FULL 6           /* full_now in sql._GIVE_SLOT */
