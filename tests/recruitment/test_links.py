@@ -76,6 +76,10 @@ def test_the_link_brings_people_back_to_where_they_stopped(person: Enrollment) -
 
     assert browser.path == "/stories/"
 
+    actions.pause_study(study=person.study, by=None, now=timezone.now())
+    browser.open(personal_link(person))
+    assert "Nobody gets stories right now." in browser.document.text_content()
+
 
 @pytest.mark.parametrize("token", ["1.x", "x.y", "1.2.3", "²."])
 def test_a_forged_link_opens_nothing(person: Enrollment, token: str) -> None:
