@@ -76,8 +76,8 @@ def test_earnings_stand_beside_the_progress_where_the_study_pays_and_nothing_els
         )
         assert submitted
         said = " ".join(at(person, "stories/").document.text_content().split())
-        assert ("· about 0.10 EUR at your usual pace" in said) is earned
-        assert ("· about" in said) is earned
+        assert ("· earned so far: about 0.10 EUR" in said) is earned
+        assert ("· earned so far" in said) is earned
 
 
 def test_a_small_milestone_is_thanked_for_once() -> None:

@@ -32,7 +32,7 @@ def test_a_second_factor_is_set_up_and_asked_for(
     sign_in(window, researcher)
     page.get_by_role("link", name=researcher[0]).click()
     seen(window, page.get_by_role("link", name="Second factor"), "Second factor")
-    seen(window, page.get_by_role("link", name="Set up a second factor"), "Is it you?")
+    seen(window, page.get_by_role("link", name="Set up a second factor"), "Confirm that it’s you")
     page.get_by_label("Password").fill(researcher[1])
     seen(window, window.button("Continue"), "Set up a second factor")
     key = page.locator("code.secret").inner_text()
