@@ -30,7 +30,7 @@ class AddressAdmin(EmailAddressAdmin, ModelAdmin):
 
 
 class RemovableAdmin(ReadOnlyAdmin):
-    """What an administrator takes from an account: a lost second factor, a connection to a provider."""
+    """Admin of rows that an administrator may delete: a lost second factor, a connection to a provider."""
 
     has_delete_permission = ModelAdmin.has_delete_permission
 

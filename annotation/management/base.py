@@ -1,4 +1,4 @@
-"""What all commands share: help as it is written, and the refusals of actions as exit code 1."""
+"""The base class of all commands: help as it is written, refusals of actions as exit code 1."""
 
 from argparse import RawDescriptionHelpFormatter
 from typing import Any
