@@ -69,14 +69,14 @@ class Documents:
 
     layout: Layout
     columns: Mapping[str, Mapping[str, Type]]
-    """Of every file."""
+    """Columns and their types, by file."""
     example: Mapping[str, Any]
     """The first row of the first config."""
     statistics: Mapping[str, Any]
     guessed: Mapping[str, Any] | None
     """The document of the machine validation."""
     people: Mapping[str, Any] | None
-    """That of the human baseline, if any."""
+    """Results of the human baseline, if there is one."""
     previous: Changes | None
     """The comparison with the previous release, if its files are available."""
 

@@ -51,7 +51,7 @@ def designed(
 
 
 def given_to(person: Enrollment) -> Counter[str]:
-    """How many living assignments a person has of each stratum."""
+    """Count a person's living assignments by stratum."""
     theirs = Assignment.objects.living().filter(enrollment=person)
     return Counter(theirs.values_list("stratum__name", flat=True))
 

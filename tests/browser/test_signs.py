@@ -1,4 +1,4 @@
-"""What the browser reports of people's input with their votes: a person's clicks and keys, or a script's."""
+"""The browser reports input with each vote, and tells a person's clicks and keys from a script's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What platforms send, and what passes through the browsers of their people: a hint, an arrival, or no."""
+"""Anything that platforms or their people's browsers send is a hint, an arrival, or refused."""
 
 from __future__ import annotations
 

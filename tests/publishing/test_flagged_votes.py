@@ -1,4 +1,4 @@
-"""What a release repeats without flagged votes, and that it tells of nobody which votes these are."""
+"""A release repeats figures without flagged votes, and does not say which votes these are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a release tells of the people who voted: only groups from which nobody can be told."""
+"""A release counts the people who voted only in groups in which nobody can be recognised."""
 
 from __future__ import annotations
 

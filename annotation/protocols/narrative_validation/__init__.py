@@ -39,7 +39,7 @@ MAX_NARRATIVE = 10_000
 MOST_QUESTIONS = 25
 FIELDS = frozenset(("story_id", "core_id", "group", "source", "narrative", "questions"))
 ASKED = ("id", "kind", "question", "choices")
-"""What each of the questions has; ``kind`` is what it asks for, and ``answerKey`` may be missing."""
+"""Fields of a question; ``kind`` is what it asks for, and ``answerKey`` may be missing."""
 _FORM = 'Write [{"id": "q1", "kind": "…", "question": "…", "choices": {"text": […], "label": […]}}].'
 
 

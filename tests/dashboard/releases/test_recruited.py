@@ -1,4 +1,4 @@
-"""What a release's annotation report says of recruitment, test and pay."""
+"""A release's annotation report states recruitment, test and pay."""
 
 from __future__ import annotations
 
