@@ -48,22 +48,24 @@ def fresh_var() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Path]:
-    """A database cluster that was started and stopped once: making one is most of the work of a start."""
+def used_var() -> Iterator[Path]:
+    """A state directory whose servers were started and stopped: making them is most of a start's work."""
     directory = Path(tempfile.mkdtemp(prefix="tomannot-")).resolve()
     with User(directory) as user:
         user.urls()
         user.leaves()
     wait_until_nothing_runs(directory)
-    yield directory / "postgres"
+    yield directory
     shutil.rmtree(directory)
 
 
 @pytest.fixture
-def var(fresh_var: Path, cluster: Path) -> Path:
-    """A state directory of its own, used before."""
-    subprocess.run(["cp", "-a", cluster, fresh_var], check=True)
-    return fresh_var
+def var(used_var: Path) -> Iterator[Path]:
+    """A state directory that was used before, in which nothing runs."""
+    assert not running(used_var)
+    yield used_var
+    for process in running(used_var):
+        process.kill()
 
 
 class User:
@@ -130,7 +132,10 @@ def kill_keeper(var: Path) -> None:
 
 
 def wait_for(condition: Callable[[], Any], what: str) -> None:
-    assert system.wait_until(lambda: bool(condition()), SECONDS), f"after {SECONDS:.0f} s still not: {what}"
+    deadline = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, f"after {SECONDS:.0f} s still not: {what}"
+        time.sleep(0.2)  # looking through all processes is work
 
 
 def wait_until_nothing_runs(var: Path) -> None:
@@ -148,8 +153,8 @@ def pids(urls: embedded.Urls) -> Pids:
     return Pids(int(row[0].split()[0]), int(information["process_id"]))
 
 
-def test_servers_are_private_and_the_database_exists(fresh_var: Path) -> None:
-    with User(fresh_var) as user:
+def test_servers_are_private_and_the_database_exists(var: Path) -> None:
+    with User(var) as user:
         urls = user.urls()
         with psycopg.connect(urls.database) as connection:
             listens = connection.execute("SHOW listen_addresses").fetchone()
@@ -157,14 +162,14 @@ def test_servers_are_private_and_the_database_exists(fresh_var: Path) -> None:
         assert listens == ("",)
         assert version is not None
         assert version[0].startswith("18")
-        assert (fresh_var / "postgres").stat().st_mode & 0o077 == 0
-        assert (fresh_var / "redis").stat().st_mode & 0o077 == 0
+        assert (var / "postgres").stat().st_mode & 0o077 == 0
+        assert (var / "redis").stat().st_mode & 0o077 == 0
         stranger = redis.Redis.from_url(f"redis://{urls.redis.rpartition('@')[2]}")
         with pytest.raises(redis.AuthenticationError):
             stranger.ping()
         stranger.close()
         user.leaves()
-    wait_until_nothing_runs(fresh_var)
+    wait_until_nothing_runs(var)
 
 
 def test_data_outlives_the_servers_and_they_stop_after_the_last_user(var: Path) -> None:
@@ -196,7 +201,8 @@ def test_nothing_is_left_behind_when_the_user_is_ended_by(number: signal.Signals
 
 def test_nothing_is_left_behind_when_a_start_is_cut_off(fresh_var: Path) -> None:
     with User(fresh_var) as user:
-        wait_for(lambda: system.processes_in([fresh_var / "postgres.new"], SERVERS), "initdb at work")
+        at_work = lambda: bool(system.processes_in([fresh_var / "postgres.new"], SERVERS))  # noqa: E731
+        assert system.wait_until(at_work, SECONDS), "initdb never began"
         user.gets(signal.SIGKILL)
     wait_until_nothing_runs(fresh_var)
     assert not (fresh_var / "postgres.new").exists()
@@ -278,6 +284,7 @@ def test_a_pid_file_that_names_a_stranger_is_no_obstacle(var: Path) -> None:
 def test_a_long_path_gets_its_socket_elsewhere(var: Path) -> None:
     deep = var / ("long-" * 24)
     deep.mkdir()
+    subprocess.run(["cp", "-a", var / "postgres", deep], check=True)
     with User(deep) as user:
         urls = user.urls()
         pids(urls)

@@ -1,3 +1,8 @@
 """The Django project: settings, addresses, Celery and the embedded servers. No domain code."""
 
-from tomannot.celery import app as celery_app
+import os
+from pathlib import Path
+
+import environ
+
+environ.Env.read_env(os.environ.get("TOMANNOT_ENV_FILE", Path(__file__).parents[1] / ".env"))

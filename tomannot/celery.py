@@ -4,17 +4,14 @@ import logging
 import os
 from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
-import environ
 from celery import Celery, signals
 from django.core.cache import caches
 from kombu.exceptions import OperationalError
 
 logger = logging.getLogger(__name__)
 
-environ.Env.read_env(os.environ.get("TOMANNOT_ENV_FILE", Path(__file__).parents[1] / ".env"))
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tomannot.settings")
 
 app = Celery("tomannot", task_cls="tomannot.metrics:TimedTask")

@@ -21,15 +21,25 @@ START_SECONDS = 120.0
 
 @contextmanager
 def running(
-    environment: dict[str, str], logs: Path, *, with_worker: bool = True, with_beat: bool = False
+    environment: dict[str, str],
+    logs: Path,
+    *,
+    web_workers: int = 1,
+    with_worker: bool = True,
+    with_beat: bool = False,
 ) -> Iterator[str]:
-    """A web server and a Celery worker as in production; yields the server's address."""
+    """A web server and a Celery worker as in production, but for ``web_workers``; yields the address.
+
+    Each of the two of production would start for itself, which most tests have no need of.
+    """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     python = [sys.executable, "-m"]
     worker = [*python, "celery", "-A", "tomannot", "worker", "--concurrency", "1", "--loglevel", "INFO"]
-    programs = [Program("web", web_server.command(host="127.0.0.1", port=port))]
+    web = web_server.command(host="127.0.0.1", port=port)
+    web[web.index("--workers") + 1] = str(web_workers)
+    programs = [Program("web", web)]
     programs += [Program("worker", worker)] * with_worker
     beat = [*python, "celery", "-A", "tomannot", "beat", "--schedule", str(logs / "beat"), "--pidfile", ""]
     programs += [Program("beat", beat)] * with_beat

@@ -141,7 +141,7 @@ def test_stories_go_in_people_judge_them_and_a_dataset_comes_out(
     assert len(imported) == (87 if whole and shared_data else sum(len(read_lines(file)) for file in files))
 
     directory = tmp_path / "release"
-    with running(child_environment, tmp_path / "logs") as address:
+    with running(child_environment, tmp_path / "logs", web_workers=2) as address:
         crowd = simulated(
             child_environment, SLUG, "--base-url", address, "--annotators", people, "--seed", seed
         )

@@ -62,7 +62,8 @@ def site(
         cable = Cable(connect)
         address = by_way_of(cable)
     environment = {**os.environ, "DATABASE_URL": address, "STATIC_ROOT": str(static_root)}
-    with running(environment, tmp_path_factory.mktemp("logs"), with_worker=False) as address:
+    logs = tmp_path_factory.mktemp("logs")
+    with running(environment, logs, web_workers=2, with_worker=False) as address:
         yield Site(address, cable)
     cable.shutdown()
     cable.server_close()

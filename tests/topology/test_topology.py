@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import pytest
 import urllib3
@@ -25,7 +25,7 @@ CADDYFILE = PROJECT / "deploy" / "caddy" / "Caddyfile"
 pytestmark = [pytest.mark.topology, pytest.mark.timeout(900)]
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def programs() -> None:
     """Leave the tests out where a server is missing, and fail them with CI=true."""
     if missing := missing_programs():
@@ -36,43 +36,39 @@ def programs() -> None:
         pytest.skip(f"no {' and no '.join(missing)}")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def place() -> Iterator[Path]:
     """A directory of its own: pytest closes its own ones, in which PostgreSQL's account could not work."""
     with tempfile.TemporaryDirectory(prefix="tomannot-topology-") as place:
         yield Path(place)
 
 
-def world(topology: Topology, command: str, given: object) -> object:
+@pytest.fixture(scope="module")
+def topology(programs: None, static_root: Path, place: Path) -> Iterator[Topology]:
+    """The machines, under a path of the public address: starting them is half a minute of work."""
+    with Topology(place / "t", "/study") as topology:
+        yield topology
+
+
+def world(topology: Topology, command: str, given: object) -> Any:
     return json.loads(topology.run("-m", "tests.topology.world", command, given=json.dumps(given)))
 
 
-def wait_for(topology: Topology, command: str, given: object, wanted: str) -> dict[str, object]:
-    deadline = time.monotonic() + 90
-    while True:
-        found = world(topology, command, given)
-        facts = found if isinstance(found, dict) else {"state": found}
-        if facts["state"] == wanted:
-            return facts
-        assert time.monotonic() < deadline, facts
-        time.sleep(1)
-
-
-def test_machines_share_uploads_and_releases_under_a_path(static_root: Path, place: Path) -> None:
+def test_machines_share_uploads_and_releases_under_a_path(topology: Topology) -> None:
     """A command's upload is imported by a worker; a worker's release is downloaded from each web node."""
-    with Topology(place / "t", "/study") as topology:
-        job = world(topology, "upload", {"slug": "uploaded", "stories": 5})
-        wait_for(topology, "imported", job, "imported")
-        assert world(topology, "make", {"studies": 1, "stories": 2, "people": 3, "answered": True})
-        release = wait_for(topology, "released", world(topology, "publish", None), "published")
-        assert isinstance(release["files"], dict)
-        assert "README.md" in release["files"]
-        root = topology.url.removesuffix("/study")
-        for web in (root, *(url.removesuffix("/study") for url in topology.web_urls)):
-            for name, sha256 in release["files"].items():
-                got = urllib3.request("GET", f"{web}{release['page']}files/{name}", retries=False)
-                assert (got.status, hashlib.sha256(got.data).hexdigest()) == (200, sha256), (web, name)
-        topology.manage("check_integrity")
+    job = world(topology, "upload", {"slug": "uploaded", "stories": 5})
+    assert world(topology, "imported", job) == "imported"
+    assert world(
+        topology, "make", {"slug": "shared", "studies": 1, "stories": 2, "people": 3, "answered": True}
+    )
+    release = world(topology, "released", world(topology, "publish", "shared"))
+    assert release["state"] == "published"
+    assert "README.md" in release["files"]
+    root = topology.url.removesuffix("/study")
+    for web in (root, *(url.removesuffix("/study") for url in topology.web_urls)):
+        for name, sha256 in release["files"].items():
+            got = urllib3.request("GET", f"{web}{release['page']}files/{name}", retries=False)
+            assert (got.status, hashlib.sha256(got.data).hexdigest()) == (200, sha256), (web, name)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -128,7 +124,7 @@ def test_a_storm_sees_a_lost_vote_though_it_is_given_again() -> None:
 @pytest.mark.parametrize(
     "plan",
     [
-        pytest.param(Plan(seconds=20, waves=6, people=12), id="short"),
+        pytest.param(Plan(seconds=10, waves=3, people=12, longest_fault=1, rest=0.5), id="short"),
         pytest.param(
             Plan(seconds=180, waves=20, people=20, stories=40, longest_fault=5, rest=5),
             id="long",
@@ -137,11 +133,11 @@ def test_a_storm_sees_a_lost_vote_though_it_is_given_again() -> None:
     ],
 )
 def test_a_storm_of_faults_loses_nothing_and_counts_nothing_twice(
-    plan: Plan, static_root: Path, place: Path, capsys: pytest.CaptureFixture[str]
+    plan: Plan, topology: Topology, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with Topology(place / "t") as topology:
-        report = Storm(topology, plan).run()
-        topology.manage("check_integrity")
+    """Under a path, as the machines are here; ``python -m tests.topology`` does so without one."""
+    report = Storm(topology, plan).run()
+    topology.manage("check_integrity")
     with capsys.disabled():
         sys.stdout.write(f"\n{report.table()}\n")
     assert report.failures == {}

@@ -1,13 +1,18 @@
-"""What a process of the topology does: ``python -m tests.topology.world COMMAND``, JSON in and out."""
+"""What a process of the topology does: ``python -m tests.topology.world COMMAND``, JSON in and out.
+
+What has to be waited for is waited for in here, since starting a process is two seconds of work. The
+database may be away meanwhile: whoever waits asks again.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import django
 
@@ -15,6 +20,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tomannot.settings")
 django.setup()
 
 from django.core.files.base import ContentFile  # noqa: E402
+from django.db import InterfaceError, OperationalError, connection  # noqa: E402
 from django.urls import reverse  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
@@ -28,12 +34,14 @@ from recruitment.actions import arrive_by_link  # noqa: E402
 from tests import builders  # noqa: E402
 from tests.publishing.support import verdict_counts  # noqa: E402
 
+T = TypeVar("T")
+
 
 def make(given: dict[str, Any]) -> list[dict[str, Any]]:
     """Studies of ``stories`` stories each, with ``people`` by the path of their page."""
     made = []
     for number in range(given["studies"]):
-        study = builders.make_study(f"wave-{number}", stories=given["stories"])
+        study = builders.make_study(f"{given['slug']}-{number}", stories=given["stories"])
         people = builders.qualified(study, given["people"])
         if given.get("answered"):
             builders.answer_everything(people)
@@ -56,40 +64,58 @@ def upload(given: dict[str, Any]) -> int:
 
 
 def imported(given: int) -> str:
-    """The state of an import."""
-    return StoryImport.objects.get(pk=given).state
+    """Wait for an import, and return how it ended."""
+    ended = (StoryImport.State.IMPORTED, StoryImport.State.REFUSED)
+    return wait_for(lambda: StoryImport.objects.filter(pk=given, state__in=ended).first()).state
 
 
-def publish(given: str | None) -> int:
-    """Ask for a release of the study, or of the first one with a complete story; returns its id."""
-    studies = Study.objects.filter(slug=given) if given else Study.objects.order_by("pk")
-    study = next(study for study in studies if has_complete_story(study))
-    return releases.request_release(study=study, by=None, now=timezone.now()).pk
+def publish(given: str) -> int:
+    """Ask for a release of the first study with a complete story whose slug begins so; returns its id."""
+
+    def requested() -> int | None:
+        studies = Study.objects.filter(slug__startswith=given).order_by("pk")
+        study = next((study for study in studies if has_complete_story(study)), None)
+        return study and releases.request_release(study=study, by=None, now=timezone.now()).pk
+
+    return wait_for(requested)
 
 
 def released(given: int) -> dict[str, Any]:
-    """The state of a release, and the hashes of its files once it is published."""
-    release = Release.objects.select_related("study").get(pk=given)
+    """Wait for a release; return its state, and the hashes of its files."""
+    ended = (Release.State.PUBLISHED, Release.State.FAILED)
+    found = Release.objects.select_related("study").filter(pk=given, state__in=ended)
+    release = wait_for(found.first)
     files = {file.path: file.sha256 for file in release.files.all()}
     page = reverse("publishing:release", args=[release.study.slug, release.number])
     return {"state": release.state, "failure": release.failure, "page": page, "files": files}
+
+
+def wait_for(look: Callable[[], T | None]) -> T:
+    """Look once a second until there is something, for as long as the caller lets this process live."""
+    while True:
+        try:
+            if (found := look()) is not None:
+                return found
+        except (InterfaceError, OperationalError):
+            connection.close()
+        time.sleep(1)
 
 
 def check(given: dict[str, Any]) -> dict[str, int]:
     """Compare what is stored with the forms that were sent: how many are lost, altered, doubled, and so on.
 
     ``sent`` has ``[enrollment, assignment, answers, acknowledged]`` of every honest form; ``releases`` the
-    releases that were made after the storm.
+    releases that were made in the storm and after it.
     """
+    votes = Vote.objects.filter(assignment__story__study__slug__startswith=given["slug"])
     answers: dict[int, dict[str, str]] = {}
-    for vote, question, option in Answer.objects.filter(vote__revision=1).values_list(
+    first = votes.filter(revision=1)
+    for vote, question, option in Answer.objects.filter(vote__in=first).values_list(
         "vote", "question", "option"
     ):
         answers.setdefault(vote, {})[question] = option
     stored: dict[int, list[Any]] = {}
-    for pk, assignment, person in Vote.objects.filter(revision=1).values_list(
-        "pk", "assignment", "assignment__enrollment"
-    ):
+    for pk, assignment, person in first.values_list("pk", "assignment", "assignment__enrollment"):
         stored.setdefault(assignment, []).append((person, answers.get(pk)))
     found: Counter[str] = Counter(lost=0, altered=0, doubled=0, unsent=0, over=0, miscounted=0)
     wanted = {assignment: (person, form) for person, assignment, form, _ in given["sent"]}
@@ -99,10 +125,10 @@ def check(given: dict[str, Any]) -> dict[str, int]:
         found["altered"] += any(one != (person, form) for one in kept)
     found["doubled"] = sum(len(kept) > 1 for kept in stored.values())
     found["unsent"] = len(stored.keys() - wanted.keys())
-    of_story = Vote.objects.counted().values_list("assignment__story", "assignment__slots")
+    of_story = votes.counted().values_list("assignment__story", "assignment__slots")
     counted = Counter(of_story.iterator())
     found["over"] = sum(number > most for (_, most), number in counted.items())
-    found["surplus"] = Vote.objects.filter(revision=1).count() - counted.total()
+    found["surplus"] = first.count() - counted.total()
     found["stored"], found["counted"] = len(stored), counted.total()
     for release in Release.objects.filter(pk__in=given["releases"]).select_related("study"):
         again = verdict_counts(release.study)
