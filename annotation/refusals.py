@@ -12,13 +12,26 @@ Text = str | Promise
 
 
 class RefusalPage(NamedTuple):
-    """A reason with its texts; ``next`` says what to do now."""
+    """A reason with its texts; ``next`` says what to do now, and ``sign`` if this is the end."""
 
     code: str
     title: Text
     text: Text
     next: Text
+    sign: str
+    """``wait`` (there may be stories later), ``done`` (all that is theirs is answered) or ``end``."""
     retry_at: datetime | None
+
+
+_SIGNS = {
+    Reason.NOTHING_FREE: "wait",
+    Reason.STUDY_PAUSED: "wait",
+    Reason.STUDY_NOT_OPEN: "wait",
+    Reason.PROTOCOL_CHANGED: "wait",
+    Reason.CAP_REACHED: "done",
+    Reason.ALL_DONE: "done",
+    Reason.STUDY_CLOSED: "done",
+}
 
 
 _LOOK_BACK = _("“Your account” lists your answers. You can change them for a while.")
@@ -108,7 +121,8 @@ _TEXTS: dict[Reason, tuple[Text, Text, Text]] = {
 
 def refusal_page(refusal: Refusal) -> RefusalPage:
     """Return a refusal's page. Raise ``KeyError`` for reasons that redirect to a page of their own."""
-    return RefusalPage(refusal.reason.value, *_TEXTS[refusal.reason], refusal.retry_at)
+    reason = refusal.reason
+    return RefusalPage(reason.value, *_TEXTS[reason], _SIGNS.get(reason, "end"), refusal.retry_at)
 
 
 _NO_CHANGE: dict[NoChange, Text] = {

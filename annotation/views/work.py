@@ -63,9 +63,6 @@ PAGE_OF_REASON = {
 DONE = (Reason.ALL_DONE, Reason.CAP_REACHED, Reason.STUDY_CLOSED, Reason.SESSION_DONE)
 """Refusals at the end of the work, before which the closing question is asked."""
 
-WORTH_ANOTHER_LOOK = (Reason.NOTHING_FREE, Reason.STUDY_PAUSED, Reason.PROTOCOL_CHANGED)
-"""Refusals that may end at any moment."""
-
 
 @require_safe
 @annotator_page
@@ -337,19 +334,20 @@ def _waiting(
 ) -> HttpResponse:
     links = []
     session = work_session(request)
-    if refusal.reason in WORTH_ANOTHER_LOOK:
+    shown = refusal_page(refusal)
+    if shown.sign == "wait":
         links.append(continue_link(request, _("Look again")))
     if session.stories_submitted if session else enrollment.stories_submitted:
         links.append({"url": page_url(request, "annotation:answers"), "label": _("See your answers")})
     context = {
-        "refusal": refusal_page(refusal),
+        "refusal": shown,
         "receipt": receipt,
         "warning": queries.warning(enrollment),
         "instructions_url": page_url(request, "annotation:instructions"),
         "progress": progress(enrollment, session),
         "work": None if session else queries.work_so_far(enrollment),
         "actions": links,
-        "quiet": refusal.reason not in WORTH_ANOTHER_LOOK,
+        "quiet": shown.sign != "wait",
     }
     return page(request, enrollment, "annotation/waiting.html", context)
 
